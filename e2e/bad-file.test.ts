@@ -32,7 +32,7 @@ async function startProbed(folder: Folder, sites: string) {
 
 /** Waits until the controller has seen the error, on the controller's own status page, which is not rate-limited. */
 const errorSeen = (pair: Pair) =>
-  until('the controller to see the mistake', async () => (await pair.controller('/status')).text.includes('respnd'));
+  until('the controller to see the error', async () => (await pair.controller('/status')).text.includes('respnd'));
 
 test('a bad file keeps the last good one in effect, even across a restart, and status, explain and metrics report it until it is fixed', async () => {
   using folder = new Folder();
@@ -76,7 +76,7 @@ test('a first start with a bad file is not ready and has no routes until the fil
   using folder = new Folder();
   await using pair = await Pair.start(folder, BAD, { until: 503 });
   await errorSeen(pair);
-  await until('the mistake to reach the data plane', async () => (await pair.command('status')).stdout.includes('respnd'));
+  await until('the error to reach the data plane', async () => (await pair.command('status')).stdout.includes('respnd'));
   const ready = await pair.admin('/ready');
   assert.deepEqual(
     [ready.status, JSON.parse(ready.text).error],

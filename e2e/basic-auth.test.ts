@@ -37,7 +37,7 @@ test('only the users in the Sluicefile are let in, and a changed password applie
   const stranger = await pair.visit('tools.test');
   assert.equal(stranger.status, 401);
   assert.equal(stranger.headers['www-authenticate'], 'Basic realm="the \\"staff\\"", charset="UTF-8"');
-  assert.equal((await pair.visit('tools.test', '/moved')).status, 302, 'a redirect is for everybody');
+  assert.equal((await pair.visit('tools.test', '/moved')).status, 302, 'a redirect applies to everyone');
   for (let nth = 0; nth < 6; nth++) {
     const answer = await pair.visit('tools.test', '/page', as('bob', 'first'));
     assert.equal(answer.status, 200);

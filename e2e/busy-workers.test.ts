@@ -20,9 +20,9 @@ test('fully loaded workers never keep the main thread from responding', { timeou
   try {
     await until('the load to run', () => served > 500);
     const before = served;
-    // The load goes on until all of these are answered.
+    // The load continues until all of these are answered.
     for (let asked = 0; asked < 100; asked++) assert.equal((await ask({ port: dataplane.adminPort }, '/health')).status, 200);
-    assert.ok(served > before, 'there was load meanwhile');
+    assert.ok(served > before, 'there was load during the test');
     // Changes are applied as well: every worker acknowledges between two requests.
     await dataplane.route('new.test', '127.0.0.1:9', { respond: { status: 200, body: 'new' } });
     assert.equal((await dataplane.visit('new.test')).text, 'new');

@@ -20,7 +20,7 @@ test('a bad file keeps the last good one in effect, and status says why', async 
   await using pair = await Pair.start(folder, site('good'));
   pair.write('site.test {\n  respnd "bad"\n}\n');
   // The controller's own status page is not rate-limited.
-  await until('the controller to see the mistake', async () => (await pair.controller('/status')).text.includes('respnd'));
+  await until('the controller to see the error', async () => (await pair.controller('/status')).text.includes('respnd'));
   const status = await until('status to name it', async () => {
     const { stdout } = await pair.command('status');
     return stdout.includes('respnd') ? stdout : undefined;
@@ -51,7 +51,7 @@ test('a manually posted route overrides the file until it is deleted', async () 
   const [route] = JSON.parse((await pair.command('routes', '--json')).stdout) as { overrides: { respond: { body: string } } }[];
   assert.equal(route?.overrides.respond.body, 'from the file');
   pair.write(site('from the file, newer'));
-  await until('the file to be applied beneath', async () => (await pair.admin('/routes?view=full')).text.includes('newer'));
+  await until('the file to be applied below the posted route', async () => (await pair.admin('/routes?view=full')).text.includes('newer'));
   assert.equal((await pair.visit('site.test')).text, 'manual');
   assert.equal((await pair.admin('/routes/site.test', { method: 'DELETE' })).status, 200);
   assert.equal((await pair.visit('site.test')).text, 'from the file, newer');

@@ -16,7 +16,7 @@ test('imported files are served when they appear or change, and one with errors 
   writeFileSync(folder.file('sites/b'), site('b'));
   await until('the new file to be served', async () => (await pair.visit('b.test')).text === 'b', 2_000);
   writeFileSync(folder.file('sites/b'), 'b.test {\n  respnd "broken"\n}\n');
-  const status = await until('status to name the mistake in the imported file', async () => {
+  const status = await until('status to report the error in the imported file', async () => {
     const { stdout } = await pair.command('status');
     return stdout.includes('sites/b:2:3') ? stdout : undefined;
   });

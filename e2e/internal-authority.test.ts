@@ -54,7 +54,7 @@ test('local_certs applies to every site without a tls directive, ends with the s
   await say(2, {});
   await until('HTTP to be all there is', async () => (await dataplane.visit('shop.test')).status === 200);
   const refusal = () => scene.get('shop.test').then(() => null, String);
-  assert.match(await until('the certificate to be gone', refusal), /unrecognized name/i);
+  assert.match(await until('the certificate to be removed', refusal), /unrecognized name/i);
 });
 
 test('of a thousand new names, the one that a visitor requests gets its certificate next', async () => {

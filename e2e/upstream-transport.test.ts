@@ -43,7 +43,7 @@ test('upstreams are verified with the authority in the Sluicefile, which is relo
   });
   assert.match(mistake, /Sluicefile:\d+:8: ca "ca\.pem": .*it contains no certificate/);
   replace(folder.file('ca.pem'), authority.ca);
-  await until('the first one to be believed again', async () => (await pair.visit('a.test')).text === 'hello');
+  await until('the first authority to be trusted again', async () => (await pair.visit('a.test')).text === 'hello');
 });
 
 test('health checks use the same transport as requests', async () => {

@@ -8,7 +8,7 @@ import { Countries } from '../traffic/record/countries.ts';
 import { readCountryDatabase } from './country-database.ts';
 
 describe('the country database', () => {
-  it('knows the country of IPv4 and IPv6 addresses, and none of private ones', () => {
+  it('knows the country of IPv4 and IPv6 addresses, but not of private ones', () => {
     const log = memoryLog();
     const countries = new Countries(readCountryDatabase(log));
     const found = ['8.8.8.8', '91.198.174.192', '2a00:1450:4001:81b::200e', '127.0.0.1', '10.1.2.3', '::1', 'fe80::1', ''];
@@ -19,7 +19,7 @@ describe('the country database', () => {
     assert.deepEqual(log.lines, []);
   });
 
-  it('may be missing: there is a warning, and no country is known', () => {
+  it('can be missing, which logs a warning and disables countries', () => {
     const log = memoryLog();
     const missing = readCountryDatabase(log, () => {
       throw new Error('Cannot find module');
@@ -32,7 +32,7 @@ describe('the country database', () => {
     assert.equal(new Countries(missing).find('8.8.8.8'), '');
   });
 
-  it('may be damaged: there is a warning, and no country is known', () => {
+  it('can be damaged, which logs a warning and disables countries', () => {
     const folder = mkdtempSync(join(tmpdir(), 'countries-'));
     try {
       const path = join(folder, 'damaged.mmdb');

@@ -15,7 +15,7 @@ export function readCountryDatabase(
 ): SharedArrayBuffer | null {
   try {
     const shared = readShared(resolve(DATABASE));
-    // Throws for anything but a MaxMind DB, so that no worker does.
+    // Throws here for anything but a MaxMind DB, so that the workers don't.
     new Reader(Buffer.from(shared));
     return shared;
   } catch (error) {

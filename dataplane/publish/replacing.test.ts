@@ -25,7 +25,7 @@ test('a worker is replaced by its name, and replacing one that is gone does noth
   const [heap] = await fixture.workers.heaps();
   assert.ok(heap !== undefined && heap.used > 1_000_000 && heap.limit > heap.used, JSON.stringify(heap));
   await fixture.workers.replace(heap.worker, 5_000);
-  await eventually('it to be gone', () => count(fixture, 'retired') === 1);
+  await eventually('it to end', () => count(fixture, 'retired') === 1);
   const now = (await fixture.workers.heaps()).map(({ worker }) => worker);
   assert.equal(now.length, 2);
   assert.ok(!now.includes(heap.worker));

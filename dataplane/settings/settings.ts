@@ -58,7 +58,7 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
 }
 
 /**
- * Merges the config file's globals beneath flags and environment.
+ * Merges the config file's globals below flags and environment.
  * Without `running` (at boot), a supervisor's globals override `globals`, which an earlier run saved.
  * If `unmovable` says why new ports or a new address can't be used, the listeners stay as in `running`, with a warning.
  */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { suggestDomain } from './suggest-domain.ts';
 
 test('a wildcard that is more than one label above is suggested with the reason', () => {
-  assert.match(suggestDomain('a.b.example.com', ['*.example.com']) ?? '', /^\*\.example\.com is routed; a wildcard stands for one label/);
+  assert.match(suggestDomain('a.b.example.com', ['*.example.com']) ?? '', /^\*\.example\.com is routed; a wildcard matches only one label/);
 });
 
 test('the same name with or without www is preferred', () => {

@@ -6,7 +6,7 @@ export function suggestDomain(host: string, domains: readonly string[]): string 
   if (domains.length === 0) return 'there are no routes: status says whether a controller is connected';
   const known = new Set(domains);
   const wildcard = wildcardsAbove(host).find((domain) => known.has(domain));
-  if (wildcard !== undefined) return `${wildcard} is routed; a wildcard stands for one label only`;
+  if (wildcard !== undefined) return `${wildcard} is routed; a wildcard matches only one label`;
   const bare = host.startsWith('www.') ? host.slice('www.'.length) : `www.${host}`;
   const near = known.has(bare) ? bare : closest(host, domains);
   return near === undefined ? null : `${near} is routed`;

@@ -273,7 +273,7 @@ export class LiveTable implements Table {
 
   /** Saves and publishes one change; listeners are called once it is served. @throws UnsavedError. */
   private async commit({ claims, controllers = [], globals, overwritten = [] }: TableUpdate): Promise<Committed> {
-    if (this.closed) throw new UnsavedError('this process is shutting down; repeat the request to the one that takes over');
+    if (this.closed) throw new UnsavedError('this process is shutting down; send the request to its successor');
     const delta = await deltaOf(claims, this.claims.byDomain);
     await this.store.save({ ...delta.save, controllers, ...(globals && { globals }) });
     const settings = globals !== undefined && JSON.stringify(globals) !== JSON.stringify(this.fileGlobals);

@@ -180,7 +180,7 @@ export class CertificateManager {
     this.automatic.resume();
   }
 
-  /** The certificate that a visitor of this host gets, or why there is none, for people. */
+  /** A human-readable description of the certificate that a visitor of this host gets, or why there is none. */
   explain(host: string): string {
     const held = this.selection.find(host);
     const plans = this.automatic.planFor(host) ?? this.automatic.planFor(host.replace(/^[^.]+/, '*'));

@@ -9,10 +9,10 @@ export type AcmeCapabilities = { readonly anyName: boolean; readonly dns: boolea
 export function explainMissing(site: Site | null, orderable: AcmeCapabilities): string {
   if (site === null) return 'nothing is routed there';
   if (site.https === 'off') return 'the site says tls off';
-  if (site.https === 'provided') return 'the one that the site names has not come';
-  if (site.https === 'internal') return 'the internal authority has made none';
+  if (site.https === 'provided') return 'the certificate that the site names has not arrived';
+  if (site.https === 'internal') return 'the internal authority has not issued one';
   if (orderable === null) return 'no e-mail is set';
-  return notIssuableReason(site.domain, orderable) ?? 'it was routed a moment ago';
+  return notIssuableReason(site.domain, orderable) ?? 'its route has only just been added';
 }
 
 /** The site that serves a host: its own name, the wildcard that covers it, or the catch-all. */

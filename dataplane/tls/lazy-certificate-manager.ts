@@ -189,12 +189,12 @@ export class LazyCertificateManager {
     this.manager?.resume();
   }
 
-  /** The certificate that a visitor of this host gets, or why there is none, for people. */
+  /** A human-readable description of the certificate that a visitor of this host gets, or why there is none. */
   explain(host: string): string {
     return this.manager === null ? 'none: no e-mail is set, and there is no certificate directory' : this.manager.explain(host);
   }
 
-  /** Why a visitor over plain HTTP needs no certificate, or stays without one, for people. */
+  /** A human-readable reason why a visitor over plain HTTP needs no certificate, or has none. */
   explainPlainHttp(host: string): string {
     return this.manager?.explainPlainHttp(host) ?? explainPlainHttp(siteFor(host, this.tools), false, null);
   }

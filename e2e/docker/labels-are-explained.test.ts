@@ -35,7 +35,7 @@ describe('labels of real containers', { skip, concurrency: 3 }, () => {
       }
       return seen.has(oldest.shortId) && seen.has(younger.shortId);
     });
-    await until('the difference to be told', async () => (await discovery.command('explain', 'differ.test')).includes('sluice.header'));
+    await until('the difference to be reported', async () => (await discovery.command('explain', 'differ.test')).includes('sluice.header'));
   });
 
   test('a bad label affects only its own site, with the reason', async () => {

@@ -173,7 +173,7 @@ test('workers that do not acknowledge are answered with 503, and so is a directo
   writeFileSync(join(broken.folder, 'pushed'), 'a file where the folder should be');
   const unsaved = await broken.push(GOOD);
   assert.equal(unsaved.status, 503);
-  assert.match(messageOf(unsaved), /^not saved: the certificate directory refuses it \(E/);
+  assert.match(messageOf(unsaved), /^not saved: the certificate directory cannot be written \(E/);
 });
 
 test('POST retries an order that waits after a failure, and nothing else', async () => {

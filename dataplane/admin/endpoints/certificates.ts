@@ -84,7 +84,7 @@ async function settled<T>(change: Promise<T>): Promise<T> {
     if (error instanceof CertificateDirectoryError) throw new ApiError('unsaved', error.message);
     if (error instanceof UnacknowledgedError) throw new ApiError('unacknowledged', error.message);
     if (error instanceof Error && 'code' in error && typeof error.code === 'string')
-      throw new ApiError('unsaved', `the certificate directory refuses it (${error.code})`);
+      throw new ApiError('unsaved', `the certificate directory cannot be written (${error.code})`);
     throw error;
   }
 }

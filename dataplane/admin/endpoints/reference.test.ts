@@ -16,13 +16,13 @@ function rowsUnder(head: string): string[] {
 }
 
 describe('the reference of the Admin API', () => {
-  it('lists the endpoints of the code, no more and no fewer, word for word', () =>
+  it('lists exactly the endpoints in the code', () =>
     assert.deepEqual(
       rowsUnder('| method | path | what it does |'),
       ENDPOINTS.map(({ method, path, does }) => `| ${method} | \`${path}\` | ${does} |`),
     ));
 
-  it('lists the errors of the code, no more and no fewer, word for word', () =>
+  it('lists exactly the errors in the code', () =>
     assert.deepEqual(
       rowsUnder('| status | message | cause |'),
       Object.values(ERRORS).map(({ status, message, cause }) => `| ${status} | ${message} | ${cause} |`),

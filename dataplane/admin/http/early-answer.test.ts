@@ -58,7 +58,7 @@ describe('a client that is still sending', () => {
   const CASES: readonly [what: string, status: number, head: string[]][] = [
     ['a body that is too large', 413, ['POST /routes HTTP/1.1', CHUNKED]],
     ['a body that is too large and closes the connection', 413, ['POST /routes HTTP/1.1', CHUNKED, 'Connection: close']],
-    ['a body where none belongs', 404, ['POST /nowhere HTTP/1.1', CHUNKED]],
+    ['a body on a path that does not exist', 404, ['POST /nowhere HTTP/1.1', CHUNKED]],
     ['a stream whose line never ends', 400, ['POST /routes HTTP/1.1', CHUNKED, NDJSON]],
   ];
   for (const [what, status, head] of CASES)

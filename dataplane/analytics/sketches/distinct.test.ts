@@ -10,12 +10,12 @@ const filled = (hashes: readonly number[]): Distinct => {
 };
 
 describe('distinct values', () => {
-  it('are counted exactly up to 2,048, however often each comes', () => {
+  it('are counted exactly up to 2,048, however often each occurs', () => {
     const hashes = someHashes(1, EXACT);
     for (const size of [0, 1, 8, 9, 1_000, EXACT]) assert.equal(filled([...hashes.slice(0, size), ...hashes.slice(0, size)]).count, size);
   });
 
-  it('are estimated beyond, within 2 %', () => {
+  it('are estimated beyond that, within 2 %', () => {
     const hashes = someHashes(2, 200_000);
     for (const size of [EXACT + 1, 3_000, 10_000, 65_536, 200_000]) {
       const { count } = filled(hashes.slice(0, size));
@@ -23,7 +23,7 @@ describe('distinct values', () => {
     }
   });
 
-  it('never become fewer when one more comes in across the bound', () => {
+  it('never decrease when the count switches to an estimate', () => {
     const hashes = someHashes(3, EXACT + 200);
     const distinct = filled(hashes.slice(0, EXACT));
     for (const hash of hashes.slice(EXACT)) distinct.add(hash);
@@ -32,7 +32,7 @@ describe('distinct values', () => {
 
   for (const [name, first, second] of [
     ['two exact counts', 1_000, 800],
-    ['two exact counts that are too many together', 1_500, 1_500],
+    ['two exact counts whose sum is too large', 1_500, 1_500],
     ['an exact count into an estimate', 5_000, 100],
     ['an estimate into an exact count', 100, 5_000],
     ['two estimates', 5_000, 6_000],
@@ -40,12 +40,12 @@ describe('distinct values', () => {
     it(`merge as if they were one stream: ${name}`, () => {
       const hashes = someHashes(4, first + second);
       const one = filled(hashes.slice(0, first));
-      // A tenth of the second stream is known from the first.
+      // A tenth of the second stream is also in the first.
       one.merge(filled([...hashes.slice(first), ...hashes.slice(0, second / 10)]));
       assert.equal(one.count, filled(hashes).count);
     });
 
-  it('tell the hash 0 from nothing', () => {
+  it('distinguish the hash 0 from a free slot', () => {
     assert.equal(filled([0, 5]).count, 2);
   });
 });

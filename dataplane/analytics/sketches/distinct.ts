@@ -6,8 +6,8 @@ export const EXACT = 2_048;
 const PRECISION = 16;
 
 /**
- * How many distinct values a stream had: exact up to 2,048, estimated after that. It grows from 128 bytes to 32 KB and no
- * further. Values are uniformly distributed hashes, 0 to 2^53 - 1.
+ * How many distinct values a stream had: exact up to 2,048, estimated after that. It grows from 128 bytes to at most
+ * 32 KB. Values are uniformly distributed hashes, 0 to 2^53 - 1.
  */
 export class Distinct {
   private exact: HashSet | null = new HashSet();
@@ -22,7 +22,7 @@ export class Distinct {
     else if (this.exact.add(hash) && this.exact.size > EXACT) this.estimateFrom(this.exact);
   }
 
-  /** Adds what `other` has seen. */
+  /** Merges `other` into this count. */
   merge(other: Distinct): void {
     if (other.sketch === null) for (const hash of other.exact as HashSet) this.add(hash);
     else {

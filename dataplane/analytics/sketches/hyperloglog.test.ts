@@ -10,17 +10,17 @@ const filled = (precision: number, hashes: readonly number[]): HyperLogLog => {
 };
 
 describe('HyperLogLog', () => {
-  it('estimates nothing as 0 and one value as 1', () => {
+  it('estimates 0 for no values and 1 for one', () => {
     assert.equal(new HyperLogLog(16).estimate(), 0);
     assert.equal(Math.round(filled(16, [123_456_789]).estimate()), 1);
   });
 
-  it('estimates the same whatever the order and however often a value comes', () => {
+  it('estimates the same regardless of order and repetition', () => {
     const hashes = someHashes(1, 20_000);
     assert.equal(filled(12, [...hashes, ...hashes.toReversed()]).estimate(), filled(12, hashes).estimate());
   });
 
-  it('merges into what one sketch of both streams would be', () => {
+  it('merges as if one sketch had seen both streams', () => {
     const hashes = someHashes(2, 50_000);
     const one = filled(12, hashes.slice(0, 30_000));
     one.merge(filled(12, hashes.slice(20_000)));
@@ -39,7 +39,7 @@ describe('HyperLogLog', () => {
     }
   });
 
-  it('keeps registers far above the lowest one, also when the lowest one rises', () => {
+  it('keeps registers that are far above the lowest one, even when the lowest one rises', () => {
     // Register 3 has the highest value there is; then all registers rise one by one past the distance of four bits.
     const sketch = filled(4, [3]);
     const reference = new Array<number>(16).fill(0);

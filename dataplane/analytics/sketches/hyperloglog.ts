@@ -15,7 +15,7 @@ export class HyperLogLog {
   private readonly precision: number;
   private readonly distances: Uint8Array;
   private readonly overflow = new Map<number, number>();
-  /** How many registers have each value: all that the estimate needs. */
+  /** How many registers have each value, which is all that the estimate needs. */
   private readonly histogram: Uint32Array;
   /** The value of the lowest register. */
   private lowest = 0;
@@ -38,7 +38,7 @@ export class HyperLogLog {
     this.raise(low & (2 ** this.precision - 1), zeros + 1);
   }
 
-  /** Adds what `other`, of the same precision, has seen. */
+  /** Merges `other`, which must have the same precision, into this sketch. */
   merge(other: HyperLogLog): void {
     for (let register = 0; register < 2 ** this.precision; register++) this.raise(register, other.value(register));
   }

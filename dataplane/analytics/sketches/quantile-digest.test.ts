@@ -24,18 +24,18 @@ function assertClose(digest: QuantileDigest, observations: readonly number[]): v
 }
 
 describe('a quantile digest', () => {
-  it('answers 0 while it has observed nothing', () => {
+  it('returns 0 while it has no observations', () => {
     assert.deepEqual(filled([]).read(), [0, 0, 0, 0]);
   });
 
-  it('answers as of the last flush, which the hundredth observation causes', () => {
+  it('returns values as of the last flush, which the hundredth observation triggers', () => {
     const digest = filled(new Array(MAX_PENDING - 1).fill(7));
     assert.deepEqual([digest.read(), digest.dirty], [[0, 0, 0, 0], true]);
     digest.add(7);
     assert.deepEqual([digest.read(), digest.dirty], [[7, 7, 7, 7], false]);
   });
 
-  it('digests fewer when it is flushed', () => {
+  it('includes fewer pending observations after an explicit flush', () => {
     const digest = filled([3]);
     digest.flush();
     assert.deepEqual(digest.read(), [3, 3, 3, 3]);
@@ -59,7 +59,7 @@ describe('a quantile digest', () => {
       assert.ok(Math.abs((p95 as number) / exact - 1) < 0.2, `${p95} for ${exact}`);
     });
 
-  it('merges as if it had observed both', () => {
+  it('merges as if it had seen both streams', () => {
     const [one, other] = [values(2, 4_000), values(3, 6_050).map((value) => value * 3)];
     const digest = filled(one);
     digest.merge(filled(other));

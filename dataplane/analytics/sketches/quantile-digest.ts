@@ -2,9 +2,9 @@ import tdigest from 'tdigest';
 
 type Centroid = { readonly mean: number; readonly n: number };
 
-/** The library's default: the share of all observations that a centroid in the middle may stand for is four times a quarter of it. */
+/** The library's default: the largest share of all observations that a centroid in the middle may represent. */
 const DELTA = 0.01;
-/** Most observations that wait to be digested. */
+/** Maximum number of pending observations. */
 export const MAX_PENDING = 100;
 
 /**
@@ -18,19 +18,19 @@ export class QuantileDigest {
   private values: readonly number[];
   private readonly quantiles: readonly number[];
 
-  /** @param quantiles what `read` answers, each 0 to 1. */
+  /** @param quantiles the quantiles that `read` returns, each 0 to 1. */
   constructor(quantiles: readonly number[]) {
     this.quantiles = quantiles;
     this.values = quantiles.map(() => 0);
   }
 
-  /** Adds an observation; `read` knows it after the next flush, which the hundredth pending one causes. */
+  /** Adds an observation. `read` includes it after the next flush, which the hundredth pending one triggers. */
   add(value: number): void {
     this.pending.push(value);
     if (this.pending.length >= MAX_PENDING) this.flush();
   }
 
-  /** The value of each quantile as of the last flush; 0 as long as there was no observation. */
+  /** The value of each quantile as of the last flush; 0 without observations. */
   read(): readonly number[] {
     return this.values;
   }
@@ -47,7 +47,7 @@ export class QuantileDigest {
     this.pending = [];
   }
 
-  /** Adds what `other` has observed. */
+  /** Merges the observations of `other`. */
   merge(other: QuantileDigest): void {
     this.flush();
     other.flush();

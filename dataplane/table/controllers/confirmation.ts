@@ -34,5 +34,5 @@ export function whyNotBelieved(confirmation: Confirmation | undefined, boot: str
   const age = now - confirmation.at;
   // If the clock was set back, the age is unknown.
   if (age >= 0 && age <= FRESH_MS) return null;
-  return age < 0 ? 'the clock was set back since' : `their controller was last heard of ${Math.round(age / 60_000)} minutes ago`;
+  return age < 0 ? 'the clock was set back since' : `their controller last confirmed them ${Math.round(age / 60_000)} minutes ago`;
 }

@@ -140,7 +140,7 @@ export class AutomaticHttps {
           .catch((error: unknown) =>
             log.warn(
               { error: String(error) },
-              'workers could not be told which names have no certificate: their handshakes wait until they time out',
+              'could not send the workers the names without a certificate: their handshakes wait until they time out',
             ),
           );
       });
@@ -160,7 +160,7 @@ export class AutomaticHttps {
     return { ...held, automatic: held.source === 'acme', window: told?.window ?? null, ariId: told?.ariId ?? null };
   }
 
-  /** Only the authority that issued a certificate is asked about its renewal. */
+  /** Only the authority that issued a certificate is queried about its renewal. */
   private polledCertificate(name: string): PolledCertificate | null {
     const held = this.tools.current(name);
     if (held?.source !== 'acme' || this.settings === null || !held.domains.includes(name)) return null;

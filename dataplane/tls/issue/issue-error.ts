@@ -6,7 +6,7 @@ export type IssueFailureKind =
   | 'unreachable'
   /** It could not validate the name. Each failure counts against its rate limits. */
   | 'validation'
-  /** A DNS record could not be set, so the authority was not asked to validate. */
+  /** A DNS record could not be set, so validation was not requested. */
   | 'records'
   /** A rate limit was reached. */
   | 'limited'

@@ -15,12 +15,12 @@ export function ownNetwork(): string | undefined {
   if (process.env[MARK] !== undefined) {
     delete process.env[MARK];
     const { status, stderr } = spawnSync('busybox', ['ip', 'link', 'set', 'lo', 'up'], { encoding: 'utf8' });
-    if (status !== 0) throw new Error(`loopback of the tests' own network does not come up: ${stderr}`);
+    if (status !== 0) throw new Error(`loopback of the tests' network did not come up: ${stderr}`);
     return undefined;
   }
   const tried = spawnSync('unshare', ['--net', '--mount', 'true'], { encoding: 'utf8' });
   if (tried.status !== 0)
-    throw new Error(`a container engine needs root and namespaces of its own, which this place refuses: ${tried.stderr}`);
+    throw new Error(`a container engine needs root and separate namespaces, which this machine does not allow: ${tried.stderr}`);
   const argv = ['unshare', '--net', '--mount', process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   process.execve?.('/usr/bin/unshare', argv, { ...environment(), [MARK]: '1' });
   throw new Error('this Node cannot replace its own process (execve)');

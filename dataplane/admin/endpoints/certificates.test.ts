@@ -108,8 +108,8 @@ test('a pair that does not match is answered with 400 and the reason, and nothin
     [{ ...GOOD, private_key: 5 }, /^invalid JSON: private_key: expected a string/],
     [{ ...GOOD, domains: ['b.test'] }, /^invalid certificate: certificate: it does not cover b\.test, only a\.test, \*\.a\.test; leave/],
     [{ ...GOOD, domains: ['y.x.a.test'] }, /^invalid certificate: .*does not cover/],
-    [{ ...GOOD, private_key: other.privateKey }, /^invalid certificate: private_key: the key belongs to another/],
-    [{ ...GOOD, certificate: '' }, /^invalid certificate: certificate: there is no certificate/],
+    [{ ...GOOD, private_key: other.privateKey }, /^invalid certificate: private_key: the key does not belong to the certificate/],
+    [{ ...GOOD, certificate: '' }, /^invalid certificate: certificate: it contains no certificate/],
     [
       { ...GOOD, domains: ['a.test'], certificate: over.certificate, private_key: over.privateKey },
       /^invalid certificate: .*good until 2023-/,

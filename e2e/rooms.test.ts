@@ -6,7 +6,7 @@ import { REPOSITORY } from './harness/process.ts';
 import { ROOMS } from './rooms.ts';
 
 /** Test code may be anywhere and import anything. */
-const FOR_TESTS = /\.test\.ts$|\/testing\/|\/oracle\//;
+const FOR_TESTS = /\.test\.ts$|\/testing\//;
 const PRODUCT = ['shared', 'controller', 'dataplane'];
 /** Static, dynamic and type-only imports. */
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;

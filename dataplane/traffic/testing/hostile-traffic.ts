@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { SampleRandom } from '../codec/http1/oracle/sample-random.ts';
+import { SampleRandom } from '../codec/http1/oracle/testing/sample-random.ts';
 import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE } from './frames.ts';
 import { eventually, ProxyFixture, site } from './test-proxy.ts';
 import { Wire } from './wire.ts';

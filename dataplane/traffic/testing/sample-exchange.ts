@@ -1,4 +1,4 @@
-import type { OurMessage } from '../codec/http1/oracle/reading.ts';
+import type { OurMessage } from '../codec/http1/oracle/testing/reading.ts';
 import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
 
 /** A client that discards everything. */

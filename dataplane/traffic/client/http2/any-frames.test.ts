@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SampleRandom } from '../../codec/http1/oracle/sample-random.ts';
+import { SampleRandom } from '../../codec/http1/oracle/testing/sample-random.ts';
 import { block, type Field, FLAG, FRAME, type Frames, frame, head, INITIAL_WINDOW } from '../../testing/frames.ts';
 import { SecureFixture } from '../../testing/secure-proxy.ts';
 import { eventually } from '../../testing/test-proxy.ts';

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ALLOWANCES } from './allowances.ts';
-import { AnswerReader } from './answer-reader.ts';
-import { Differential } from './differential.ts';
-import { disagreement } from './disagreement.ts';
-import { Llhttp } from './llhttp.ts';
-import { type Direction, readCut } from './reading.ts';
-import { RequestReader } from './request-reader.ts';
-import { SampleRandom } from './sample-random.ts';
+import { ALLOWANCES } from './testing/allowances.ts';
+import { AnswerReader } from './testing/answer-reader.ts';
+import { Differential } from './testing/differential.ts';
+import { disagreement } from './testing/disagreement.ts';
+import { Llhttp } from './testing/llhttp.ts';
+import { type Direction, readCut } from './testing/reading.ts';
+import { RequestReader } from './testing/request-reader.ts';
+import { SampleRandom } from './testing/sample-random.ts';
 
 const NEXT = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const CHUNKED = 'Host: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Differential, fuzz, INPUTS } from './differential.ts';
-import { sampleAnswer, sampleInput } from './sample-messages.ts';
+import { Differential, fuzz, INPUTS } from './testing/differential.ts';
+import { sampleAnswer, sampleInput } from './testing/sample-messages.ts';
 
 const CUT_EVERYWHERE = 4_000;
 

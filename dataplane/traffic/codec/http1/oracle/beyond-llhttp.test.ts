@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FAULT, type Fault } from '../fault.ts';
-import { AnswerReader } from './answer-reader.ts';
-import { Llhttp } from './llhttp.ts';
-import { readCut } from './reading.ts';
-import { RequestReader } from './request-reader.ts';
+import { AnswerReader } from './testing/answer-reader.ts';
+import { Llhttp } from './testing/llhttp.ts';
+import { readCut } from './testing/reading.ts';
+import { RequestReader } from './testing/request-reader.ts';
 
 const H = 'Host: a\r\n';
 /** What llhttp accepts even in its strictest mode, and we refuse. */

@@ -6,12 +6,12 @@ import { AnswerWriter } from '../../../client/http1/answer-writer.ts';
 import { UNTIL_CLOSE } from '../../../exchange/exchange.ts';
 import { FORWARDING, sampleExchange } from '../../../testing/sample-exchange.ts';
 import { requestHead } from '../../../upstream/request-text.ts';
-import { fuzz } from './differential.ts';
-import { linesOf } from './expectation.ts';
-import { KNOWN_METHODS, Llhttp, type TheirMessage } from './llhttp.ts';
-import { type OurMessage, readCut } from './reading.ts';
-import { RequestReader } from './request-reader.ts';
-import { sampleRequest } from './sample-messages.ts';
+import { fuzz } from './testing/differential.ts';
+import { linesOf } from './testing/expectation.ts';
+import { KNOWN_METHODS, Llhttp, type TheirMessage } from './testing/llhttp.ts';
+import { type OurMessage, readCut } from './testing/reading.ts';
+import { RequestReader } from './testing/request-reader.ts';
+import { sampleRequest } from './testing/sample-messages.ts';
 
 const WRITTEN = 50_000;
 

@@ -1,7 +1,7 @@
-import { CR, LF } from '../chars.ts';
-import { ChunkedDecoder } from '../chunked.ts';
-import { FAULT } from '../fault.ts';
-import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from '../request-head.ts';
+import { CR, LF } from '../../chars.ts';
+import { ChunkedDecoder } from '../../chunked.ts';
+import { FAULT } from '../../fault.ts';
+import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from '../../request-head.ts';
 import type { OurMessage, OurReading, Reader } from './reading.ts';
 
 /** Uses the codec as a client connection does, and records the result. */

@@ -1,7 +1,7 @@
-import { ChunkedDecoder } from '../chunked.ts';
-import { FAULT } from '../fault.ts';
-import type { ResponseHead } from '../response-head.ts';
-import { ResponseHeadReader, USUAL_HEAD } from '../response-head-reader.ts';
+import { ChunkedDecoder } from '../../chunked.ts';
+import { FAULT } from '../../fault.ts';
+import type { ResponseHead } from '../../response-head.ts';
+import { ResponseHeadReader, USUAL_HEAD } from '../../response-head-reader.ts';
 import type { OurMessage, OurReading, Reader } from './reading.ts';
 
 /** Uses the codec as an upstream connection does for one request: interim heads, then the final response. */

@@ -1,5 +1,5 @@
-import type { Fault } from '../fault.ts';
-import type { Role } from '../fields.ts';
+import type { Fault } from '../../fault.ts';
+import type { Role } from '../../fields.ts';
 
 /** The direction of messages. */
 export type Direction = Exclude<Role, 'trailers'>;

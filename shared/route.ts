@@ -152,10 +152,7 @@ export type HealthCheckSpec = NonNullable<RouteSpec['health']>;
 export type HeaderSpec = RouteSpec['headers'][number];
 export type RedirectSpec = RouteSpec['redirects'][number];
 export type BasicAuthSpec = NonNullable<RouteSpec['basic_auth']>;
-export type ClientAuthSpec = NonNullable<RouteSpec['client_auth']>;
 export type RespondSpec = NonNullable<RouteSpec['respond']>;
-export type ConditionalRateSpec = NonNullable<RouteSpec['rate_limits']>[number];
-export type ConditionalRespondSpec = NonNullable<RouteSpec['responds']>[number];
 /** A route before parsing: every member with a default may be absent. */
 export type RouteInput = z.input<typeof routeSchema>;
 

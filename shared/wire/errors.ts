@@ -1,6 +1,3 @@
-/** The error envelope of the contract: `{ "error": string }`, safe to show in a page. */
-export type ErrorEnvelope = { error: string; retry_after?: number };
-
 /** Escapes characters that HTML would interpret as markup; control characters become spaces. */
 export function displaySafe(text: string): string {
   return text.replace(/[&<>"'\u0000-\u001f\u007f]/g, (char) => ESCAPES[char] ?? ' ');

@@ -11,11 +11,6 @@ export function entryOf(room: Room): string {
   return fileURLToPath(new URL(`../../../${room}/main${extension}`, import.meta.url));
 }
 
-/** The entry of the command line, as `entryOf`. */
-export function commandEntry(): string {
-  return fileURLToPath(new URL(`../main${extname(fileURLToPath(import.meta.url))}`, import.meta.url));
-}
-
 export const dataplane = (argv: readonly string[]): Promise<number> => become('dataplane', argv);
 export const controller = (argv: readonly string[]): Promise<number> => become('controller', argv);
 

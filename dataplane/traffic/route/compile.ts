@@ -1,6 +1,5 @@
 import { ownPool, type PoolSpec } from '../../../shared/pools.ts';
 import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
-import { type Key, keyOf } from '../../ledger/hash.ts';
 import { compileAnswerFields } from '../exchange/answer-fields.ts';
 import type { Block, Exchange, Site } from '../exchange/exchange.ts';
 import type { Filter } from '../exchange/filter.ts';
@@ -57,9 +56,6 @@ export type CompiledBlock = Block & {
   /** Response headers that depend on the request; null for none. */
   readonly variants: Variants<CompiledBlock> | null;
 };
-
-/** The identity of a limit or pool that belongs to a route: stable across table swaps and restarts. */
-export const routeKey = (domain: string, part: string): Key => keyOf(`${domain}\n${part}`);
 
 /** Compiles a kind of responder that `RouteCompiler` does not; null if the block has none of this kind. */
 export type ResponderKind = (route: RouteSpec, handle: HandleSpec | null) => Responder | null;

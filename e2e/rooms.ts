@@ -54,7 +54,7 @@ export const ROOMS: readonly Room[] = [
   traffic('upstream', 'pools, targets, connections to them, retries', 'ledger', 'protocol.ts', 'codec', 'io', 'exchange'),
   traffic('respond', 'responses without an upstream, and filters', 'ledger', 'protocol.ts', 'codec', 'exchange'),
   traffic('policy', 'access rules and limits, in their order', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match', 'respond'),
-  traffic('route', 'a route compiled for the request path', 'ledger', 'exchange', 'match', 'upstream', 'respond', 'policy'),
+  traffic('route', 'a route compiled for the request path', 'exchange', 'match', 'upstream', 'respond', 'policy'),
   traffic('client', 'client connections over HTTP/1.1 and HTTP/2', 'codec', 'io', 'exchange'),
   traffic('tunnel', 'upgraded connections', 'codec', 'io', 'exchange', 'upstream'),
   traffic('record', 'exchange → counters and log', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match', 'upstream', 'respond', 'client'),

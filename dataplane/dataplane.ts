@@ -34,7 +34,7 @@ const AGGREGATION_MS = 60_000;
 const FIRST_ANSWERS_MS = 2_000;
 
 export type Dataplane = {
-  /** Asks the controllers to reload tserver config file. */
+  /** Asks the controllers to reload their config file. */
   reload(): void;
   /** Finishes requests in progress, up to the drain timeout, and closes everything. */
   drain(): Promise<void>;
@@ -108,7 +108,7 @@ async function serve(
   publisher.attach(workers);
   health.update(savedRoutes(restored));
   publisher.onRoutes((routes) => health.update(routes));
-  // The predecessor serves these targets, so this process must know tserver health before it takes connections.
+  // The predecessor serves these targets, so this process must know their health before it takes connections.
   if (takeover !== null) await health.firstResults(FIRST_ANSWERS_MS);
   await listenOrUsageError('--http-port', () => workers.start(), settings.httpPort);
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -32,21 +32,29 @@ await dataplane.listen(socket);
 process.send({ kind: 'serving', version: '1' });
 `;
 
-/** `sluice run` on a tree of its own, whose data plane is the stand-in. */
-async function running(t: TestContext, flags: string[] = []) {
-  const tree = mkdtempSync(join(tmpdir(), 'run-'));
+/** A tree of this file's own, whose data plane is the stand-in, with what Node has compiled of it. */
+const tree = mkdtempSync(join(tmpdir(), 'run-'));
+before(() => {
   for (const room of ['shared', 'controller']) cpSync(join(ROOT, room), join(tree, room), { recursive: true });
   for (const file of ['package.json', 'sluice']) cpSync(join(ROOT, file), join(tree, file));
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
   mkdirSync(join(tree, 'dataplane'));
-  mkdirSync(join(tree, 'state'));
   writeFileSync(join(tree, 'dataplane/main.ts'), STAND_IN);
-  const config = join(tree, 'Sluicefile');
+});
+after(() => rmSync(tree, { recursive: true }));
+
+/** `sluice run` in that tree, on a file and a state directory of the test's own. */
+async function running(t: TestContext, flags: string[] = []) {
+  const folder = mkdtempSync(join(tmpdir(), 'run-'));
+  const state = join(folder, 'state');
+  mkdirSync(state);
+  const config = join(folder, 'Sluicefile');
   writeFileSync(config, '{\n  http_port 8088\n}\na.example {\n  reverse_proxy 127.0.0.1:9000\n}\n');
-  const notesFile = join(tree, 'notes');
+  const notesFile = join(folder, 'notes');
   writeFileSync(notesFile, '');
-  const argv = ['run', '--config', config, '--state-dir', join(tree, 'state'), '--listen', '127.0.0.1:0', ...flags];
-  const child = spawn(join(tree, 'sluice'), argv, { env: { ...process.env, NOTES: notesFile }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = { ...process.env, NOTES: notesFile, NODE_COMPILE_CACHE: join(tree, 'compiled') };
+  const argv = ['run', '--config', config, '--state-dir', state, '--listen', '127.0.0.1:0', ...flags];
+  const child = spawn(join(tree, 'sluice'), argv, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'close');
   let out = '';
   let err = '';
@@ -65,9 +73,9 @@ async function running(t: TestContext, flags: string[] = []) {
         .filter((note) => note.startsWith('start'))
         .every((note) => !alive(pidIn(note))),
     );
-    rmSync(tree, { recursive: true });
+    rmSync(folder, { recursive: true });
   });
-  return { child, ended, notes, tree, config, out: () => out, err: () => err };
+  return { child, ended, notes, state, config, out: () => out, err: () => err };
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -92,17 +100,10 @@ const LINUX = process.platform === 'linux' ? false : 'reads /proc';
 test('both start, the data plane knows the ports of the file, and the controller reaches it over the socket', {
   skip: LINUX,
 }, async (t) => {
-  const { notes, tree, child, ended } = await running(t, ['--http-port', '8099']);
+  const { notes, state, child, ended } = await running(t, ['--http-port', '8099']);
   await until(() => notes().some((note) => note === 'frame a.example'));
   const start = JSON.parse((notes()[0] ?? '').slice('start '.length)) as { argv: string[]; globals: string; supervised: string };
-  assert.deepEqual(start.argv, [
-    '--state-dir',
-    join(tree, 'state'),
-    '--http-port',
-    '8099',
-    '--admin-socket',
-    join(tree, 'state/admin.sock'),
-  ]);
+  assert.deepEqual(start.argv, ['--state-dir', state, '--http-port', '8099', '--admin-socket', join(state, 'admin.sock')]);
   assert.deepEqual([JSON.parse(start.globals), start.supervised], [{ http_port: 8088 }, '1']);
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);

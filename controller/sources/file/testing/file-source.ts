@@ -3,14 +3,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { systemClock } from '../../../../shared/runtime/clock.ts';
+import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../../shared/runtime/log.ts';
 import type { Snapshot } from '../../source.ts';
 import { createFileSource } from '../source.ts';
 
-/** A change is in the controller's hands this soon; the hold-off and the push have the rest of half a second. Milliseconds. */
-export const SOON_MS = 400;
-export const LONG_MS = 5_000;
+/** Whatever takes longer hangs. Milliseconds. */
+export const LONG_MS = 60_000;
+
+/** Nothing is ever polled on this clock: a change that is heard was notified. */
+export const withoutPolls: Clock = { ...systemClock, every: () => () => undefined };
 
 /** A site of its own that answers its name. */
 export const site = (name: string): string => `${name}.example { respond 200 "${name}" }\n`;
@@ -27,12 +29,12 @@ export async function temporary(t: TestContext): Promise<string> {
 }
 
 /** Runs a source on `path`; `next` resolves with the next snapshot and the time that it took, or fails. */
-export function follow(t: TestContext, path: string) {
+export function follow(t: TestContext, path: string, clock = systemClock) {
   const stopping = new AbortController();
   const heard: Snapshot[] = [];
   let wake: () => void = () => undefined;
   let taken = 0;
-  const source = createFileSource({ path, clock: systemClock, log: memoryLog(), env: {} });
+  const source = createFileSource({ path, clock, log: memoryLog(), env: {} });
   const running = source.run(stopping.signal, (snapshot) => {
     heard.push(snapshot);
     wake();
@@ -62,11 +64,11 @@ export function follow(t: TestContext, path: string) {
 }
 
 /** A running source on a file, after its first snapshot. */
-export async function started(t: TestContext, content = site('one')) {
+export async function started(t: TestContext, clock = systemClock) {
   const directory = await temporary(t);
   const path = join(directory, 'Sluicefile');
-  await writeFile(path, content);
-  const following = follow(t, path);
+  await writeFile(path, site('one'));
+  const following = follow(t, path, clock);
   await following.next();
   return { directory, path, ...following };
 }

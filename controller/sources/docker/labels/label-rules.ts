@@ -99,13 +99,6 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
   }),
   timeout('response_header_timeout', '5m', 'response_header_timeout_secs'),
   timeout('read_timeout', 'off', 'read_timeout_secs'),
-  routeLabel({
-    word: 'analytics',
-    form: 'on',
-    otherwise: 'off; `on` is not available yet',
-    example: 'off',
-    read: (value) => (value === 'off' ? undefined : value === 'on' ? 'not available yet' : 'it is on or off'),
-  }),
 ]);
 
 function readDomains(value: string, draft: SiteDraft): string | undefined {

@@ -175,14 +175,14 @@ test('a label that means a protection spoils the site that it names, all sites w
   for (const value of ['off', 'false', ' no ', '0']) assert.deepEqual(spoilt({ ...DOMAIN, 'sluice.under_attack': value }), []);
 });
 
-test('what is not available yet is told, and the site is routed', () => {
-  const { sites, warnings } = readLabels({ ...DOMAIN, 'sluice.analytics': 'on' });
-  assert.equal(sites.length, 1);
-  assert.deepEqual(
-    warnings.map(({ code }) => code),
-    ['not_available'],
-  );
-});
+for (const [value, analytics] of [
+  ['on', {}],
+  ['off', null],
+] as const)
+  test(`sluice.analytics=${value} sets the analytics of the route`, () => {
+    const { sites, bad, warnings } = readLabels({ ...DOMAIN, 'sluice.analytics': value });
+    assert.deepEqual([sites[0]?.said.analytics, bad, warnings], [analytics, [], []]);
+  });
 
 test('the order of the labels does not matter', () => {
   const labels = {

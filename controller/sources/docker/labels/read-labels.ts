@@ -15,7 +15,7 @@ export type SiteLabels = Readonly<SiteDraft> & {
 /** A site that can't be routed as it is: some of its labels are wrong, the others were read. */
 export type InvalidSite = SiteLabels & { readonly reasons: readonly string[] };
 
-export type LabelWarning = { readonly code: 'unknown_label' | 'not_available'; readonly domain: Domain | null; readonly message: string };
+export type LabelWarning = { readonly code: 'unknown_label'; readonly domain: Domain | null; readonly message: string };
 
 export type ReadLabels = {
   readonly sites: readonly SiteLabels[];
@@ -23,7 +23,7 @@ export type ReadLabels = {
   readonly warnings: readonly LabelWarning[];
 };
 
-type Draft = SiteDraft & { site: string | null; common: Map<string, string>; reasons: string[]; notYet: string[] };
+type Draft = SiteDraft & { site: string | null; common: Map<string, string>; reasons: string[] };
 
 /** Reads the labels of one container. Never throws; a mistake spoils its own site only. Sites without a name come first, then by name. */
 export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels {
@@ -50,13 +50,6 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
         domain: firstDomain,
         message: oneLine(`${label} is no label of ours${suggestion(label)}`),
       })),
-      ...all.flatMap(({ domains, notYet }) =>
-        notYet.map((label) => ({
-          code: 'not_available' as const,
-          domain: domains[0] ?? null,
-          message: oneLine(`${label} is not available yet`),
-        })),
-      ),
     ],
   };
 }
@@ -98,7 +91,6 @@ function draftOf(drafts: Map<string | null, Draft>, site: string | null): Draft 
     site,
     common: new Map(),
     reasons: [],
-    notYet: [],
     domains: [],
     port: null,
     network: null,
@@ -113,9 +105,7 @@ function readOne(draft: Draft, label: string, { word, header }: LabelName, value
   if (!rule) return;
   if (!rule.perContainer) draft.common.set(header === null ? word : `header.${header}`, value);
   const wrong = value === '' && word !== 'header' ? 'it is empty' : rule.read(value, draft, header ?? '');
-  if (wrong === 'not available yet') draft.notYet.push(label);
-  else if (wrong !== undefined)
-    draft.reasons.push(oneLine(`${label} "${value.slice(0, 200)}": ${wrong}; the form is ${label}=${rule.form}`));
+  if (wrong !== undefined) draft.reasons.push(oneLine(`${label} "${value.slice(0, 200)}": ${wrong}; the form is ${label}=${rule.form}`));
 }
 
 const LONGEST_MESSAGE = 1_000;

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { COMMANDS } from '../controller/cli/commands.ts';
 import { CONTROLLER_FLAGS } from '../controller/flags.ts';
 import { compileBytes } from '../controller/sources/file/compile.ts';
-import { formatDiagnostic } from '../controller/sources/file/diagnostics.ts';
+import { formatDiagnostic } from '../controller/sources/file/diagnostics/diagnostics.ts';
 import {
   CADDY_DIRECTIVES,
   CADDY_GLOBALS,

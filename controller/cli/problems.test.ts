@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import type { Diagnostic } from '../sources/file/diagnostics.ts';
+import type { Diagnostic } from '../sources/file/diagnostics/diagnostics.ts';
 import type { Terminal } from './command.ts';
 import { excerptOf, reportProblems } from './problems.ts';
 import { LAUNCHER, sluice, temporary } from './testing/run-command.ts';

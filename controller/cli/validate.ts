@@ -1,5 +1,5 @@
 import { CONFIG_FLAG } from '../flags.ts';
-import type { Diagnostic } from '../sources/file/diagnostics.ts';
+import type { Diagnostic } from '../sources/file/diagnostics/diagnostics.ts';
 import { JSON_FLAG, wantsJson } from './ask.ts';
 import type { Command } from './command.ts';
 import { compileNamed, readConfig } from './config-file.ts';

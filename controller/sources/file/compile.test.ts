@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Compiled, compileBytes, compileFile } from './compile.ts';
-import { formatDiagnostic } from './diagnostics.ts';
+import { formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { ODD_PIECES, repeated } from './testing/odd-files.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sluicefile-'));

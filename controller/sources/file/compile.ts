@@ -5,9 +5,8 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import type { Globals } from '../../../shared/settings.ts';
 import type { Domain } from '../../../shared/values/host.ts';
 import type { SourceCertificate } from '../source.ts';
-import { type Collected, collectDiagnostics, type Diagnostic } from './diagnostics.ts';
+import { type Collected, collectDiagnostics, type Diagnostic } from './diagnostics/diagnostics.ts';
 import { createImports, type Imports, type Piece } from './imports/imports.ts';
-import type { Environment } from './imports/read-context.ts';
 import { readLines } from './sites/block.ts';
 import { GLOBAL_RULES, type GlobalsDraft } from './sites/globals.ts';
 import { readSite, type Shared } from './sites/site.ts';
@@ -20,6 +19,7 @@ import { createLexer } from './tokens/lexer.ts';
 import { parseLines } from './tree/lines.ts';
 import { parse } from './tree/parser.ts';
 import type { Part } from './tree/syntax.ts';
+import type { Environment } from './variables/read-context.ts';
 
 /** A config file, understood as a whole or not at all. */
 export type Compiled =

@@ -5,7 +5,7 @@ import { parseRoute } from '../../../shared/route.ts';
 import { parseGlobals } from '../../../shared/settings.ts';
 import { accepted, refused } from '../../../shared/values/parsed.ts';
 import { compileBytes } from './compile.ts';
-import { formatDiagnostic } from './diagnostics.ts';
+import { formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { type PseudoRandom, pseudoRandom } from './testing/pseudo-random.ts';
 import type { Files } from './text/files.ts';
 

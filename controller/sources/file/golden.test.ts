@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseRoute } from '../../../shared/route.ts';
 import { parseGlobals } from '../../../shared/settings.ts';
 import { compileBytes } from './compile.ts';
-import { formatDiagnostic } from './diagnostics.ts';
+import { formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { filesOnDisk } from './text/files.ts';
 
 const MISTAKES = new URL('golden/mistakes/', import.meta.url);

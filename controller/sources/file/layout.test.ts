@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Compiled } from './compile.ts';
 import { compileBytes } from './compile.ts';
-import { formatDiagnostic } from './diagnostics.ts';
+import { formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { layOut } from './layout.ts';
 import { pseudoRandom } from './testing/pseudo-random.ts';
 import { ENVIRONMENT, validFile } from './testing/valid-file.ts';

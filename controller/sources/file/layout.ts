@@ -1,4 +1,4 @@
-import { collectDiagnostics, type Diagnostic } from './diagnostics.ts';
+import { collectDiagnostics, type Diagnostic } from './diagnostics/diagnostics.ts';
 import { readText } from './text/text.ts';
 import { createLexer, type Token } from './tokens/lexer.ts';
 import { checkStructure } from './tree/structure.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PLACEHOLDERS } from '../../../shared/placeholders.ts';
 import { compileBytes } from './compile.ts';
-import { formatDiagnostic } from './diagnostics.ts';
+import { formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { SITE_RULES } from './directives/directives.ts';
 import { KINDS } from './matchers/matcher-kinds.ts';
 import { GLOBAL_RULES } from './sites/globals.ts';

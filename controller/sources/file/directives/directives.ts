@@ -1,11 +1,11 @@
 import type { Grammar } from '../../../../shared/config-file/directive.ts';
 import { PLANNED } from '../../../../shared/policy/planned.ts';
 import { BLOCK_POLICIES, type SaidOfPolicies } from '../../../../shared/policy/policies.ts';
-import { type Rule, type Rules, rulesByName, type SiteDraft } from '../sites/rule.ts';
 import { handle, handlePath } from './handle.ts';
 import { hold } from './hold.ts';
 import { pathCase } from './path-case.ts';
 import { reverseProxy } from './reverse-proxy.ts';
+import { type Rule, type Rules, rulesByName, type SiteDraft } from './rule.ts';
 import { tls } from './tls.ts';
 import { transport } from './transport.ts';
 

@@ -3,7 +3,7 @@ import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { covers, parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
 import { quote, said } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Place, type Word } from '../../../../shared/config-file/word.ts';
-import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from '../sites/rule.ts';
+import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';
 
 const MOST_HANDLES = 1_000;
 

@@ -1,7 +1,7 @@
 import { quote } from '../../../../shared/config-file/quote.ts';
 import { MAX_HOLD_SECS } from '../../../../shared/limits.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
-import type { Rule, SiteDraft } from '../sites/rule.ts';
+import type { Rule, SiteDraft } from './rule.ts';
 
 export const hold: Rule<SiteDraft> = {
   name: 'hold',

@@ -1,5 +1,5 @@
 import { quote } from '../../../../shared/config-file/quote.ts';
-import type { Rule, SiteDraft } from '../sites/rule.ts';
+import type { Rule, SiteDraft } from './rule.ts';
 
 export const pathCase: Rule<SiteDraft> = {
   name: 'path_case',

@@ -2,8 +2,8 @@ import { quote, said } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
 import type { UpstreamSpec } from '../../../../shared/route.ts';
 import { parseUpstream, socketPath } from '../../../../shared/values/address.ts';
-import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import { CADDY_REVERSE_PROXY } from './caddy-words.ts';
+import type { Context, Rule, SiteDraft } from './rule.ts';
 
 const MOST_UPSTREAMS = 10_000;
 

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { makeChain, makePair } from '../../../../shared/certificates/testing/pairs.ts';
 import { parseRoute } from '../../../../shared/route.ts';
 import { type Compiled, compileBytes } from '../compile.ts';
-import { formatDiagnostic } from '../diagnostics.ts';
+import { formatDiagnostic } from '../diagnostics/diagnostics.ts';
 import { filesOnDisk } from '../text/files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tls-'));

@@ -3,8 +3,8 @@ import { type Block, type Directive, firstOf } from '../../../../shared/config-f
 import { quote } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import { CLIENT_CA, readClientCa } from '../../../../shared/policy/client-auth/client-ca.ts';
-import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import { CADDY_TLS } from './caddy-words.ts';
+import type { Context, Rule, SiteDraft } from './rule.ts';
 
 const FORMS = 'tls off, tls internal or tls <certificate> <key>';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileBytes } from '../compile.ts';
-import { formatDiagnostic } from '../diagnostics.ts';
+import { formatDiagnostic } from '../diagnostics/diagnostics.ts';
 import { filesOnDisk } from '../text/files.ts';
 
 const compile = (...lines: string[]) =>

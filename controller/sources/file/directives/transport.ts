@@ -11,8 +11,8 @@ import {
 } from '../../../../shared/transport.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
 import { parseSize } from '../../../../shared/values/size.ts';
-import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import { CADDY_TRANSPORT } from './caddy-words.ts';
+import type { Context, Rule, SiteDraft } from './rule.ts';
 
 /** What stands in the block, each at most once. */
 const OPTIONS = new Map([

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { accepted, refused } from '../../../../shared/values/parsed.ts';
 import { type Compiled, compileBytes, compileFile } from '../compile.ts';
-import { formatDiagnostic } from '../diagnostics.ts';
+import { formatDiagnostic } from '../diagnostics/diagnostics.ts';
 import type { Files } from '../text/files.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluicefile-imports-'));

@@ -3,7 +3,7 @@ import { didYouMean } from '../../../../shared/closest.ts';
 import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { quote, said } from '../../../../shared/config-file/quote.ts';
 import type { Place, Word } from '../../../../shared/config-file/word.ts';
-import { positionOf, type Report } from '../diagnostics.ts';
+import { positionOf, type Report } from '../diagnostics/diagnostics.ts';
 import type { Files } from '../text/files.ts';
 import { isGlob } from '../text/glob.ts';
 import { NO_FILE } from '../text/read.ts';
@@ -11,7 +11,7 @@ import { readText } from '../text/text.ts';
 import { createLexer, replay, type Tokens } from '../tokens/lexer.ts';
 import { parseLines } from '../tree/lines.ts';
 import type { Snippet } from '../tree/syntax.ts';
-import type { Environment, ReadContext } from './read-context.ts';
+import type { Environment, ReadContext } from '../variables/read-context.ts';
 
 /** Imports within imports. */
 const DEEPEST = 32;

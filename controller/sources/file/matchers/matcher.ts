@@ -3,7 +3,7 @@ import type { Condition, PlainCondition } from '../../../../shared/condition.ts'
 import type { Block, Directive } from '../../../../shared/config-file/directive.ts';
 import { quote, said } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
 import { KINDS, type PlainDraft } from './matcher-kinds.ts';
 
 /** A named matcher, `@name …`, and whether anything asks for it. */

@@ -3,12 +3,12 @@ import type { Condition } from '../../../../shared/condition.ts';
 import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, said } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Place, type Word } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
 import { CADDY_DIRECTIVES, CADDY_GLOBALS, CADDY_TRANSPORT } from '../directives/caddy-words.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
+import type { Context, PlannedRule, Rule, Rules, Scope } from '../directives/rule.ts';
 import { GLOBAL_RULES } from './globals.ts';
-import type { Context, PlannedRule, Rule, Rules, Scope } from './rule.ts';
 
 /**
  * Reads the directives of one block into `draft`. `seen` collects the first of each. A rule

@@ -8,7 +8,7 @@ import { parseRanges } from '../../../../shared/private-ranges.ts';
 import type { Globals } from '../../../../shared/settings.ts';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
-import { type Context, type Rule, type Rules, rulesByName } from './rule.ts';
+import { type Context, type Rule, type Rules, rulesByName } from '../directives/rule.ts';
 
 /** The globals while they are read. */
 export type GlobalsDraft = { -readonly [Name in keyof Globals]: Globals[Name] };

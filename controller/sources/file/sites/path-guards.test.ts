@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileBytes } from '../compile.ts';
-import { formatDiagnostic } from '../diagnostics.ts';
+import { formatDiagnostic } from '../diagnostics/diagnostics.ts';
 
 const USERS = 'basic_auth {\n root $2b$12$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy\n }';
 

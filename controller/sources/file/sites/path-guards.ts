@@ -3,7 +3,7 @@ import { said } from '../../../../shared/config-file/quote.ts';
 import type { Place } from '../../../../shared/config-file/word.ts';
 import { BLOCK_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { RespondSpec } from '../../../../shared/route.ts';
-import type { Context, HandleDraft, SiteDraft } from './rule.ts';
+import type { Context, HandleDraft, SiteDraft } from '../directives/rule.ts';
 
 type WordOf = Context['wordOf'];
 

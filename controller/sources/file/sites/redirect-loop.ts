@@ -3,8 +3,8 @@ import { quote, said as shown } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
 import { normalizedPath } from '../../../../shared/values/path.ts';
-import type { Report } from '../diagnostics.ts';
-import type { Context, SiteDraft } from './rule.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
+import type { Context, SiteDraft } from '../directives/rule.ts';
 
 /** A longer circle of redirects is not looked for: no browser follows so many. */
 const LONGEST_CIRCLE = 20;

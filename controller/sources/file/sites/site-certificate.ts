@@ -2,8 +2,8 @@ import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import { quote, said } from '../../../../shared/config-file/quote.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
 import type { SourceCertificate } from '../../source.ts';
-import type { Report } from '../diagnostics.ts';
-import type { SiteDraft } from './rule.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
+import type { SiteDraft } from '../directives/rule.ts';
 
 /** Names of a certificate that a mistake tells. */
 const SHOWN = 5;

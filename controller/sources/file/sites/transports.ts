@@ -2,8 +2,8 @@ import { firstOf } from '../../../../shared/config-file/directive.ts';
 import { ownPool, type PoolSpec } from '../../../../shared/pools.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import type { TransportSpec } from '../../../../shared/transport.ts';
-import type { Report } from '../diagnostics.ts';
-import type { SiteDraft } from './rule.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
+import type { SiteDraft } from '../directives/rule.ts';
 
 /** Reports where the upstreams of a site or of one of its blocks can't be spoken to as it says. */
 export function reportTransports(site: SiteDraft, report: Report): void {

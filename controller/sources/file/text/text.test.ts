@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collectDiagnostics, formatDiagnostic } from '../diagnostics.ts';
+import { collectDiagnostics, formatDiagnostic } from '../diagnostics/diagnostics.ts';
 import { readText } from './text.ts';
 
 function read(bytes: Buffer): { text: string | null; errors: string[] } {

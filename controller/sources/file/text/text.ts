@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { codePointName } from '../../../../shared/config-file/quote.ts';
 import { characters } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
 const LINE_FEED = 0x0a;

@@ -1,5 +1,5 @@
 import { characters, type Place, type Word } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
 import { looseBrace } from './loose-brace.ts';
 
 /** A word, a brace that stands alone, a comment, the end of a line (without a place), or the end of the file. */

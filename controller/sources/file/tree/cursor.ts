@@ -1,8 +1,8 @@
 import type { Place, Word } from '../../../../shared/config-file/word.ts';
-import { argumentsFor } from '../imports/arguments.ts';
-import type { ReadContext } from '../imports/read-context.ts';
-import { wordOf } from '../imports/variables.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
+import { argumentsFor } from '../variables/arguments.ts';
+import type { ReadContext } from '../variables/read-context.ts';
+import { wordOf } from '../variables/variables.ts';
 
 /** The token that is read next. Comments are passed over: here they have no meaning. */
 export type Cursor = { token: Token; readonly tokens: Tokens; readonly context: ReadContext };

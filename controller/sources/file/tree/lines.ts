@@ -1,8 +1,8 @@
 import type { Block, Directive } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Place } from '../../../../shared/config-file/word.ts';
-import type { ReadContext } from '../imports/read-context.ts';
 import type { Tokens } from '../tokens/lexer.ts';
+import type { ReadContext } from '../variables/read-context.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
 
 /** No construct of the language is deeper than half of this. */

@@ -1,9 +1,9 @@
 import { quote, said } from '../../../../shared/config-file/quote.ts';
 import { splitAtCommas, type Word } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics.ts';
-import type { ReadContext } from '../imports/read-context.ts';
-import { wordOf } from '../imports/variables.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
+import type { ReadContext } from '../variables/read-context.ts';
+import { wordOf } from '../variables/variables.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
 import { blockAfter, endBlock, opens, readBlock } from './lines.ts';
 import type { Part } from './syntax.ts';

@@ -1,4 +1,4 @@
-import type { Report } from '../diagnostics.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
 import type { Token } from '../tokens/lexer.ts';
 import { replay } from '../tokens/lexer.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf } from './cursor.ts';

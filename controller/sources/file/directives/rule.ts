@@ -3,7 +3,7 @@ import type { Condition } from '../../../../shared/condition.ts';
 import type { Block, Grammar, Reading } from '../../../../shared/config-file/directive.ts';
 import type { Place, Word } from '../../../../shared/config-file/word.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
-import type { Report } from '../diagnostics.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
 
 /** What kind of block a directive stands in. */
 export type Scope = 'globals' | 'site' | 'handle';

@@ -1,5 +1,5 @@
 import type { Import } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,4 +1,4 @@
-import type { Place } from '../../../shared/config-file/word.ts';
+import type { Place } from '../../../../shared/config-file/word.ts';
 import { type Concealment, createConcealment } from './concealed.ts';
 
 /** One mistake, or one thing worth a second look, in a config file. */

@@ -1,6 +1,6 @@
 import { quote, said } from '../../../../shared/config-file/quote.ts';
 import { characters, type Import, type Place, type Word } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
 import type { Token } from '../tokens/lexer.ts';
 import { argumentFor } from './arguments.ts';
 import type { ReadContext } from './read-context.ts';

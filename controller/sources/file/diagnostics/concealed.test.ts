@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accepted, refused } from '../../../shared/values/parsed.ts';
-import { compileBytes } from './compile.ts';
+import { accepted, refused } from '../../../../shared/values/parsed.ts';
+import { compileBytes } from '../compile.ts';
+import type { Files } from '../text/files.ts';
 import { formatDiagnostic } from './diagnostics.ts';
-import type { Files } from './text/files.ts';
 
 /** The messages about a file, with what it imports and the environment that it is read in. */
 function messagesOf(

@@ -1,5 +1,5 @@
-import { LONGEST_SEEN, MARKED, MARKS, spelt } from '../../../shared/config-file/quote.ts';
-import type { Place } from '../../../shared/config-file/word.ts';
+import { LONGEST_SEEN, MARKED, MARKS, spelt } from '../../../../shared/config-file/quote.ts';
+import type { Place } from '../../../../shared/config-file/word.ts';
 
 /**
  * Messages go to logs and pages that more people read than the file: they repeat what somebody wrote in it, and neither what

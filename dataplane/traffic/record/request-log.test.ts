@@ -59,7 +59,7 @@ test('a dead target has a few log lines for 2,000 failed requests, and one when 
   assert.equal((await proxy.request(get())).body, 'x');
   pass(proxy, 6);
   const { message, target, failed }: Line = lines(proxy).at(-1) ?? {};
-  assert.deepEqual([message, target, failed, upstream.address], ['target answers again', address, 2_000, address]);
+  assert.deepEqual([message, target, failed, upstream.address], ['target has recovered', address, 2_000, address]);
 });
 
 test('a new kind of failure of a target is logged at once', async () => {
@@ -163,8 +163,8 @@ test('errors from upstreams, slow responses and unrouted hosts are logged only a
   assert.deepEqual(
     (await linesAt('debug')).map(({ level, message, host, path, duration_ms }) => [level, message, host, path, duration_ms]),
     [
-      ['debug', 'the upstream answered with an error', 'a.test', '/error', 0],
-      ['debug', 'a slow answer', 'a.test', '/slow', 5_000],
+      ['debug', 'the upstream returned an error', 'a.test', '/error', 0],
+      ['debug', 'slow response', 'a.test', '/slow', 5_000],
       ['debug', 'no route for this host', 'b.test', '/', 0],
     ],
   );

@@ -80,7 +80,7 @@ export class RequestLog {
       const about = { [trouble.subject]: name, failed: trouble.total, after_s: Math.round((trouble.last - trouble.since) / 1_000) };
       // An occasional failure is not an outage that a target recovers from.
       if (recovered && trouble.total >= FAILURES_TO_EJECT)
-        this.log.info(about, trouble.subject === 'target' ? 'target answers again' : 'site has a target again');
+        this.log.info(about, trouble.subject === 'target' ? 'target has recovered' : 'site has a target again');
     }
   }
 
@@ -144,8 +144,8 @@ export class RequestLog {
 
   private logDetails(x: Exchange, now: number): void {
     if (x.route === null) this.log.debug(factsOf(x, now), x.failure === '' ? 'a request without a route' : x.failure);
-    else if (x.status >= 500 && x.endpoint !== null) this.log.debug(factsOf(x, now), 'the upstream answered with an error');
-    else if (now - x.startedAt >= SLOW_MS && x.status !== UPGRADED) this.log.debug(factsOf(x, now), 'a slow answer');
+    else if (x.status >= 500 && x.endpoint !== null) this.log.debug(factsOf(x, now), 'the upstream returned an error');
+    else if (now - x.startedAt >= SLOW_MS && x.status !== UPGRADED) this.log.debug(factsOf(x, now), 'slow response');
   }
 
   /** Logs the remaining counts when the worker shuts down. */

@@ -14,7 +14,7 @@ const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 const site = (domain: string, port = 9_000) => `${domain} {\n  reverse_proxy 127.0.0.1:${port}\n}\n`;
 const BROKEN = 'a.example {\n  revers_proxy x\n}\n';
 
-/** The controller's own process, on a config file and a data plane of the test's. */
+/** A controller process with a config file and a data plane of the test. */
 async function started(t: TestContext, content: string, env: Record<string, string> = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'controller-'));
   const dataplane = new FakeDataplane();
@@ -55,7 +55,7 @@ async function started(t: TestContext, content: string, env: Record<string, stri
 
 const domainsOf = (frame: { routes: { domain: string }[] }) => frame.routes.map(({ domain }) => domain);
 
-test("the file's sites reach the data plane, and so does each save", async (t) => {
+test("sends the file's sites to the data plane, and every saved change", async (t) => {
   const { dataplane, page, save } = await started(t, site('a.example'));
   const first = await dataplane.frame(0);
   assert.deepEqual([domainsOf(first), first.apply.controller, first.apply.reload], [['a.example'], 'controller', true]);
@@ -70,7 +70,7 @@ test("the file's sites reach the data plane, and so does each save", async (t) =
   assert.equal((await page('/ready')).status, 200);
 });
 
-test('a file that is broken at the start pushes no route, and says what is wrong', async (t) => {
+test('a file with errors at the start pushes no routes and logs the errors', async (t) => {
   const { dataplane, page, save } = await started(t, BROKEN);
   const first = await dataplane.frame(0);
   assert.deepEqual([first.apply.sources, first.routes], [[], []]);
@@ -82,7 +82,7 @@ test('a file that is broken at the start pushes no route, and says what is wrong
   assert.deepEqual([third.apply.based_on, third.apply.sources, domainsOf(third), third.problems], [null, ['file'], ['a.example'], []]);
 });
 
-test('a save with a mistake changes no route, and a reload answers with the mistake', async (t) => {
+test('a saved error changes no routes, and a reload returns the error', async (t) => {
   const { dataplane, save } = await started(t, site('a.example'));
   await dataplane.frame(0);
   save(BROKEN);
@@ -93,43 +93,43 @@ test('a save with a mistake changes no route, and a reload answers with the mist
   assert.deepEqual([third.reload?.id, third.reload?.errors.length, third.routes, third.removes], ['r1', 1, [], []]);
 });
 
-test('a reload that was asked for answers with its id', async (t) => {
+test('a requested reload is answered with its id', async (t) => {
   const { dataplane } = await started(t, site('a.example'));
   await dataplane.frame(0);
   dataplane.say({ reload: { id: 'r2' } });
   assert.deepEqual((await dataplane.frame(1)).reload, { id: 'r2', errors: [] });
 });
 
-test('SIGHUP is a reload', async (t) => {
+test('SIGHUP reloads', async (t) => {
   const { child, dataplane, said, save } = await started(t, site('a.example'));
   await dataplane.frame(0);
   save(BROKEN);
   child.kill('SIGHUP');
-  await said('the reload failed; what the file said before stays');
+  await said('the reload failed; the previous configuration stays in effect');
 });
 
-test('a newer controller of the same name has a higher epoch', async (t) => {
+test('a newer controller with the same name has a higher epoch', async (t) => {
   const one = await started(t, site('a.example'));
   const first = await one.dataplane.frame(0);
   const other = await started(t, site('a.example'));
   assert.ok((await other.dataplane.frame(0)).apply.epoch > first.apply.epoch);
 });
 
-test('SIGTERM ends it with 0', async (t) => {
+test('SIGTERM ends the controller with exit code 0', async (t) => {
   const { child, exit, dataplane } = await started(t, site('a.example'));
   await dataplane.frame(0);
   child.kill('SIGTERM');
   assert.deepEqual(await exit, [0, null]);
 });
 
-test('under a supervisor it ends when the supervisor is gone', async (t) => {
+test('a supervised controller exits when its supervisor is gone', async (t) => {
   const { child, exit, dataplane } = await started(t, site('a.example'), { SLUICE_SUPERVISED: '1' });
   await dataplane.frame(0);
   child.stdin.end();
   assert.deepEqual(await exit, [0, null]);
 });
 
-test('without a supervisor the end of stdin means nothing', async (t) => {
+test('without a supervisor the end of stdin has no effect', async (t) => {
   const { child, dataplane, save } = await started(t, site('a.example'));
   await dataplane.frame(0);
   child.stdin.end();
@@ -138,7 +138,7 @@ test('without a supervisor the end of stdin means nothing', async (t) => {
   assert.equal(child.exitCode, null);
 });
 
-test('a data plane that was restarted is told everything again', async (t) => {
+test('a restarted data plane receives the complete state', async (t) => {
   const { dataplane } = await started(t, site('a.example'));
   await dataplane.frame(0);
   dataplane.instance = 'two';
@@ -147,7 +147,7 @@ test('a data plane that was restarted is told everything again', async (t) => {
   assert.deepEqual([second.apply.based_on, domainsOf(second)], [null, ['a.example']]);
 });
 
-test('most of a file gone waits for a second reading that agrees; a reload is one', async (t) => {
+test('the removal of most sites waits for a second reading to confirm it, or for a reload', async (t) => {
   const many = Array.from({ length: 12 }, (_, at) => site(`s${at}.example`)).join('');
   const { dataplane, save } = await started(t, many);
   await dataplane.frame(0);

@@ -17,9 +17,9 @@ import { Report } from './status/report.ts';
 import { listenStatus, type StatusServer } from './status/server.ts';
 
 export type Controller = {
-  /** Where the status pages answer: `HOST:PORT`. */
+  /** Where the status pages are served: `HOST:PORT`. */
   readonly statusAddress: string;
-  /** Lists every source anew. @returns the errors of those that are reloaded, none when what they say is applied. */
+  /** Lists every source again. @returns the errors of the sources that were reloaded; none if their content is applied. */
   reload(): Promise<readonly string[]>;
   stop(): Promise<void>;
 };
@@ -32,7 +32,7 @@ type ControllerTools = {
   readonly token: string | undefined;
 };
 
-/** Sources → desired → reconcile → push, and status back. @throws UsageError when `--listen` can't be had. */
+/** Sources → desired → reconcile → push, and status. @throws UsageError if `--listen` is not available. */
 export async function startController(
   settings: ControllerSettings,
   { sources, clock, random, log, token }: ControllerTools,
@@ -52,8 +52,8 @@ export async function startController(
     sources,
     clock,
     log,
-    changed: (truth) => {
-      report.built(truth);
+    changed: (state) => {
+      report.built(state);
       for (const pusher of pushers) pusher.wake();
     },
   });
@@ -84,7 +84,7 @@ export async function startController(
       if (event.kind === 'applied' || event.kind === 'upstream') for (const source of sources) source.hear?.({ ...event, dataplane });
     };
     const identity = { controller: settings.id, epoch: startedAt, reload: sources.some((source) => source.reload) };
-    return new Pusher({ address, token, clock, random, identity, truth: () => reconciler.truth(), reload, watch });
+    return new Pusher({ address, token, clock, random, identity, state: () => reconciler.state(), reload, watch });
   });
   if (sources.some(({ awaitsDataplane }) => awaitsDataplane)) reconciler.greet();
 
@@ -114,6 +114,6 @@ async function listen({ listen: { host, port }, dataplanes }: ControllerSettings
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'the address is already in use' : message;
-    throw new UsageError(`${NAME} controller: cannot listen on ${host}:${port}: ${why}; name another address with --listen HOST:PORT`);
+    throw new UsageError(`${NAME} controller: cannot listen on ${host}:${port}: ${why}; choose another address with --listen HOST:PORT`);
   }
 }

@@ -6,26 +6,26 @@ import { accepted, type Parsed, refused } from '../shared/values/parsed.ts';
 
 const NAME = 'dataplane-ca';
 
-/** Of the controller, and of every command that asks a data plane. */
+/** For the controller, and for every command that queries a data plane. */
 export const DATAPLANE_CA_FLAG: Flag = {
   name: NAME,
   kind: 'value',
   placeholder: 'PATH',
   help: 'root certificates to verify data planes at https://HOST:PORT with, in PEM',
-  default: 'those that Node knows, and NODE_EXTRA_CA_CERTS',
+  default: "Node's own and those in NODE_EXTRA_CA_CERTS",
   parse: readRoots,
 };
 
-/** Those that `--dataplane-ca` names; null where it does not stand. */
+/** The roots of `--dataplane-ca`; null if it is absent. */
 export const rootsOf = ({ given }: Flags): Roots | null => (given.get(NAME)?.value as Roots | undefined) ?? null;
 
-/** Whether somebody wrote it on the command line: in the environment it may stand for other commands. */
+/** Whether it was given on the command line: in the environment it may be meant for other commands. */
 export const isRootsFlag = ({ given }: Flags): boolean => given.get(NAME)?.origin === 'flag';
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'it may not be read by this user',
-  EISDIR: 'it is a directory; name the file',
+  ENOENT: 'no such file',
+  EACCES: 'permission denied for this user',
+  EISDIR: 'it is a directory; specify a file',
 };
 
 function readRoots(path: string): Parsed<Roots> {

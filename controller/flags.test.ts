@@ -17,7 +17,7 @@ function configFile(t: TestContext): string {
 const settings = (argv: string[], env: Record<string, string> = {}): ControllerSettings =>
   controllerSettings('controller', readFlags('controller', CONTROLLER_FLAGS, argv, env));
 
-test('flags and their environment twins are read, and the flag wins', (t) => {
+test('reads flags and environment variables; a flag takes precedence', (t) => {
   const config = configFile(t);
   const env = { SLUICE_CONFIG: config, SLUICE_DATAPLANE: '127.0.0.1:1,unix:/a', SLUICE_ID: 'env', SLUICE_LOG_LEVEL: 'warn' };
   const read = settings(['--id', 'flag', '--listen', '[::1]:0'], env);
@@ -38,7 +38,7 @@ test('--dataplane may be repeated', (t) => {
   assert.equal(settings(['--config', configFile(t), '--dataplane', 'unix:/a', '--dataplane', 'localhost:2']).dataplanes.length, 2);
 });
 
-test('a data plane on another machine is verified by the roots that are named', (t) => {
+test('verifies a data plane on another machine with the given roots', (t) => {
   const config = configFile(t);
   const roots = join(config, '..', 'ca.pem');
   const pem = readFileSync(new URL('sources/file/golden/imported/certificates/ca.pem', import.meta.url), 'utf8');
@@ -59,18 +59,18 @@ test('a data plane on another machine is verified by the roots that are named', 
   assert.deepEqual(settings(['--config', config, '--dataplane', 'unix:/a'], env).dataplanes, [local]);
   writeFileSync(roots, 'nonsense');
   for (const [argv, message] of [
-    [['--dataplane', 'https://edge.test:6190', '--dataplane-ca', '/none.pem'], /--dataplane-ca "\/none\.pem": there is no such file$/],
+    [['--dataplane', 'https://edge.test:6190', '--dataplane-ca', '/none.pem'], /--dataplane-ca "\/none\.pem": no such file$/],
     [['--dataplane', 'https://edge.test:6190', '--dataplane-ca', roots], /--dataplane-ca ".*ca\.pem": it contains no certificate/],
   ] as const)
     assert.throws(() => settings(['--config', config, ...argv]), message);
   writeFileSync(roots, pem);
   assert.throws(
     () => settings(['--config', config, '--dataplane', 'unix:/a', '--dataplane-ca', roots]),
-    /--dataplane-ca is for data planes over TLS; name one with --dataplane https:\/\/HOST:PORT$/,
+    /--dataplane-ca is only for data planes over TLS; specify one with --dataplane https:\/\/HOST:PORT$/,
   );
 });
 
-test('containers for a data plane on another machine need to be told which of their addresses it reaches', () => {
+test('containers for a data plane on another machine require --docker-address', () => {
   const read = (...argv: string[]) => settings(['--docker', '/run/engine.sock', ...argv]).docker?.elsewhere;
   assert.throws(
     () => read('--dataplane', 'https://edge.test:6190'),
@@ -80,7 +80,7 @@ test('containers for a data plane on another machine need to be told which of th
   assert.equal(read('--dataplane', 'https://localhost:6190'), false);
 });
 
-test('what is wrong with a value is one line that names the flag', (t) => {
+test('an invalid value is reported in one line that names the flag', (t) => {
   const config = configFile(t);
   const cases: [string[], RegExp][] = [
     [
@@ -105,11 +105,11 @@ test('what is wrong with a value is one line that names the flag', (t) => {
     );
 });
 
-test('a config file that is not there is named', () => {
+test('names a config file that does not exist', () => {
   assert.throws(() => settings(['--config', '/none/x']), new UsageError('sluice controller: the config file /none/x does not exist'));
 });
 
-test('containers alone are a source enough: the config file may be missing, unless it is named', () => {
+test('with containers as a source the config file may be missing, unless it was specified', () => {
   const read = (...argv: string[]) => settings(['--docker', '/run/engine.sock', ...argv]);
   const { config, docker } = read('--docker-network', 'edge', '--docker-address', 'published');
   assert.deepEqual(
@@ -119,7 +119,7 @@ test('containers alone are a source enough: the config file may be missing, unle
   assert.throws(() => read('--config', '/none/x'), /the config file \/none\/x does not exist/);
 });
 
-test('SLUICE_DOCKER switches it on, off, or names the engine', (t) => {
+test('SLUICE_DOCKER enables or disables discovery, or names the engine', (t) => {
   const config = configFile(t);
   const engine = (value: string) => settings(['--config', config], { SLUICE_DOCKER: value, SLUICE_DOCKER_NETWORK: 'edge' }).docker?.engine;
   assert.deepEqual(engine('tcp://proxy:2375'), { kind: 'tcp', host: 'proxy', port: 2375 });

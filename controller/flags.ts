@@ -66,7 +66,7 @@ export const CONTROLLER_FLAGS: readonly Flag[] = [
 export type Listen = { readonly host: string; readonly port: number };
 
 export type ControllerSettings = {
-  /** null: routes come from other sources alone. */
+  /** null: routes come only from other sources. */
   readonly config: string | null;
   /** null: no containers are discovered. */
   readonly docker: DockerSettings | null;
@@ -76,7 +76,7 @@ export type ControllerSettings = {
   readonly logLevel: LogLevel;
 };
 
-/** @throws UsageError when the config file is unreadable, or missing where it was named or nothing else is a source. */
+/** @throws UsageError if the config file is unreadable, or missing although it was specified or is the only source. */
 export function controllerSettings(command: string, flags: Flags): ControllerSettings {
   if (flags.positionals.length > 0) throw new UsageError(`${NAME} ${command}: takes no arguments, got "${flags.positionals[0]}"`);
   const given = <T>(name: string, otherwise: T): T => (flags.given.get(name)?.value as T | undefined) ?? otherwise;
@@ -99,14 +99,14 @@ function dataplanesOf(command: string, flags: Flags): AdminAddress[] {
   const named = (flags.given.get('dataplane')?.value as AdminAddress[] | undefined) ?? [defaultAdminAddress()];
   if (isRootsFlag(flags) && named.every(({ kind }) => kind !== 'tls'))
     throw new UsageError(
-      `${NAME} ${command}: --${DATAPLANE_CA_FLAG.name} is for data planes over TLS; name one with --dataplane https://HOST:PORT`,
+      `${NAME} ${command}: --${DATAPLANE_CA_FLAG.name} is only for data planes over TLS; specify one with --dataplane https://HOST:PORT`,
     );
   return named.map((address) => verifiedBy(address, rootsOf(flags)));
 }
 
 export const controllerId = (flags: Flags): string => (flags.given.get('id')?.value as string | undefined) ?? DEFAULT_ID;
 
-/** The config file's path: as named, else `./Sluicefile` if it exists, else the one of the machine. @throws UsageError. */
+/** The config file's path: as given, else `./Sluicefile` if it exists, else the machine's default. @throws UsageError. */
 export function readableConfig(command: string, named: string | undefined): string {
   const path = named ?? defaultConfig();
   try {
@@ -115,14 +115,14 @@ export function readableConfig(command: string, named: string | undefined): stri
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'does not exist' : code === 'EACCES' ? 'may not be read by this user' : `cannot be read (${code})`;
-    const hint = named === undefined ? `, nor does ./${CONFIG_FILE}; name one with --config PATH` : '';
+    const hint = named === undefined ? `, nor does ./${CONFIG_FILE}; specify one with --config PATH` : '';
     throw new UsageError(`${NAME} ${command}: the config file ${path} ${why}${hint}`);
   }
 }
 
 const defaultConfig = (): string => (existsSync(CONFIG_FILE) ? CONFIG_FILE : DEFAULT_CONFIG_PATH);
 
-/** Port 0 takes any free port; the log names it. */
+/** Port 0 uses any free port; the log has its number. */
 function parseListen(text: string): Parsed<Listen> {
   const { host, port } = splitAddress(text);
   if (host === '' || !/^\d{1,5}$/.test(port) || Number(port) > 65_535) return refused('an address to listen on is HOST:PORT');

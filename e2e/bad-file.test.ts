@@ -46,9 +46,9 @@ test('a bad file keeps the last good one in effect, even across a restart, and s
   await metric(0);
   assert.equal((await pair.visit('site.test')).text, 'good');
   const bad = await saidOf(pair);
-  assert.match(bad.status, /^! .*mistakes.*\n! .*Sluicefile:6:3: .*respnd/m);
-  assert.match(bad.routed, /the config file has mistakes since .*: what it said before holds\n.*respnd/);
-  assert.match(bad.unrouted, /the config file has mistakes since .*: a site that is new in it is not routed\n.*respnd/);
+  assert.match(bad.status, /^! .*errors.*\n! .*Sluicefile:6:3: .*respnd/m);
+  assert.match(bad.routed, /the config file has had errors since .*: its last good version stays in effect\n.*respnd/);
+  assert.match(bad.unrouted, /the config file has had errors since .*: sites that are new in it are not routed\n.*respnd/);
   pair.write(GOOD);
   await metric(1);
   const fixed = await saidOf(pair);
@@ -84,7 +84,7 @@ test('a first start with a bad file is not ready and has no routes until the fil
   );
   const status = await pair.command('status');
   assert.equal(status.code, 3);
-  assert.match(status.stdout, /^! not ready: nothing to serve.*\n! a config has mistakes; nothing of it is served until they are mended$/m);
+  assert.match(status.stdout, /^! not ready: nothing to serve.*\n! a config has errors; nothing of it is served until they are fixed$/m);
   pair.write(GOOD);
   await until('the fixed file to be served', async () => (await pair.admin('/ready')).status === 200);
   const fixed = await pair.command('status');

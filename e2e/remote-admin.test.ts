@@ -26,7 +26,7 @@ test('a controller on another machine maintains the routes of a data plane acros
   scene.write(site('two'));
   await until('the change of the file', async () => (await scene.visit('a.test')) === 'two');
   const reload = await scene.command(['reload', ...asking]);
-  assert.deepEqual([reload.code, reload.stdout], [0, 'Nothing changed: what the file says is served already.\n']);
+  assert.deepEqual([reload.code, reload.stdout], [0, 'Nothing changed: the configuration is already in effect.\n']);
   const explain = await scene.command(['explain', 'a.test', ...asking]);
   assert.deepEqual([explain.code, explain.stderr], [0, '']);
 
@@ -69,7 +69,7 @@ test('an untrusted connection or a missing token is rejected with what to do', {
     assert.match(stderr, words);
   }
   const controller = scene.startController(site('never'), wrongName);
-  await controller.said(/"the data plane is away; trying again"/);
+  await controller.said(/"the data plane is unavailable; retrying"/);
   assert.match(controller.output, /not for 192\.0\.2\.3; use a name from the certificate/);
 });
 
@@ -107,7 +107,7 @@ test('the documented OpenSSL authority and certificate work', {
     SLUICE_ADMIN_TOKEN: TOKEN,
     SLUICE_DATAPLANE_CA: scene.roots,
   });
-  assert.deepEqual([code, stdout], [0, 'Nothing is routed.\n']);
+  assert.deepEqual([code, stdout], [0, 'There are no routes.\n']);
 });
 
 test('a data plane does not start if its Admin API would be reachable without TLS and a token', async () => {

@@ -69,7 +69,7 @@ test('upgrade without a running data plane prints one line and exits with 5', as
   using folder = new Folder();
   const { code, stderr } = await run(['upgrade', '--state-dir', folder.path]);
   assert.equal(code, 5);
-  assert.match(stderr, /^sluice upgrade: no running data plane to replace: .*takeover\.sock: nobody is there; .*--state-dir\n$/);
+  assert.match(stderr, /^sluice upgrade: no running data plane to replace: .*takeover\.sock: nothing is listening; .*--state-dir\n$/);
 });
 
 test('a process without a parent explains how to replace it', async () => {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parseRoute } from '../../shared/route.ts';
 import { sluice, temporary } from './testing/run-command.ts';
 
-test('adapt prints what POST /routes takes, one route a site, in the order of the file', async (t) => {
+test('adapt prints one route per site as accepted by POST /routes, in the order of the file', async (t) => {
   const directory = temporary(t);
   writeFileSync(join(directory, 'Sluicefile'), 'b.example {\n  reverse_proxy 127.0.0.1:1\n}\na.example {\n  respond "x"\n}\n');
   const { code, out, err } = await sluice(['adapt'], { cwd: directory });
@@ -21,7 +21,7 @@ test('adapt prints what POST /routes takes, one route a site, in the order of th
   for (const route of routes) assert.deepEqual(parseRoute(route), { ok: true, value: route });
 });
 
-test('adapt of a file with mistakes prints them and no routes', async (t) => {
+test('adapt of a file with errors prints the errors and no routes', async (t) => {
   const directory = temporary(t);
   writeFileSync(join(directory, 'Sluicefile'), 'a.example {\n  respnd "x"\n}\n');
   const { code, out, err } = await sluice(['adapt', '--config', 'Sluicefile'], { cwd: directory });

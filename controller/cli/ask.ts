@@ -16,9 +16,9 @@ export const ADMIN_FLAG: Flag = {
   parse: readAddress,
 };
 
-/** As `parseAdminAddress`, with the right spelling of what people write instead. */
+/** As `parseAdminAddress`, with a hint for common misspellings. */
 function readAddress(text: string): Parsed<AdminAddress> {
-  if (text.includes('/') && !/^(?:unix:|https?:\/\/)/i.test(text)) return refused(`a socket is written unix:${text}`);
+  if (text.includes('/') && !/^(?:unix:|https?:\/\/)/i.test(text)) return refused(`write a socket as unix:${text}`);
   return parseAdminAddress(text);
 }
 
@@ -32,12 +32,12 @@ const STATE_DIR_FLAG: Flag = {
   default: DEFAULT_STATE_DIR,
 };
 
-/** Flags of every command that asks the data plane. */
+/** Flags of every command that queries the data plane. */
 export const ASKING_FLAGS: readonly Flag[] = [ADMIN_FLAG, DATAPLANE_CA_FLAG, STATE_DIR_FLAG, JSON_FLAG];
 
 export type RequestClient = Pick<AdminClient, 'request'>;
 
-/** A client for the address that was named, else for the first likely one that answers. */
+/** A client for the given address, else for the first likely address that responds. */
 export function clientOf(flags: Flags): RequestClient {
   const token = process.env[TOKEN_VARIABLE];
   const [address, ...others] = addressesOf(flags);
@@ -45,11 +45,11 @@ export function clientOf(flags: Flags): RequestClient {
   return firstThatAnswers(addressesOf(flags), token);
 }
 
-/** The address that was named, else all likely ones. @throws UsageError where roots are named that nothing is verified by. */
+/** The given address, else all likely ones. @throws UsageError if roots are given but not used. */
 export function addressesOf(flags: Flags): readonly AdminAddress[] {
   const address = flags.given.get('admin')?.value as AdminAddress | undefined;
   if (address?.kind !== 'tls' && isRootsFlag(flags))
-    throw new UsageError(`--${DATAPLANE_CA_FLAG.name} is for a data plane over TLS; name that with --admin https://HOST:PORT`);
+    throw new UsageError(`--${DATAPLANE_CA_FLAG.name} is only for a data plane over TLS; specify one with --admin https://HOST:PORT`);
   if (address !== undefined) return [verifiedBy(address, rootsOf(flags))];
   const stateDir = (flags.given.get('state-dir')?.value as string | undefined) ?? DEFAULT_STATE_DIR;
   return likelyAddresses(stateDir, process.env);
@@ -57,18 +57,18 @@ export function addressesOf(flags: Flags): readonly AdminAddress[] {
 
 export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.value === true;
 
-/** GET, and the answer's JSON. @throws CommandError for any other status than 200. */
+/** GET, and the response's JSON. @throws CommandError for any status other than 200. */
 export async function ask<T>(client: RequestClient, path: string): Promise<T> {
   return JSON.parse(textOf(await client.request('GET', path))) as T;
 }
 
-/** The answer as it is. @throws CommandError for any other status than 200. */
+/** The response itself. @throws CommandError for any status other than 200. */
 export function textOf(answer: AdminAnswer): string {
-  if (answer.status !== 200) throw new CommandError(`the data plane answered ${answer.status}: ${errorIn(answer)}`);
+  if (answer.status !== 200) throw new CommandError(`the data plane responded with ${answer.status}: ${errorIn(answer)}`);
   return answer.text;
 }
 
-/** The message of an error envelope, or what there is instead. */
+/** The message of an error envelope, or the raw text. */
 export function errorIn({ text }: AdminAnswer): string {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
@@ -79,14 +79,14 @@ export function errorIn({ text }: AdminAnswer): string {
   }
 }
 
-/** The API escapes for pages what a terminal shows as it is. */
+/** Undoes the API's HTML escaping, which a terminal does not need. */
 export function unescaped(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (entity, name: string) => ENTITIES[name] ?? entity);
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
 
-/** @throws UsageError when words are left that nobody asked for. */
+/** @throws UsageError for positional arguments, which the command does not take. */
 export function noArguments(command: string, { positionals }: Flags): void {
   if (positionals.length > 0) throw new UsageError(`${NAME} ${command}: takes no arguments, got "${positionals[0]}"`);
 }

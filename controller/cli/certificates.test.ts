@@ -40,23 +40,26 @@ test('certificates lists the certificates that exist and why any are missing', a
   assert.deepEqual(JSON.parse((await sluice(['certificates', '--json', '--admin', address])).out), [MISSING, ISSUED]);
 });
 
-test('certificates says so when there are none', async (t) => {
+test('certificates reports that there are none', async (t) => {
   const { out } = await sluice(['certificates', '--admin', await admin(t, { 'GET /certificates': [200, []] })]);
   assert.equal(out, 'There are no certificates, and none are ordered.\n');
 });
 
-test('certificates --root prints the root as it is, so that it can be written to a file', async (t) => {
+test('certificates --root prints only the root, so that it can be written to a file', async (t) => {
   const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   const address = await admin(t, { 'GET /certificates/root': [200, pem] });
   assert.deepEqual(await sluice(['certificates', '--root', '--admin', address]), { code: 0, out: pem, err: '' });
-  assert.match((await sluice(['certificates', '--root', '--json', '--admin', address])).err, /--root prints PEM.*leave --json out/);
+  assert.match((await sluice(['certificates', '--root', '--json', '--admin', address])).err, /--root prints PEM.*leave out --json/);
   const none = await admin(t, { 'GET /certificates/root': [404, { error: 'no internal authority' }] });
   const { code, out, err } = await sluice(['certificates', '--root', '--admin', none]);
   assert.deepEqual([code, out], [1, '']);
-  assert.match(err, /^sluice certificates: there is no root: .*; give one `tls internal`, or all with `local_certs`\n$/);
+  assert.match(
+    err,
+    /^sluice certificates: there is no root yet: .*; enable it for one site with `tls internal`, or for all with `local_certs`\n$/,
+  );
 });
 
-test('certificates --retry has an order made now, and says so where none waits', async (t) => {
+test('certificates --retry retries an order now, and reports if none is waiting', async (t) => {
   const answers: Record<string, [number, unknown]> = {
     'POST /certificates/late.example': [202, { retried: 'late.example', domains: ['late.example'] }],
     'POST /certificates/fine.example': [404, { error: 'no order waits for that domain' }],
@@ -64,10 +67,10 @@ test('certificates --retry has an order made now, and says so where none waits',
   const address = await admin(t, answers);
   assert.deepEqual(await sluice(['certificates', '--retry', 'late.example', '--admin', address]), {
     code: 0,
-    out: 'An order for late.example is made now; sluice certificates shows how it ends.\n',
+    out: 'late.example is being ordered now; sluice certificates shows the result.\n',
     err: '',
   });
   const { code, err } = await sluice(['certificates', '--retry', 'fine.example', '--admin', address]);
   assert.equal(code, 1);
-  assert.match(err, /^sluice certificates: no order waits for fine\.example: .*sluice explain fine\.example/);
+  assert.match(err, /^sluice certificates: no order for fine\.example is waiting for a retry: .*sluice explain fine\.example/);
 });

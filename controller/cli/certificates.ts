@@ -32,11 +32,11 @@ export const certificates: Command = {
 };
 
 async function printRoot(flags: Flags, terminal: Terminal): Promise<number> {
-  if (wantsJson(flags)) throw new UsageError(`${NAME} certificates: --root prints PEM, which is no JSON; leave --json out`);
+  if (wantsJson(flags)) throw new UsageError(`${NAME} certificates: --root prints PEM, not JSON; leave out --json`);
   const answer = await clientOf(flags).request('GET', '/certificates/root');
   if (answer.status === 404)
     throw new CommandError(
-      'there is no root: no site has had a certificate of the internal authority; give one `tls internal`, or all with `local_certs`',
+      'there is no root yet: no site uses the internal authority; enable it for one site with `tls internal`, or for all with `local_certs`',
     );
   terminal.out(textOf(answer));
   return 0;
@@ -46,10 +46,10 @@ async function retry(name: string, flags: Flags, terminal: Terminal): Promise<nu
   const answer = await clientOf(flags).request('POST', `/certificates/${encodeURIComponent(name)}`);
   if (answer.status === 404)
     throw new CommandError(
-      `no order waits for ${name}: none has failed, or none is made; ${NAME} explain ${name} says how it gets its certificate`,
+      `no order for ${name} is waiting for a retry: none has failed, or none is needed; ${NAME} explain ${name} shows how it gets its certificate`,
     );
-  if (answer.status !== 202) throw new CommandError(`the data plane answered ${answer.status}: ${errorIn(answer)}`);
-  terminal.out(wantsJson(flags) ? `${answer.text}\n` : `An order for ${name} is made now; ${NAME} certificates shows how it ends.\n`);
+  if (answer.status !== 202) throw new CommandError(`the data plane responded with ${answer.status}: ${errorIn(answer)}`);
+  terminal.out(wantsJson(flags) ? `${answer.text}\n` : `${name} is being ordered now; ${NAME} certificates shows the result.\n`);
   return 0;
 }
 
@@ -58,5 +58,5 @@ function rowOf({ domains, source, issuer, not_after, renew_at, last_error, next_
   return [domains.join(', ') || '-', source, issuer ?? '-', minuteOf(not_after), minuteOf(renew_at), notes];
 }
 
-/** `2026-03-01 12:30`, in UTC as everything is. */
+/** `2026-03-01 12:30`, in UTC like all times. */
 const minuteOf = (time: string | null): string => (time === null ? '-' : time.slice(0, 16).replace('T', ' '));

@@ -4,10 +4,10 @@ import type { Flag, Flags } from '../../shared/runtime/flags.ts';
 export type Terminal = {
   out(text: string): void;
   err(text: string): void;
-  /** Characters a line; null when the output is no terminal. */
+  /** The width in characters; null if the output is not a terminal. */
   readonly columns: number | null;
   readonly colour: boolean;
-  /** What is known of stderr where that is a terminal. */
+  /** The properties of stderr if it is a terminal. */
   readonly stderr?: Screen;
 };
 
@@ -18,17 +18,17 @@ export type Command = {
   readonly usage: string;
   readonly summary: string;
   readonly flags: readonly Flag[];
-  /** Words that may stand beside the flags, where there are only a few; for completion. */
+  /** The possible positional arguments, if there are only a few; for completion. */
   readonly positionals?: readonly string[];
-  /** @returns the exit code: 0, or 1 when the answer is no. @throws CommandError, UsageError, AdminUnreachable. */
+  /** @returns the exit code: 0, or 1 for a negative result. @throws CommandError, UsageError, AdminUnreachable. */
   run(flags: Flags, terminal: Terminal): Promise<number>;
 };
 
-/** A command is loaded when it is used: `routes` must not wait for what `run` needs. One of `load` and `raw` stands. */
+/** A command is loaded when it is used: `routes` must not wait for the modules of `run`. Either `load` or `raw` is present. */
 export type Entry = {
   readonly summary: string;
   readonly load?: () => Promise<Command>;
-  /** Reads its own arguments: they are other processes' flags. */
+  /** Reads its own arguments, since they are the flags of other processes. */
   readonly raw?: () => Promise<(argv: readonly string[], terminal: Terminal) => Promise<number>>;
 };
 

@@ -7,16 +7,13 @@ import { reportProblems } from './problems.ts';
 
 export type GoodConfig = Extract<Compiled, { ok: true }>;
 
-/** Compiles the config file that `--config` names, for a command. @throws UsageError when it can't be read, and for stray words. */
+/** Compiles the config file of `--config`. @throws UsageError if it can't be read, or for positional arguments. */
 export async function compileNamed(command: string, flags: Flags): Promise<Compiled> {
-  if (flags.positionals.length > 0) throw new UsageError(`${NAME} ${command}: name the file with --config ${flags.positionals[0]}`);
+  if (flags.positionals.length > 0) throw new UsageError(`${NAME} ${command}: specify the file with --config ${flags.positionals[0]}`);
   return compileFile(readableConfig(command, flags.given.get('config')?.value as string | undefined), process.env);
 }
 
-/**
- * As `compileNamed`; the file's mistakes go to stderr, all of them, and its warnings too.
- * @returns null where there are mistakes: exit 1.
- */
+/** As `compileNamed`, and prints all errors and warnings of the file on stderr. @returns null if there are errors, for exit 1. */
 export async function readConfig(command: string, flags: Flags, terminal: Terminal): Promise<GoodConfig | null> {
   const compiled = await compileNamed(command, flags);
   if (!compiled.ok) {

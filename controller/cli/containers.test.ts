@@ -14,7 +14,7 @@ const WEB: ContainerStatus = {
   site: null,
   domains: ['shop.example'],
   others: { count: 0, names: [] },
-  accepted: yes('its labels are understood'),
+  accepted: yes('its labels are valid'),
   resolved: yes('its address on the network shop'),
   address: '172.18.0.2:80',
   change: null,
@@ -51,23 +51,23 @@ const DATAPLANE = {
   upstreams: { count: 0, healthy: 0, out: [] },
 };
 
-test('the first fact that does not hold is told, with its reason and what would change it', () => {
+test('shows the first condition that is not met, with its reason and what would change it', () => {
   assert.deepEqual([WEB, SICK, WRONG, { ...WRONG, programmed: WEB.programmed }, { ...WEB, programmed: {} }].map(containerInWords), [
     `web-1 (a1): accepted, resolved, programmed since ${SINCE}: its address on the network shop`,
     `web-2 (a2): accepted, not resolved since ${SINCE}: its HEALTHCHECK fails; what would change it: it passes again`,
     `web-3 (a3): not accepted since ${SINCE}: sluice.port "x": no`,
     `web-3 (a3): not accepted, routed as before since ${SINCE}: sluice.port "x": no`,
-    `web-1 (a1): accepted, resolved, not programmed since ${SINCE}: no data plane has taken its route yet`,
+    `web-1 (a1): accepted, resolved, not programmed since ${SINCE}: no data plane has applied its route yet`,
   ]);
 });
 
-test('the others of the pool are named, and counted where they are many', () => {
+test('lists the other containers of the pool, and counts them if there are many', () => {
   const beside = (count: number, ...names: string[]) => containerInWords({ ...WEB, others: { count, names } });
-  assert.match(beside(2, 'web-2', 'web-3'), /: its address on the network shop; in its pool too: web-2, web-3$/);
-  assert.match(beside(5, 'web-2', 'web-3'), /; in its pool too: web-2, web-3 and 3 more$/);
+  assert.match(beside(2, 'web-2', 'web-3'), /: its address on the network shop; also in its pool: web-2, web-3$/);
+  assert.match(beside(5, 'web-2', 'web-3'), /; also in its pool: web-2, web-3 and 3 more$/);
 });
 
-test('status lists every container of the controller, as JSON too', async (t) => {
+test('status lists every container of the controller, also as JSON', async (t) => {
   const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE] })];
   const controller = await admin(t, { 'GET /status': [200, { containers: [PAIRED, SICK] }] });
   const { out } = await sluice([...argv, '--controller', controller]);
@@ -80,15 +80,15 @@ test('status lists every container of the controller, as JSON too', async (t) =>
   assert.deepEqual(containers, [PAIRED, SICK]);
 });
 
-test('a controller that cannot be asked is told, and the rest of the status is there', async (t) => {
+test('status reports an unreachable controller and shows everything else', async (t) => {
   const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE] })];
   const { code, out } = await sluice([...argv, '--controller', '127.0.0.1:1']);
   assert.equal(code, 0);
   assert.match(out, /^Nothing is wrong\./);
-  assert.match(out, /Note: containers are not listed: the controller at 127\.0\.0\.1:1 cannot be asked: connection refused/);
+  assert.match(out, /Note: containers are not listed: the controller at 127\.0\.0\.1:1 cannot be queried: connection refused/);
 });
 
-test('explain lists the containers of the host, also when it is not routed', async (t) => {
+test('explain lists the containers of a host, even if it is not routed', async (t) => {
   const answer = { url: 'http://shop.example/', verdict: '404: not routed', routed: false, route: null, matched: null, block: null };
   const explanation = { ...answer, policies: [], targets: [], certificate: '', problems: [], near: null };
   const asked: Record<string, [number, unknown]> = { 'GET /explain?url=shop.example': [200, explanation] };

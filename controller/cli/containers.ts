@@ -23,21 +23,23 @@ export const CONTROLLER_FLAG: Flag = {
   parse: readAddress,
 };
 
-/** Its pages are for its own machine: they have no TLS, and the token never leaves in the clear. */
+/** The status is served only to the controller's own machine: it has no TLS, and the token is never sent unencrypted. */
 function readAddress(text: string): Parsed<AdminAddress> {
   const { host, port } = splitAddress(text);
   const isElsewhere = !text.startsWith('unix:') && /^\d+$/.test(port) && !isLoopback(host);
   if (!isElsewhere) return parseAdminAddress(text);
-  return refused('the pages of a controller are for its own machine; forward their port (ssh -L) and name that, or ask there');
+  return refused(
+    'the status of a controller is served only to its own machine; forward its port (ssh -L) and use that address, or run the command there',
+  );
 }
 
-/** The containers that the controller found, or why it can't be asked: only it knows those that are not routed. */
+/** The containers found by the controller, or why it can't be queried: only the controller knows those without a route. */
 export type Containers = { readonly found: readonly ContainerStatus[] } | { readonly unknown: string };
 
 export async function askContainers(flags: Flags): Promise<Containers> {
   const named = flags.given.get('controller')?.value as AdminAddress | undefined;
   const token = process.env[TOKEN_VARIABLE];
-  let answer: Containers = { unknown: 'nobody was asked' };
+  let answer: Containers = { unknown: 'no controller was queried' };
   for (const address of named === undefined ? likelyControllers(flags) : [named]) {
     answer = await askOne(address, token);
     if ('found' in answer) return answer;
@@ -50,15 +52,15 @@ async function askOne(address: AdminAddress, token: string | undefined): Promise
   try {
     const { status, text } = await createAdminClient({ address, token }).request('GET', '/status');
     const { containers } = status === 200 ? (JSON.parse(text) as Partial<ControllerReport>) : {};
-    return Array.isArray(containers) ? { found: containers } : { unknown: `what answers at ${where} is no controller` };
+    return Array.isArray(containers) ? { found: containers } : { unknown: `the server at ${where} is not a controller` };
   } catch (error) {
-    if (error instanceof AdminUnreachable) return { unknown: `the controller at ${where} cannot be asked: ${error.reason}` };
-    if (error instanceof SyntaxError) return { unknown: `what answers at ${where} is no controller` };
+    if (error instanceof AdminUnreachable) return { unknown: `the controller at ${where} cannot be queried: ${error.reason}` };
+    if (error instanceof SyntaxError) return { unknown: `the server at ${where} is not a controller` };
     throw error;
   }
 }
 
-/** Beside each socket at which the data plane may be asked, and the default address. */
+/** Next to each likely socket of the data plane, then the default address. */
 function likelyControllers(flags: Flags): AdminAddress[] {
   const sockets = addressesOf(flags).flatMap((one) => (one.kind === 'unix' ? [controllerSocketBeside(one.path)] : []));
   const tcp = parseAdminAddress(DEFAULT_CONTROLLER_LISTEN);
@@ -68,7 +70,7 @@ function likelyControllers(flags: Flags): AdminAddress[] {
   ];
 }
 
-/** The list of `status`. */
+/** The list in `status`. */
 export function containersInWords(terminal: Terminal, containers: readonly ContainerStatus[]): string {
   const rows = containers.map((one) => {
     const { fact, words } = stateOf(one);
@@ -83,7 +85,7 @@ export function containerInWords(container: ContainerStatus): string {
   return `${container.origin.replace(/^container /, '')}: ${words} since ${fact.since}: ${whyOf(container, fact)}${besideIt(container)}`;
 }
 
-/** The whole pool is in the list: how many others there are is enough here. */
+/** The list contains the whole pool, so a few names and the number of others are enough. */
 function poolOf({ domains, others }: ContainerStatus): string {
   const pool = domains.join(', ') || '-';
   return others.count === 0 ? pool : `${pool} (+${others.count})`;
@@ -91,10 +93,10 @@ function poolOf({ domains, others }: ContainerStatus): string {
 
 function besideIt({ others: { count, names } }: ContainerStatus): string {
   if (count === 0) return '';
-  return `; in its pool too: ${names.join(', ')}${count > names.length ? ` and ${count - names.length} more` : ''}`;
+  return `; also in its pool: ${names.join(', ')}${count > names.length ? ` and ${count - names.length} more` : ''}`;
 }
 
-/** How far it came, and the fact that says so: the first of the three that does not hold, else the last. */
+/** The first of the three conditions that is not met, else the last, with a description of the state. */
 function stateOf({ accepted, resolved, programmed }: ContainerStatus): { fact: Condition; words: string } {
   const isServed = resolved.holds && Object.keys(programmed).length > 0;
   if (!accepted.holds) return { fact: accepted, words: isServed ? 'not accepted, routed as before' : 'not accepted' };
@@ -106,7 +108,7 @@ function stateOf({ accepted, resolved, programmed }: ContainerStatus): { fact: C
     : { fact: resolved, words: 'accepted, resolved, programmed' };
 }
 
-const NOT_YET = 'no data plane has taken its route yet';
+const NOT_YET = 'no data plane has applied its route yet';
 
 const whyOf = ({ change }: ContainerStatus, { reason }: Condition): string =>
   change === null ? reason : `${reason}; what would change it: ${change}`;

@@ -16,17 +16,17 @@ async function onSocket(t: TestContext, path: string): Promise<void> {
   t.after(() => void server.close());
 }
 
-test('the state directory comes before the default socket, and that before the default port', () => {
+test('tries the state directory, then the default socket, then the default port', () => {
   assert.deepEqual(likely({}), ['unix:/s/admin.sock', 'unix:/var/run/sluice-admin.sock', '127.0.0.1:6190']);
 });
 
-test('what the environment names for the data plane comes first', () => {
+test('tries the data plane’s address from the environment first', () => {
   const addresses = ['unix:/r/a.sock', 'unix:/s/admin.sock', 'unix:/var/run/sluice-admin.sock', '127.0.0.1:7000'];
   assert.deepEqual(likely({ SLUICE_ADMIN_SOCKET: '/r/a.sock', SLUICE_ADMIN_LISTEN: '127.0.0.1:7000' }), addresses);
   assert.equal(likely({ SLUICE_ADMIN_SOCKET: 'true' }).length, 3);
 });
 
-test('a port of the environment that other machines reach, or that speaks TLS, is not asked in the clear', () => {
+test('does not use plain HTTP for a port from the environment that is open to other machines or uses TLS', () => {
   const sockets = ['unix:/s/admin.sock', 'unix:/var/run/sluice-admin.sock'];
   assert.deepEqual(likely({ SLUICE_ADMIN_LISTEN: '0.0.0.0:6190' }), sockets);
   assert.deepEqual(likely({ SLUICE_ADMIN_TLS_CERT: '/c.pem' }), sockets);
@@ -39,14 +39,14 @@ test('a command finds the socket that run opened in the state directory, by flag
   assert.deepEqual([(await sluice(['routes', '--json'], { env: { SLUICE_STATE_DIR: directory } })).out], ['[]\n']);
 });
 
-test('a socket that was left behind is passed over', async (t) => {
+test('skips a stale socket', async (t) => {
   const directory = temporary(t);
   const listen = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [200, []] });
   const env = { SLUICE_ADMIN_SOCKET: join(directory, 'gone.sock'), SLUICE_ADMIN_LISTEN: listen };
   assert.equal((await sluice(['routes', '--json', '--state-dir', directory], { env })).out, '[]\n');
 });
 
-test('where nothing answers, one line says what was tried and how to name it', async (t) => {
+test('if nothing responds, one line lists what was tried and how to specify the address', async (t) => {
   const directory = temporary(t);
   const { code, err } = await sluice(['routes', '--state-dir', directory], { env: { SLUICE_ADMIN_LISTEN: '127.0.0.1:1' } });
   assert.equal(code, 5);
@@ -56,7 +56,7 @@ test('where nothing answers, one line says what was tried and how to name it', a
   );
 });
 
-test('a refused token names the address that was found', async (t) => {
+test('a rejected token is reported with the address that was found', async (t) => {
   const listen = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [401, {}] });
   const { code, err } = await sluice(['routes', '--state-dir', temporary(t)], { env: { SLUICE_ADMIN_LISTEN: listen } });
   assert.equal(code, 5);

@@ -8,9 +8,9 @@ import { CommandError } from './command.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Where the Admin API may listen when no address is given, the likeliest first: the socket and the port that the
- * environment names for the data plane, the socket that `run` opens in the state directory, and the defaults. A port
- * that speaks TLS, or is open to others, is left out: by which name its certificate knows it can't be told from here.
+ * Where the Admin API may listen if no address is given, the likeliest first: the socket and the port from the data plane's environment
+ * variables, the socket that `run` opens in the state directory, and the defaults. A port with TLS, or one open to other machines, is
+ * left out, because the name on its certificate is not known here.
  */
 export function likelyAddresses(stateDir: string, env: Environment): AdminAddress[] {
   const socket = env[envTwin('admin-socket')];
@@ -22,8 +22,8 @@ export function likelyAddresses(stateDir: string, env: Environment): AdminAddres
 }
 
 /**
- * A client for the first of several addresses that answers; it stays with that one.
- * A request throws CommandError (exit 5), naming every address that was tried, when none answers.
+ * A client that uses the first of several addresses that responds, and stays with it. @throws CommandError from a request (exit 5),
+ * listing all addresses, if none responds.
  */
 export function firstThatAnswers(addresses: readonly AdminAddress[], token: string | undefined): Pick<AdminClient, 'request'> {
   const tried: string[] = [];
@@ -49,7 +49,7 @@ export function firstThatAnswers(addresses: readonly AdminAddress[], token: stri
       const answer = address === null ? null : await attempt(address, method, path, body);
       if (answer !== null) return answer;
       throw new CommandError(
-        `the Admin API cannot be used. Tried ${tried.join('; ')}. Name it with --admin ADDRESS (https://HOST:PORT where it has a certificate), or the state directory of what runs with --state-dir PATH`,
+        `the Admin API cannot be used. Tried ${tried.join('; ')}. Specify it with --admin ADDRESS (https://HOST:PORT if it has a certificate), or the state directory of the running process with --state-dir PATH`,
         5,
       );
     },

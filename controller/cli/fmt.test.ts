@@ -7,23 +7,23 @@ import { sluice, temporary } from './testing/run-command.ts';
 const WILD = 'a.example   {\n\trespond 200 # fine\n\n\n}\n';
 const TIDY = 'a.example {\n  respond 200 # fine\n}\n';
 
-test('fmt prints the layout and leaves the file alone', async (t) => {
+test('fmt prints the formatted text and leaves the file alone', async (t) => {
   const path = join(temporary(t), 'Sluicefile');
   writeFileSync(path, WILD);
   assert.deepEqual(await sluice(['fmt', '--config', path]), { code: 0, out: TIDY, err: '' });
   assert.equal(readFileSync(path, 'utf8'), WILD);
 });
 
-test('fmt --check is exit 1 and one line where the layout differs, and silent where it does not', async (t) => {
+test('fmt --check is exit 1 and one line if the format differs, and silent if it does not', async (t) => {
   const path = join(temporary(t), 'Sluicefile');
   writeFileSync(path, WILD);
-  const err = `${path}: the layout differs from the canonical one; sluice fmt --config ${path} --write lays it out\n`;
+  const err = `${path}: not in canonical format; run sluice fmt --config ${path} --write to format it\n`;
   assert.deepEqual(await sluice(['fmt', '--check', '--config', path]), { code: 1, out: '', err });
   writeFileSync(path, TIDY);
   assert.deepEqual(await sluice(['fmt', '--check', '--config', path]), { code: 0, out: '', err: '' });
 });
 
-test('fmt --write replaces the file behind a link, keeps its mode and leaves nothing beside it', async (t) => {
+test('fmt --write replaces the target of a link, keeps its mode and leaves no other file behind', async (t) => {
   const directory = temporary(t);
   const [path, link] = [join(directory, 'real'), join(directory, 'Sluicefile')];
   writeFileSync(path, WILD);
@@ -36,7 +36,7 @@ test('fmt --write replaces the file behind a link, keeps its mode and leaves not
   assert.deepEqual(readdirSync(directory).sort(), ['Sluicefile', 'real']);
 });
 
-test('fmt refuses a file whose braces are wrong, with the places, and writes nothing', async (t) => {
+test('fmt rejects a file with mismatched braces, reports their positions and writes nothing', async (t) => {
   const path = join(temporary(t), 'Sluicefile');
   writeFileSync(path, 'a.example {\n  respond 200\n');
   const err = `${path}:1:11: the block is never closed: add "}"\n`;
@@ -44,24 +44,24 @@ test('fmt refuses a file whose braces are wrong, with the places, and writes not
   assert.equal(readFileSync(path, 'utf8'), 'a.example {\n  respond 200\n');
 });
 
-test('fmt lays out a file whose directives are unknown: only validate judges what they mean', async (t) => {
+test('fmt formats a file with unknown directives, which only validate reports', async (t) => {
   const path = join(temporary(t), 'Sluicefile');
   writeFileSync(path, 'a.example { \n nonsense {$NOT_SET} }');
   assert.deepEqual(await sluice(['fmt', '--config', path]), { code: 0, out: 'a.example {\n  nonsense {$NOT_SET}\n}\n', err: '' });
 });
 
-test('fmt with --check and --write at once is refused', async (t) => {
+test('fmt rejects --check together with --write', async (t) => {
   const path = join(temporary(t), 'Sluicefile');
   writeFileSync(path, WILD);
-  const err = 'sluice fmt: --check looks and --write writes; give one of them\n';
+  const err = 'sluice fmt: use either --check or --write, not both\n';
   assert.deepEqual(await sluice(['fmt', '--check', '--write', '--config', path]), { code: 2, out: '', err });
 });
 
-test('fmt --write where nothing may be written says so in one line, and leaves nothing', async (t) => {
+test('fmt --write reports in one line that it cannot write, and leaves no other file behind', async (t) => {
   const directory = temporary(t);
   const path = join(directory, 'Sluicefile');
   writeFileSync(path, WILD);
-  // A name of this length leaves no room for that of the fresh file beside it.
+  // A name of this length leaves no room for the name of the temporary file.
   const long = join(directory, 'x'.repeat(250));
   writeFileSync(long, WILD);
   assert.deepEqual(await sluice(['fmt', '--write', '--config', long]), {

@@ -7,7 +7,7 @@ import { reasonOf } from '../sources/file/text/read.ts';
 import { type Command, CommandError } from './command.ts';
 import { reportProblems } from './problems.ts';
 
-const CHECK_FLAG: Flag = { name: 'check', kind: 'switch', help: 'print nothing; exit 1 if the layout differs' };
+const CHECK_FLAG: Flag = { name: 'check', kind: 'switch', help: 'print nothing; exit 1 if the format differs' };
 const WRITE_FLAG: Flag = { name: 'write', kind: 'switch', help: 'write the file instead of printing it' };
 
 export const fmt: Command = {
@@ -16,9 +16,9 @@ export const fmt: Command = {
     'Prints a config file in canonical format. Words, comments and their order do not change.\nIf braces or strings are not closed, prints and writes nothing and exits with 1.',
   flags: [CONFIG_FLAG, CHECK_FLAG, WRITE_FLAG],
   run: async (flags, terminal) => {
-    if (flags.positionals.length > 0) throw new UsageError(`${NAME} fmt: name the file with --config ${flags.positionals[0]}`);
+    if (flags.positionals.length > 0) throw new UsageError(`${NAME} fmt: specify the file with --config ${flags.positionals[0]}`);
     const [check, write] = [flags.given.get('check')?.value === true, flags.given.get('write')?.value === true];
-    if (check && write) throw new UsageError(`${NAME} fmt: --check looks and --write writes; give one of them`);
+    if (check && write) throw new UsageError(`${NAME} fmt: use either --check or --write, not both`);
     const path = readableConfig('fmt', flags.given.get('config')?.value as string | undefined);
     const bytes = await readFile(path).catch((error: unknown) => fail(path, reasonOf(error)));
     const layout = layOut(bytes, path);
@@ -27,8 +27,7 @@ export const fmt: Command = {
       return 1;
     }
     const differs = !bytes.equals(Buffer.from(layout.text));
-    if (check && differs)
-      terminal.err(`${path}: the layout differs from the canonical one; ${NAME} fmt --config ${path} --write lays it out\n`);
+    if (check && differs) terminal.err(`${path}: not in canonical format; run ${NAME} fmt --config ${path} --write to format it\n`);
     if (check) return differs ? 1 : 0;
     if (!write) terminal.out(layout.text);
     else if (differs) await replace(path, layout.text).catch((error: unknown) => fail(path, `it can't be written: ${codeOf(error)}`));
@@ -42,7 +41,7 @@ function fail(path: string, reason: string): never {
   throw new CommandError(`${path}: ${reason}`);
 }
 
-/** Renamed into place, so that programs that watch the file never read half of it. Links stay links. */
+/** Renamed into place, so that programs watching the file never read half of it. Links remain links. */
 async function replace(path: string, text: string): Promise<void> {
   const target = await realpath(path);
   const { mode } = await stat(target);

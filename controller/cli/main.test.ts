@@ -30,22 +30,22 @@ const STATUS = {
   upstreams: { count: 0, healthy: 0, out: [] },
 };
 
-test('no command prints the list of commands', async () => {
+test('without a command prints the list of commands', async () => {
   const { code, out } = await sluice([]);
   assert.equal(code, 0);
   for (const name of ['run', 'dataplane', 'controller', 'validate', 'reload', 'routes', 'explain', 'status', 'version'])
     assert.match(out, new RegExp(`^  ${name} `, 'm'));
 });
 
-test('an unknown command is exit 2 and one line that says what was meant', async () => {
+test('an unknown command is exit 2 and one line with a suggestion', async () => {
   assert.deepEqual(await sluice(['rotues']), {
     code: 2,
     out: '',
-    err: 'sluice: unknown command rotues (did you mean routes?); sluice help lists them\n',
+    err: 'sluice: unknown command rotues (did you mean routes?); sluice help lists all commands\n',
   });
 });
 
-test('a name that every object has is an unknown command', async () => {
+test('a property name of every object is an unknown command', async () => {
   assert.equal((await sluice(['constructor'])).code, 2);
 });
 
@@ -57,12 +57,12 @@ test('every command has --help', async () => {
   }
 });
 
-test('help COMMAND is COMMAND --help', async () => {
+test('help COMMAND is the same as COMMAND --help', async () => {
   assert.deepEqual(await sluice(['help', 'routes']), await sluice(['routes', '--help']));
   assert.match((await sluice(['help', 'rotues'])).err, /did you mean routes/);
 });
 
-test('an unknown flag is exit 2 and names the flag', async () => {
+test('an unknown flag is exit 2 and is named', async () => {
   assert.deepEqual(await sluice(['routes', '--jsn']), {
     code: 2,
     out: '',
@@ -83,7 +83,7 @@ test('a good file is valid', async (t) => {
   assert.deepEqual(await sluice(['validate', '--config', path]), { code: 0, out: 'Config valid.\n', err: '' });
 });
 
-test('a bad file is exit 1 with every problem at its place', async (t) => {
+test('an invalid file is exit 1 with every problem and its position', async (t) => {
   const directory = temporary(t);
   writeFileSync(join(directory, 'Sluicefile'), 'a.example {\n  revers_proxy x\n}\nb.example {\n  reverse_proxy nowhere\n}\n');
   const { code, out, err } = await sluice(['validate'], { cwd: directory });
@@ -106,7 +106,7 @@ test('validate --json and version --json print the same as data', async (t) => {
   assert.equal(version.node, process.versions.node);
 });
 
-test('a missing file is exit 2 and names it', async () => {
+test('a missing file is exit 2 and is named', async () => {
   assert.deepEqual(await sluice(['validate', '--config', '/none/Sluicefile']), {
     code: 2,
     out: '',
@@ -123,10 +123,10 @@ test('controller and run refuse to start without their file', async () => {
 
 const CA = fileURLToPath(new URL('../sources/file/golden/imported/certificates/ca.pem', import.meta.url));
 
-test('what people write instead is answered with what to write', async () => {
+test('common mistakes are answered with the right form', async () => {
   for (const [argv, err] of [
     [['run', 'Sluicefile'], 'sluice run: name the config file with --config Sluicefile\n'],
-    [['validate', 'Sluicefile'], 'sluice validate: name the file with --config Sluicefile\n'],
+    [['validate', 'Sluicefile'], 'sluice validate: specify the file with --config Sluicefile\n'],
     [['--config', 'Sluicefile'], 'sluice: the command comes before its flags, as in sluice run --config Sluicefile\n'],
     [
       ['routes', '--admin', 'http://127.0.0.1:6190/'],
@@ -138,42 +138,42 @@ test('what people write instead is answered with what to write', async () => {
     ],
     [
       ['status', '--controller', 'edge.test:6191'],
-      'sluice status: --controller "edge.test:6191": the pages of a controller are for its own machine; forward their port (ssh -L) and name that, or ask there\n',
+      'sluice status: --controller "edge.test:6191": the status of a controller is served only to its own machine; forward its port (ssh -L) and use that address, or run the command there\n',
     ],
     [
       ['routes', '--admin', '127.0.0.1:6190', '--dataplane-ca', CA],
-      'sluice routes: --dataplane-ca is for a data plane over TLS; name that with --admin https://HOST:PORT\n',
+      'sluice routes: --dataplane-ca is only for a data plane over TLS; specify one with --admin https://HOST:PORT\n',
     ],
-    [['status', '--admin', './admin.sock'], 'sluice status: --admin "./admin.sock": a socket is written unix:./admin.sock\n'],
+    [['status', '--admin', './admin.sock'], 'sluice status: --admin "./admin.sock": write a socket as unix:./admin.sock\n'],
     [['status', '--admin', '127.0.0.1'], 'sluice status: --admin "127.0.0.1": an address is HOST:PORT, https://HOST:PORT or unix:PATH\n'],
   ] as const)
     assert.deepEqual(await sluice([...argv]), { code: 2, out: '', err });
 });
 
-test('an admin that is not there is exit 5 with address and reason', async () => {
+test('an unreachable Admin API is exit 5 with address and reason', async () => {
   for (const argv of [['routes'], ['status'], ['reload'], ['explain', 'a.example']]) {
     const { code, err } = await sluice([...argv, '--admin', 'unix:/none/admin.sock']);
     assert.deepEqual([code, err], [5, `sluice ${argv[0]}: the Admin API at unix:/none/admin.sock cannot be used: no such socket\n`]);
   }
 });
 
-test('a token that is refused is exit 5', async (t) => {
+test('a rejected token is exit 5', async (t) => {
   const address = await admin(t, { 'GET /routes?view=full': [401, { error: 'unauthorized' }] });
   const { code, err } = await sluice(['routes', '--admin', address]);
   assert.equal(code, 5);
   assert.match(err, /unauthorized/);
 });
 
-test('another refusal is exit 1 with the words of the API, unescaped', async (t) => {
+test('any other error is exit 1 with the API’s message, unescaped', async (t) => {
   const address = await admin(t, { 'GET /routes?view=full': [429, { error: 'rate &lt;limit&gt; exceeded' }] });
   assert.deepEqual(await sluice(['routes', '--admin', address]), {
     code: 1,
     out: '',
-    err: 'sluice routes: the data plane answered 429: rate <limit> exceeded\n',
+    err: 'sluice routes: the data plane responded with 429: rate <limit> exceeded\n',
   });
 });
 
-test('routes prints a table, whole and without colour when piped', async (t) => {
+test('routes prints a complete table without color when piped', async (t) => {
   const long = { ...FULL, domain: `${'x'.repeat(200)}.example`, upstream: null, upstreams: [], origin: 'by\u001b[31m hand' };
   const { code, out } = await sluice(['routes', '--admin', await admin(t, { 'GET /routes?view=full': [200, [FULL, long]] })]);
   const [head, first, second] = out.split('\n');
@@ -184,12 +184,12 @@ test('routes prints a table, whole and without colour when piped', async (t) => 
   assert.ok(!out.includes('\u001b'), 'no escape sequence reaches the terminal');
 });
 
-test('routes --json prints what the API answered', async (t) => {
+test('routes --json prints the API’s response', async (t) => {
   const { out } = await sluice(['routes', '--json', '--admin', await admin(t, { 'GET /routes?view=full': [200, [FULL]] })]);
   assert.deepEqual(JSON.parse(out), [FULL]);
 });
 
-test('a command that asks loads neither the compiler nor the schema, the log or the API; one that reads a file only the compiler and the schema', async (t) => {
+test('commands load only the modules they need: queries neither compiler, schema, log nor API; commands for files only compiler and schema', async (t) => {
   const watch = `import { registerHooks } from 'node:module'; registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); return next(url, context); } });`;
   const main = LAUNCHER.replace(/sluice$/, 'controller/cli/main.ts');
   for (const argv of [['routes'], ['status'], ['reload'], ['explain', 'a.example']]) {
@@ -233,21 +233,21 @@ const EXPLANATION = {
   near: null,
 };
 
-test('explain says in words which route, block, policy and target', async (t) => {
+test('explain describes the route, block, policy and target', async (t) => {
   const address = await admin(t, { 'GET /explain?url=a.example%2Fx': [200, EXPLANATION] });
   const { code, out } = await sluice(['explain', 'a.example/x', '--admin', address]);
   assert.equal(code, 0);
   assert.match(out, /^http:\/\/a\.example\/x: forwarded to 10\.0\.0\.1:80\n/);
   for (const line of [
     /route +a\.example, from Sluicefile:a\.example, applied by controller/,
-    /block +handle \/x, the only one/,
+    /block +handle \/x, the only block/,
     /policies +1\. rate_limit: 5 of 5 left/,
     /targets +10\.0\.0\.1:80: out of rotation, connection refused/,
   ])
     assert.match(out, line);
 });
 
-test('explain of what is not routed gives the reason and exit 1', async (t) => {
+test('explain of an unrouted host gives the reason and exits with 1', async (t) => {
   const answer = {
     ...EXPLANATION,
     routed: false,
@@ -267,11 +267,11 @@ test('explain of what is not routed gives the reason and exit 1', async (t) => {
   assert.match(hinted.out, /closest +aa\.example is routed/);
 });
 
-test('explain asks for a host', async () => {
-  assert.deepEqual(await sluice(['explain']), { code: 2, out: '', err: 'sluice explain: needs HOST[/PATH]: what is to be explained\n' });
+test('explain requires a host', async () => {
+  assert.deepEqual(await sluice(['explain']), { code: 2, out: '', err: 'sluice explain: needs HOST[/PATH]\n' });
 });
 
-test('status opens with what is wrong now', async (t) => {
+test('status starts with current problems', async (t) => {
   const problem = { source: 'file', origin: 'Sluicefile:3', domain: null, code: 'x', message: 'Sluicefile:3:1: no', since: '' };
   const bad = {
     ...STATUS,
@@ -286,7 +286,7 @@ test('status opens with what is wrong now', async (t) => {
   assert.equal(code, 3);
   assert.deepEqual(out.split('\n').slice(0, 7), [
     '! not ready: no table yet',
-    '! 1 of 2 workers do not serve',
+    '! 1 of 2 workers are not serving',
     '! 10.0.0.1:80 is out of rotation: connection refused (a.example)',
     '! 1 more out of rotation',
     '! no token',
@@ -295,13 +295,13 @@ test('status opens with what is wrong now', async (t) => {
   ]);
 });
 
-test('status says so when nothing is wrong', async (t) => {
+test('status reports that nothing is wrong', async (t) => {
   const { out } = await sluice(['status', '--admin', await admin(t, { 'GET /status': [200, STATUS] })]);
   assert.match(out, /^Nothing is wrong\.\n/);
   assert.match(out, /^up +1h 2m$/m);
 });
 
-test('status gives advice at the end: it is nothing wrong', async (t) => {
+test('status ends with advice, which does not count as a problem', async (t) => {
   const advised = { ...STATUS, advice: ['set this'] };
   const { out } = await sluice(['status', '--admin', await admin(t, { 'GET /status': [200, advised] })]);
   assert.match(out, /^Nothing is wrong\.\n.*\nNote: set this\n$/s);
@@ -319,10 +319,10 @@ test('reload prints what was applied', async (t) => {
   });
 });
 
-test('reload says so when nothing changed', async (t) => {
+test('reload reports that nothing changed', async (t) => {
   const applied = { added: 0, changed: 0, removed: 0, unchanged: 0 };
   const { out } = await reloadWith(t, 200, { message: 'config reloaded', applied });
-  assert.equal(out, 'Nothing changed: what the file says is served already.\n');
+  assert.equal(out, 'Nothing changed: the configuration is already in effect.\n');
 });
 
 test("reload prints the file's errors and exits 1", async (t) => {
@@ -334,7 +334,7 @@ test("reload prints the file's errors and exits 1", async (t) => {
   });
 });
 
-test('reload --json prints the outcome as data, good or not', async (t) => {
+test('reload --json prints a success or failure as data', async (t) => {
   const applied = { added: 1, changed: 0, removed: 0, unchanged: 2 };
   const answers = async (status: number, body: unknown) =>
     sluice(['reload', '--json', '--admin', await admin(t, { 'POST /reload?wait=true': [status, body] })]);
@@ -344,7 +344,7 @@ test('reload --json prints the outcome as data, good or not', async (t) => {
   assert.deepEqual([bad.code, JSON.parse(bad.out)], [1, { applied: null, errors: ['a:1:1: no "x"'] }]);
 });
 
-test('reload refused by the cooldown is exit 4, by the rate limit exit 1', async (t) => {
+test('a reload refused by the cooldown is exit 4, one refused by the rate limit exit 1', async (t) => {
   assert.deepEqual(await reloadWith(t, 429, { error: 'reload too soon', retry_after: 3 }), {
     code: 4,
     out: '',

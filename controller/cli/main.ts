@@ -8,7 +8,7 @@ import { CommandError, type Terminal } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { terminalOf } from './terminal.ts';
 
-/** @returns the exit code: 0 done, 1 the answer is no, 2 used wrongly, 3–5 as each command says. */
+/** @returns the exit code: 0 done, 1 negative result, 2 usage error, 3–5 as documented for each command. */
 async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = argv;
   if (name === 'help' && rest[0] !== undefined) return main([rest[0], '--help'], terminal);
@@ -21,10 +21,10 @@ async function main(argv: readonly string[], terminal: Terminal): Promise<number
   if (!entry) {
     if (name.startsWith('-')) throw new UsageError(`${NAME}: the command comes before its flags, as in ${NAME} run ${argv.join(' ')}`);
     const close = closest(name, Object.keys(COMMANDS));
-    throw new UsageError(`${NAME}: unknown command ${name}${close ? ` (did you mean ${close}?)` : ''}; ${NAME} help lists them`);
+    throw new UsageError(`${NAME}: unknown command ${name}${close ? ` (did you mean ${close}?)` : ''}; ${NAME} help lists all commands`);
   }
   if (entry.raw) return (await entry.raw())(rest, terminal);
-  if (!entry.load) throw new Error(`${name} has nothing to run`);
+  if (!entry.load) throw new Error(`${name} cannot be run`);
   const command = await entry.load();
   const flags = readFlags(name, command.flags, rest, process.env);
   if (!flags.help) return command.run(flags, terminal);
@@ -36,7 +36,7 @@ async function main(argv: readonly string[], terminal: Terminal): Promise<number
 function help(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
   const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}\n`);
-  return `Usage: ${NAME} COMMAND [flags]\n\n${lines.join('')}\n${NAME} COMMAND --help tells more.\n`;
+  return `Usage: ${NAME} COMMAND [flags]\n\n${lines.join('')}\nRun ${NAME} COMMAND --help for details.\n`;
 }
 
 const terminal = terminalOf(process);

@@ -16,30 +16,30 @@ const excerpt = (text: string, column: number, columns = 80): string[] =>
     .split('\n')
     .slice(0, 2);
 
-test('the mark stands under the whole word', () => {
+test('the marker is under the whole word', () => {
   assert.deepEqual(excerpt('  headr X-A b', 3), ['  7 |   headr X-A b', '    |   ^^^^^']);
 });
 
-test('a string is marked with its quotes', () => {
+test('a string is marked including its quotation marks', () => {
   assert.deepEqual(excerpt('respond "a b" x', 9), ['  7 | respond "a b" x', '    |         ^^^^^']);
   assert.deepEqual(excerpt('respond `a b', 9), ['  7 | respond `a b', '    |         ^^^^']);
 });
 
-test('tabs and wide characters before the word do not move the mark', () => {
+test('tabs and wide characters before the word do not move the marker', () => {
   assert.deepEqual(excerpt('\t日本 😀 é x', 9), ['  7 |  日本 😀 é x', `    | ${' '.repeat(11)}^`]);
 });
 
-test('a place behind the end of the line is marked there', () => {
+test('a position after the end of the line is marked there', () => {
   assert.deepEqual(excerpt('a {', 9), ['  7 | a {', '    |    ^']);
 });
 
-test('of a line longer than the terminal the part with the word is shown', () => {
+test('shows the part with the word if the line is longer than the terminal', () => {
   const [line = '', marks = ''] = excerpt(`${'x '.repeat(100)}wrong ${'y '.repeat(100)}`, 201, 60);
   assert.ok(line.length <= 60 && marks.length <= 60, line);
   assert.equal(line.slice(marks.indexOf('^'), marks.lastIndexOf('^') + 1), 'wrong');
 });
 
-test('a word longer than the terminal is marked as far as it is shown', () => {
+test('marks the visible part of a word longer than the terminal', () => {
   const [line = '', marks = ''] = excerpt(`respond ${'z'.repeat(500)}`, 9, 60);
   assert.ok(line.length <= 60 && marks.length <= line.length && marks.endsWith('^'), marks);
 });
@@ -59,7 +59,7 @@ test('without a terminal a problem is one plain line', () => {
   assert.equal(written(undefined, 'warning'), 'warning: f:1:3: m\nwarning: f: as a whole\n');
 });
 
-test('on a terminal the line and the mark follow, in colour or without', () => {
+test('on a terminal the line of the file and the marker follow, with or without color', () => {
   assert.equal(written({ columns: 80, colour: false }, 'error'), 'f:1:3: m\n  1 |   word\n    |   ^^^^\nf: as a whole\n');
   const red = (text: string) => `\u001b[31;1m${text}\u001b[0m`;
   assert.equal(
@@ -68,7 +68,7 @@ test('on a terminal the line and the mark follow, in colour or without', () => {
   );
 });
 
-test('validate shows the lines of imported files as well, in colour on a terminal and plain with NO_COLOR or a pipe', {
+test('validate also shows lines of imported files, in color on a terminal and plain with NO_COLOR or a pipe', {
   skip: existsSync('/usr/bin/script') ? false : 'script is not installed',
 }, async (t) => {
   const directory = temporary(t);
@@ -78,7 +78,7 @@ test('validate shows the lines of imported files as well, in colour on a termina
   assert.deepEqual((await sluice(['validate', '--config', 'Sluicefile'], { cwd: directory })).err, `${problem}\n`);
   const onTerminal = async (env: Record<string, string>): Promise<string> => {
     const options = { cwd: directory, env: { PATH: process.env.PATH ?? '', TERM: 'xterm', ...env } };
-    // script gives the program a terminal, and its exit code back.
+    // script gives the program a terminal, and returns its exit code.
     const shown = promisify(execFile)('script', ['-qec', `${LAUNCHER} validate --config Sluicefile`, '/dev/null'], options);
     return (await shown.catch(({ stdout }: { stdout: string }) => ({ stdout }))).stdout.replaceAll('\r\n', '\n');
   };

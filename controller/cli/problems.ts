@@ -3,8 +3,8 @@ import type { Screen, Terminal } from './command.ts';
 import { plain } from './terminal.ts';
 
 /**
- * Writes problems of a config file to stderr: `PATH:LINE:COL: message` a line and, on a terminal, the line of the file
- * with a mark under the word. `kind` stands before each, where it is not an error.
+ * Writes problems of a config file to stderr: one `PATH:LINE:COL: message` per line and, on a terminal, the line of the file with a
+ * marker under the word. Each starts with `kind` unless it is an error.
  */
 export function reportProblems(problems: readonly Diagnostic[], terminal: Terminal, kind: 'error' | 'warning'): void {
   const screen = terminal.stderr ?? null;
@@ -19,7 +19,7 @@ const COLOURS = { error: '31;1', warning: '33;1' } as const;
 const inColour = ({ colour }: Screen, kind: keyof typeof COLOURS, text: string): string =>
   colour ? `\u001b[${COLOURS[kind]}m${text}\u001b[0m` : text;
 
-/** Two lines, the file's own and the marks under it, or none where the line is not known. */
+/** Two lines, the file's own and the markers under it, or none if the line is not available. */
 export function excerptOf({ place, text }: Diagnostic, screen: Screen, kind: 'error' | 'warning'): string {
   if (place === null || text === undefined) return '';
   const number = String(place.line);
@@ -27,7 +27,7 @@ export function excerptOf({ place, text }: Diagnostic, screen: Screen, kind: 'er
   const characters = [...plain(text)];
   const start = Math.min(place.column - 1, characters.length);
   const length = markedLength(characters, start);
-  // A word far to the right is brought into view, with something before it.
+  // Scrolls to a word far to the right, with some context before it.
   const from = start + Math.min(length, room) <= room ? 0 : Math.max(0, start - Math.floor(room / 4));
   const shown = characters.slice(from, from + room).join('');
   const marks = '^'.repeat(Math.max(1, widthOf(characters.slice(start, Math.min(start + length, from + room)))));
@@ -36,7 +36,7 @@ export function excerptOf({ place, text }: Diagnostic, screen: Screen, kind: 'er
   return `  ${number} | ${shown}\n  ${margin} | ${before}${inColour(screen, kind, marks)}\n`;
 }
 
-/** How many characters the word or string takes that begins at `start`; one where nothing is there. */
+/** The length of the word or string that begins at `start`; one if there is none. */
 function markedLength(characters: readonly string[], start: number): number {
   const first = characters[start] ?? ' ';
   const ends = (char: string): boolean => (first === '"' || first === '`' ? char === first : char === ' ');
@@ -47,7 +47,7 @@ function markedLength(characters: readonly string[], start: number): number {
 
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
-/** Columns of a terminal. */
+/** The width in terminal columns. */
 function widthOf(characters: readonly string[]): number {
   let width = 0;
   for (const char of characters) width += /\p{M}/u.test(char) ? 0 : WIDE.test(char) ? 2 : 1;

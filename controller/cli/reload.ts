@@ -32,12 +32,12 @@ export const reload: Command = {
       const { retry_after } = JSON.parse(answer.text) as { retry_after?: number };
       throw new CommandError(`reload too soon, try again in ${retry_after ?? 5} s`, COOLDOWN_EXIT);
     }
-    throw new CommandError(`the data plane answered ${answer.status}: ${error}`);
+    throw new CommandError(`the data plane responded with ${answer.status}: ${error}`);
   },
 };
 
-/** A controller sends only what differs, so where nothing does there is nothing to count. */
+/** A controller sends only differences, so without any there is nothing to count. */
 function describeApplied({ added, changed, removed, unchanged }: NonNullable<ReloadResult['applied']>): string {
-  if (added + changed + removed === 0) return 'Nothing changed: what the file says is served already.';
+  if (added + changed + removed === 0) return 'Nothing changed: the configuration is already in effect.';
   return `Applied: ${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged.`;
 }

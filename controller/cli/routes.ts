@@ -12,14 +12,14 @@ export const routes: Command = {
     noArguments('routes', flags);
     const list = await ask<FullRoute[]>(clientOf(flags), '/routes?view=full');
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(list, null, 2)}\n`);
-    else if (list.length === 0) terminal.out('Nothing is routed.\n');
+    else if (list.length === 0) terminal.out('There are no routes.\n');
     else terminal.out(table(terminal, ['DOMAIN', 'TARGET', 'SOURCE', 'FROM', 'NOTES'], list.map(rowOf)));
     return 0;
   },
 };
 
 function rowOf(route: FullRoute): string[] {
-  const by = route.controller === null ? 'by hand' : route.controller;
+  const by = route.controller === null ? 'manual' : route.controller;
   return [route.domain, targetOf(route), route.source ?? '-', route.origin ?? by, notesOn(route).join(', ')];
 }
 
@@ -42,6 +42,6 @@ export function notesOn(route: FullRoute): string[] {
     ...(upstream !== null && handles.length > 0 ? [blocksIn(handles.length)] : []),
     ...own,
     ...[...inside].filter((note) => !own.includes(note)).map((note) => `${note} in a block`),
-    ...(overrides ? [`hides ${overrides.origin ?? overrides.source ?? 'a route'}`] : []),
+    ...(overrides ? [`overrides ${overrides.origin ?? overrides.source ?? 'a route'}`] : []),
   ];
 }

@@ -7,9 +7,9 @@ import { askContainers, CONTROLLER_FLAG, type Containers, containersInWords } fr
 import { table } from './table.ts';
 import { plain, styled } from './terminal.ts';
 
-/** At most this many problems are printed; `--json` has them all. */
+/** At most this many problems are printed; `--json` prints all of them. */
 const SHOWN = 50;
-/** Exit code for scripts: it was answered, and not all is well. */
+/** Exit code for scripts: there are problems. */
 const SOMETHING_IS_WRONG = 3;
 
 export const status: Command = {
@@ -30,7 +30,7 @@ export const status: Command = {
 
 function containersOf(terminal: Terminal, containers: Containers): string {
   if ('unknown' in containers)
-    return `\nNote: containers are not listed: ${plain(containers.unknown)}; ask where the controller runs, or name it with --controller ADDRESS\n`;
+    return `\nNote: containers are not listed: ${plain(containers.unknown)}; run the command on the machine of the controller, or specify the controller with --controller ADDRESS\n`;
   return containers.found.length === 0 ? '' : `\n${containersInWords(terminal, containers.found)}`;
 }
 
@@ -46,10 +46,7 @@ function describeStatus(terminal: Terminal, dataplane: DataplaneStatus, wrong: r
   const facts = [
     ['version', versionInWords(dataplane)],
     ['up', duration(dataplane.uptime_secs)],
-    [
-      'routes',
-      `${dataplane.routes}${dataplane.overridden > 0 ? `, ${dataplane.overridden} of a controller hidden by ones posted by hand` : ''}`,
-    ],
+    ['routes', `${dataplane.routes}${dataplane.overridden > 0 ? `, ${dataplane.overridden} overridden by manually posted routes` : ''}`],
     ['workers', `${workers.serving} of ${workers.configured} serving, ${workers.restarts} restarts`],
     ['upstreams', `${upstreams.count}, ${upstreams.healthy} healthy`],
     ['last reload', dataplane.last_reload ? `${dataplane.last_reload.ok ? 'good' : 'failed'}, ${dataplane.last_reload.at}` : 'none'],
@@ -71,10 +68,12 @@ function whatIsWrong(dataplane: DataplaneStatus): string[] {
   const wrong: string[] = [];
   if (!ready) wrong.push(`not ready: ${reason ?? 'no reason given'}`);
   if (workers.serving < workers.configured)
-    wrong.push(`${workers.configured - workers.serving} of ${workers.configured} workers do not serve`);
+    wrong.push(`${workers.configured - workers.serving} of ${workers.configured} workers are not serving`);
   for (const { id, connected, last_applied } of controllers)
     if (!connected)
-      wrong.push(`${controllers.length === 1 ? 'the controller' : `controller ${id}`} is away; its routes stay as of ${last_applied}`);
+      wrong.push(
+        `${controllers.length === 1 ? 'the controller' : `controller ${id}`} is disconnected; its routes stay as of ${last_applied}`,
+      );
   for (const { address, reason, domains, domain_count } of upstreams.out)
     wrong.push(
       `${address} is out of rotation: ${reason ?? 'no reason given'} (${domains.slice(0, 3).join(', ')}${domain_count > 3 ? ', …' : ''})`,
@@ -85,7 +84,7 @@ function whatIsWrong(dataplane: DataplaneStatus): string[] {
   const failed = problems.find(({ code }) => code === SOURCE_FAILED);
   if (failed !== undefined) {
     const listed = controllers.some(({ listed, sources }) => (listed ?? sources).includes(failed.source));
-    wrong.push(`a config has mistakes; ${listed ? 'what it said before them is served' : 'nothing of it is served until they are mended'}`);
+    wrong.push(`a config has errors; ${listed ? 'its last good version is served' : 'nothing of it is served until they are fixed'}`);
   }
   wrong.push(...problems.map(({ origin, message }) => (message.startsWith(origin) ? message : `${origin}: ${message}`)));
   return wrong;
@@ -93,7 +92,7 @@ function whatIsWrong(dataplane: DataplaneStatus): string[] {
 
 function versionInWords({ version, installed_version: installed }: DataplaneStatus): string {
   if (installed === undefined || installed === version) return version;
-  return `${version} runs, ${installed} is installed: ${NAME} upgrade`;
+  return `${version} is running, ${installed} is installed: run ${NAME} upgrade`;
 }
 
 /** Seconds as `3d 4h`, `5m 10s`: the two largest units. */

@@ -5,8 +5,8 @@ const GAP = 2;
 const NARROWEST = 8;
 
 /**
- * A plain table: a head in capitals, columns padded, nothing drawn. On a terminal the widest columns are cut
- * with an ellipsis until a line fits; piped, nothing is cut.
+ * A plain table: a header in capitals, padded columns, no lines. On a terminal the widest columns are shortened with an ellipsis until a
+ * line fits; in a pipe nothing is shortened.
  */
 export function table(terminal: Terminal, head: readonly string[], rows: readonly (readonly string[])[]): string {
   const clean = rows.map((row) => row.map(plain));
@@ -20,7 +20,7 @@ export function table(terminal: Terminal, head: readonly string[], rows: readonl
   return [styled(terminal, 'bold', line(head)), ...clean.map(line), ''].join('\n');
 }
 
-/** Takes from the widest column until the line fits or every column is as narrow as it may be. */
+/** Shortens the widest column until the line fits or every column has its minimum width. */
 function fit(widths: number[], columns: number): void {
   let excess = widths.reduce((sum, width) => sum + width, 0) + GAP * (widths.length - 1) - columns;
   while (excess > 0) {

@@ -4,32 +4,32 @@ import { test } from 'node:test';
 import { table } from './table.ts';
 import { styled, terminalOf } from './terminal.ts';
 
-/** A terminal over streams of the test; `columns` undefined is a pipe. */
+/** A terminal over the test's streams; `columns` undefined means a pipe. */
 function terminal(columns: number | undefined, env: Record<string, string> = {}) {
   const stream = () => Object.assign(new PassThrough(), { isTTY: columns !== undefined, ...(columns !== undefined && { columns }) });
   const [stdout, stderr, codes] = [stream(), stream(), [] as number[]];
   return { stdout, codes, ...terminalOf({ stdout, stderr, env, exit: (code) => codes.push(code) }) };
 }
 
-test('colour is for terminals, not for pipes, NO_COLOR or a dumb one', () => {
+test('uses color on terminals, but not in pipes, with NO_COLOR or on a dumb terminal', () => {
   assert.equal(styled(terminal(80), 'red', 'x'), '\u001b[31mx\u001b[0m');
   for (const other of [terminal(undefined), terminal(80, { NO_COLOR: '1' }), terminal(80, { TERM: 'dumb' })])
     assert.equal(styled(other, 'red', 'x'), 'x');
   assert.equal(styled(terminal(80, { NO_COLOR: '' }), 'red', 'x'), '\u001b[31mx\u001b[0m', 'an empty NO_COLOR is none');
 });
 
-test('a table fits the terminal, and a pipe gets all of it', () => {
+test('a table fits the terminal, and is complete in a pipe', () => {
   const rows = [['x'.repeat(100), 'y'.repeat(50), 'z']];
   const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
   assert.ok(widest(table(terminal(60, { NO_COLOR: '1' }), ['A', 'B', 'C'], rows)) <= 60);
   assert.ok(table(terminal(undefined), ['A', 'B', 'C'], rows).includes('x'.repeat(100)));
 });
 
-test('a terminal that does not know its width has 80 columns', () => {
+test('a terminal of unknown width has 80 columns', () => {
   assert.equal(terminal(0).columns, 80);
 });
 
-test('a reader that went away ends the program quietly, another error does not', () => {
+test('a closed pipe ends the program silently, other errors do not', () => {
   const { stdout, codes } = terminal(undefined);
   stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
   assert.deepEqual(codes, [0]);

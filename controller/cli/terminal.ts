@@ -1,6 +1,6 @@
 import type { Terminal } from './command.ts';
 
-/** What a terminal is made of: a process has them. */
+/** The parts of a process that make up its terminal. */
 export type Streams = {
   readonly stdout: Stream;
   readonly stderr: Stream;
@@ -14,7 +14,7 @@ type Stream = {
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
 };
 
-/** The process's own terminal. No colour when piped or with NO_COLOR. A reader that went away (`| head`) ends the output quietly. */
+/** The process's own terminal. No color in a pipe or with NO_COLOR. A closed pipe (`| head`) ends the output silently. */
 export function terminalOf({ stdout, stderr, env, exit }: Streams): Terminal {
   for (const stream of [stdout, stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -37,5 +37,5 @@ export function styled({ colour }: Terminal, style: keyof typeof STYLES, text: s
   return colour ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
 }
 
-/** Text from elsewhere, fit for a terminal: no control character reaches it. */
+/** Makes external text safe for a terminal by removing control characters. */
 export const plain = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');

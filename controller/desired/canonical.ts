@@ -1,6 +1,6 @@
 import type { RouteSpec } from '../../shared/route.ts';
 
-/** A route as JSON with sorted members: equal routes are equal text, however they were built. */
+/** A route as JSON with sorted members: equal routes have equal text, regardless of member order. */
 export function canonicalRoute(route: RouteSpec): string {
   const known = remembered.get(route);
   if (known !== undefined) return known;
@@ -9,13 +9,13 @@ export function canonicalRoute(route: RouteSpec): string {
   return text;
 }
 
-/** Sources hand the same object again for what did not change. */
+/** Caches by object, since sources reuse the objects of unchanged routes. */
 const remembered = new WeakMap<RouteSpec, string>();
 
 /** JSON with sorted members and without undefined ones. */
 export const canonical = (value: unknown): string => JSON.stringify(sorted(value));
 
-/** A copy whose members stand in order: the engine writes it several times faster than we could. */
+/** A copy with sorted members, because JSON.stringify is several times faster than custom code. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);

@@ -10,7 +10,7 @@ const views = (...listings: Listing[]): Map<string, SourceView> =>
 const docker = (domains: string[]) => sampleListing(domains, { source: 'docker' });
 const kubernetes = (domains: string[]) => sampleListing(domains, { source: 'kubernetes' });
 
-test('a domain that several sources want goes to the file, then the cluster, then the containers', () => {
+test('a domain wanted by several sources goes to the file, then the cluster, then the containers', () => {
   const desired = desire(
     views(docker(['a.example', 'b.example', 'c.example']), kubernetes(['a.example', 'b.example']), sampleListing(['a.example'])),
   );
@@ -24,7 +24,7 @@ test('a domain that several sources want goes to the file, then the cluster, the
   );
 });
 
-test('the loser of a domain is listed with the owner', () => {
+test('the loser of a domain is reported with the owner', () => {
   const { problems } = desire(views(docker(['a.example']), sampleListing(['a.example'])));
   assert.deepEqual(problems, [
     {
@@ -32,7 +32,7 @@ test('the loser of a domain is listed with the owner', () => {
       origin: 'docker a.example',
       domain: 'a.example',
       code: 'domain_taken',
-      message: 'a.example belongs to file a.example, which comes first',
+      message: 'a.example belongs to file a.example, which takes precedence',
     },
   ]);
 });
@@ -43,7 +43,7 @@ test('the loser takes over when the owner goes', () => {
   assert.deepEqual(after.problems, []);
 });
 
-test('inside a source the first one listed wins', () => {
+test('within a source the first one listed wins', () => {
   const { routes, problems } = desire(
     views(sampleListing([sampleRoute('a.example', '127.0.0.1:1'), sampleRoute('a.example', '127.0.0.1:2')])),
   );
@@ -51,7 +51,7 @@ test('inside a source the first one listed wins', () => {
   assert.equal(problems.length, 1);
 });
 
-test('the same views in another order give the same bytes', () => {
+test('the same views in another order give an identical result', () => {
   const one = desire(views(sampleListing(['b.example', 'a.example']), docker(['d.example', 'c.example'])));
   const other = desire(views(docker(['c.example', 'd.example']), sampleListing(['a.example', 'b.example'])));
   const bytes = ({ routes }: typeof one) => [...routes.values()].map(({ text }) => text).join('\n');
@@ -59,19 +59,19 @@ test('the same views in another order give the same bytes', () => {
   assert.equal(one.fingerprint, other.fingerprint);
 });
 
-test('another target gives another fingerprint', () => {
+test('a different target gives a different fingerprint', () => {
   const one = desire(views(sampleListing([sampleRoute('a.example', '127.0.0.1:1')])));
   const other = desire(views(sampleListing([sampleRoute('a.example', '127.0.0.1:2')])));
   assert.notEqual(one.fingerprint, other.fingerprint);
 });
 
-test('equal routes are equal text however their members are ordered', () => {
+test('equal routes have equal text regardless of member order', () => {
   const route = sampleRoute('a.example');
   const reversed = Object.fromEntries(Object.entries(route).reverse()) as RouteSpec;
   assert.equal(canonicalRoute(reversed), canonicalRoute(route));
 });
 
-test('a source that failed keeps its last listing and says at which line it failed', () => {
+test('a failed source keeps its last listing and reports the line of the error', () => {
   const desired = desire(
     new Map([['file', { listing: sampleListing(['a.example']), errors: ['sites/Sluicefile:12:3: unknown directive "foo"'] }]]),
   );
@@ -79,17 +79,17 @@ test('a source that failed keeps its last listing and says at which line it fail
   assert.equal(desired.problems[0]?.origin, 'sites/Sluicefile:12');
 });
 
-test('a source that has only failed is known, and not listed', () => {
+test('a source that has only failed is known but not listed', () => {
   const desired = desire(new Map([['file', { listing: null, errors: ['Sluicefile:1:1: no'] }]]));
   assert.deepEqual([desired.sources, desired.listed, desired.settings], [['file'], [], null]);
 });
 
-test('the globals come from the source that has some', () => {
+test('the globals come from the source that has them', () => {
   const desired = desire(views(docker(['c.example']), sampleListing([], { settings: { http_port: 8080 } })));
   assert.deepEqual(desired.settings, { http_port: 8080 });
 });
 
-test('a route that fits no line of a frame is a problem of its own', () => {
+test('a route too large for a line of a frame is reported as a problem', () => {
   const headers = Array.from({ length: 200 }, (_, at) => ({ name: `X-${at}`, value: 'x'.repeat(8_000) }));
   const { routes, problems } = desire(views(sampleListing([sampleRoute('big.example', '127.0.0.1:1', { headers }), 'a.example'])));
   assert.deepEqual([...routes.keys()], ['a.example']);

@@ -9,37 +9,37 @@ import { canonical, canonicalRoute } from './canonical.ts';
 /** A snapshot of everything that a source wants. */
 export type Listing = Extract<Snapshot, { kind: 'listed' }>;
 
-/** What one source is known to want: its last good listing, and why the newest one failed, if it did. */
+/** A source's last good listing, and why the latest one failed, if it did. */
 export type SourceView = { readonly listing: Listing | null; readonly errors: readonly string[] };
 
-/** `text` is the line's value as JSON, key and all. */
+/** `text` is the line's value as JSON, including the key. */
 export type DesiredCertificate = { readonly domains: readonly string[]; readonly source: string; readonly text: string };
 
 export type DesiredRoute = { readonly route: RouteSpec; readonly source: string; readonly text: string };
 
-/** One routing table out of all sources, and what did not make it there. */
+/** One routing table built from all sources, and what could not be included. */
 export type Desired = {
-  /** By domain, sorted. `text` is canonical JSON. */
+  /** Sorted by domain. `text` is canonical JSON. */
   readonly routes: ReadonlyMap<string, DesiredRoute>;
-  /** By domains, sorted. */
+  /** Sorted by domains. */
   readonly certificates: ReadonlyMap<string, DesiredCertificate>;
-  /** The config file's globals; null while no source with globals has listed. */
+  /** The config file's globals; null until a source with globals has listed. */
   readonly settings: Globals | null;
-  /** Sources that have listed: the table is the whole truth about these. Sorted. */
+  /** Sources that have listed: the table is complete for these. Sorted. */
   readonly listed: readonly string[];
-  /** All sources that have said anything, sorted. */
+  /** All sources that have reported anything, sorted. */
   readonly sources: readonly string[];
   readonly problems: readonly UndatedProblem[];
-  /** Hash of all of the above: equal views, equal fingerprint. */
+  /** Hash of all of the above: equal views give equal fingerprints. */
   readonly fingerprint: string;
 };
 
-/** Who wins a domain that several sources want; a source that is not named here comes last. */
+/** Precedence for a domain wanted by several sources; unlisted sources come last. */
 const PRECEDENCE = ['file', 'kubernetes', 'docker'];
-/** Room for the members around a route in its line. */
+/** Room for the other members of a route's line. */
 const MAX_ROUTE_BYTES = MAX_LINE_BYTES - 1_024;
 
-/** Pure: the same views give the same bytes, whatever the order in which they came. */
+/** Pure: the same views give the same bytes, regardless of their order. */
 export function desire(views: ReadonlyMap<string, SourceView>): Desired {
   const sources = [...views.keys()].sort(byPrecedence);
   const winners = new Map<string, DesiredRoute>();
@@ -75,7 +75,7 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
   };
 }
 
-/** Inside a source the first one listed wins: sources list their oldest first. */
+/** Within a source the first one listed wins: sources list their oldest first. */
 function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteSpec): UndatedProblem | undefined {
   const origin = route.origin ?? source;
   const about = { source, origin, domain: route.domain };
@@ -84,7 +84,7 @@ function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteS
     return {
       ...about,
       code: 'domain_taken',
-      message: `${route.domain} belongs to ${owner.route.origin ?? owner.source}, which comes first`,
+      message: `${route.domain} belongs to ${owner.route.origin ?? owner.source}, which takes precedence`,
     };
   const text = canonicalRoute(route);
   if (text.length * 3 > MAX_ROUTE_BYTES && Buffer.byteLength(text) > MAX_ROUTE_BYTES)
@@ -93,14 +93,14 @@ function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteS
   return undefined;
 }
 
-/** One certificate for the same domains: of the source that comes first. */
+/** One certificate per set of domains, from the source with precedence. */
 function bring(certificates: Map<string, DesiredCertificate>, source: string, certificate: SourceCertificate): void {
   const domains = [...certificate.domains].sort();
   const key = domains.join();
   if (!certificates.has(key)) certificates.set(key, { domains, source, text: canonical({ ...certificate, domains, source }) });
 }
 
-/** A source that failed names itself, or the line where it failed: `Sluicefile:12:3: why`. */
+/** The origin of a failure: the source, or the line of the error: `Sluicefile:12:3: why`. */
 function failure(source: string, error: string): UndatedProblem {
   const place = /^(.+?:\d+)(?::\d+)?: /.exec(error);
   return { source, origin: place?.[1] ?? source, domain: null, code: SOURCE_FAILED, message: error };

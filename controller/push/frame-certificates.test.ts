@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { desire } from '../desired/desire.ts';
 import { sampleListing } from '../desired/testing/sample-listing.ts';
-import type { Truth } from '../reconcile/reconciler.ts';
-import { difference, type Frame, wholeTruth } from './frame.ts';
+import type { DesiredState } from '../reconcile/reconciler.ts';
+import { difference, type Frame, fullFrame } from './frame.ts';
 
 const WHO = { controller: 'c', epoch: 1, reload: false };
 
-/** What a file wants that brings these: a certificate's text by the domains that it is for. */
-function truthOf(brought: Readonly<Record<string, string>>): Truth {
+/** The desired state of a file with these certificates, given as text by domains. */
+function stateOf(brought: Readonly<Record<string, string>>): DesiredState {
   const certificates = Object.entries(brought).map(([domains, certificate]) => ({
     ...{ domains: domains.split(' '), certificate, private_key: 'key' },
   }));
@@ -16,21 +16,21 @@ function truthOf(brought: Readonly<Record<string, string>>): Truth {
   return { desired: desire(new Map([['file', { listing, errors: [] }]])), problems: [] };
 }
 
-/** The lines of a frame, each as its kind and what it is about. */
+/** The lines of a frame, each as its kind and its subject. */
 const linesOf = (frame: Frame | undefined): string[] =>
   [...(frame?.lines ?? [])].map((text) => {
     const [[kind = '', value] = []] = Object.entries(JSON.parse(text) as Record<string, { domains?: string[]; certificate?: string }>);
     return [kind, value?.domains?.join(' '), value?.certificate].filter(Boolean).join(' ');
   });
 
-test('a whole truth brings every certificate, before the routes', () => {
-  const lines = linesOf(wholeTruth(WHO, 1, truthOf({ 'b.example a.example': 'one' })));
+test('a full frame contains every certificate, before the routes', () => {
+  const lines = linesOf(fullFrame(WHO, 1, stateOf({ 'b.example a.example': 'one' })));
   assert.deepEqual(lines, ['apply', 'certificate a.example b.example one', 'route', 'settings', 'end']);
 });
 
-test('a difference brings what is new or another, and takes away what is no longer named', () => {
-  const base = wholeTruth(WHO, 1, truthOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' })).becomes;
-  const next = truthOf({ 'a.example': 'one', 'b.example': 'other', 'd.example': 'four' });
+test('a difference adds new and changed certificates, and removes those no longer wanted', () => {
+  const base = fullFrame(WHO, 1, stateOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' })).becomes;
+  const next = stateOf({ 'a.example': 'one', 'b.example': 'other', 'd.example': 'four' });
   assert.deepEqual(linesOf(difference(WHO, base, 2, next, new Set())), [
     'apply',
     'remove_certificate c.example',
@@ -38,10 +38,10 @@ test('a difference brings what is new or another, and takes away what is no long
     'certificate d.example four',
     'end',
   ]);
-  const same = truthOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' });
+  const same = stateOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' });
   assert.equal(difference(WHO, base, 2, same, new Set()), undefined);
 });
 
-test('another certificate is another truth, though every route is the same', () => {
-  assert.notEqual(truthOf({ 'a.example': 'one' }).desired.fingerprint, truthOf({ 'a.example': 'two' }).desired.fingerprint);
+test('a different certificate is a change even if all routes are the same', () => {
+  assert.notEqual(stateOf({ 'a.example': 'one' }).desired.fingerprint, stateOf({ 'a.example': 'two' }).desired.fingerprint);
 });

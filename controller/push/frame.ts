@@ -1,11 +1,11 @@
 import type { ApplyInput, ReloadOutcome } from '../../shared/wire/apply.ts';
 import type { DesiredCertificate, DesiredRoute } from '../desired/desire.ts';
-import type { Truth } from '../reconcile/reconciler.ts';
+import type { DesiredState } from '../reconcile/reconciler.ts';
 
-/** Who speaks: the same in every frame of a process. */
+/** The sender: the same in every frame of a process. */
 export type Identity = { readonly controller: string; readonly epoch: number; readonly reload: boolean };
 
-/** What a data plane acknowledged: the ground on which the next difference stands. */
+/** The state that a data plane has acknowledged, from which the next difference is calculated. */
 export type Acknowledged = {
   readonly revision: number;
   readonly routes: ReadonlyMap<string, DesiredRoute>;
@@ -15,17 +15,17 @@ export type Acknowledged = {
   readonly listed: readonly string[];
 };
 
-/** One frame as text lines, and what holds once it is acknowledged. */
+/** One frame as text lines, and the state once it is acknowledged. */
 export type Frame = { readonly lines: Iterable<string>; readonly becomes: Acknowledged; readonly whole: boolean };
 
-/** The longest list of reload errors that fits a line with room to spare. Characters. */
+/** Enough for any list of reload errors that fits in a line (characters). */
 const MAX_ERRORS_LENGTH = 200_000;
 
-/** Everything, for a data plane of which nothing is known. Sources that have not listed are not named and keep what they have. */
-export function wholeTruth(who: Identity, revision: number, truth: Truth, reload?: ReloadOutcome): Frame {
-  const { desired } = truth;
-  const problems = truth.problems.filter((problem) => desired.listed.includes(problem.source));
-  const settings = settingsText(truth);
+/** The complete state, for a data plane in an unknown state. Sources that have not listed are left out, so their routes stay. */
+export function fullFrame(who: Identity, revision: number, state: DesiredState, reload?: ReloadOutcome): Frame {
+  const { desired } = state;
+  const problems = state.problems.filter((problem) => desired.listed.includes(problem.source));
+  const settings = settingsText(state);
   const { routes, certificates, listed } = desired;
   const becomes = { revision, routes, certificates, settings, problems: JSON.stringify(problems), listed };
   const lines = function* () {
@@ -38,24 +38,21 @@ export function wholeTruth(who: Identity, revision: number, truth: Truth, reload
   return { lines: { [Symbol.iterator]: lines }, becomes, whole: true };
 }
 
-/**
- * What changed since `base`; `again` are domains to be said again whether they changed or not.
- * @returns undefined when there is nothing to say.
- */
+/** The changes since `base`; `again` are domains to send even if unchanged. @returns undefined if there is nothing to send. */
 export function difference(
   who: Identity,
   base: Acknowledged,
   revision: number,
-  truth: Truth,
+  state: DesiredState,
   again: ReadonlySet<string>,
   reload?: ReloadOutcome,
 ): Frame | undefined {
-  const { desired } = truth;
-  const settings = settingsText(truth);
-  const problems = JSON.stringify(truth.problems);
+  const { desired } = state;
+  const settings = settingsText(state);
+  const problems = JSON.stringify(state.problems);
   const becomes = { revision, routes: desired.routes, certificates: desired.certificates, settings, problems, listed: base.listed };
-  const certificates = certificateLines(base, truth);
-  const routes = changedRoutes(base, truth, again);
+  const certificates = certificateLines(base, state);
+  const routes = changedRoutes(base, state, again);
   const removed = desired.routes === base.routes ? [] : [...base.routes].filter(([domain]) => !desired.routes.has(domain));
   const sayings =
     routes.length + removed.length + certificates.length + (settings === base.settings ? 0 : 1) + (problems === base.problems ? 0 : 1);
@@ -66,17 +63,17 @@ export function difference(
     yield* certificates;
     for (const { text } of routes) yield `{"route":${text}}\n`;
     if (settings !== base.settings) yield `{"settings":${settings === '' ? '{}' : settings}}\n`;
-    yield* tail(truth.problems, revision, reload);
+    yield* tail(state.problems, revision, reload);
   };
   return { lines: { [Symbol.iterator]: lines }, becomes, whole: false };
 }
 
-/** A source that listed for the first time needs a whole truth: its routes of an earlier life may be gone. */
-export const needsWhole = (base: Acknowledged, truth: Truth): boolean =>
-  truth.desired.listed.some((source) => !base.listed.includes(source));
+/** A source that lists for the first time needs a full frame: it replaces routes from an earlier run. */
+export const needsFullFrame = (base: Acknowledged, state: DesiredState): boolean =>
+  state.desired.listed.some((source) => !base.listed.includes(source));
 
-function changedRoutes(base: Acknowledged, truth: Truth, again: ReadonlySet<string>): DesiredRoute[] {
-  const { routes } = truth.desired;
+function changedRoutes(base: Acknowledged, state: DesiredState, again: ReadonlySet<string>): DesiredRoute[] {
+  const { routes } = state.desired;
   if (routes === base.routes)
     return [...again].flatMap((domain) => {
       const route = routes.get(domain);
@@ -85,7 +82,7 @@ function changedRoutes(base: Acknowledged, truth: Truth, again: ReadonlySet<stri
   return [...routes].filter(([domain, { text }]) => base.routes.get(domain)?.text !== text || again.has(domain)).map(([, route]) => route);
 }
 
-function certificateLines(base: Acknowledged, { desired: { certificates } }: Truth): string[] {
+function certificateLines(base: Acknowledged, { desired: { certificates } }: DesiredState): string[] {
   const gone = [...base.certificates].filter(([key]) => !certificates.has(key));
   const changed = [...certificates].filter(([key, { text }]) => base.certificates.get(key)?.text !== text);
   return [
@@ -99,14 +96,14 @@ function head(who: Identity, revision: number, basedOn: number | null, sources: 
   return `${JSON.stringify({ apply })}\n`;
 }
 
-function* tail(problems: Truth['problems'], revision: number, reload: ReloadOutcome | undefined): Generator<string> {
+function* tail(problems: DesiredState['problems'], revision: number, reload: ReloadOutcome | undefined): Generator<string> {
   for (const problem of problems) yield `${JSON.stringify({ problem })}\n`;
   if (reload) yield `${JSON.stringify({ reload: { id: reload.id, errors: fitting(reload.errors) } })}\n`;
   yield `${JSON.stringify({ end: { revision } })}\n`;
 }
 
-/** The globals as text; empty while no source with globals has listed. A listing without globals says so. */
-const settingsText = ({ desired }: Truth): string =>
+/** The globals as text; empty until a source with globals has listed. A listing without globals is sent as such. */
+const settingsText = ({ desired }: DesiredState): string =>
   desired.settings ? JSON.stringify(desired.settings) : desired.listed.includes('file') ? '{}' : '';
 
 function fitting(errors: readonly string[]): string[] {

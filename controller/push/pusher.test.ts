@@ -5,35 +5,35 @@ import { systemRandom } from '../../shared/runtime/random.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { desire, type Listing, type SourceView } from '../desired/desire.ts';
 import { sampleListing, sampleRoute } from '../desired/testing/sample-listing.ts';
-import type { Truth } from '../reconcile/reconciler.ts';
+import type { DesiredState } from '../reconcile/reconciler.ts';
 import { type PushEvent, Pusher } from './pusher.ts';
 import { FakeDataplane } from './testing/fake-dataplane.ts';
 
 const NOW = '2026-01-01T00:00:00.000Z';
 
-function truthOf(listings: readonly Listing[], failed: Readonly<Record<string, string[]>> = {}): Truth {
+function stateOf(listings: readonly Listing[], failed: Readonly<Record<string, string[]>> = {}): DesiredState {
   const views = new Map<string, SourceView>(listings.map((listing) => [listing.source, { listing, errors: failed[listing.source] ?? [] }]));
   for (const [source, errors] of Object.entries(failed)) if (!views.has(source)) views.set(source, { listing: null, errors });
   const desired = desire(views);
   return { desired, problems: desired.problems.map((problem) => ({ ...problem, since: NOW })) };
 }
 
-const file = (...domains: string[]) => truthOf([sampleListing(domains)]);
+const file = (...domains: string[]) => stateOf([sampleListing(domains)]);
 
-/** A pusher at work on a fake data plane; `set` changes its truth. */
-async function working(t: TestContext, first: Truth | undefined, reload: () => Promise<readonly string[]> = async () => []) {
+/** A running pusher with a fake data plane; `set` changes the desired state. */
+async function working(t: TestContext, first: DesiredState | undefined, reload: () => Promise<readonly string[]> = async () => []) {
   const dataplane = new FakeDataplane();
   const address = await dataplane.listen();
   const stopping = new AbortController();
   const events: PushEvent[] = [];
-  let truth = first;
+  let state = first;
   const pusher = new Pusher({
     address,
     token: undefined,
     identity: { controller: 'controller', epoch: 7, reload: true },
     clock: systemClock,
     random: systemRandom,
-    truth: () => truth,
+    state: () => state,
     reload,
     watch: (event) => events.push(event),
   });
@@ -43,8 +43,8 @@ async function working(t: TestContext, first: Truth | undefined, reload: () => P
     await running;
     await dataplane.close();
   });
-  const set = (next: Truth) => {
-    truth = next;
+  const set = (next: DesiredState) => {
+    state = next;
     pusher.wake();
   };
   return { dataplane, events, set };
@@ -52,7 +52,7 @@ async function working(t: TestContext, first: Truth | undefined, reload: () => P
 
 const domainsOf = (frame: { routes: { domain: string }[] }) => frame.routes.map(({ domain }) => domain);
 
-test('nothing is said before there is a truth', async (t) => {
+test('sends nothing before there is a desired state', async (t) => {
   const { dataplane, set } = await working(t, undefined);
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(dataplane.streams, 0);
@@ -60,7 +60,7 @@ test('nothing is said before there is a truth', async (t) => {
   assert.deepEqual(domainsOf(await dataplane.frame(0)), ['a.example']);
 });
 
-test('a data plane that is away is tried every second at least, however long it takes', async () => {
+test('retries an unreachable data plane at least every second, however long it takes', async () => {
   const gone = new FakeDataplane();
   const address = await gone.listen();
   await gone.close();
@@ -73,7 +73,7 @@ test('a data plane that is away is tried every second at least, however long it 
     identity: { controller: 'controller', epoch: 7, reload: true },
     clock,
     random: systemRandom,
-    truth: () => file('a.example'),
+    state: () => file('a.example'),
     reload: async () => [],
     watch: (event) => events.push(event),
   });
@@ -88,8 +88,8 @@ test('a data plane that is away is tried every second at least, however long it 
   await running;
 });
 
-test('the first frame is the whole truth about what has listed, settings included', async (t) => {
-  const { dataplane } = await working(t, truthOf([sampleListing(['a.example'], { settings: { http_port: 8080 } })]));
+test('the first frame is the complete state of all sources that have listed, including settings', async (t) => {
+  const { dataplane } = await working(t, stateOf([sampleListing(['a.example'], { settings: { http_port: 8080 } })]));
   const { apply, routes, settings } = await dataplane.frame(0);
   assert.deepEqual(apply, {
     controller: 'controller',
@@ -103,7 +103,7 @@ test('the first frame is the whole truth about what has listed, settings include
   assert.deepEqual(settings, { http_port: 8080 });
 });
 
-test('later frames are differences to what was acknowledged', async (t) => {
+test('later frames are differences from the acknowledged state', async (t) => {
   const { dataplane, set } = await working(t, file('a.example', 'b.example'));
   const first = await dataplane.frame(0);
   set(file('b.example', 'c.example'));
@@ -112,14 +112,14 @@ test('later frames are differences to what was acknowledged', async (t) => {
   assert.deepEqual([domainsOf(second), second.removes], [['c.example'], [{ domain: 'a.example', source: 'file' }]]);
 });
 
-test('globals that were taken out of the file are said to be gone', async (t) => {
-  const { dataplane, set } = await working(t, truthOf([sampleListing(['a.example'], { settings: { http_port: 8080 } })]));
+test('sends the removal of globals', async (t) => {
+  const { dataplane, set } = await working(t, stateOf([sampleListing(['a.example'], { settings: { http_port: 8080 } })]));
   await dataplane.frame(0);
   set(file('a.example'));
   assert.deepEqual((await dataplane.frame(1)).settings, {});
 });
 
-test('what is not acknowledged is not remembered: after a cut everything is said again', async (t) => {
+test('sends the complete state again after an interruption, since nothing was acknowledged', async (t) => {
   const { dataplane, set, events } = await working(t, file('a.example'));
   await dataplane.frame(0);
   dataplane.answer = () => undefined;
@@ -133,7 +133,7 @@ test('what is not acknowledged is not remembered: after a cut everything is said
   assert.equal(events.filter(({ kind }) => kind === 'disconnected').length, 1);
 });
 
-test('changes that come while an answer is awaited go out together, after it', async (t) => {
+test('changes during a pending frame are sent together after its response', async (t) => {
   const { dataplane, set } = await working(t, file('a.example'));
   dataplane.answer = () => undefined;
   const first = await dataplane.frame(0);
@@ -143,7 +143,7 @@ test('changes that come while an answer is awaited go out together, after it', a
   assert.deepEqual(domainsOf(await dataplane.frame(1)), ['b.example', 'c.example']);
 });
 
-test('a refusal is answered with the whole truth', async (t) => {
+test('sends the complete state after a refusal', async (t) => {
   const { dataplane, set, events } = await working(t, file('a.example'));
   await dataplane.frame(0);
   dataplane.answer = (frame) => (frame.apply.based_on === null ? dataplane.applied(frame) : { refused: { error: 'stale', current: 99 } });
@@ -156,7 +156,7 @@ test('a refusal is answered with the whole truth', async (t) => {
   );
 });
 
-test('a route that was changed by hand is said again at once', async (t) => {
+test('sends a manually changed route again at once', async (t) => {
   const { dataplane } = await working(t, file('a.example', 'b.example'));
   const first = await dataplane.frame(0);
   dataplane.say({ routes: { domain: 'b.example', change: 'removed', route: null } });
@@ -164,7 +164,7 @@ test('a route that was changed by hand is said again at once', async (t) => {
   assert.deepEqual([second.apply.based_on, domainsOf(second)], [first.apply.revision, ['b.example']]);
 });
 
-test('a reload answers in the frame that carries what it found', async (t) => {
+test('a reload is answered in the frame with its changes', async (t) => {
   let reloaded: () => void = () => undefined;
   const { dataplane, set } = await working(t, file('a.example'), async () => {
     reloaded();
@@ -177,13 +177,13 @@ test('a reload answers in the frame that carries what it found', async (t) => {
   assert.deepEqual([second.reload, domainsOf(second), second.removes.length], [{ id: 'r1', errors: [] }, ['b.example'], 1]);
 });
 
-test('a reload that finds mistakes answers with them and changes nothing', async (t) => {
+test('a reload that finds errors is answered with them and changes nothing', async (t) => {
   let reloaded: () => void = () => undefined;
   const { dataplane, set } = await working(t, file('a.example'), async () => {
     reloaded();
     return ['Sluicefile:1:1: no'];
   });
-  reloaded = () => set(truthOf([sampleListing(['a.example'])], { file: ['Sluicefile:1:1: no'] }));
+  reloaded = () => set(stateOf([sampleListing(['a.example'])], { file: ['Sluicefile:1:1: no'] }));
   const first = await dataplane.frame(0);
   dataplane.say({ reload: { id: 'r2' } });
   const second = await dataplane.frame(1);
@@ -192,17 +192,17 @@ test('a reload that finds mistakes answers with them and changes nothing', async
   assert.equal(second.problems[0]?.message, 'Sluicefile:1:1: no');
 });
 
-test('a source that has only failed is reported, and its routes stay untouched', async (t) => {
-  const { dataplane } = await working(t, truthOf([], { file: ['Sluicefile:1:1: no'] }));
+test('reports a source that has only failed, and leaves its routes unchanged', async (t) => {
+  const { dataplane } = await working(t, stateOf([], { file: ['Sluicefile:1:1: no'] }));
   const [first, second] = [await dataplane.frame(0), await dataplane.frame(1)];
   assert.deepEqual([first.apply.sources, first.problems, first.settings], [[], [], undefined]);
   assert.deepEqual([second.apply.based_on, second.apply.sources, second.problems.length], [first.apply.revision, ['file'], 1]);
 });
 
-test('a source that lists for the first time is the whole truth again', async (t) => {
+test('sends the complete state when a source lists for the first time', async (t) => {
   const { dataplane, set } = await working(t, file('a.example'));
   await dataplane.frame(0);
-  set(truthOf([sampleListing(['a.example']), sampleListing(['d.example'], { source: 'docker' })]));
+  set(stateOf([sampleListing(['a.example']), sampleListing(['d.example'], { source: 'docker' })]));
   const second = await dataplane.frame(1);
   assert.deepEqual(
     [second.apply.based_on, second.apply.sources, domainsOf(second)],
@@ -210,7 +210,7 @@ test('a source that lists for the first time is the whole truth again', async (t
   );
 });
 
-test('a data plane that is away is found when it comes', async (t) => {
+test('connects to a data plane once it becomes available', async (t) => {
   const away = new FakeDataplane();
   const address = await away.listen();
   await away.close();
@@ -223,7 +223,7 @@ test('a data plane that is away is found when it comes', async (t) => {
   const pusher = new Pusher({
     ...options,
     address,
-    truth: () => file('z.example'),
+    state: () => file('z.example'),
     reload: async () => [],
     watch: (event) => {
       if (event.kind !== 'disconnected') return;
@@ -242,10 +242,10 @@ test('a data plane that is away is found when it comes', async (t) => {
   await back.close();
 });
 
-test('100,000 routes go out whole, and a single change among them alone', async (t) => {
+test('sends 100,000 routes completely, and then only a single changed one', async (t) => {
   const routes = Array.from({ length: 100_000 }, (_, at) => sampleRoute(`s${at}.example`));
-  const { dataplane, set } = await working(t, truthOf([sampleListing(routes)]));
+  const { dataplane, set } = await working(t, stateOf([sampleListing(routes)]));
   assert.equal((await dataplane.frame(0)).routes.length, 100_000);
-  set(truthOf([sampleListing([...routes.slice(1), sampleRoute('s0.example', '127.0.0.1:1')])]));
+  set(stateOf([sampleListing([...routes.slice(1), sampleRoute('s0.example', '127.0.0.1:1')])]));
   assert.deepEqual(domainsOf(await dataplane.frame(1)), ['s0.example']);
 });

@@ -5,19 +5,19 @@ import { type Backoff, createBackoff } from '../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Applied, ReloadOutcome, StreamLine, TargetReport } from '../../shared/wire/apply.ts';
-import type { Truth } from '../reconcile/reconciler.ts';
-import { type Acknowledged, difference, type Frame, type Identity, needsWhole, wholeTruth } from './frame.ts';
+import type { DesiredState } from '../reconcile/reconciler.ts';
+import { type Acknowledged, difference, type Frame, fullFrame, type Identity, needsFullFrame } from './frame.ts';
 
-/** A domain that another controller owns is asked for again this often: the owner may have gone. */
+/** How often a domain that another controller owns is requested again, since the owner may have gone. */
 const CONFLICT_RETRY_MS = 30_000;
-/** What a reload finds goes into the frame that answers it; other frames wait for it this long at most. */
+/** Changes found by a reload are sent in the frame that answers it; other frames wait this long for it at most. */
 const RELOAD_PAUSE_MS = 1_000;
 /** Frames are written in pieces of about this many characters. */
 const PIECE = 65_536;
 
-/** What a push task tells those who watch it. */
+/** Events that a push task reports. */
 export type PushEvent =
-  | { readonly kind: 'applied'; readonly applied: Applied; readonly whole: boolean; readonly truth: Truth }
+  | { readonly kind: 'applied'; readonly applied: Applied; readonly whole: boolean; readonly state: DesiredState }
   | { readonly kind: 'refused'; readonly error: string }
   | { readonly kind: 'disconnected'; readonly reason: string }
   | ({ readonly kind: 'upstream' } & TargetReport);
@@ -28,17 +28,17 @@ export type PushOptions = {
   readonly identity: Identity;
   readonly clock: Clock;
   readonly random: Random;
-  /** The newest truth; undefined until there is one. */
-  readonly truth: () => Truth | undefined;
-  /** Re-reads what can be re-read. @returns its errors, none when the truth now holds it. */
+  /** The latest desired state; undefined until there is one. */
+  readonly state: () => DesiredState | undefined;
+  /** Re-reads what can be re-read. @returns its errors; none if the desired state now contains it. */
   readonly reload: () => Promise<readonly string[]>;
   readonly watch: (event: PushEvent) => void;
 };
 
-/** A data plane that is away is tried at least this often (ms): once it starts, it waits two seconds for the word of its controllers. */
+/** The longest delay (ms) between attempts to reach a data plane: after its start it waits two seconds for its controllers. */
 const AWAY_MS = 1_000;
 
-/** The task of one data plane: keeps its apply stream open and its table equal to the truth. */
+/** The task for one data plane: keeps its apply stream open and its table equal to the desired state. */
 export class Pusher {
   readonly address: string;
   private readonly options: PushOptions;
@@ -54,17 +54,20 @@ export class Pusher {
     this.backoff = createBackoff(options.random);
   }
 
-  /** The truth changed. */
+  /** The desired state has changed. */
   wake(): void {
     this.woken();
     this.session?.pump();
   }
 
-  /** Runs until the signal is aborted. Never throws: a data plane that is away is tried again, 100 ms to 1 s apart, one that refuses up to 5 s. */
+  /**
+   * Runs until the signal is aborted. Never throws: an unreachable data plane is retried after 100 ms to 1 s, one that refuses after up
+   * to 5 s.
+   */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.stop(), { once: true });
     while (!signal.aborted) {
-      if (!this.options.truth()) {
+      if (!this.options.state()) {
         await new Promise<void>((resolve) => {
           this.woken = resolve;
         });
@@ -84,7 +87,7 @@ export class Pusher {
     this.session?.stream.close();
   }
 
-  /** One stream from its opening to its end. @returns why it ended, and whether nobody was there to end it in order. */
+  /** One stream from opening to end. @returns why it ended, and whether it was a connection failure. */
   private async converse(): Promise<{ reason: string; away: boolean }> {
     const stream = openApplyStream(this.options);
     const session = new Session(this.options, stream, this.backoff, () => ++this.revision);
@@ -104,7 +107,7 @@ export class Pusher {
   }
 }
 
-/** One open stream: at most one frame is on its way, and nothing counts as said before it is acknowledged. */
+/** One open stream: at most one frame is in flight, and nothing counts as sent until it is acknowledged. */
 class Session {
   readonly stream: ApplyStream;
   private readonly options: PushOptions;
@@ -116,7 +119,7 @@ class Session {
   private readonly pauses = new Set<() => void>();
   private readonly stopRetry: () => void;
   private acknowledged: Acknowledged | undefined;
-  private onItsWay: { frame: Frame; truth: Truth; reload: ReloadOutcome | undefined } | undefined;
+  private inFlight: { frame: Frame; state: DesiredState; reload: ReloadOutcome | undefined } | undefined;
   private cancelRetry: (() => void) | undefined;
   private ended = false;
 
@@ -138,15 +141,15 @@ class Session {
     this.stream.close();
   }
 
-  /** Says what is to be said, unless an answer or a pause is awaited. */
+  /** Sends what is pending, unless it is waiting for a response or a pause. */
   pump(): void {
-    const truth = this.options.truth();
-    if (this.ended || this.onItsWay || this.cancelRetry || this.pauses.size > 0 || !truth) return;
+    const state = this.options.state();
+    if (this.ended || this.inFlight || this.cancelRetry || this.pauses.size > 0 || !state) return;
     const reload = this.reloads[0];
-    const frame = this.nextFrame(truth, reload);
+    const frame = this.nextFrame(state, reload);
     if (!frame) return;
     this.again.clear();
-    this.onItsWay = { frame, truth, reload };
+    this.inFlight = { frame, state, reload };
     this.write(frame).catch((error: unknown) => {
       // The reading side ends with the same failure and reports it.
       if (!(error instanceof AdminUnreachable)) throw error;
@@ -163,11 +166,11 @@ class Session {
     } else if ('upstream' in line) this.options.watch({ kind: 'upstream', ...line.upstream });
   }
 
-  private nextFrame(truth: Truth, reload: ReloadOutcome | undefined): Frame | undefined {
+  private nextFrame(state: DesiredState, reload: ReloadOutcome | undefined): Frame | undefined {
     const { identity } = this.options;
     const base = this.acknowledged;
-    if (!base || needsWhole(base, truth)) return wholeTruth(identity, this.nextRevision(), truth, reload);
-    return difference(identity, base, this.nextRevision(), truth, this.again, reload);
+    if (!base || needsFullFrame(base, state)) return fullFrame(identity, this.nextRevision(), state, reload);
+    return difference(identity, base, this.nextRevision(), state, this.again, reload);
   }
 
   private async write(frame: Frame): Promise<void> {
@@ -182,9 +185,9 @@ class Session {
   }
 
   private applied(applied: Applied): void {
-    const sent = this.onItsWay;
+    const sent = this.inFlight;
     if (!sent || applied.revision !== sent.frame.becomes.revision) return this.stream.close();
-    this.onItsWay = undefined;
+    this.inFlight = undefined;
     this.acknowledged = sent.frame.becomes;
     if (sent.reload) this.reloads.splice(this.reloads.indexOf(sent.reload), 1);
     this.backoff.reset();
@@ -193,13 +196,13 @@ class Session {
       if (result === 'conflicted') this.conflicted.add(domain);
       else this.conflicted.delete(domain);
     }
-    this.options.watch({ kind: 'applied', applied, whole: sent.frame.whole, truth: sent.truth });
+    this.options.watch({ kind: 'applied', applied, whole: sent.frame.whole, state: sent.state });
     this.pump();
   }
 
-  /** Whatever the data plane has now, the whole truth is right again. */
+  /** The complete state is correct whatever state the data plane is in. */
   private refused(error: string): void {
-    this.onItsWay = undefined;
+    this.inFlight = undefined;
     this.acknowledged = undefined;
     this.options.watch({ kind: 'refused', error });
     this.cancelRetry ??= this.options.clock.after(this.backoff.next(), () => {

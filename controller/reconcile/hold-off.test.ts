@@ -27,7 +27,7 @@ test('a burst of changes is one run, 100 ms after the last', () => {
   assert.equal(runs(), 1);
 });
 
-test('changes that never pause are run after 500 ms all the same', () => {
+test('changes without a pause are run after 500 ms', () => {
   const { clock, holdOff, runs } = counted();
   for (let at = 0; at < 10; at++) {
     holdOff.poke();
@@ -36,7 +36,7 @@ test('changes that never pause are run after 500 ms all the same', () => {
   assert.equal(runs(), 1);
 });
 
-test('a flush runs at once and takes what was waiting along', () => {
+test('a flush runs at once and includes pending changes', () => {
   const { clock, holdOff, runs } = counted();
   holdOff.poke();
   holdOff.flush();
@@ -45,7 +45,7 @@ test('a flush runs at once and takes what was waiting along', () => {
   assert.equal(runs(), 1);
 });
 
-test('stopped, it runs no more', () => {
+test('does not run after it is stopped', () => {
   const { clock, holdOff, runs } = counted();
   holdOff.poke();
   holdOff.stop();

@@ -1,19 +1,19 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 
-/** Changes come in bursts: wait until they have been quiet for this long … */
+/** Changes come in bursts: wait until there was none for this long … */
 export const QUIET_MS = 100;
-/** … but never longer than this after the first of them. */
+/** … but at most this long after the first. */
 export const MOST_MS = 500;
 
 export type HoldOff = {
   /** Something changed: run soon. */
   poke(): void;
-  /** Run now, and forget what was waiting. */
+  /** Run now, including pending changes. */
   flush(): void;
   stop(): void;
 };
 
-/** Runs `task` once for a burst of pokes. */
+/** Runs `task` once per burst of changes. */
 export function createHoldOff(clock: Clock, task: () => void): HoldOff {
   let firstPoke: number | undefined;
   let cancel: () => void = () => undefined;

@@ -4,53 +4,50 @@ import type { Problem } from '../../shared/wire/apply.ts';
 import { type Desired, desire, type SourceView } from '../desired/desire.ts';
 import type { Snapshot, Source, UndatedProblem } from '../sources/source.ts';
 import { createHoldOff } from './hold-off.ts';
-import { createProblemBook } from './problem-book.ts';
+import { trackProblemDates } from './problem-dates.ts';
 import { type Guarded, guardListing, SECOND_LISTING_MS } from './removal-guard.ts';
 
-/** The newest routing table, with its problems dated. */
-export type Truth = { readonly desired: Desired; readonly problems: readonly Problem[] };
+/** The latest routing table, with the start times of its problems. */
+export type DesiredState = { readonly desired: Desired; readonly problems: readonly Problem[] };
 
 export type Reconciler = {
-  /** A source speaks. Only the newest snapshot of each counts. */
+  /** A source reports. Only the latest snapshot of each counts. */
   accept(snapshot: Snapshot): void;
   /**
-   * Begins with a truth about no source at all: data planes are told nothing by it, and answer who they are.
-   * For sources that can't list before they know that.
+   * Starts with a desired state without sources. It tells data planes nothing, but makes them respond with their identity, for sources
+   * that can't list without it.
    */
   greet(): void;
-  /** As `accept`, but a person asked for it: it applies at once, and confirms removals that an earlier one asked for. */
+  /** As `accept`, but requested by a person: it applies at once, and confirms pending removals. */
   acceptConfirmed(snapshot: Snapshot): void;
-  /** undefined until a source has spoken. */
-  truth(): Truth | undefined;
-  /** Resolves when no removal of the source waits any more. */
+  /** undefined until a source has reported. */
+  state(): DesiredState | undefined;
+  /** Resolves when no removal of the source is pending. */
   settled(source: string): Promise<void>;
   stop(): void;
 };
 
 type State = { guarded: Guarded | null; errors: readonly string[]; cancelRelist: () => void };
 
-/**
- * Level-triggered: whatever happened, the table is built anew from the newest snapshots.
- * `changed` hears of each new truth.
- */
+/** Level-triggered: after every change the table is rebuilt from the latest snapshots. `changed` is called with each new state. */
 export function createReconciler(options: {
   sources: readonly Pick<Source, 'name' | 'relist'>[];
   clock: Clock;
   log: Log;
-  changed: (truth: Truth) => void;
+  changed: (state: DesiredState) => void;
 }): Reconciler {
   const { clock, log, sources } = options;
   const states = new Map<string, State>();
-  const dated = createProblemBook(clock);
+  const dated = trackProblemDates(clock);
   const waiting: { source: string; resolve: () => void }[] = [];
-  let truth: Truth | undefined;
+  let state: DesiredState | undefined;
 
   const rebuild = () => {
     const views = new Map([...states].map(([name, state]) => [name, viewOf(state)]));
     const desired = desire(views);
-    if (desired.fingerprint !== truth?.desired.fingerprint) {
-      truth = { desired, problems: dated(desired.problems) };
-      options.changed(truth);
+    if (desired.fingerprint !== state?.desired.fingerprint) {
+      state = { desired, problems: dated(desired.problems) };
+      options.changed(state);
     }
     for (const waiter of waiting.splice(0)) {
       if (isHeld(states.get(waiter.source))) waiting.push(waiter);
@@ -72,7 +69,7 @@ export function createReconciler(options: {
     if (isHeld(state)) {
       log.warn(
         { source: snapshot.source, routes: state.guarded?.held.size },
-        'a listing drops most routes; their removal waits for a second one',
+        'a listing removes most routes; the removal waits for a second listing to confirm it',
       );
       state.cancelRelist = clock.after(SECOND_LISTING_MS, () => sources.find(({ name }) => name === snapshot.source)?.relist());
     }
@@ -86,7 +83,7 @@ export function createReconciler(options: {
     accept: (snapshot) => accept(snapshot, false),
     greet: rebuild,
     acceptConfirmed: (snapshot) => accept(snapshot, true),
-    truth: () => truth,
+    state: () => state,
     settled: (source) => new Promise((resolve) => (isHeld(states.get(source)) ? waiting.push({ source, resolve }) : resolve())),
     stop: () => {
       holdOff.stop();
@@ -110,6 +107,6 @@ function heldProblem(source: string, count: number): UndatedProblem {
     origin: source,
     domain: null,
     code: 'removal_held',
-    message: `${count} routes are gone from the newest listing; they are removed when a second one, 5 s later or by a reload, agrees`,
+    message: `${count} routes are missing from the latest listing; they are removed once a second listing confirms it, after 5 s or on a reload`,
   };
 }

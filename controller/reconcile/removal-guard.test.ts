@@ -7,15 +7,15 @@ const domains = (count: number, from = 0) => Array.from({ length: count }, (_, a
 const first = (count: number): Guarded => guardListing(null, sampleListing(domains(count)), 0, false);
 const served = ({ listing }: Guarded) => listing.routes.map((route) => route.domain as string).sort();
 
-test('removing exactly half passes at once', () => {
+test('the removal of exactly half is applied at once', () => {
   assert.equal(guardListing(first(40), sampleListing(domains(20)), 1, false).held.size, 0);
 });
 
-test('removing ten of eleven passes at once: so few are never suspicious', () => {
+test('the removal of ten of eleven is applied at once, since so few are never suspicious', () => {
   assert.equal(guardListing(first(11), sampleListing(domains(1)), 1, false).held.size, 0);
 });
 
-test('removing more than half and more than ten waits, and what is new is served meanwhile', () => {
+test('the removal of more than half and more than ten waits, while new routes are served', () => {
   const guarded = guardListing(first(20), sampleListing(['new.example', ...domains(9)]), 1, false);
   assert.equal(guarded.held.size, 11);
   assert.deepEqual(served(guarded), ['new.example', ...domains(20)].sort());
@@ -25,33 +25,33 @@ test('an empty listing removes nothing at first', () => {
   assert.equal(served(guardListing(first(20), sampleListing([]), 1, false)).length, 20);
 });
 
-test('a second listing that agrees 5 s later removes them', () => {
+test('a second listing that confirms it 5 s later removes them', () => {
   const held = guardListing(first(20), sampleListing([]), 1_000, false);
   const early = guardListing(held, sampleListing([]), 5_999, false);
   assert.equal(served(early).length, 20);
   assert.equal(served(guardListing(early, sampleListing([]), 6_000, false)).length, 0);
 });
 
-test('a second listing that has them again keeps them', () => {
+test('a second listing that contains them again keeps them', () => {
   const held = guardListing(first(20), sampleListing([]), 0, false);
   const back = guardListing(held, sampleListing(domains(20)), 5_000, false);
   assert.deepEqual([back.held.size, served(back).length], [0, 20]);
 });
 
-test('a second listing removes only what both lack, however many', () => {
+test('a second listing removes only routes missing from both, however many', () => {
   const held = guardListing(first(40), sampleListing(domains(20, 20).slice(0, 10)), 0, false);
   const second = guardListing(held, sampleListing(domains(15)), 5_000, false);
   for (const domain of domains(10, 30)) assert.ok(!served(second).includes(domain), `${domain} was missing twice`);
   for (const domain of domains(10, 20)) assert.ok(served(second).includes(domain), `${domain} was missing once`);
 });
 
-test('a reload confirms what an earlier listing asked for, and is no second listing of itself', () => {
+test('a reload confirms the removals of an earlier listing, but not its own', () => {
   const asked = guardListing(first(20), sampleListing([]), 0, true);
   assert.equal(served(asked).length, 20);
   assert.equal(served(guardListing(asked, sampleListing([]), 1, true)).length, 0);
 });
 
-test('a route whose removal waits keeps its certificate', () => {
+test('a route with a pending removal keeps its certificate', () => {
   const pair = { certificate: 'chain', private_key: 'key' };
   const certificates = ['s0.example', 'gone.example'].map((domain) => ({ domains: [domain], ...pair }));
   const before = guardListing(null, sampleListing(domains(20), { certificates }), 0, false);

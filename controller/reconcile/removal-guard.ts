@@ -1,18 +1,18 @@
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Listing } from '../desired/desire.ts';
 
-/** A second listing counts when it comes this much later. */
+/** A second listing counts if it is at least this much later. */
 export const SECOND_LISTING_MS = 5_000;
 /** Up to this many removals are never suspicious. */
 const ALWAYS_FINE = 10;
 
-/** What a source wants after the guard had its say. `held` are the routes whose removal waits. */
+/** The desired state of a source after the guard. `held` are the routes with a pending removal. */
 export type Guarded = { readonly listing: Listing; readonly held: ReadonlySet<string>; readonly heldSince: number };
 
 /**
- * A listing that drops more than half of a source's routes, and more than ten, may be a source that sees
- * only half of its world. Its additions and changes pass; its removals wait for a second listing that agrees.
- * Pure. `confirmed`: a person asked for this listing, so it is a second one at any distance. Times in milliseconds.
+ * A listing without more than half of a source's routes, and more than ten, may come from a source that sees only part of its objects.
+ * Additions and changes apply; removals wait for a second listing to confirm them. Pure. `confirmed`: a person requested this listing, so
+ * it confirms earlier ones at any time. Times in milliseconds.
  */
 export function guardListing(before: Guarded | null, listing: Listing, now: number, confirmed: boolean): Guarded {
   if (!before) return { listing, held: NONE, heldSince: now };
@@ -29,7 +29,7 @@ export function guardListing(before: Guarded | null, listing: Listing, now: numb
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** What waits keeps its certificate. */
+/** Routes with a pending removal keep their certificates. */
 function withRoutes(listing: Listing, kept: readonly RouteSpec[], before: Listing): Listing {
   const domains = new Set<string>(kept.map(({ domain }) => domain));
   const certificates = (before.certificates ?? []).filter((one) => one.domains.some((domain) => domains.has(domain)));

@@ -4,7 +4,7 @@ import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Snapshot, Source } from '../sources/source.ts';
 
-/** Runs a source until the signal; one that breaks is started again, and its routes stay meanwhile. */
+/** Runs a source until the signal is aborted. A source that fails is restarted, and its routes stay meanwhile. */
 export async function keepRunning(
   source: Source,
   hear: (snapshot: Snapshot) => void,
@@ -20,7 +20,7 @@ export async function keepRunning(
     } catch (error) {
       log.error(
         { source: source.name, reason: error instanceof Error ? error.message : String(error) },
-        'a source broke and is started again',
+        'a source failed and is being restarted',
       );
     }
     if (!signal.aborted) await sleep(clock, backoff.next(), signal);

@@ -29,21 +29,21 @@ const route = (domain: string, holds: boolean, source = 'docker'): RouteStatus =
   programmed: { d: condition(holds, holds ? 'served' : 'conflicted') },
 });
 
-test('a container is shown as the page has it, and other objects are not', () => {
+test('shows containers in the documented form, and no other objects', () => {
   const { source, kind, name, section, peers, ...rest } = READING;
   const expected = { ...rest, container: 'web-1', site: 'api', others: peers, programmed: {} };
   assert.deepEqual(containersOf([READING, { ...READING, kind: 'file' }], []), [expected]);
 });
 
-test('a site is programmed where all of its domains are', () => {
+test('a site is programmed on a data plane if all of its domains are', () => {
   const programmed = (...routes: RouteStatus[]) => containersOf([READING], routes)[0]?.programmed.d?.reason;
   assert.equal(programmed(route('a.example', true), route('b.example', true)), 'served');
   assert.equal(programmed(route('a.example', true), route('b.example', false)), 'conflicted');
   assert.equal(programmed(route('a.example', false, 'file')), undefined);
 });
 
-test('a site whose labels are wrong is programmed where it stays as it was before, and nowhere when it has no address', () => {
-  const wrong = { ...READING, accepted: condition(false, 'a mistake; the site stays as it was before') };
+test('a site with invalid labels is programmed where its previous version is served, and nowhere without an address', () => {
+  const wrong = { ...READING, accepted: condition(false, 'an error; the site keeps its last good version') };
   const programmed = (reading: Reading) => containersOf([reading], [route('a.example', true)])[0]?.programmed;
   assert.deepEqual(programmed(wrong), { d: condition(true, 'served') });
   assert.deepEqual(programmed({ ...wrong, address: null }), {});

@@ -4,21 +4,21 @@ import type { RouteStatus } from './route-conditions.ts';
 /** One site of a labelled container: what its source found, and where it is served. */
 export type ContainerStatus = Pick<Reading, 'id' | 'origin' | 'domains' | 'accepted' | 'resolved' | 'address' | 'change'> & {
   readonly container: string;
-  /** Of `sluice.<name>.domain`; null for the site without a name. */
+  /** From `sluice.<name>.domain`; null for the site without a name. */
   readonly site: string | null;
-  /** Who else is in its pools. */
+  /** The other containers in its pools. */
   readonly others: Reading['peers'];
-  /** By data plane: every domain of it is served there. */
+  /** By data plane: whether all its domains are served there. */
   readonly programmed: Readonly<Record<string, Condition>>;
 };
 
-/** Joins what sources know about containers with what data planes made of their routes. */
+/** Joins what sources know about containers with the state of their routes on the data planes. */
 export function containersOf(readings: readonly Reading[], routes: readonly RouteStatus[]): ContainerStatus[] {
   const programmed = new Map(routes.map((route) => [keyOf(route.source, route.domain), route.programmed]));
   return readings
     .filter(({ kind }) => kind === 'container')
     .map(({ id, name, origin, section, domains, peers, accepted, resolved, address, change, source }) => {
-      // One whose labels are wrong may have an address all the same: it is routed as it was before.
+      // One with invalid labels may still have an address: its last good version is routed.
       const isRouted = accepted.holds || address !== null;
       const served = isRouted ? domains.map((domain) => programmed.get(keyOf(source, domain)) ?? {}) : [];
       const about = { id, container: name, origin, site: section, domains, others: peers };

@@ -5,7 +5,7 @@ import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { createControllerMetrics } from './metrics.ts';
 import { Report } from './report.ts';
 
-test('the reference names every family of the controller, and no other', () => {
+test('the reference lists every metric family of the controller, and no other', () => {
   const page = readFileSync(new URL('../../docs/reference/controller.md', import.meta.url), 'utf8');
   const documented = [...page.matchAll(/^\| `(sluice_controller_\w+)` \| (\w+) \|/gm)].map(([, name, type]) => `${name} ${type}`);
   const report = new Report(new ManualClock(), { controller: 'c', epoch: 1, version: '0', sources: [] }, []);

@@ -4,7 +4,7 @@ import type { Report } from './report.ts';
 
 const PREFIX = `${METRIC_PREFIX}controller_`;
 
-/** The controller's metrics, read from its report when somebody asks. */
+/** The controller's metrics, read from its report when they are requested. */
 export function createControllerMetrics(report: Report): Registry {
   const registry = new Registry();
   const registers = [registry];

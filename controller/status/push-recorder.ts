@@ -1,27 +1,27 @@
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Applied, RouteOutcome, TargetReport } from '../../shared/wire/apply.ts';
-import type { Truth } from '../reconcile/reconciler.ts';
+import type { DesiredState } from '../reconcile/reconciler.ts';
 import type { Report } from './report.ts';
 
-/** What a push task tells; see push/pusher.ts. */
+/** The events of a push task; see push/pusher.ts. */
 type Event =
-  | { readonly kind: 'applied'; readonly applied: Applied; readonly truth: Truth }
+  | { readonly kind: 'applied'; readonly applied: Applied; readonly state: DesiredState }
   | { readonly kind: 'refused'; readonly error: string }
   | { readonly kind: 'disconnected'; readonly reason: string }
   | ({ readonly kind: 'upstream' } & TargetReport);
 
-/** At most this many routes of one frame are named in the log. */
+/** At most this many routes of one frame are listed in the log. */
 const NAMED = 20;
 
-/** Both processes start at the same time: that the other one is not there yet is no warning. */
+/** Both processes start at the same time, so a missing data plane is not yet worth a warning. */
 const NOT_THERE = /^(?:no such socket|connection refused)/;
 
-/** Writes what happens on one data plane's stream into the report and the log: each change once, each lasting failure once. */
+/** Writes the events of one data plane's stream to the report and the log: each change once, each lasting failure once. */
 export function createPushRecorder(address: string, report: Report, log: Log): (event: Event) => void {
   return (event) => {
     switch (event.kind) {
       case 'applied':
-        report.applied(address, event.applied, event.truth);
+        report.applied(address, event.applied, event.state);
         return logApplied(address, event.applied, log);
       case 'refused':
         if (report.failed(address, 'refused', event.error))
@@ -31,7 +31,7 @@ export function createPushRecorder(address: string, report: Report, log: Log): (
         const starting = report.isNew(address) && NOT_THERE.test(event.reason);
         if (!report.failed(address, 'failed', event.reason)) return;
         if (starting) log.info({ dataplane: address, reason: event.reason }, 'waiting for the data plane');
-        else log.warn({ dataplane: address, reason: event.reason }, 'the data plane is away; trying again');
+        else log.warn({ dataplane: address, reason: event.reason }, 'the data plane is unavailable; retrying');
         return;
       }
       case 'upstream':

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Applied, Problem, Revision, TargetReport } from '../../shared/wire/apply.ts';
-import type { Truth } from '../reconcile/reconciler.ts';
+import type { DesiredState } from '../reconcile/reconciler.ts';
 import type { Reading } from '../sources/source.ts';
 import { type ContainerStatus, containersOf } from './containers.ts';
 import { RouteConditions, type RouteStatus } from './route-conditions.ts';
@@ -13,13 +13,13 @@ export type DataplaneView = {
   instance: string | null;
   /** The last acknowledged revision. */
   revision: Revision | null;
-  /** RFC 3339, of the last acknowledgement. */
+  /** RFC 3339: when it was acknowledged. */
   last_applied: string | null;
   last_error: string | null;
   outcomes: Record<PushOutcome, number>;
 };
 
-/** What `GET /status` of the controller answers. */
+/** The response of the controller's `GET /status`. */
 export type ControllerReport = {
   controller: string;
   epoch: number;
@@ -35,14 +35,14 @@ export type ControllerReport = {
   containers: ContainerStatus[];
 };
 
-/** Keeps what the controller's own pages answer. Everything in it was told to it; it asks nobody. */
+/** Keeps the content of the controller's own pages. Other parts report to it; it queries none. */
 export class Report {
   readonly objects: RouteConditions;
   private readonly readings: () => readonly Reading[];
   private readonly clock: Clock;
   private readonly about: { controller: string; epoch: number; version: string; sources: readonly string[] };
   private readonly views = new Map<string, DataplaneView>();
-  private truth: Truth | undefined;
+  private state: DesiredState | undefined;
   private lastReload: ControllerReport['last_reload'] = null;
   private lastGoodReload: number | null = null;
 
@@ -70,35 +70,35 @@ export class Report {
     }
   }
 
-  built(truth: Truth): void {
-    this.truth = truth;
-    this.objects.built(truth);
+  built(state: DesiredState): void {
+    this.state = state;
+    this.objects.built(state);
   }
 
-  applied(address: string, applied: Applied, truth: Truth): void {
+  applied(address: string, applied: Applied, state: DesiredState): void {
     const view = this.views.get(address);
     if (!view) return;
     view.connected = true;
     view.instance = applied.instance;
     view.revision = applied.revision;
-    // A greeting, before any source has listed, serves nobody yet.
-    if (truth.desired.listed.length > 0) view.last_applied = this.time();
+    // A greeting, before any source has listed, contains no routes yet.
+    if (state.desired.listed.length > 0) view.last_applied = this.time();
     view.last_error = null;
     view.outcomes.applied += 1;
-    this.objects.applied(address, applied, truth);
+    this.objects.applied(address, applied, state);
   }
 
-  /** A data plane found a target up or down. */
+  /** A data plane reports a target as up or down. */
   upstream({ address, healthy, reason }: TargetReport): void {
     this.objects.upstream(address, healthy, reason);
   }
 
-  /** Whether this process has never had an acknowledgement from there. */
+  /** Whether this process has never had an acknowledgement from it. */
   isNew(address: string): boolean {
     return this.views.get(address)?.last_applied === null;
   }
 
-  /** @returns whether this is news: the same failure again is not. */
+  /** @returns whether this is new: a repeated failure is not. */
   failed(address: string, outcome: 'refused' | 'failed', error: string): boolean {
     const view = this.views.get(address);
     if (!view) return false;
@@ -116,7 +116,7 @@ export class Report {
 
   /** Ready: a source has listed, and every data plane has acknowledged a frame of this process. */
   readiness(): { ready: boolean; reason: string | null } {
-    if (!this.truth || this.truth.desired.listed.length === 0) return { ready: false, reason: 'no source has listed yet' };
+    if (!this.state || this.state.desired.listed.length === 0) return { ready: false, reason: 'no source has listed yet' };
     const silent = [...this.views.values()].find(({ last_applied }) => last_applied === null);
     if (!silent) return { ready: true, reason: null };
     return {
@@ -130,12 +130,12 @@ export class Report {
   }
 
   problems(): readonly Problem[] {
-    return this.truth?.problems ?? [];
+    return this.state?.problems ?? [];
   }
 
   counts(): { routes: number; lastReloadOk: boolean | null; lastGoodReload: number | null } {
     return {
-      routes: this.truth?.desired.routes.size ?? 0,
+      routes: this.state?.desired.routes.size ?? 0,
       lastReloadOk: this.lastReload?.ok ?? null,
       lastGoodReload: this.lastGoodReload,
     };
@@ -148,7 +148,7 @@ export class Report {
       ...about,
       ...this.readiness(),
       routes: this.counts().routes,
-      sources: sources.map((name) => ({ name, listed: this.truth?.desired.listed.includes(name) ?? false })),
+      sources: sources.map((name) => ({ name, listed: this.state?.desired.listed.includes(name) ?? false })),
       dataplanes: [...this.views.values()],
       problems: this.problems(),
       last_reload: this.lastReload,

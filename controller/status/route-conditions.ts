@@ -1,18 +1,18 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Applied } from '../../shared/wire/apply.ts';
-import type { Truth } from '../reconcile/reconciler.ts';
+import type { DesiredState } from '../reconcile/reconciler.ts';
 import type { Condition } from '../sources/source.ts';
 
-/** A route that a source wants: understood, with a reachable target, served. Three facts, shown as three. */
+/** A route that a source wants: valid, with an available target, and served. Three conditions, shown separately. */
 export type RouteStatus = {
   readonly domain: string;
   readonly source: string;
   readonly origin: string;
-  /** Understood, and the host is its own. */
+  /** Valid, and the host belongs to it. */
   readonly accepted: Condition;
   /** Has a target that is not known to be down, or needs none. */
   readonly resolved: Condition;
-  /** By data plane: it serves this route. */
+  /** By data plane: whether it serves this route. */
   readonly programmed: Readonly<Record<string, Condition>>;
 };
 
@@ -26,24 +26,24 @@ type Entry = {
   programmed: Map<string, Condition>;
 };
 
-/** Remembers each object's conditions and since when they hold. */
+/** Remembers the conditions of each object and since when they have held. */
 export class RouteConditions {
   private readonly clock: Clock;
   private readonly entries = new Map<string, Entry>();
   private readonly down = new Map<string, string>();
-  /** The time in words, made once for all that changes at one time: a table may have 100,000 routes. */
+  /** The time as text, created once per change: a table may have 100,000 routes. */
   private instant = { at: Number.NaN, text: '' };
 
   constructor(clock: Clock) {
     this.clock = clock;
   }
 
-  /** The table was built anew: the objects are its routes, and those that lost their host. */
-  built({ desired, problems }: Truth): void {
+  /** The table was rebuilt: the objects are its routes, and those that lost their host. */
+  built({ desired, problems }: DesiredState): void {
     const seen = new Set<string>();
     for (const [domain, { route, source }] of desired.routes) {
       const entry = this.entry(seen, domain, source, route.origin ?? source);
-      entry.accepted = this.next(entry.accepted, true, 'understood; the host is its own');
+      entry.accepted = this.next(entry.accepted, true, 'valid; the host belongs to it');
       const handles = route.handles.flatMap((handle) => handle.upstreams);
       entry.targets = [...route.upstreams, ...handles].map((upstream) => upstream.address);
       this.resolve(entry);
@@ -57,8 +57,8 @@ export class RouteConditions {
     for (const key of this.entries.keys()) if (!seen.has(key)) this.entries.delete(key);
   }
 
-  /** A data plane answered a frame: what it holds of the truth is served there, but for what it names. */
-  applied(dataplane: string, applied: Applied, { desired }: Truth): void {
+  /** A data plane answered a frame: it serves the routes of the desired state, except those that it lists as refused. */
+  applied(dataplane: string, applied: Applied, { desired }: DesiredState): void {
     const bad = new Map(
       applied.results.filter(({ result }) => result === 'rejected' || result === 'conflicted').map((one) => [one.domain, one]),
     );
@@ -73,7 +73,7 @@ export class RouteConditions {
     }
   }
 
-  /** A data plane found a target up or down. */
+  /** A data plane reports a target as up or down. */
   upstream(address: string, healthy: boolean, reason: string): void {
     if (healthy) this.down.delete(address);
     else this.down.set(address, reason);
@@ -96,7 +96,7 @@ export class RouteConditions {
     seen.add(key);
     const known = this.entries.get(key);
     if (known) return known;
-    const unknown = this.next(undefined, false, 'not judged');
+    const unknown = this.next(undefined, false, 'not checked');
     const entry = { domain, source, origin, targets: [], accepted: unknown, resolved: unknown, programmed: new Map<string, Condition>() };
     this.entries.set(key, entry);
     return entry;
@@ -104,9 +104,9 @@ export class RouteConditions {
 
   private resolve(entry: Entry): void {
     const down = entry.targets.filter((target) => this.down.has(target));
-    if (entry.targets.length === 0) entry.resolved = this.next(entry.resolved, true, 'answers without a target');
-    else if (down.length < entry.targets.length) entry.resolved = this.next(entry.resolved, true, 'has a target');
-    else entry.resolved = this.next(entry.resolved, false, `no target is up: ${down[0]} ${this.down.get(down[0] as string)}`);
+    if (entry.targets.length === 0) entry.resolved = this.next(entry.resolved, true, 'responds without a target');
+    else if (down.length < entry.targets.length) entry.resolved = this.next(entry.resolved, true, 'a target is available');
+    else entry.resolved = this.next(entry.resolved, false, `no target is available: ${down[0]} ${this.down.get(down[0] as string)}`);
   }
 
   private next(before: Condition | undefined, holds: boolean, reason: string): Condition {

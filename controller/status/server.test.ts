@@ -9,7 +9,7 @@ import { memoryLog } from '../../shared/runtime/log.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { desire } from '../desired/desire.ts';
 import { sampleListing, sampleRoute } from '../desired/testing/sample-listing.ts';
-import type { Truth } from '../reconcile/reconciler.ts';
+import type { DesiredState } from '../reconcile/reconciler.ts';
 import { createControllerMetrics } from './metrics.ts';
 import { type ControllerReport, Report } from './report.ts';
 import { listenStatus } from './server.ts';
@@ -17,7 +17,7 @@ import { listenStatus } from './server.ts';
 const ADDRESS = 'unix:/run/a.sock';
 const SINCE = '2026-01-01T00:00:00.000Z';
 
-function truthOf(...domains: string[]): Truth {
+function stateOf(...domains: string[]): DesiredState {
   const listing = sampleListing([sampleRoute('a.example', '127.0.0.1:1'), ...domains]);
   const lost = sampleListing(['a.example'], { source: 'docker' });
   const desired = desire(
@@ -64,7 +64,7 @@ async function pages(t: TestContext, token: string | undefined = TOKEN) {
   const authorization = `Bearer ${token}`;
   const get = (path: string, method = 'GET', headers: Record<string, string> = { authorization }) =>
     fetch(`http://${server.address}${path}`, { method, headers });
-  /** The status of an answer on TCP or on the socket, with any Host. */
+  /** The status code of a response over TCP or the socket, with any Host. */
   const asked = (where: 'tcp' | 'socket', path: string, headers: Record<string, string> = {}) =>
     new Promise<number>((resolve, reject) => {
       const [host, port] = server.address.split(':');
@@ -83,22 +83,22 @@ const applied = (...results: { domain: string; result: 'added' | 'rejected' | 'c
   removed: [],
 });
 
-test('health is ok while the process lives', async (t) => {
+test('health is ok while the process runs', async (t) => {
   const { get } = await pages(t);
   assert.deepEqual(await (await get('/health')).json(), { status: 'ok', uptime_secs: 12 });
 });
 
-test('ready only once a source has listed and every data plane has acknowledged', async (t) => {
+test('is ready once a source has listed and every data plane has acknowledged', async (t) => {
   const { report, get } = await pages(t);
   const ready = async () => {
     const response = await get('/ready');
     return [response.status, ((await response.json()) as { reason: string | null }).reason];
   };
   assert.deepEqual(await ready(), [503, 'no source has listed yet']);
-  report.built(truthOf());
+  report.built(stateOf());
   report.failed(ADDRESS, 'failed', 'no such socket');
   assert.deepEqual(await ready(), [503, `${ADDRESS} has not acknowledged a frame yet: no such socket`]);
-  report.applied(ADDRESS, applied(), truthOf());
+  report.applied(ADDRESS, applied(), stateOf());
   assert.deepEqual(await ready(), [200, null]);
 });
 
@@ -108,7 +108,7 @@ test('a method other than GET is 405, another path 404', async (t) => {
   assert.deepEqual([wrong.status, wrong.headers.get('allow'), (await get('/nothing')).status], [405, 'GET', 404]);
 });
 
-test('over TCP the status is for those who have the token; health, readiness and metrics are for everybody', async (t) => {
+test('over TCP the status requires the token; health, readiness and metrics do not', async (t) => {
   const { get } = await pages(t);
   const statusOf = async (path: string, authorization: string) => (await get(path, 'GET', { authorization })).status;
   for (const wrong of ['', 'Bearer wrong', `Basic ${TOKEN}`, `Bearer ${TOKEN}x`]) {
@@ -119,13 +119,13 @@ test('over TCP the status is for those who have the token; health, readiness and
   assert.equal(await statusOf('/status', `Bearer ${TOKEN}`), 200);
 });
 
-test('without a configured token the status is answered on the socket alone', async (t) => {
+test('without a configured token the status is available only on the socket', async (t) => {
   const { asked, socketPath } = await pages(t, '');
   await until(() => existsSync(socketPath));
   assert.deepEqual([await asked('tcp', '/status', { authorization: 'Bearer ' }), await asked('socket', '/status')], [401, 200]);
 });
 
-test('the socket is its owner’s alone, and goes with the controller', async (t) => {
+test('only the owner can access the socket, which is removed with the controller', async (t) => {
   const { asked, socketPath, server } = await pages(t);
   await until(() => existsSync(socketPath));
   assert.equal(statSync(socketPath).mode & 0o777, 0o600);
@@ -134,7 +134,7 @@ test('the socket is its owner’s alone, and goes with the controller', async (t
   assert.equal(existsSync(socketPath), false);
 });
 
-test('a browser gets no status for a page of another site, nor by a foreign name, with the token or on the socket', async (t) => {
+test('a browser gets no status for a page of another site or by a foreign name, with the token or on the socket', async (t) => {
   const { asked, socketPath } = await pages(t);
   await until(() => existsSync(socketPath));
   const authorization = `Bearer ${TOKEN}`;
@@ -148,7 +148,7 @@ test('a browser gets no status for a page of another site, nor by a foreign name
   assert.equal(await asked('socket', '/status', { host: 'sluice' }), 200);
 });
 
-test('a socket that another process still has is opened as soon as it is free', async (t) => {
+test('a socket still in use by another process is opened as soon as it is free', async (t) => {
   const first = await pages(t);
   await until(() => existsSync(first.socketPath));
   const clock = new ManualClock();
@@ -167,7 +167,7 @@ test('a socket that another process still has is opened as soon as it is free', 
     log,
   });
   t.after(second.close);
-  const told = () => log.lines.filter(({ message }) => message.includes('no socket so far')).length;
+  const told = () => log.lines.filter(({ message }) => message.includes('cannot be opened yet')).length;
   await until(() => {
     clock.pass(5_000);
     return told() === 1;
@@ -180,11 +180,11 @@ test('a socket that another process still has is opened as soon as it is free', 
   assert.equal(await first.asked('socket', '/status'), 200);
 });
 
-test('metrics tell pushes by outcome, the revision, routes, problems and the last reload', async (t) => {
+test('metrics report pushes by outcome, the revision, routes, problems and the last reload', async (t) => {
   const { report, get } = await pages(t);
-  const truth = truthOf();
-  report.built(truth);
-  report.applied(ADDRESS, applied(), truth);
+  const state = stateOf();
+  report.built(state);
+  report.applied(ADDRESS, applied(), state);
   report.failed(ADDRESS, 'refused', 'stale');
   report.reloaded(['Sluicefile:1:1: no']);
   const response = await get('/metrics');
@@ -201,25 +201,25 @@ test('metrics tell pushes by outcome, the revision, routes, problems and the las
     assert.ok(text.includes(`${line}\n`), line);
 });
 
-test('status shows accepted, resolved and programmed of every object as three facts, each with its reason and date', async (t) => {
+test('status shows accepted, resolved and programmed for every object, each with its reason and time', async (t) => {
   const { clock, report, get } = await pages(t);
   const start = new Date(clock.now()).toISOString();
-  const truth = truthOf('b.example');
-  report.built(truth);
+  const state = stateOf('b.example');
+  report.built(state);
   clock.pass(1_000);
   const later = new Date(clock.now()).toISOString();
   report.applied(
     ADDRESS,
     applied({ domain: 'a.example', result: 'added' }, { domain: 'b.example', result: 'conflicted', reason: 'it belongs to x' }),
-    truth,
+    state,
   );
   report.objects.upstream('127.0.0.1:1', false, 'connection refused');
   const { objects } = (await (await get('/status')).json()) as ControllerReport;
   const object = (domain: string, source: string) => objects.find((one) => one.domain === domain && one.source === source);
-  assert.deepEqual(object('a.example', 'file')?.accepted, { holds: true, reason: 'understood; the host is its own', since: start });
+  assert.deepEqual(object('a.example', 'file')?.accepted, { holds: true, reason: 'valid; the host belongs to it', since: start });
   assert.deepEqual(object('a.example', 'file')?.resolved, {
     holds: false,
-    reason: 'no target is up: 127.0.0.1:1 connection refused',
+    reason: 'no target is available: 127.0.0.1:1 connection refused',
     since: later,
   });
   assert.deepEqual(object('a.example', 'file')?.programmed, { [ADDRESS]: { holds: true, reason: 'served', since: later } });
@@ -230,22 +230,22 @@ test('status shows accepted, resolved and programmed of every object as three fa
   assert.match(object('a.example', 'docker')?.accepted.reason ?? '', /belongs to Sluicefile:a\.example/);
 });
 
-test('a refused route stays refused while other frames are applied, until its own result says otherwise', async (t) => {
+test('a refused route stays refused while other frames are applied, until it gets another result', async (t) => {
   const { report } = await pages(t);
-  const truth = truthOf('b.example');
+  const state = stateOf('b.example');
   const programmed = () => report.objects.list().find(({ domain }) => domain === 'b.example')?.programmed[ADDRESS]?.holds;
-  report.built(truth);
-  report.applied(ADDRESS, applied({ domain: 'b.example', result: 'rejected', reason: 'no' }), truth);
-  report.applied(ADDRESS, applied({ domain: 'a.example', result: 'added' }), truth);
+  report.built(state);
+  report.applied(ADDRESS, applied({ domain: 'b.example', result: 'rejected', reason: 'no' }), state);
+  report.applied(ADDRESS, applied({ domain: 'a.example', result: 'added' }), state);
   assert.equal(programmed(), false);
-  report.applied(ADDRESS, applied({ domain: 'b.example', result: 'added' }), truth);
+  report.applied(ADDRESS, applied({ domain: 'b.example', result: 'added' }), state);
   assert.equal(programmed(), true);
 });
 
-test('an object whose route is gone is no longer listed', async (t) => {
+test('an object whose route is removed is no longer listed', async (t) => {
   const { report } = await pages(t);
-  report.built(truthOf('b.example'));
-  report.built(truthOf());
+  report.built(stateOf('b.example'));
+  report.built(stateOf());
   assert.deepEqual(
     report.objects.list().map(({ domain }) => domain),
     ['a.example', 'a.example'],

@@ -12,19 +12,19 @@ import type { Report } from './report.ts';
 export type StatusServer = { readonly address: string; close(): Promise<void> };
 
 const MOST_CONNECTIONS = 100;
-/** A socket that can't be opened is tried again after this time (ms), twice as long each time: the state directory may be about to be made. */
+/** The delay (ms) before another attempt to open a socket, doubled each time: the state directory may be about to be created. */
 const FIRST_RETRY_MS = 250;
-/** At most so long (ms): another process may have it for as long as it lives. */
+/** The longest delay (ms): another process may hold the socket as long as it lives. */
 const LAST_RETRY_MS = 5_000;
-/** The failure in a row that is told: by then nobody is about to mend it. */
+/** The number of failures in a row after which a warning is logged; fewer are usually resolved by themselves. */
 const WARN_AFTER_FAILURES = 6;
 
 type StatusServerTools = {
   readonly host: string;
   readonly port: number;
-  /** Paths of Unix sockets that answer the same, to any user with permission to open them. */
+  /** Paths of Unix sockets with the same pages, for any user with permission to open them. */
   readonly sockets: readonly string[];
-  /** Wanted for /status over TCP. */
+  /** Required for /status over TCP. */
   readonly token: string | undefined;
   readonly report: Report;
   readonly metrics: Registry;
@@ -33,10 +33,10 @@ type StatusServerTools = {
   readonly log: Log;
 };
 
-/** Who may ask for /status, and by which hosts. */
+/** The token for /status, and the hosts of the service. */
 type Transport = { readonly needsToken: boolean; readonly known: KnownBy };
 
-/** The controller's own pages: /health, /ready, /metrics, /status. Nothing here changes anything. @throws the system's error for the TCP address. */
+/** The controller's own pages: /health, /ready, /metrics, /status. All are read-only. @throws the system's error for the TCP address. */
 export async function listenStatus(tools: StatusServerTools): Promise<StatusServer> {
   const { host, port, sockets } = tools;
   const tcp = open(tools, { needsToken: true, known: onThisMachine([host.toLowerCase()]) });
@@ -72,7 +72,7 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** Opens a socket as soon as that can be. @returns the way to close it. */
+/** Opens a socket as soon as possible. @returns a function that closes it. */
 function keepListening(tools: StatusServerTools, path: string): () => Promise<void> {
   const { clock, log } = tools;
   let cancel: () => void = () => undefined;
@@ -86,7 +86,10 @@ function keepListening(tools: StatusServerTools, path: string): () => Promise<vo
     } catch (error) {
       failures++;
       if (failures === WARN_AFTER_FAILURES)
-        log.warn({ path, reason: error instanceof Error ? error.message : String(error) }, 'the status pages have no socket so far');
+        log.warn(
+          { path, reason: error instanceof Error ? error.message : String(error) },
+          'the socket of the status pages cannot be opened yet',
+        );
       if (!stopped)
         cancel = clock.after(Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS), () => {
           current = attempt();
@@ -123,7 +126,7 @@ async function answer(tools: StatusServerTools, transport: Transport, request: I
   await page.answer(tools, response);
 }
 
-/** Whether a request may see what is configured; one that may not has its answer. In the order of the Admin API's checks. */
+/** Whether a request may read the configuration; one that may not has been answered. In the order of the Admin API's checks. */
 function isAdmitted(
   { token }: StatusServerTools,
   { needsToken, known }: Transport,
@@ -142,7 +145,7 @@ function isAdmitted(
 }
 
 type Page = {
-  /** Whether it tells of what is configured. */
+  /** Whether the page reveals the configuration. */
   readonly isGuarded: boolean;
   readonly answer: (tools: StatusServerTools, response: ServerResponse) => void | Promise<void>;
 };

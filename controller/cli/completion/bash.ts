@@ -1,7 +1,7 @@
 import { NAME } from '../../../shared/name.ts';
 import { type CommandWords, type FlagWord, valuesOf } from './words.ts';
 
-/** A completion for bash 3.2 and newer. */
+/** A completion script for bash 3.2 and newer. */
 export function bashCompletion(commands: readonly CommandWords[]): string {
   return `# bash completion for ${NAME}: source <(${NAME} completion bash)
 _${NAME}() {
@@ -23,7 +23,7 @@ complete -o default -F _${NAME} ${NAME}
 
 const flagsAsWritten = (flags: readonly FlagWord[]): string[] => flags.map(({ name }) => `--${name}`);
 
-/** After a flag that takes a value comes the value: paths are left to the shell. */
+/** Completes the value after a flag; paths are left to the shell. */
 function valueCases({ name, flags }: CommandWords): string[] {
   return flags.flatMap(({ name: flag, placeholder, optional }) => {
     if (placeholder === null) return [];
@@ -32,7 +32,7 @@ function valueCases({ name, flags }: CommandWords): string[] {
       values.kind === 'path'
         ? 'compopt -o default 2>/dev/null; COMPREPLY=()'
         : `COMPREPLY=($(compgen -W "${values.kind === 'words' ? values.words.join(' ') : ''}" -- "$word"))`;
-    // A value that may be left out keeps no flag from following.
+    // After an optional value another flag may follow.
     const guard = optional ? `[ "\${word#-}" = "$word" ] && { ` : '';
     return [`    "${name} --${flag}") ${guard}${offer}; return${optional ? '; }' : ''} ;;\n`];
   });

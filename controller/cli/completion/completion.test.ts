@@ -19,12 +19,12 @@ before(async () => {
 
 const available = Object.entries(COMMANDS);
 
-test('every shell knows every command that works, and its flags', () => {
+test('every script contains every available command with its flags', () => {
   for (const [shell, script] of Object.entries(scripts)) {
     for (const [name] of available) assert.match(script, new RegExp(`\\b${name}\\b`), `${shell}: ${name}`);
     for (const flag of ['config', 'http-port', 'json', 'state-dir', 'drain-timeout', 'listen'])
       assert.match(script, new RegExp(shell === 'fish' ? `-l ${flag} ` : `--${flag}\\b`), `${shell}: ${flag}`);
-    assert.doesNotMatch(script, /kubeconfig|ingress-class/, `${shell} offers what is not available yet`);
+    assert.doesNotMatch(script, /kubeconfig|ingress-class/, `${shell} offers a flag that is not available yet`);
   }
 });
 
@@ -43,7 +43,7 @@ test('bash completes commands, flags and values, and leaves paths to the shell',
   assert.equal(completed('nonsense', '--j'), '');
 });
 
-test('a quote or a bracket in a help text ends no string', () => {
+test('a quote or bracket in a help text does not break the script', () => {
   const unbalanced = (line: string) => line.replaceAll("'\\''", '').replaceAll("\\'", '').split("'").length % 2 === 0;
   for (const shell of ['zsh', 'fish'])
     assert.deepEqual(
@@ -53,11 +53,11 @@ test('a quote or a bracket in a help text ends no string', () => {
     );
 });
 
-test('another shell is exit 2 and one line', async () => {
+test('an unknown shell is exit 2 and one line', async () => {
   assert.deepEqual(await sluice(['completion', 'fsih']), {
     code: 2,
     out: '',
-    err: 'sluice completion: unknown shell fsih (did you mean fish?); it is one of bash, zsh, fish\n',
+    err: 'sluice completion: unknown shell fsih (did you mean fish?); use one of bash, zsh, fish\n',
   });
   assert.equal((await sluice(['completion'])).code, 2);
 });

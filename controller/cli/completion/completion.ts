@@ -16,7 +16,7 @@ const SHELLS: Readonly<Record<string, (commands: readonly CommandWords[]) => str
 };
 const NAMES = Object.keys(SHELLS);
 
-/** `commands` by name, this one among them. */
+/** `commands` by name, including this one. */
 export const completionOf = (commands: Readonly<Record<string, Entry>>): Command => ({
   usage: 'SHELL',
   summary: `Prints shell completion for commands and flags: ${NAMES.join(', ')}.\nTo try it in bash: source <(${NAME} completion bash)`,
@@ -24,13 +24,13 @@ export const completionOf = (commands: Readonly<Record<string, Entry>>): Command
   positionals: NAMES,
   run: async (flags, terminal) => {
     const [shell, more] = flags.positionals;
-    if (shell === undefined) throw new UsageError(`${NAME} completion: for which shell? One of ${NAMES.join(', ')}`);
-    if (more !== undefined) throw new UsageError(`${NAME} completion: one shell at a time, got "${more}" too`);
+    if (shell === undefined) throw new UsageError(`${NAME} completion: needs a shell: ${NAMES.join(', ')}`);
+    if (more !== undefined) throw new UsageError(`${NAME} completion: takes one shell, got "${more}" as well`);
     const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
     if (write === undefined) {
       const meant = closest(shell, NAMES);
       throw new UsageError(
-        `${NAME} completion: unknown shell ${shell}${meant ? ` (did you mean ${meant}?)` : ''}; it is one of ${NAMES.join(', ')}`,
+        `${NAME} completion: unknown shell ${shell}${meant ? ` (did you mean ${meant}?)` : ''}; use one of ${NAMES.join(', ')}`,
       );
     }
     const available = Object.entries(commands);
@@ -39,10 +39,10 @@ export const completionOf = (commands: Readonly<Record<string, Entry>>): Command
   },
 });
 
-/** A command that reads its own arguments is asked for its help: its flags are another process's. */
+/** A command that reads its own arguments is run with --help, since its flags are those of another process. */
 async function wordsOf(name: string, { summary, load }: Entry): Promise<CommandWords> {
   if (!load) {
-    // `run` takes some flags for both of its processes.
+    // Some flags of `run` apply to both of its processes.
     const flags = new Map(flagWordsIn(await helpOf(name)).map((flag) => [flag.name, flag]));
     return { name, summary, flags: [...flags.values()], positionals: [] };
   }

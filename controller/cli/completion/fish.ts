@@ -1,7 +1,7 @@
 import { NAME } from '../../../shared/name.ts';
 import { type CommandWords, type FlagWord, valuesOf } from './words.ts';
 
-/** A completion for fish 3 and newer. */
+/** A completion script for fish 3 and newer. */
 export function fishCompletion(commands: readonly CommandWords[]): string {
   const lines = commands.flatMap(({ name, summary, flags, positionals }) => [
     `complete -c ${NAME} -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}`,
@@ -9,7 +9,7 @@ export function fishCompletion(commands: readonly CommandWords[]): string {
     ...(positionals.length > 0 ? [`complete -c ${NAME} -n ${within(name)} -a ${quoted(positionals.join(' '))}`] : []),
   ]);
   const head = `# fish completion for ${NAME}: ${NAME} completion fish | source\ncomplete -c ${NAME} -f\n`;
-  return `${head}${lines.join('\n')}\ncomplete -c ${NAME} -l help -d ${quoted('print what it does')}\n`;
+  return `${head}${lines.join('\n')}\ncomplete -c ${NAME} -l help -d ${quoted('print help')}\n`;
 }
 
 const within = (command: string): string => quoted(`__fish_seen_subcommand_from ${command}`);

@@ -11,7 +11,7 @@ const TABLE: readonly Flag[] = [
   { name: 'later', kind: 'switch', help: 'not yet', unavailable: true },
 ];
 
-test('what --help prints says the same about a flag as its table', () => {
+test('flags read from --help equal those from the flag table', () => {
   const simple = TABLE.filter(({ name }) => name !== 'port');
   assert.deepEqual(flagWordsIn(helpOf(simple)), flagWords(simple));
   assert.deepEqual(
@@ -20,7 +20,7 @@ test('what --help prints says the same about a flag as its table', () => {
   );
 });
 
-test('a value is a path, one of a few words, or anything', () => {
+test('a value is a path, one of a few words, or any text', () => {
   assert.deepEqual(valuesOf('PATH'), { kind: 'path' });
   assert.deepEqual(valuesOf('N|auto'), { kind: 'words', words: ['auto'] });
   assert.deepEqual(valuesOf('PORT'), { kind: 'any' });

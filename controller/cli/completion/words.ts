@@ -1,12 +1,12 @@
 import type { Flag } from '../../../shared/runtime/flags.ts';
 
-/** A flag as a shell has to know it. */
+/** A flag as needed for completion. */
 export type FlagWord = {
   readonly name: string;
   readonly help: string;
-  /** What its value is called, `PATH` or `PORT`; null for a switch. */
+  /** The placeholder of its value, `PATH` or `PORT`; null for a switch. */
   readonly placeholder: string | null;
-  /** The value may be left out. */
+  /** Whether the value is optional. */
   readonly optional: boolean;
 };
 
@@ -14,11 +14,11 @@ export type CommandWords = {
   readonly name: string;
   readonly summary: string;
   readonly flags: readonly FlagWord[];
-  /** Words that may stand beside its flags. */
+  /** The possible positional arguments. */
   readonly positionals: readonly string[];
 };
 
-/** Flags that are refused because they are not available yet are offered to nobody. */
+/** Flags that are not available yet are not offered. */
 export function flagWords(table: readonly Flag[]): FlagWord[] {
   return table
     .filter(({ unavailable }) => !unavailable)
@@ -30,7 +30,7 @@ export function flagWords(table: readonly Flag[]): FlagWord[] {
     }));
 }
 
-/** The flags in what `--help` printed: those of another process, which shares no table with this one. */
+/** Reads the flags from the output of `--help`: those of another process, whose flag table is not accessible here. */
 export function flagWordsIn(help: string): FlagWord[] {
   return [...help.matchAll(/^ {2}--([a-z0-9-]+)(?: (\[?)([^\s\]]+)\]?)? {2,}(.*?) \((?:default |[A-Z]+_).*\)$/gm)].map(
     ([, name = '', bracket = '', placeholder, text = '']) => ({
@@ -42,7 +42,7 @@ export function flagWordsIn(help: string): FlagWord[] {
   );
 }
 
-/** What a value can be: a path, one of a few words, or anything. */
+/** The values of a flag: a path, one of a few words, or any text. */
 export function valuesOf(placeholder: string): { readonly kind: 'path' | 'any' } | { readonly kind: 'words'; readonly words: string[] } {
   if (placeholder.includes('|')) return { kind: 'words', words: placeholder.split('|').filter((word) => word !== word.toUpperCase()) };
   return { kind: placeholder === 'PATH' || placeholder === 'ADDRESS' ? 'path' : 'any' };

@@ -1,7 +1,7 @@
 import { NAME } from '../../../shared/name.ts';
 import { type CommandWords, type FlagWord, valuesOf } from './words.ts';
 
-/** A completion for zsh: sourced, or as a file `_NAME` in a directory of `fpath`. */
+/** A completion script for zsh: sourced, or as a file `_NAME` in a directory of `fpath`. */
 export function zshCompletion(commands: readonly CommandWords[]): string {
   return `#compdef ${NAME}
 # zsh completion for ${NAME}: source <(${NAME} completion zsh)
@@ -27,7 +27,7 @@ fi
 }
 
 function commandCase({ name, flags, positionals }: CommandWords): string {
-  const specs = [...flags.map(flagSpec), quoted('--help[print what it does]')];
+  const specs = [...flags.map(flagSpec), quoted('--help[print help]')];
   if (positionals.length > 0) specs.push(quoted(`1:argument:(${positionals.join(' ')})`));
   return `    ${name}) _arguments ${specs.join(' ')} ;;\n`;
 }
@@ -39,7 +39,7 @@ function flagSpec({ name, help, placeholder, optional }: FlagWord): string {
   return quoted(`--${name}=[${escaped(help)}]${optional ? '::' : ':'}${escaped(placeholder)}:${offer}`);
 }
 
-/** What has a meaning inside a spec of _arguments. */
+/** Characters with a special meaning in a spec of _arguments. */
 const escaped = (text: string): string => text.replace(/[\\[\]:]/g, '\\$&');
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

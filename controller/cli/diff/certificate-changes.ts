@@ -4,7 +4,10 @@ import type { SourceCertificate } from '../../sources/source.ts';
 
 export type CertificateChange = { readonly change: 'added' | 'changed' | 'removed'; readonly domains: readonly string[] };
 
-/** What applying `wanted` as `controller` would do to the certificates of a data plane. Keys play no part: a certificate has one. */
+/**
+ * What applying `wanted` as `controller` would change in the certificates of a data plane. Keys are not compared, since each belongs to
+ * its certificate.
+ */
 export function certificateChanges(
   running: readonly CertificateRecord[],
   wanted: readonly SourceCertificate[],

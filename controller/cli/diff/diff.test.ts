@@ -13,7 +13,7 @@ const served = (domain: string, upstream: string) => ({
   since: SINCE,
 });
 
-/** Runs diff of this file against a data plane that runs these routes. */
+/** Runs diff of this file against a data plane with these routes. */
 async function diff(t: TestContext, file: string, running: object[], ...more: string[]) {
   const directory = temporary(t);
   writeFileSync(join(directory, 'Sluicefile'), file);
@@ -30,7 +30,7 @@ test('nothing to change is exit 0 and one line', async (t) => {
   assert.deepEqual(await diff(t, file, [served('a.example', '10.0.0.1:80')]), { code: 0, out: 'Nothing would change.\n', err: '' });
 });
 
-test('what would change is exit 3, a line each, with what it is and what it would be', async (t) => {
+test('changes are exit 3, one line each with the old and the new value', async (t) => {
   const file = '{\n  http_port 8080\n}\na.example {\n  reverse_proxy 10.0.0.2:80\n}\nnew.example {\n  respond "x"\n}\n';
   const { code, out, err } = await diff(t, file, [served('a.example', '10.0.0.1:80'), served('old.example', '10.0.0.1:80')]);
   assert.deepEqual([code, err], [3, '']);
@@ -49,7 +49,7 @@ test('what would change is exit 3, a line each, with what it is and what it woul
   );
 });
 
-test('a route posted by hand is told from what the file says, and how to let it go', async (t) => {
+test('a manually posted route is reported, with how to delete it', async (t) => {
   const file = 'a.example {\n  reverse_proxy 10.0.0.1:80\n}\n';
   const hand = {
     ...served('a.example', '10.0.0.9:80'),
@@ -61,15 +61,15 @@ test('a route posted by hand is told from what the file says, and how to let it 
   assert.equal(code, 3);
   assert.match(out, /^! a\.example \(Sluicefile:1\), hidden: .*DELETE \/routes\/a\.example\n {4}.*\n/);
   assert.match(out, /upstreams: 10\.0\.0\.9:80 -> 10\.0\.0\.1:80/);
-  assert.match(out, /0 to add, 0 to change, 0 to remove; 1 hidden by routes posted by hand\.\n$/);
+  assert.match(out, /0 to add, 0 to change, 0 to remove; 1 overridden by manually posted routes\.\n$/);
 });
 
-test('a domain of another controller names it, and how to compare as that one', async (t) => {
+test('a domain of another controller is reported with its owner and how to compare as that controller', async (t) => {
   const file = 'a.example {\n  reverse_proxy 10.0.0.1:80\n}\n';
   const running = [{ ...served('a.example', '10.0.0.1:80'), controller: 'blue' }];
   const { code, out } = await diff(t, file, running);
   assert.equal(code, 3);
-  assert.match(out, /^! a\.example .*belongs to controller blue, .*--id blue/);
+  assert.match(out, /^! a\.example .*belongs to controller blue .*--id blue/);
   assert.equal((await diff(t, file, running, '--id', 'blue')).code, 0);
 });
 
@@ -84,7 +84,7 @@ test('--json prints the same as data', async (t) => {
   assert.deepEqual(settings, []);
 });
 
-test('a file with mistakes is exit 1 and asks nobody', async (t) => {
+test('a file with errors is exit 1, and the data plane is not queried', async (t) => {
   const directory = temporary(t);
   writeFileSync(join(directory, 'Sluicefile'), 'a.example {\n  respnd\n}\n');
   const { code, err } = await sluice(['diff', '--admin', 'unix:/none/admin.sock'], { cwd: directory });
@@ -92,7 +92,7 @@ test('a file with mistakes is exit 1 and asks nobody', async (t) => {
   assert.match(err, /^Sluicefile:2:3: /);
 });
 
-test('a data plane that is not there is exit 5', async (t) => {
+test('an unreachable data plane is exit 5', async (t) => {
   const directory = temporary(t);
   writeFileSync(join(directory, 'Sluicefile'), 'a.example {\n  respond "x"\n}\n');
   assert.equal((await sluice(['diff', '--admin', 'unix:/none/admin.sock'], { cwd: directory })).code, 5);

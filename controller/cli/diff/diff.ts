@@ -16,7 +16,7 @@ const DIFFERENT_EXIT = 3;
 export const diff: Command = {
   usage: '--config PATH [flags]',
   summary:
-    'Shows what applying a config file would add, change and remove on a running data plane, and which of its routes\nare overridden by ones posted by hand. Exits with 0 if nothing would change, 3 if something would, and 1 if the file has errors.',
+    'Shows what applying a config file would add, change and remove on a running data plane, and which of its routes\nare overridden by manually posted ones. Exits with 0 if nothing would change, 3 if something would, and 1 if the file has errors.',
   flags: [CONFIG_FLAG, ...ASKING_FLAGS, ID_FLAG],
   run: async (flags, terminal) => {
     const config = await readConfig('diff', flags, terminal);
@@ -72,7 +72,7 @@ function describeChanges(terminal: Terminal, changes: Changes): string {
     `${of('added')} to add, ${of('changed')} to change, ${of('removed')} to remove`,
     settings.length > 0 ? `, ${settings.length} setting${settings.length > 1 ? 's' : ''} to change` : '',
     certificates.length > 0 ? `, ${certificates.length} certificate${certificates.length > 1 ? 's' : ''}` : '',
-    hidden > 0 ? `; ${hidden} hidden by routes posted by hand` : '',
+    hidden > 0 ? `; ${hidden} overridden by manually posted routes` : '',
     of('conflicted') > 0 ? `; ${of('conflicted')} belong to other controllers` : '',
   ];
   return `${lines.join('\n')}\n\n${counts.join('')}.\n`;
@@ -80,7 +80,7 @@ function describeChanges(terminal: Terminal, changes: Changes): string {
 
 function noteOf({ domain, change, hidden_by_hand, origin, owner }: RouteChange): string {
   const from = origin === null ? '' : ` (${origin})`;
-  if (change === 'conflicted') return `${from} belongs to controller ${owner}, which keeps it (--id ${owner} compares as that one)`;
+  if (change === 'conflicted') return `${from} belongs to controller ${owner} and stays there (--id ${owner} compares as that controller)`;
   if (!hidden_by_hand) return from;
   const stays = `a manually posted route is served instead; to remove it: DELETE /routes/${domain}`;
   return `${from}, hidden: ${stays}`;
@@ -88,7 +88,7 @@ function noteOf({ domain, change, hidden_by_hand, origin, owner }: RouteChange):
 
 const memberLine = ({ name, before, after }: MemberChange): string => plain(`${name}: ${shown(before)} -> ${shown(after)}`);
 
-/** Text as it is, nothing as "none", a pool as its addresses, everything else as JSON. */
+/** Text unchanged, nothing as "none", a pool as its addresses, everything else as JSON. */
 function shown(value: unknown): string {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
   if (isPool(value)) return value.map(targetInWords).join(' ');

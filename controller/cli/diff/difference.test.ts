@@ -20,12 +20,12 @@ const changesOf = (now: FullRoute[], wanted: RouteSpec[]): RouteChange[] =>
   routeChanges(now, wanted, { controller: 'controller', source: 'file' });
 const gist = (changes: RouteChange[]) => changes.map(({ domain, change, hidden_by_hand }) => [domain, change, hidden_by_hand]);
 
-test('a file that says what runs changes nothing, wherever its lines stand', () => {
+test('a file equal to the running routes changes nothing, wherever its lines are', () => {
   const route = sampleRoute('a.example');
   assert.deepEqual(changesOf([running({ ...route, origin: 'Sluicefile:99' })], [route]), []);
 });
 
-test('what is new is added, what is gone is removed, both sorted by domain', () => {
+test('new routes are added and missing ones removed, both sorted by domain', () => {
   const changes = changesOf([running(sampleRoute('b.example'))], [sampleRoute('c.example'), sampleRoute('a.example')]);
   assert.deepEqual(gist(changes), [
     ['a.example', 'added', false],
@@ -34,13 +34,13 @@ test('what is new is added, what is gone is removed, both sorted by domain', () 
   ]);
 });
 
-test('routes of other sources, of other controllers and by hand are not removed', () => {
+test('routes of other sources, of other controllers and manually posted ones are not removed', () => {
   const docker = running(sampleRoute('d.example', '10.0.0.1:1', { source: 'docker' }));
   const other = running(sampleRoute('o.example'), { controller: 'other' });
   assert.deepEqual(changesOf([docker, other, byHand('h.example', null)], []), []);
 });
 
-test('a change names each member, before and after, and a pool only once', () => {
+test('a change lists each member before and after, and a pool only once', () => {
   const before = running(sampleRoute('a.example', '10.0.0.1:80', { rate_limit_rps: 5 }));
   const [change] = changesOf([before], [sampleRoute('a.example', '10.0.0.2:80', { rate_limit_rps: 6 })]);
   assert.equal(change?.change, 'changed');
@@ -60,7 +60,7 @@ test('a change inside a block names the block', () => {
   assert.deepEqual(change?.members, [{ name: 'handle /api/* rate_limit_rps', before: 1, after: 2 }]);
 });
 
-test('a password that changed is seen, and its hash is not', () => {
+test('a changed password is shown without its hash', () => {
   const guarded = (char: string): Partial<RouteInput> => ({
     basic_auth: { realm: 'r', users: [{ name: 'ann', hash: `$2b$12$${char.repeat(53)}` }] },
   });
@@ -74,7 +74,7 @@ test('a password that changed is seen, and its hash is not', () => {
   assert.doesNotMatch(JSON.stringify(change), /\$2b\$/);
 });
 
-test('blocks on other paths are shown as they are', () => {
+test('blocks on other paths are shown in full', () => {
   const withBlock = (path: string): Partial<RouteInput> => ({ handles: [{ path, rate_limit_rps: 1 }] });
   const [change] = changesOf(
     [running(sampleRoute('a.example', undefined, withBlock('/a')))],
@@ -86,13 +86,13 @@ test('blocks on other paths are shown as they are', () => {
   );
 });
 
-test('a route posted by hand hides what the file says, whether or not that would change', () => {
+test('a manually posted route overrides the file’s, whether or not the file’s would change', () => {
   const route = sampleRoute('a.example', '10.0.0.1:80');
   const same = changesOf([byHand('a.example', route)], [route]);
   assert.deepEqual(gist(same), [['a.example', 'same', true]]);
   assert.ok(
     same[0]?.members.some(({ name }) => name === 'upstreams'),
-    'what is served instead is shown',
+    'the served route is shown',
   );
   assert.deepEqual(gist(changesOf([byHand('a.example', sampleRoute('a.example', '10.0.0.2:80'))], [route])), [
     ['a.example', 'changed', true],
@@ -101,7 +101,7 @@ test('a route posted by hand hides what the file says, whether or not that would
   assert.deepEqual(gist(changesOf([byHand('a.example', route)], [])), [['a.example', 'removed', true]]);
 });
 
-test('a domain of another controller is a conflict that names the owner', () => {
+test('a domain of another controller is a conflict with the owner’s name', () => {
   const [change] = changesOf([running(sampleRoute('a.example'), { controller: 'other' })], [sampleRoute('a.example')]);
   assert.deepEqual([change?.change, change?.owner], ['conflicted', 'other']);
 });

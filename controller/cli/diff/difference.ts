@@ -3,29 +3,29 @@ import type { RouteSpec } from '../../../shared/route.ts';
 import type { FullRoute } from '../../../shared/wire/status.ts';
 import { canonical } from '../../desired/canonical.ts';
 
-/** One member of a route or one setting, as it is and as it would be; undefined: it is not there. */
+/** One member of a route or one setting, before and after; undefined if absent. */
 export type MemberChange = { readonly name: string; readonly before: unknown; readonly after: unknown };
 
 export type RouteChange = {
   readonly domain: string;
   /**
-   * `same`: nothing to apply, but a route posted by hand is served instead. `conflicted`: it belongs to another
-   * controller, so it would be refused.
+   * `same`: nothing to apply, but a manually posted route overrides it. `conflicted`: it belongs to another controller and would be
+   * refused.
    */
   readonly change: 'added' | 'changed' | 'removed' | 'conflicted' | 'same';
-  /** A route posted by hand hides it, before and after. */
+  /** A manually posted route overrides it, before and after. */
   readonly hidden_by_hand: boolean;
-  /** Where the file says so; null for what it no longer says. */
+  /** Its position in the file; null if the file no longer contains it. */
   readonly origin: string | null;
-  /** The owner of a `conflicted` one. */
+  /** The owner of a `conflicted` route. */
   readonly owner: string | null;
-  /** What differs between what is there and what the file says; where a route is hidden, from what is served by hand. */
+  /** The differences between the running route and the file's; for an overridden route, between the manually posted one and the file's. */
   readonly members: readonly MemberChange[];
 };
 
 /**
- * What applying `wanted`, the whole of `source`, would do as `controller` to what a data plane runs. Sorted by domain;
- * what stays as it is, is not in it.
+ * What applying `wanted`, the complete state of `source`, would change as `controller` on a data plane. Sorted by domain; unchanged
+ * routes are left out.
  */
 export function routeChanges(
   running: readonly FullRoute[],
@@ -34,7 +34,7 @@ export function routeChanges(
 ): RouteChange[] {
   const served = new Map(running.map((route) => [route.domain, route]));
   const named = new Set(wanted.map(({ domain }) => domain));
-  // What is served is told without its secrets.
+  // Served routes are reported without their secrets.
   const changes = wanted.map((route) => changeTo(served.get(route.domain), redacted(route), controller));
   const gone = running.filter((route) => !named.has(route.domain) && ownedBy(route, controller, source)).map(removal);
   return [...changes.filter((change) => change !== null), ...gone].sort((a, b) => (a.domain < b.domain ? -1 : 1));
@@ -59,12 +59,12 @@ function removal({ domain, controller }: FullRoute): RouteChange {
   return { domain, change: 'removed', hidden_by_hand: controller === null, origin: null, owner: null, members: [] };
 }
 
-/** Where a route was written is no part of what it does; the rest of a running one's are no members of a route. */
+/** Leaves out `origin`, which does not affect behavior, and what is not a member of a route. */
 const NOT_COMPARED = new Set(['domain', 'origin', 'controller', 'overrides', 'since']);
 
 function membersThatDiffer(before: RouteSpec, after: RouteSpec): MemberChange[] {
   const changes = differing(before, after).filter(({ name }) => !NOT_COMPARED.has(name));
-  // The first of the pool is named twice; the pool says it all.
+  // `upstream` repeats the first entry of the pool, so the pool is enough.
   return changes.some(({ name }) => name === 'upstreams') ? changes.filter(({ name }) => name !== 'upstream') : changes;
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settingChanges } from './setting-changes.ts';
 
-test('a global that a file changes, drops or brings is named; one that is the same is not', () => {
+test('lists globals that a file changes, removes or adds, but not unchanged ones', () => {
   const running = [
     { name: 'http_port', value: 80, origin: 'default' },
     { name: 'bind', value: '127.0.0.1', origin: 'file' },
@@ -15,12 +15,12 @@ test('a global that a file changes, drops or brings is named; one that is the sa
   ]);
 });
 
-test('a flag or a variable wins over the file, so the file changes nothing', () => {
+test('a flag or environment variable takes precedence, so the file changes nothing', () => {
   assert.deepEqual(settingChanges([{ name: 'http_port', value: 80, origin: 'flag' }], { http_port: 8_080 }), []);
   assert.deepEqual(settingChanges([{ name: 'bind', value: null, origin: 'environment' }], { bind: '127.0.0.1' }), []);
 });
 
-test('a duration is shown as it is written', () => {
+test('a duration is shown as written in the file', () => {
   assert.deepEqual(settingChanges([{ name: 'drain_timeout', value: '30s', origin: 'default' }], { drain_timeout: 60_000 }), [
     { name: 'drain_timeout', before: '30s', after: '60s' },
   ]);

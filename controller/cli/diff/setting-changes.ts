@@ -5,7 +5,7 @@ import { canonical } from '../../desired/canonical.ts';
 import { GLOBAL_RULES } from '../../sources/file/sites/globals.ts';
 import type { MemberChange } from './difference.ts';
 
-/** Settings that a file's globals would change: a flag or an environment variable wins over them, before and after. */
+/** Settings that a file's globals would change. A flag or environment variable takes precedence over them, before and after. */
 export function settingChanges(running: readonly SettingStatus[], globals: Globals): MemberChange[] {
   const wanted = globals as Readonly<Record<string, unknown>>;
   return [...GLOBAL_RULES.keys()].flatMap((name) => {
@@ -19,7 +19,7 @@ export function settingChanges(running: readonly SettingStatus[], globals: Globa
 
 const DURATIONS = new Set(['drain_timeout']);
 
-/** A running duration is text, a file's is milliseconds. */
+/** A running duration is text; the file's is in milliseconds. */
 function comparable(name: string, value: SettingStatus['value']): unknown {
   if (!DURATIONS.has(name) || typeof value !== 'string') return value;
   const parsed = parseDuration(value);

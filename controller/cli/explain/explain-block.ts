@@ -1,16 +1,16 @@
 import type { Explanation, FullRoute } from '../../../shared/wire/status.ts';
 
-/** Which of the site's blocks answers, and what the upstream sees of the path; null where the site has none. */
+/** The site's block that handles the request, and the path that the upstream receives; null if the site has no blocks. */
 export function blockInWords({ block, route, url, verdict }: Explanation): string | null {
   const count = route?.handles.length ?? 0;
-  if (block === null) return count === 0 || verdict.startsWith('404') ? null : `none of ${count} matches: the site itself answers`;
+  if (block === null) return count === 0 || verdict.startsWith('404') ? null : `none of ${count} matches: the site itself responds`;
   const { name, taken } = directiveOf(route, block.index, new URL(url).pathname);
   const what = block.path === null ? `${name} (every path)` : `${name} ${block.path}`;
-  const of = count > 1 ? `number ${block.index + 1} of ${count}` : 'the only one of the site';
+  const of = count > 1 ? `number ${block.index + 1} of ${count}` : 'the only block of the site';
   return `${what}, ${of}${taken === null ? '' : `; the upstream sees ${taken}`}`;
 }
 
-/** `taken`: the path without the prefix that handle_path takes off, where it stands as it was sent. */
+/** `taken`: the path without the prefix stripped by handle_path, otherwise as it was sent. */
 function directiveOf(route: FullRoute | null, index: number, path: string): { name: string; taken: string | null } {
   const handle = route?.handles[index];
   if (!handle?.strip_prefix || handle.path === null) return { name: 'handle', taken: null };

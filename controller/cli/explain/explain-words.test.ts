@@ -28,13 +28,13 @@ const EXPLANATION: Explanation = {
   near: null,
 };
 
-test('what led to the verdict stands in the order in which it was asked', () => {
+test('shows the facts behind the verdict in the order of evaluation', () => {
   assert.equal(
     explanationInWords(PIPE, EXPLANATION),
     [
       'http://a.example/x: forwarded to one of 2 targets',
-      `  route        a.example, from Sluicefile:a.example, applied by controller, as it is since ${SINCE}`,
-      '  block        handle /x, the only one of the site',
+      `  route        a.example, from Sluicefile:a.example, applied by controller, unchanged since ${SINCE}`,
+      '  block        handle /x, the only block of the site',
       '  policies     1. redirect: /old does not match',
       '               2. rate_limit: 5 of 5 left',
       '  targets      10.0.0.1:80: healthy, 2 in flight',
@@ -45,14 +45,14 @@ test('what led to the verdict stands in the order in which it was asked', () => 
   );
 });
 
-test('a route posted by hand says what it hides, and until when', () => {
+test('a manually posted route shows what it overrides, and until when', () => {
   const route = { ...sampleRoute('a.example', undefined, { source: null, origin: undefined }), controller: null, since: SINCE };
   const text = explanationInWords(PIPE, { ...EXPLANATION, route: { ...route, overrides: sampleRoute('a.example') } });
-  assert.match(text, /route +a\.example, posted by hand, /);
-  assert.match(text, /hides +a\.example from Sluicefile:a\.example, until somebody deletes/);
+  assert.match(text, /route +a\.example, posted manually, /);
+  assert.match(text, /overrides +a\.example from Sluicefile:a\.example, until the manually posted route is deleted/);
 });
 
-test('mistakes of the config file are told apart from problems of the host', () => {
+test('separates errors of the config file from problems of the host', () => {
   const mistake = {
     source: 'file',
     origin: 'Sluicefile:2',
@@ -65,20 +65,20 @@ test('mistakes of the config file are told apart from problems of the host', () 
   const routed = explanationInWords(PIPE, { ...EXPLANATION, problems: [own, mistake] });
   assert.match(
     routed,
-    /problems +web-1: belongs to another \(since .*\)\n +the config file has mistakes since .*: what it said before holds\n +Sluicefile:2:3: no\n/,
+    /problems +web-1: belongs to another \(since .*\)\n +the config file has had errors since .*: its last good version stays in effect\n +Sluicefile:2:3: no\n/,
   );
   const unrouted = { ...EXPLANATION, routed: false, route: null, block: null, policies: [], targets: [], problems: [mistake] };
   assert.match(
     explanationInWords(PIPE, { ...unrouted, near: 'b.example is routed' }),
-    /closest +b\.example is routed\n +problems +the config file .*: a site that is new in it is not routed/s,
+    /closest +b\.example is routed\n +problems +the config file .*: sites that are new in it are not routed/s,
   );
 });
 
-/** The line of one fact. */
+/** The line for one fact. */
 const fact = (name: string, more: Partial<Explanation>): string | undefined =>
   new RegExp(`^  ${name} +(.*)$`, 'm').exec(explanationInWords(PIPE, { ...EXPLANATION, ...more }))?.[1];
 
-test('a block is named by its directive, its place among the others and what it leaves of the path', () => {
+test('shows a block with its directive, its position and the path that the upstream receives', () => {
   const handles = [{ path: '/x' }, { path: '/api/*', strip_prefix: true }, { path: null }];
   const route = { ...sampleRoute('a.example', undefined, { handles }), controller: 'controller', overrides: null, since: SINCE };
   const block = (index: number, path: string | null, url = 'http://a.example/api/users') =>
@@ -86,20 +86,20 @@ test('a block is named by its directive, its place among the others and what it 
   assert.equal(block(1, '/api/*'), 'handle_path /api/*, number 2 of 3; the upstream sees /users');
   assert.equal(block(1, '/api/*', 'http://a.example/%61pi/users'), 'handle_path /api/*, number 2 of 3');
   assert.equal(block(2, null), 'handle (every path), number 3 of 3');
-  assert.equal(fact('block', { route, block: null }), 'none of 3 matches: the site itself answers');
+  assert.equal(fact('block', { route, block: null }), 'none of 3 matches: the site itself responds');
 });
 
-test('a target says how it is spoken to, where that is anything in particular', () => {
+test('shows a target’s transport unless it is the default', () => {
   const [target] = EXPLANATION.targets;
   assert.ok(target);
   assert.match(fact('targets', { targets: [{ ...target, transport: 'h2c' }] }) ?? '', /10\.0\.0\.1:80 \(h2c\): healthy/);
 });
 
-test('what a policy answers is not said to come from the targets behind it', () => {
+test('a response from a policy is not attributed to the targets', () => {
   assert.equal(fact('targets', { verdict: 'answered by redir: 301 to /new' }), undefined);
   assert.equal(fact('behind', { verdict: 'answered by redir: 301 to /new' }), '10.0.0.1:80: healthy, 2 in flight');
 });
 
-test('the route for every other host says that it is that', () => {
-  assert.match(fact('route', { matched: '*' }) ?? '', /^\* \(every host without a route of its own\), from /);
+test('the catch-all route is described as such', () => {
+  assert.match(fact('route', { matched: '*' }) ?? '', /^\* \(every host without its own route\), from /);
 });

@@ -7,10 +7,10 @@ import { containerInWords } from '../containers.ts';
 import { plain, styled } from '../terminal.ts';
 import { blockInWords } from './explain-block.ts';
 
-/** One fact with its name; a list of facts stands under one name. */
+/** One fact with its name; a list of facts shares one name. */
 type Fact = readonly [name: string, ...lines: string[]];
 
-/** An explanation for people: the verdict, then what led to it in the order in which it was asked. */
+/** An explanation as text: the verdict, then the facts behind it in the order of evaluation. */
 export function explanationInWords(terminal: Terminal, explanation: Explanation, containers: readonly ContainerStatus[] = []): string {
   const { url, verdict, routed, route, policies, targets, certificate, problems, near } = explanation;
   const facts: Fact[] = [];
@@ -28,29 +28,29 @@ export function explanationInWords(terminal: Terminal, explanation: Explanation,
   return `${styled(terminal, 'bold', url)}: ${styled(terminal, routed ? 'green' : 'red', plain(verdict))}\n${body.join('')}`;
 }
 
-/** A policy answers instead of the targets, which stand behind it. */
+/** A policy responds instead of the targets, which are still listed. */
 const isAnsweredHere = (verdict: string): boolean => verdict.startsWith('answered by');
 
 function routeInWords(route: FullRoute, matched: string | null): string[] {
   const from = route.origin ?? route.source;
-  const by = route.controller === null ? 'posted by hand' : `applied by ${route.controller}`;
+  const by = route.controller === null ? 'posted manually' : `applied by ${route.controller}`;
   const domain = matched ?? route.domain;
   return [
-    `${domain === '*' ? '* (every host without a route of its own)' : domain}, ${from ? `from ${from}, ` : ''}${by}, as it is since ${route.since}`,
+    `${domain === '*' ? '* (every host without its own route)' : domain}, ${from ? `from ${from}, ` : ''}${by}, unchanged since ${route.since}`,
   ];
 }
 
 function hidden({ overrides, domain }: FullRoute): Fact[] {
   if (overrides === null) return [];
   return [
-    ['hides', `${domain} from ${overrides.origin ?? overrides.source ?? 'a controller'}, until somebody deletes the one posted by hand`],
+    ['overrides', `${domain} from ${overrides.origin ?? overrides.source ?? 'a controller'}, until the manually posted route is deleted`],
   ];
 }
 
 const targetInWords = ({ address, transport, healthy, reason, in_flight }: UpstreamStatus): string =>
   `${address}${transport === undefined ? '' : ` (${transport})`}: ${healthy ? 'healthy' : `out of rotation, ${reason ?? 'no reason known'}`}, ${in_flight} in flight`;
 
-/** A source that can't be read is told apart: the mistakes are no fault of this host. */
+/** Errors that prevent reading a source are listed separately, as they do not concern this host in particular. */
 function problemsInWords(problems: readonly Problem[], routed: boolean): string[] {
   const failures = problems.filter(({ code }) => code === SOURCE_FAILED);
   const own = problems
@@ -58,6 +58,6 @@ function problemsInWords(problems: readonly Problem[], routed: boolean): string[
     .map(({ origin, message, since }) => `${origin}: ${message} (since ${since})`);
   if (failures.length === 0) return own;
   const source = failures[0]?.source === 'file' ? 'the config file' : `the source ${failures[0]?.source}`;
-  const consequence = routed ? 'what it said before holds' : 'a site that is new in it is not routed';
-  return [...own, `${source} has mistakes since ${failures[0]?.since}: ${consequence}`, ...failures.map(({ message }) => `  ${message}`)];
+  const consequence = routed ? 'its last good version stays in effect' : 'sites that are new in it are not routed';
+  return [...own, `${source} has had errors since ${failures[0]?.since}: ${consequence}`, ...failures.map(({ message }) => `  ${message}`)];
 }

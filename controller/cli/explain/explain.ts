@@ -14,8 +14,8 @@ export const explain: Command = {
   flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     const [url, more] = flags.positionals;
-    if (url === undefined) throw new UsageError(`${NAME} explain: needs HOST[/PATH]: what is to be explained`);
-    if (more !== undefined) throw new UsageError(`${NAME} explain: one HOST[/PATH] at a time, got "${more}" too`);
+    if (url === undefined) throw new UsageError(`${NAME} explain: needs HOST[/PATH]`);
+    if (more !== undefined) throw new UsageError(`${NAME} explain: takes one HOST[/PATH], got "${more}" as well`);
     const answer = await ask<Explanation>(clientOf(flags), `/explain?url=${encodeURIComponent(url)}`);
     const containers = await containersOf(flags, answer);
     if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...answer, containers }, null, 2)}\n`);
@@ -24,7 +24,7 @@ export const explain: Command = {
   },
 };
 
-/** Containers that have this host or want it. Nobody is asked about a host that others answer for, and a controller that is away is no reason to fail. */
+/** Containers that serve or want this host. The controller is not queried if another source serves it; an unreachable one is not an error. */
 async function containersOf(flags: Flags, { url, route, matched }: Explanation): Promise<readonly ContainerStatus[]> {
   if (route && route.source !== 'docker' && route.overrides?.source !== 'docker') return [];
   const containers = await askContainers(flags);

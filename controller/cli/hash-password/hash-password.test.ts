@@ -5,17 +5,17 @@ import { sluice } from '../testing/run-command.ts';
 
 const hashOf = (input: string, ...more: string[]) => sluice(['hash-password', ...more], { input });
 
-test('the line on stdin is hashed, without its end, and only the hash is printed', async () => {
+test('hashes the line on stdin without its line feed and prints only the hash', async () => {
   const { code, out, err } = await hashOf('pass word ü\n', '--cost', '10');
   assert.deepEqual([code, err], [0, '']);
   assert.match(out, /^\$2b\$10\$[./A-Za-z0-9]{53}\n$/);
   assert.ok(await compare('pass word ü', out.trim()));
 });
 
-test('a password that bcrypt would cut, two lines, none: refused in one line', async () => {
+test('rejects a password that bcrypt would truncate, several lines and empty input, each in one line', async () => {
   const cases: [input: string, names: RegExp][] = [
     ['ü'.repeat(37), /74 bytes.*first 72/],
-    ['one\ntwo\n', /one line/],
+    ['one\ntwo\n', /a single line/],
     ['\n', /empty/],
     ['', /empty/],
   ];
@@ -26,10 +26,10 @@ test('a password that bcrypt would cut, two lines, none: refused in one line', a
   }
 });
 
-test('a cost that takes no time or all of it is exit 2', async () => {
+test('a cost that is too low or too high is exit 2', async () => {
   for (const cost of ['9', '17', 'x']) {
     const { code, err } = await hashOf('x', '--cost', cost);
     assert.equal(code, 2);
-    assert.match(err, /--cost ".*": a cost is a number from 10 to 16/);
+    assert.match(err, /--cost ".*": the cost must be a number from 10 to 16/);
   }
 });

@@ -4,7 +4,7 @@ import { noArguments } from '../ask.ts';
 import { type Command, CommandError, type Terminal } from '../command.ts';
 import { Cancelled, hiddenLines } from './hidden-lines.ts';
 
-/** bcrypt looks at no more of a password than this. Bytes. */
+/** bcrypt ignores the rest of a longer password (bytes). */
 const LONGEST = 72;
 /** Each step doubles the time of a guess. 12 takes about a quarter of a second. */
 const DEFAULT_COST = 12;
@@ -38,17 +38,17 @@ export const hashPassword: Command = {
 
 function parseCost(text: string): Parsed<number> {
   const cost = /^\d{1,2}$/.test(text) ? Number(text) : 0;
-  return cost >= LEAST_COST && cost <= MOST_COST ? accepted(cost) : refused(`a cost is a number from ${LEAST_COST} to ${MOST_COST}`);
+  return cost >= LEAST_COST && cost <= MOST_COST ? accepted(cost) : refused(`the cost must be a number from ${LEAST_COST} to ${MOST_COST}`);
 }
 
 function problemOf(password: string): string | null {
   if (password === '') return 'the password is empty';
-  if (/[\r\n\0]/.test(password)) return 'a password is one line of text';
+  if (/[\r\n\0]/.test(password)) return 'a password must be a single line';
   const bytes = Buffer.byteLength(password);
-  return bytes > LONGEST ? `the password has ${bytes} bytes; bcrypt looks only at the first ${LONGEST}: choose a shorter one` : null;
+  return bytes > LONGEST ? `the password has ${bytes} bytes; bcrypt uses only the first ${LONGEST}: choose a shorter one` : null;
 }
 
-/** The whole of stdin, without the end of its last line. */
+/** All of stdin, without the line feed at the end. */
 async function piped(input: AsyncIterable<Buffer | string>): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of input) chunks.push(Buffer.from(chunk));
@@ -57,7 +57,7 @@ async function piped(input: AsyncIterable<Buffer | string>): Promise<string> {
     .replace(/\r?\n$/, '');
 }
 
-/** @throws CommandError when the two differ, or nobody types any more. */
+/** @throws CommandError if the two differ, or input ends. */
 async function typed(terminal: Terminal): Promise<string> {
   const lines = hiddenLines(process.stdin.setEncoding('utf8'));
   const next = async (prompt: string): Promise<string> => {
@@ -68,14 +68,14 @@ async function typed(terminal: Terminal): Promise<string> {
   };
   try {
     const password = await next('Password: ');
-    if ((await next('Again: ')) !== password) throw new CommandError('the two are not the same');
+    if ((await next('Again: ')) !== password) throw new CommandError('the passwords do not match');
     return password;
   } catch (error) {
     if (error instanceof Cancelled) throw new CommandError('cancelled', CANCELLED_EXIT);
     throw error;
   } finally {
     await lines.return(undefined);
-    // The terminal stays open for other programs; this process need not wait for it.
+    // The terminal stays open for other programs; this process does not wait for it.
     process.stdin.unref();
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Cancelled, type HiddenInput, hiddenLines } from './hidden-lines.ts';
 
-/** A terminal in which these chunks are typed; `raw` is what its echo was set to, in order. */
+/** A terminal in which these chunks are typed; `raw` records the settings of its echo, in order. */
 function terminalOf(...chunks: string[]): HiddenInput & { raw: boolean[] } {
   const raw: boolean[] = [];
   return {
@@ -20,21 +20,21 @@ async function linesOf(input: HiddenInput): Promise<string[]> {
   return lines;
 }
 
-test('each line is one, however its keys arrive, and the echo is off until the end', async () => {
+test('lines are read regardless of how keys arrive, and echo is off until the end', async () => {
   const terminal = terminalOf('se', 'cret\r', 'secret\nx\r');
   assert.deepEqual(await linesOf(terminal), ['secret', 'secret', 'x']);
   assert.deepEqual(terminal.raw, [true, false]);
 });
 
-test('backspace takes the last character, whole, and Ctrl-U all of them', async () => {
+test('backspace deletes the last character as a whole, and Ctrl-U the line', async () => {
   assert.deepEqual(await linesOf(terminalOf('\u007fa😀\u007fb\r', 'wrong\u0015right\u0004')), ['ab', 'right']);
 });
 
-test('control keys are no part of a password', async () => {
+test('control keys are not part of a password', async () => {
   assert.deepEqual(await linesOf(terminalOf('a\u0001\u001bb\r')), ['ab']);
 });
 
-test('Ctrl-C ends it, with the echo back on', async () => {
+test('Ctrl-C cancels and turns echo back on', async () => {
   const terminal = terminalOf('sec\u0003ret\r');
   await assert.rejects(linesOf(terminal), Cancelled);
   assert.deepEqual(terminal.raw, [true, false]);

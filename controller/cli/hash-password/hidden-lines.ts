@@ -1,4 +1,4 @@
-/** A terminal whose echo can be switched off, as `process.stdin` is one. Its chunks are text. */
+/** A terminal whose echo can be switched off, such as `process.stdin`. Its chunks are text. */
 export type HiddenInput = AsyncIterable<string> & { setRawMode(raw: boolean): unknown };
 
 /** Ctrl-C was typed. */
@@ -10,8 +10,8 @@ const ERASE_ALL = '\u0015';
 const CANCEL = '\u0003';
 
 /**
- * Lines that are typed without being shown, with the keys of a terminal's own line editor: backspace, Ctrl-U, Ctrl-D,
- * Ctrl-C. The echo is back when the generator ends. @throws Cancelled.
+ * Lines that are typed without being shown, with the keys of a terminal's own line editor: backspace, Ctrl-U, Ctrl-D, Ctrl-C. Echo is
+ * restored when the generator ends. @throws Cancelled.
  */
 export async function* hiddenLines(input: HiddenInput): AsyncGenerator<string, undefined, undefined> {
   let line: string[] = [];

@@ -2,7 +2,7 @@ import { NO_PARENT, onParentMessage, sendToParent, type ToParent } from '../../.
 import { whenOrphaned } from '../../../shared/runtime/supervised.ts';
 import type { Supervised } from './supervisor.ts';
 
-/** Data plane and controller under one supervisor, from the start of both to their end. */
+/** Data plane and controller under one supervisor, from their start to their exit. */
 export class Couple {
   private readonly dataplane: Supervised;
   private readonly controller: Supervised;
@@ -15,7 +15,10 @@ export class Couple {
     this.controller = controller;
   }
 
-  /** With `takeover` the controller starts when the data plane has taken over. @returns the code of the one whose first start came to nothing. */
+  /**
+   * With `takeover` the controller starts after the data plane has taken over. @returns the exit code of a process whose first start
+   * failed.
+   */
   async run(takeover: boolean): Promise<number> {
     const stop = () => this.stop();
     process.on('SIGTERM', stop);
@@ -33,7 +36,7 @@ export class Couple {
     return Math.max(...codes, this.stops > 1 && !this.handedOver ? 1 : 0);
   }
 
-  /** Without one of them the other has no use. */
+  /** If one fails to start, the other is stopped too. */
   private async whole(child: Supervised): Promise<number> {
     const code = await child.run();
     if (code !== 0 && this.stops === 0) this.stop();

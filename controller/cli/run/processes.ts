@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 export type Room = 'dataplane' | 'controller';
 
-/** The entry of a process: `.ts` in a checkout, `.js` where it is built. */
+/** The entry point of a process: `.ts` in a checkout, `.js` when built. */
 export function entryOf(room: Room): string {
   const extension = extname(fileURLToPath(import.meta.url));
   return fileURLToPath(new URL(`../../../${room}/main${extension}`, import.meta.url));
@@ -14,16 +14,16 @@ export function entryOf(room: Room): string {
 export const dataplane = (argv: readonly string[]): Promise<number> => become('dataplane', argv);
 export const controller = (argv: readonly string[]): Promise<number> => become('controller', argv);
 
-/** Runs a process in this one's place: same terminal, signals passed on. The launcher does the same without this process. */
+/** Runs a process in place of this one: same terminal, signals passed on. The launcher does the same without an intermediate process. */
 function become(room: Room, argv: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, [...process.execArgv, entryOf(room), ...argv], { stdio: 'inherit' });
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => child.kill(signal));
-  // A terminal sends it to both: this process only has to outlive it.
+  // A terminal sends the signal to both: this process only has to outlive the other.
   process.on('SIGINT', () => undefined);
   return exitOf(child);
 }
 
-/** Exit code of a child, 128 and the signal's number for one that was killed. */
+/** Exit code of a child: 128 plus the signal number if it was killed. */
 export function exitOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);

@@ -2,11 +2,11 @@ import { join, resolve } from 'node:path';
 import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_SOCKET, DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
 import { envTwin, type Flag, UsageError } from '../../../shared/runtime/flags.ts';
 
-/** The arguments of `run`, sorted by who reads them. */
+/** The arguments of `run`, sorted by the process that reads them. */
 export type RunArguments = {
   readonly controller: readonly string[];
   readonly dataplane: readonly string[];
-  /** Where the controller reaches the data plane. */
+  /** Where the controller connects to the data plane. */
   readonly adminSocket: string;
   readonly stateDir: string;
   /** Whether the data plane takes over from another one. */
@@ -15,13 +15,13 @@ export type RunArguments = {
 
 /** Read by both. */
 const SHARED = new Set(['log-level']);
-/** The longest path that every system takes for a socket. Bytes. */
+/** The longest socket path that every supported system accepts (bytes). */
 const MAX_SOCKET_PATH = 103;
 
 /**
- * Flags that the controller knows go there, shared ones to both, all others to the data plane, whose own reader
- * refuses what it does not know. A flag takes the words up to the next flag along: neither takes positionals.
- * @throws UsageError for words before the first flag, and for a socket path that no system takes.
+ * Splits the arguments: controller flags go to the controller, shared ones to both, and all others to the data plane, which rejects
+ * unknown ones. All arguments up to the next flag belong to a flag, since neither process takes positionals. @throws UsageError for
+ * arguments before the first flag, and for a socket path that is too long.
  */
 export function splitArguments(
   table: readonly Flag[],
@@ -44,7 +44,7 @@ export function splitArguments(
   const adminSocket = resolve(socketPath(named, givenValue(dataplane, 'state-dir', env)));
   if (Buffer.byteLength(adminSocket) > MAX_SOCKET_PATH)
     throw new UsageError(
-      `${NAME} run: the socket path ${adminSocket} is longer than ${MAX_SOCKET_PATH} bytes; name a shorter one with --admin-socket PATH`,
+      `${NAME} run: the socket path ${adminSocket} is longer than ${MAX_SOCKET_PATH} bytes; choose a shorter one with --admin-socket PATH`,
     );
   if (named === undefined) dataplane.push('--admin-socket', adminSocket);
   controller.push('--dataplane', `unix:${adminSocket}`);
@@ -58,7 +58,7 @@ function socketPath(named: string | true | undefined, stateDir: string | true | 
   return named ?? join(typeof stateDir === 'string' ? stateDir : DEFAULT_STATE_DIR, ADMIN_SOCKET_FILE);
 }
 
-/** The last value of a flag, true where it stands alone, else its environment twin's, else undefined. */
+/** The last value of a flag, or true without a value; else its environment variable; else undefined. */
 function givenValue(argv: readonly string[], name: string, env: Readonly<Record<string, string | undefined>>): string | true | undefined {
   let value: string | true | undefined;
   argv.forEach((word, at) => {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Stands in for the data plane: notes its start, its end, and every frame; ends when its supervisor does. */
+/** A fake data plane: records its start, its exit and every frame, and exits when its supervisor does. */
 const STAND_IN = `
 import { appendFileSync, rmSync } from 'node:fs';
 import { FakeDataplane } from '../controller/push/testing/fake-dataplane.ts';
@@ -32,7 +32,7 @@ await dataplane.listen(socket);
 process.send({ kind: 'serving', version: '1' });
 `;
 
-/** A tree of this file's own, whose data plane is the stand-in, with what Node has compiled of it. */
+/** A source tree for this test file with the fake data plane and Node's compile cache. */
 const tree = mkdtempSync(join(tmpdir(), 'run-'));
 before(() => {
   for (const room of ['shared', 'controller']) cpSync(join(ROOT, room), join(tree, room), { recursive: true });
@@ -88,7 +88,7 @@ function alive(pid: number): boolean {
   return existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
 }
 
-/** Those below a process whose command line names the script. */
+/** The descendants of a process whose command line contains the script. */
 function childrenOf({ pid }: { readonly pid?: number | undefined }, script: string): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
   const named = children.filter((one) => readFileSync(`/proc/${one}/cmdline`, 'utf8').includes(script));
@@ -97,7 +97,7 @@ function childrenOf({ pid }: { readonly pid?: number | undefined }, script: stri
 
 const LINUX = process.platform === 'linux' ? false : 'reads /proc';
 
-test('both start, the data plane knows the ports of the file, and the controller reaches it over the socket', {
+test('starts both; the data plane gets the ports from the file, and the controller connects over the socket', {
   skip: LINUX,
 }, async (t) => {
   const { notes, state, child, ended } = await running(t, ['--http-port', '8099']);
@@ -110,7 +110,7 @@ test('both start, the data plane knows the ports of the file, and the controller
   assert.equal(notes().at(-1), 'end SIGTERM');
 });
 
-test('a data plane that is killed comes back and is told everything, while the controller stays', { skip: LINUX }, async (t) => {
+test('a killed data plane is restarted and receives the complete state while the controller keeps running', { skip: LINUX }, async (t) => {
   const { notes, child } = await running(t);
   await until(() => notes().includes('frame a.example'));
   const [controller] = childrenOf(child, 'controller/main.ts');
@@ -119,7 +119,7 @@ test('a data plane that is killed comes back and is told everything, while the c
   assert.deepEqual(childrenOf(child, 'controller/main.ts'), [controller]);
 });
 
-test('a controller that is killed comes back, while the data plane stays', { skip: LINUX }, async (t) => {
+test('a killed controller is restarted while the data plane keeps running', { skip: LINUX }, async (t) => {
   const { notes, child } = await running(t);
   await until(() => notes().includes('frame a.example'));
   process.kill(childrenOf(child, 'controller/main.ts')[0] as number, 'SIGKILL');
@@ -127,7 +127,7 @@ test('a controller that is killed comes back, while the data plane stays', { ski
   assert.equal(notes().filter((note) => note.startsWith('start')).length, 1);
 });
 
-test('a parent that is killed takes all of them along', { skip: LINUX }, async (t) => {
+test('all processes exit if the parent is killed', { skip: LINUX }, async (t) => {
   const { notes, child } = await running(t);
   await until(() => notes().includes('frame a.example'));
   const below = [...childrenOf(child, 'cli/main.ts'), ...childrenOf(child, 'controller/main.ts')];
@@ -136,7 +136,7 @@ test('a parent that is killed takes all of them along', { skip: LINUX }, async (
   await until(() => notes().includes('end SIGTERM') && below.every((pid) => !alive(pid)));
 });
 
-test('a supervisor that is killed takes both along, and all come back', { skip: LINUX }, async (t) => {
+test('both processes exit if the supervisor is killed, and all are restarted', { skip: LINUX }, async (t) => {
   const { notes, child } = await running(t);
   await until(() => notes().includes('frame a.example'));
   const [controller] = childrenOf(child, 'controller/main.ts');
@@ -145,7 +145,7 @@ test('a supervisor that is killed takes both along, and all come back', { skip: 
   await until(() => notes().filter((note) => note === 'frame a.example').length === 2);
 });
 
-test('SIGHUP is a reload, SIGUSR2 reaches the data plane', { skip: LINUX }, async (t) => {
+test('SIGHUP reloads, and SIGUSR2 reaches the data plane', { skip: LINUX }, async (t) => {
   const { notes, child, config, out } = await running(t);
   await until(() => notes().includes('frame a.example'));
   writeFileSync(config, 'nonsense');
@@ -155,13 +155,13 @@ test('SIGHUP is a reload, SIGUSR2 reaches the data plane', { skip: LINUX }, asyn
   await until(() => notes().includes('SIGUSR2'));
 });
 
-test('a flag that the data plane refuses ends run with 2 and one line', { skip: LINUX }, async (t) => {
+test('a flag that the data plane rejects ends run with exit code 2 and one line', { skip: LINUX }, async (t) => {
   const { ended, err } = await running(t, ['--wrong']);
   assert.deepEqual(await ended, [2, null]);
   assert.equal(err(), 'sluice run: unknown flag --wrong\n');
 });
 
-test('a data plane that starts again is given the globals of now, and the last good ones while the file has mistakes', {
+test('a restarted data plane gets the current globals, and the last good ones while the file has errors', {
   skip: LINUX,
 }, async (t) => {
   const { notes, config, child, ended } = await running(t);

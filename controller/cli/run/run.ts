@@ -16,10 +16,10 @@ import { entryOf } from './processes.ts';
 import { type RunArguments, splitArguments } from './run-arguments.ts';
 import { Supervised } from './supervisor.ts';
 
-/** The file's globals as JSON: what the data plane needs before the first frame reaches it. */
+/** The file's globals as JSON, which the data plane needs before the first frame. */
 export const GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
 
-/** Data plane and controller as two processes. @returns the code of the one whose first start came to nothing, else 0. @throws UsageError. */
+/** Data plane and controller as two processes. @returns the exit code of a process whose first start failed, else 0. @throws UsageError. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) return help(terminal);
   const split = splitArguments(CONTROLLER_FLAGS, argv, process.env);
@@ -49,7 +49,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
           ...(settings.config === null ? [] : [`--config=${settings.config}`]),
         ],
         env: async () => ({}),
-        // The one that it replaces may still have its port for a moment.
+        // The process being replaced may still hold its port for a moment.
         persistent: split.takeover,
       },
       parts,
@@ -58,13 +58,13 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   return couple.run(split.takeover);
 }
 
-/** Before the controller starts: it would tell its routes to the data plane of the other one. @throws UsageError. */
+/** Checked before the controller starts, because it would send its routes to the other data plane. @throws UsageError. */
 async function requireAlone({ stateDir, takeover }: RunArguments): Promise<void> {
   const first = takeover ? null : await runningInstance(stateDir);
   if (first !== null) throw new UsageError(`${NAME} run: ${describeTakenBy(stateDir, first)}`);
 }
 
-/** @throws UsageError. A flag that neither child knows is named first: a mistyped --config would else be called a missing file. */
+/** @throws UsageError. Unknown flags are reported first, since a mistyped --config would otherwise be reported as a missing file. */
 function settingsOf(split: RunArguments): ControllerSettings {
   try {
     return controllerSettings('run', readFlags('run', CONTROLLER_FLAGS, split.controller, process.env));
@@ -82,10 +82,9 @@ function settingsOf(split: RunArguments): ControllerSettings {
 }
 
 /**
- * Before each start of the data plane the file is read for its globals, so that no wrong port is ever opened. A file
- * with mistakes does not keep it from starting: its globals count if nothing in them is wrong, else the last good
- * ones hold, and the controller reports the mistakes.
- * While this process has seen none, the data plane is told none and takes those that it saved.
+ * Reads the file's globals before each start of the data plane, so that no wrong port is ever opened. A file with errors does not prevent
+ * the start: its globals are used if they are valid, otherwise the last good ones. The controller reports the errors. Until this process
+ * has read globals, it passes none, and the data plane uses those that it saved.
  */
 function environmentOf(config: string | null): () => Promise<Record<string, string>> {
   let globals: Globals | undefined;
@@ -95,7 +94,7 @@ function environmentOf(config: string | null): () => Promise<Record<string, stri
   };
 }
 
-/** A child names itself in its one-line usage error; to a user who ran `run`, it is an error in the use of `run`. */
+/** A child names itself in its usage error; for a user who started `run`, it is an error in the use of `run`. */
 function asRun(text: string): string {
   return text.replace(new RegExp(`^${NAME} (?:dataplane|controller): `, 'gm'), `${NAME} run: `);
 }
@@ -108,7 +107,7 @@ function help(terminal: Terminal): number {
   return 0;
 }
 
-/** The data plane's part of the help, asked of itself: the two rooms share no code. */
+/** The data plane's part of the help, requested from the data plane itself: the two modules share no code. */
 function dataplaneFlagLines(): string {
   const { stdout } = spawnSync(process.execPath, [entryOf('dataplane'), '--help'], { encoding: 'utf8' });
   return stdout

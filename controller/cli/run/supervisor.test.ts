@@ -8,7 +8,7 @@ import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { Supervised } from './supervisor.ts';
 
-/** A child that runs `code`; each of its starts leaves a line. */
+/** A child that runs `code` and writes a line for each start. */
 function child(t: TestContext, code: string, more: { readonly mustServe?: boolean } = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'supervisor-'));
   t.after(() => rmSync(directory, { recursive: true }));
@@ -40,13 +40,13 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-test('a first start that was used wrongly is not repeated, and its words are passed on', async (t) => {
+test('a first start with a usage error is not repeated, and its message is passed on', async (t) => {
   const { supervised, pids, err } = child(t, "process.stderr.write('unknown flag'); process.exitCode = 2;");
   assert.equal(await supervised.run(), 2);
   assert.deepEqual([pids().length, err()], [1, 'unknown flag']);
 });
 
-test('a child that crashes is started again, and said so', async (t) => {
+test('a crashed child is restarted, and the restart is logged', async (t) => {
   const { supervised, pids, log } = child(t, 'if (starts < 3) process.exit(1); setInterval(() => 0, 1000);');
   const done = supervised.run();
   await until(() => pids().length === 3);
@@ -54,11 +54,11 @@ test('a child that crashes is started again, and said so', async (t) => {
   assert.equal(await done, 0);
   assert.deepEqual(
     log.lines.map(({ level, message }) => [level, message]),
-    Array(2).fill(['error', 'the dataplane ended and is started again']),
+    Array(2).fill(['error', 'the dataplane exited and is being restarted']),
   );
 });
 
-test('a child that was killed is started again', async (t) => {
+test('a killed child is restarted', async (t) => {
   const { supervised, pids } = child(t, 'setInterval(() => 0, 1000);');
   const done = supervised.run();
   await until(() => pids().length === 1);
@@ -68,7 +68,7 @@ test('a child that was killed is started again', async (t) => {
   assert.equal(await done, 0);
 });
 
-test('exit code 2 of a later start is a crash like any other', async (t) => {
+test('exit code 2 of a later start is treated as a crash', async (t) => {
   const { supervised, pids } = child(
     t,
     'if (starts === 1) process.exit(1); if (starts === 2) process.exit(2); setInterval(() => 0, 1000);',
@@ -79,7 +79,7 @@ test('exit code 2 of a later start is a crash like any other', async (t) => {
   assert.equal(await done, 0);
 });
 
-test('stopping waits for the child to end by itself', async (t) => {
+test('stopping waits for the child to exit by itself', async (t) => {
   const { supervised, pids, err } = child(
     t,
     "process.on('SIGTERM', () => setTimeout(() => { process.stderr.write('drained'); process.exit(0); }, 50)); setInterval(() => 0, 1000); process.stderr.write('up, ');",
@@ -91,7 +91,7 @@ test('stopping waits for the child to end by itself', async (t) => {
   assert.deepEqual([pids().length, err()], [1, 'up, drained']);
 });
 
-test('a child knows that it is supervised, and sees its stdin end with the supervisor', async (t) => {
+test('a child knows that it is supervised, and its stdin ends with the supervisor', async (t) => {
   const { supervised, err } = child(
     t,
     "process.stderr.write(process.env.SLUICE_SUPERVISED + process.env.EXAMPLE); process.stdin.resume().on('end', () => process.exit(0)); process.exitCode = 2; setTimeout(() => process.exit(2), 50);",
@@ -100,7 +100,7 @@ test('a child knows that it is supervised, and sees its stdin end with the super
   assert.equal(err(), '1yes');
 });
 
-test('one that must serve and ends before, however, is not tried again; once it has served it is', async (t) => {
+test('a child that must serve is not restarted if it exits before it first serves, but is afterwards', async (t) => {
   const never = child(t, 'process.abort();', { mustServe: true });
   assert.equal(await never.supervised.run(), 134);
   assert.equal(never.pids().length, 1);

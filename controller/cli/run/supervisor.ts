@@ -7,25 +7,25 @@ import type { Random } from '../../../shared/runtime/random.ts';
 import { HANDED_OVER_EXIT, SUPERVISED_VARIABLE } from '../../../shared/runtime/supervised.ts';
 import { exitOf } from './processes.ts';
 
-/** A process that lasted this long had started well: its next restart comes at once again. Milliseconds. */
+/** A process that ran for this long (ms) resets the backoff: its next restart is immediate. */
 const STEADY_MS = 10_000;
 const USAGE_EXIT = 2;
 
 export type ChildSpec = {
   readonly name: string;
-  /** The script and its arguments, for this process's own Node. */
+  /** The script and its arguments, run with this process's own Node. */
   readonly argv: readonly string[];
-  /** RequestClient before each start. */
+  /** Called before each start. */
   readonly env: () => Promise<Readonly<Record<string, string>>>;
-  /** Something else may still be in its way at its first start: it is tried again, as after any later one. */
+  /** Whether a failed first start is retried, because an obstacle may disappear. */
   readonly persistent?: boolean;
-  /** It tells when it serves: one that ends before at its first start has no reason to do better at the next. */
+  /** Whether it reports when it serves. If its first start fails before that, it is not retried, since the next would fail too. */
   readonly mustServe?: boolean;
-  /** Called with what it tells of itself. */
+  /** Called with each of its messages. */
   readonly heard?: (message: ToParent) => void;
 };
 
-/** Keeps one child process running until it is told to stop. */
+/** Keeps one child process running until it is stopped. */
 export class Supervised {
   private readonly spec: ChildSpec;
   private readonly parts: { clock: Clock; random: Random; log: Log; err: (text: string) => void };
@@ -39,7 +39,7 @@ export class Supervised {
     this.parts = parts;
   }
 
-  /** @returns its code when its first start came to nothing, 0 once it was stopped or another process has its place. */
+  /** @returns its exit code if its first start failed, 0 after it was stopped or replaced by another process. */
   async run(): Promise<number> {
     const { clock, log } = this.parts;
     const backoff = createBackoff(this.parts.random);
@@ -50,27 +50,27 @@ export class Supervised {
       if (starts === 1 && this.isFinal(code)) return code;
       if (clock.monotonic() - startedAt > STEADY_MS) backoff.reset();
       const wait = backoff.next();
-      log.error({ child: this.spec.name, code, restart_in_ms: wait }, `the ${this.spec.name} ended and is being restarted`);
+      log.error({ child: this.spec.name, code, restart_in_ms: wait }, `the ${this.spec.name} exited and is being restarted`);
       await this.pause(wait);
     }
     return 0;
   }
 
-  /** Asks the child to end, and does not start it again. */
+  /** Asks the child to exit, and does not restart it. */
   stop(): void {
     this.retire();
     this.signal('SIGTERM');
   }
 
-  /** Does not start it again when it ends. */
+  /** Does not restart the child when it exits. */
   retire(): void {
     this.stopping = true;
     this.cancelRestart();
   }
 
-  /** What its parent, or the one above, has to say to it. */
+  /** Passes on a message from a parent. */
   send(outcome: UpgradeOutcome): void {
-    // One that is gone meanwhile needs no answer.
+    // A child that has exited in the meantime needs no response.
     if (this.child?.connected) this.child.send(outcome, undefined, undefined, () => undefined);
   }
 
@@ -79,15 +79,15 @@ export class Supervised {
   }
 
   /**
-   * stdin is a pipe whose other end closes with this process, however it dies. A session of its own: Ctrl-C in the
-   * terminal reaches the supervisor alone, which passes it on once.
+   * stdin is a pipe whose other end closes with this process, however it dies. The child has its own session, so Ctrl-C in the terminal
+   * reaches only the supervisor, which passes it on once.
    */
   private async once(): Promise<number> {
     const env = { ...process.env, ...(await this.spec.env()), [SUPERVISED_VARIABLE]: '1' };
     if (this.stopping) return 0;
     const child = spawn(process.execPath, this.spec.argv, { stdio: ['pipe', 'inherit', 'pipe', 'ipc'], detached: true, env });
     this.child = child;
-    // A child that dies closes its end first; its exit says the rest.
+    // A dying child closes its end first; the exit event follows.
     child.stdin?.on('error', () => undefined);
     child.stderr?.setEncoding('utf8').on('data', (text: string) => this.parts.err(text));
     child.on('message', (message) => {

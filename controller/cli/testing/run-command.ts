@@ -14,7 +14,7 @@ export type Outcome = { code: number; out: string; err: string };
 
 type Options = { env?: Record<string, string>; cwd?: string; launcher?: string; input?: string };
 
-/** Runs the launcher to its end, in an environment of its own. */
+/** Runs the launcher until it exits, in its own environment. */
 export function sluice(argv: string[], options: Options = {}): Promise<Outcome> {
   const { PATH = '', NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }), ...options.env };
@@ -26,14 +26,14 @@ export function sluice(argv: string[], options: Options = {}): Promise<Outcome> 
   });
 }
 
-/** A directory that goes with the test. */
+/** A directory that is removed after the test. */
 export function temporary(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
   t.after(() => rmSync(directory, { recursive: true }));
   return directory;
 }
 
-/** An Admin API that gives each `METHOD PATH` its answer; a text as it is. @returns its address. */
+/** An Admin API with a response for each `METHOD PATH`; text is sent unchanged. @returns its address. */
 export async function admin(t: TestContext, answers: Record<string, [number, unknown]>): Promise<string> {
   const server = createServer((request, response) => {
     const [status, body] = answers[`${request.method} ${request.url}`] ?? [404, { error: 'not found' }];

@@ -2,20 +2,20 @@ import { connect } from 'node:net';
 import { STEP_MS, SUCCESSOR_START_MS, type Upgraded, type UpgradeRequest, type VersionOf } from '../../../shared/wire/takeover.ts';
 import { CommandError } from '../command.ts';
 
-/** Nobody there, as for every command that asks a running process. */
+/** Exit code if there is nothing to query, as for every such command. */
 const NOBODY_EXIT = 5;
-/** The start of the new one, and two steps of its own. */
+/** The start of the successor, and two more steps. */
 const PATIENCE_MS = SUCCESSOR_START_MS + 2 * STEP_MS;
 
-/** Has the data plane behind a takeover socket replaced, and waits for the outcome. @throws CommandError in one line. */
+/** Has the data plane at a takeover socket replaced, and waits for the outcome. @throws CommandError in one line. */
 export async function askForUpgrade(path: string, launcher: string): Promise<Upgraded> {
   const request: UpgradeRequest = { launcher };
   const answer = answerIn(await answerOf(path, `${JSON.stringify({ upgrade: request })}\n`));
   if (isVersion(answer?.upgraded?.old) && isVersion(answer.upgraded.new)) return answer.upgraded as Upgraded;
   const reason = answer?.refused?.reason;
-  if (typeof reason !== 'string') throw new CommandError(`the process behind ${path} went away without saying what came of it`);
+  if (typeof reason !== 'string') throw new CommandError(`the process at ${path} exited without reporting a result`);
   if (reason.startsWith('there is no "upgrade"'))
-    throw new CommandError('the running one is too old to be asked: start it again once, and from then on it can');
+    throw new CommandError('the running version is too old for upgrades: restart it once, and later upgrades will work');
   throw new CommandError(reason);
 }
 
@@ -34,9 +34,12 @@ function answerOf(path: string, question: string): Promise<string> {
     socket.once('end', () => resolve(text));
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (there) return resolve(text);
-      const why = error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? 'nobody is there' : error.message;
+      const why = error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? 'nothing is listening' : error.message;
       reject(
-        new CommandError(`no running data plane to replace: ${path}: ${why}; name another state directory with --state-dir`, NOBODY_EXIT),
+        new CommandError(
+          `no running data plane to replace: ${path}: ${why}; specify another state directory with --state-dir`,
+          NOBODY_EXIT,
+        ),
       );
     });
   });
@@ -48,7 +51,7 @@ function answerIn(text: string): Answer | null {
   try {
     return JSON.parse(text) as Answer | null;
   } catch {
-    // Something else listens there, or it went away.
+    // Something else listens there, or it has exited.
     return null;
   }
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NAME } from '../../../shared/name.ts';
 
-/** The launcher beside these files, used when they were started without it. Sources and `dist/` lie at different depths. */
+/** The launcher next to these files, used if they were started without one. Sources and `dist/` have different depths. */
 export function ownLauncher(): string {
   let at = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(at, 'package.json')) && at !== dirname(at)) at = dirname(at);

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { waitForOurs } from './waiting.ts';
 
-/** A state directory behind whose socket processes of these containers answer, one after the other; the last one stays. */
+/** A state directory whose socket is answered by processes of these containers, one after the other; the last one remains. */
 async function stateOf(t: TestContext, containers: readonly string[]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'waiting-'));
   const left = [...containers];
@@ -25,7 +25,7 @@ async function stateOf(t: TestContext, containers: readonly string[]): Promise<s
   return folder;
 }
 
-/** Each look at it is half a minute later than the one before, and nobody waits. */
+/** A clock that advances half a minute per reading, without waiting. */
 function hasty(): Clock {
   let now = 0;
   return {
@@ -41,13 +41,13 @@ function hasty(): Clock {
   };
 }
 
-test('it waits until one of the same container answers', async (t) => {
+test('waits until a process of the same container responds', async (t) => {
   const state = await stateOf(t, ['theirs', 'theirs', 'ours']);
   assert.equal((await waitForOurs(state, systemClock, 'ours')).pid, 7);
 });
 
-test('after a minute it says who serves instead', async (t) => {
+test('reports after a minute which process serves instead', async (t) => {
   const state = await stateOf(t, ['theirs']);
   await assert.rejects(waitForOurs(state, hasty(), 'ours'), { message: 'after 60 s sluice 1.2.3 of another container still serves' });
-  await assert.rejects(waitForOurs('/nowhere', hasty(), 'ours'), { message: 'after 60 s nobody serves with this state directory' });
+  await assert.rejects(waitForOurs('/nowhere', hasty(), 'ours'), { message: 'after 60 s no process serves with this state directory' });
 });

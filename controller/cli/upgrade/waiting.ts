@@ -5,10 +5,10 @@ import { runningInstance } from '../../../shared/runtime/running-instance.ts';
 import { type Description, SUCCESSOR_START_MS } from '../../../shared/wire/takeover.ts';
 import { CommandError } from '../command.ts';
 
-/** How often it asks who serves (ms). */
+/** How often it checks which process serves (ms). */
 const AGAIN_MS = 200;
 
-/** Waits until the process that serves with a state directory is one of this container. @throws CommandError after a minute. */
+/** Waits until the process that serves with a state directory belongs to this container. @throws CommandError after a minute. */
 export async function waitForOurs(stateDir: string, clock: Clock, ours = pidNamespace()): Promise<Description> {
   const until = clock.monotonic() + SUCCESSOR_START_MS;
   for (;;) {
@@ -20,4 +20,4 @@ export async function waitForOurs(stateDir: string, clock: Clock, ours = pidName
 }
 
 const whoElse = (serves: Description | null): string =>
-  serves === null ? 'nobody serves with this state directory' : `${NAME} ${serves.version} of another container still serves`;
+  serves === null ? 'no process serves with this state directory' : `${NAME} ${serves.version} of another container still serves`;

@@ -8,7 +8,7 @@ export function sampleRoute(domain: string, upstream = '127.0.0.1:9000', more: P
   return read.route;
 }
 
-/** A listing for tests, of routes or of plain domains. */
+/** A listing for tests, from routes or domains. */
 export function sampleListing(routes: readonly (RouteSpec | string)[], more: Partial<Listing> = {}): Listing {
   const source = more.source ?? 'file';
   const specs = routes.map((route) =>

@@ -6,7 +6,7 @@ import type { AdminAddress } from '../../../shared/api/admin-address.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import type { Apply, Problem, ReloadOutcome, Remove, StreamLine } from '../../../shared/wire/apply.ts';
 
-/** A frame as it arrived. */
+/** A frame as received. */
 export type Heard = {
   apply: Apply;
   routes: RouteSpec[];
@@ -26,14 +26,14 @@ type Line = Partial<{
   end: object;
 }>;
 
-/** The other end of an apply stream, for tests of the push room: it hears frames and answers as it is told. */
+/** The other end of an apply stream, for tests: it receives frames and responds as configured. */
 export class FakeDataplane {
   readonly heard: Heard[] = [];
   /** Blank lines that arrived between frames. */
   blanks = 0;
   instance = 'one';
   streams = 0;
-  /** What to answer; undefined: nothing. */
+  /** The response; undefined: none. */
   answer: (frame: Heard) => StreamLine | undefined = (frame) => this.applied(frame);
   private readonly server: Server;
   private readonly news = new EventEmitter();
@@ -46,7 +46,7 @@ export class FakeDataplane {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
       let frame: Heard | undefined;
       const lines = createInterface({ input: request });
-      // A stream that was cut is what some tests are about.
+      // Interrupted streams are the subject of some tests.
       for (const end of [request, lines]) end.on('error', () => lines.close());
       lines.on('line', (text) => {
         if (text === '') this.blanks += 1;
@@ -87,7 +87,7 @@ export class FakeDataplane {
     this.response?.socket?.destroy();
   }
 
-  /** The frame of that number, from 0, once it has arrived. */
+  /** The frame with this number, from 0, once it has arrived. */
   async frame(number: number): Promise<Heard> {
     await this.until(() => this.heard.length > number);
     return this.heard[number] as Heard;

@@ -112,7 +112,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     reload: async () => {
       const snapshot = await list();
       if (snapshot.kind === 'failed')
-        log.error({ config: path, errors: snapshot.errors.slice(0, 20) }, 'the reload failed; what the file said before stays');
+        log.error({ config: path, errors: snapshot.errors.slice(0, 20) }, 'the reload failed; the previous configuration stays in effect');
       return snapshot;
     },
     readings: () => readings,

@@ -6,8 +6,8 @@ import type { UndatedProblem } from '../sources/source.ts';
 const MAX_ORIGIN = 1_024;
 const MAX_MESSAGE = 8_192;
 
-/** Remembers since when each problem is known, as long as it lasts. */
-export function createProblemBook(clock: Clock): (problems: readonly UndatedProblem[]) => Problem[] {
+/** Adds to each problem the time since when it has existed. */
+export function trackProblemDates(clock: Clock): (problems: readonly UndatedProblem[]) => Problem[] {
   let known = new Map<string, string>();
   return (problems) => {
     const next = new Map<string, string>();

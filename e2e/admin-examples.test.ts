@@ -7,6 +7,7 @@ import { Dataplane, Folder, TOKEN } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
 import { freePort } from './harness/ports.ts';
 import { Program, REPOSITORY } from './harness/process.ts';
+import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
 /** The shell lines of a page. */
@@ -47,6 +48,39 @@ test('the curl examples of the Admin API and metrics references work as written'
     routes.map(({ domain }) => domain),
     ['a.example.com', 'app.example.com', 'b.example.com'],
   );
+});
+
+/** The members that the table after this text of the Admin API reference lists. */
+function membersAfter(text: string): string[] {
+  const [, table = ''] = readFileSync(`${REPOSITORY}docs/reference/admin-api.md`, 'utf8').split(text);
+  const rows = /\n\| member[^\n]*\n[^\n]*\n((?:\|[^\n]*\n)+)/.exec(table)?.[1] ?? '';
+  return rows.split('\n').flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name));
+}
+
+test('the Admin API reference lists the members of analytics, status, targets and explanations', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('one');
+  const probes = `127.0.0.1:${await freePort()}`;
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--probe-listen', probes] });
+  await dataplane.admin('POST', '/routes', { domain: 'a.example.com', upstream: upstream.address, tls: false });
+  await dataplane.visit('a.example.com', '/');
+  const members = async (path: string) => {
+    const body: unknown = JSON.parse((await dataplane.admin('GET', path)).text);
+    return Object.keys((Array.isArray(body) ? body[0] : body) as object).sort();
+  };
+  const documented = (text: string, absent: string[] = []) =>
+    membersAfter(text)
+      .filter((name) => !absent.includes(name))
+      .sort();
+  assert.deepEqual(documented('`GET /status` returns'), await members('/status'));
+  assert.deepEqual(documented('`GET /upstreams` returns', ['id', 'transport', 'last_failure']), await members('/upstreams'));
+  assert.deepEqual(documented('`GET /explain?url=URL` shows'), await members('/explain?url=a.example.com/'));
+  assert.deepEqual(await members('/settings'), ['name', 'origin', 'value']);
+  // Analytics and metrics come with the same report of a worker, and probes don't count against the limit.
+  await until('the visit is counted', async () =>
+    (await (await fetch(`http://${probes}/metrics`)).text()).includes('domain="a.example.com"'),
+  );
+  assert.deepEqual(documented('## Analytics'), await members('/analytics'));
 });
 
 test('the curl examples of the controller reference work as written', async (context) => {

@@ -162,17 +162,42 @@ export type DomainReport = {
   /** Requests by duration, one count per bound of DURATION_BOUNDS and one beyond; and their sum in seconds. */
   readonly durations: readonly number[];
   readonly durationSum: number;
+  /** Requests by their duration in ms, in logarithmic buckets (`shared/log-buckets.ts`). */
+  readonly latency: readonly (readonly [bucket: number, count: number])[];
   /** Keyed 53-bit hashes of client addresses, at most one of each per report. */
   readonly visitors: readonly number[];
   readonly pages: readonly (readonly [path: string, views: number])[];
   readonly referrers: readonly (readonly [host: string, count: number])[];
   /** Requests by the country of the client, where it is known. */
   readonly countries: readonly (readonly [country: string, count: number])[];
+  readonly audience: Audience;
   readonly vitals: readonly VitalsObservation[];
   /** Pages of a site that measures them, by what became of the script. */
   readonly beacons: readonly (readonly [outcome: BeaconOutcome, count: number])[];
   /** Requests that an upstream's failure ended, by its code. */
   readonly failures: readonly (readonly [code: string, count: number])[];
+};
+
+/** Why a request is not one of a person, the first reason that applies. */
+export const MACHINE_REASONS = ['excluded', 'gpc', 'prefetch', 'monitor', 'bot'] as const;
+export type MachineReason = (typeof MACHINE_REASONS)[number];
+
+/** What is listed of the pages that people look at. */
+export const LIST_NAMES = [
+  ...(['pages', 'entry_pages', 'referrers', 'countries', 'browsers', 'systems', 'devices'] as const),
+  ...(['utm_source', 'utm_medium', 'utm_campaign'] as const),
+] as const;
+export type ListName = (typeof LIST_NAMES)[number];
+
+/** The people among the clients of one host, and what they looked at. `humans` and all `machines` together are all requests. */
+export type Audience = {
+  readonly humans: number;
+  readonly machines: Readonly<Record<MachineReason, number>>;
+  /** Requests of people for pages rather than for images, scripts and the like. */
+  readonly pageViews: number;
+  /** Keyed 53-bit hashes of people's addresses, at most one of each per report. */
+  readonly visitors: readonly number[];
+  readonly lists: Readonly<Record<ListName, readonly (readonly [name: string, count: number])[]>>;
 };
 
 /**

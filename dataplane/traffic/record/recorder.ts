@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { bucketOf } from '../../../shared/log-buckets.ts';
 import { OWN_PATH_PREFIX } from '../../../shared/name.ts';
 import { targetName } from '../../ledger/targets.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -14,6 +15,7 @@ import {
   type VitalsObservation,
 } from '../protocol.ts';
 import type { TargetName } from '../upstream/endpoint.ts';
+import { AudienceCounts } from './audience.ts';
 import type { Countries } from './countries.ts';
 
 /** Most distinct pages and referrers of one host in one report; rarer ones of that second are left out. */
@@ -39,6 +41,8 @@ class Counters {
   bytes = 0;
   readonly durations = new Array<number>(DURATION_BOUNDS.length + 1).fill(0);
   durationSum = 0;
+  readonly latency = new Map<number, number>();
+  readonly audience = new AudienceCounts();
   readonly visitors = new Set<number>();
   readonly pages = new Map<string, number>();
   readonly referrers = new Map<string, number>();
@@ -62,6 +66,8 @@ class Counters {
       bytes,
       durations,
       durationSum,
+      latency: [...this.latency],
+      audience: this.audience.report(),
       visitors: [...this.visitors],
       pages: [...this.pages],
       referrers: [...this.referrers],
@@ -164,6 +170,8 @@ export class Recorder {
     counters.classes[index as 0] += 1;
     counters.bytes += bytes;
     counters.durationSum += seconds;
+    const latency = bucketOf(seconds * 1_000);
+    counters.latency.set(latency, (counters.latency.get(latency) ?? 0) + 1);
     let bucket = 0;
     while (bucket < DURATION_BOUNDS.length && seconds > (DURATION_BOUNDS[bucket] as number)) bucket++;
     counters.durations[bucket] = (counters.durations[bucket] as number) + 1;

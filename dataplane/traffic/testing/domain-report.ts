@@ -1,4 +1,6 @@
+import { bucketOf } from '../../../shared/log-buckets.ts';
 import { type DomainReport, DURATION_BOUNDS } from '../protocol.ts';
+import { NOBODY } from '../record/audience.ts';
 
 /** What a worker reports about one request to `host`, answered with 200 and 100 bytes, except for what `more` changes. */
 export const domainReport = (host: string, more: Partial<DomainReport> = {}): DomainReport => ({
@@ -9,6 +11,8 @@ export const domainReport = (host: string, more: Partial<DomainReport> = {}): Do
   bytes: 100,
   durations: [1, ...DURATION_BOUNDS.map(() => 0)],
   durationSum: 0.0005,
+  latency: [[bucketOf(0.5), 1]],
+  audience: NOBODY,
   visitors: [],
   pages: [],
   referrers: [],

@@ -22,9 +22,9 @@ test('an upstream may be a socket, beside others, with TLS and without', () => {
 });
 
 for (const [word, said] of [
-  ['unix:/run/app.sock', /written as unix\/ and its absolute path: unix\/\/run\/app\.sock/],
-  ['unix/run/app.sock', /written as unix\/ and its absolute path/],
-  ['unix//run/', /the path of a socket names a file/],
+  ['unix:/run/app.sock', /write a socket as unix\/ followed by its absolute path: unix\/\/run\/app\.sock/],
+  ['unix/run/app.sock', /write a socket as unix\/ followed by its absolute path/],
+  ['unix//run/', /a socket path must name a file/],
   ['unix//run/a.sock unix//run/a.sock', /this upstream is listed twice/],
 ] as const)
   test(`reverse_proxy ${word} is a mistake`, () => {

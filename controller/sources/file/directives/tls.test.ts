@@ -67,7 +67,7 @@ test('what can’t be used is told with the file, and the key is not repeated', 
   ]);
   const strange = said(site('wiki.example', 'tls both.pem shop.key'));
   assert.deepEqual(strange, [
-    'Sluicefile:2:14: tls "shop.key": the key belongs to another certificate than "both.pem"; give the one it was made with',
+    'Sluicefile:2:14: tls "shop.key": the key does not belong to the certificate in "both.pem"; use the key that the certificate was issued for',
   ]);
   assert.deepEqual(said(site('shop.example, wiki.example', 'tls shop.pem shop.key')), [
     'Sluicefile:2:5: tls "shop.pem": it is for shop.example, *.shop.example, 192.0.2.7, not for wiki.example',
@@ -88,9 +88,9 @@ test('times are a warning only', async () => {
 test('a file of authorities needs a root, and a key in it goes nowhere', async () => {
   const { root, middle } = await makeChain(['x.example']);
   put('middle.pem', middle.certificate);
-  assert.match(said(site('a.example', 'tls {', 'client_ca middle.pem', '}'))[0] ?? '', /client_ca "middle.pem": there is no root in it/);
+  assert.match(said(site('a.example', 'tls {', 'client_ca middle.pem', '}'))[0] ?? '', /client_ca "middle.pem": it contains no root/);
   put('key.pem', root.privateKey);
-  assert.match(said(site('a.example', 'tls {', 'client_ca key.pem', '}'))[0] ?? '', /there is no certificate in it/);
+  assert.match(said(site('a.example', 'tls {', 'client_ca key.pem', '}'))[0] ?? '', /it contains no certificate/);
   put('all.pem', root.privateKey, root.certificate, 'words\n', middle.certificate);
   for (const head of ['tls', 'tls internal', 'tls both.pem both.pem']) {
     const { routes } = good(site('wiki.example', `${head} {`, 'client_ca all.pem', '}'));

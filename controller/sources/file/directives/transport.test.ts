@@ -39,7 +39,7 @@ test('the size of the head of an answer is read in bytes', () => {
 });
 
 for (const [line, said] of [
-  ['max_response_header_size 512', /max_response_header_size "512": a size is a whole number with b, kb, mb or gb/],
+  ['max_response_header_size 512', /max_response_header_size "512": a size is a whole number followed by b, kb, mb or gb/],
   ['max_response_header_size 2mb', /max_response_header_size "2mb": 16kb to 1mb$/],
   ['max_response_header_size 1kb', /16kb to 1mb$/],
   ['max_response_header_size', /is incomplete: write max_response_header_size <size>/],

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { LABELS } from '../../controller/sources/docker/labels/label-rules.ts';
 import { LABEL_PREFIX } from '../../shared/name.ts';
 import { PLANNED } from '../../shared/policy/planned.ts';
-import { BLOCK_POLICIES } from '../../shared/policy/policies.ts';
+import { SITE_POLICIES } from '../../shared/policy/policies.ts';
 import { REPOSITORY } from '../harness/process.ts';
 
 /** The sections about the policies' directives, which are next to their descriptions. */
 export function policySections(): string {
   const texts = globSync('shared/policy/*/reference.md', { cwd: REPOSITORY }).map((path) => readFileSync(join(REPOSITORY, path), 'utf8'));
-  return BLOCK_POLICIES.flatMap(({ directive }) => directive ?? [])
+  return SITE_POLICIES.flatMap(({ directive }) => directive ?? [])
     .map(({ name }) => {
       const section = texts.find((text) => text.startsWith(`### ${name}\n`));
       if (section === undefined) throw new Error(`no reference.md in shared/policy begins with "### ${name}"`);

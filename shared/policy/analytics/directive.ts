@@ -10,7 +10,7 @@ type Part = { analytics?: { exclude?: string[] | undefined } | null | undefined 
 export const analyticsDirective: Grammar<Part> = {
   name: 'analytics',
   otherNames: ['web_vitals', 'statistics'],
-  form: `analytics on|off, and for on a block with ${LINE}`,
+  form: `analytics on|off [{ ${LINE} }]`,
   args: [1, 1],
   block: 'optional',
   repeats: false,
@@ -18,7 +18,7 @@ export const analyticsDirective: Grammar<Part> = {
     if (!word) return;
     const on = word.text === 'on';
     if (!on && word.text !== 'off') return report.error(word, `analytics ${quote(word.text)}: write on or off`);
-    if (!on && block) return report.error(block.open, 'analytics off has no block');
+    if (!on && block) return report.error(block.open, 'analytics off takes no block');
     part.analytics = on ? {} : null;
     const excluded = (block?.lines ?? []).flatMap((line) => {
       if (line.name.text !== 'exclude') report.error(line.name, `analytics ${quote(line.name.text)}: write ${LINE}`);

@@ -1,21 +1,23 @@
 import type { Grammar } from '../../../../shared/config-file/directive.ts';
 import { PLANNED } from '../../../../shared/policy/planned.ts';
-import { BLOCK_POLICIES, type SaidOfPolicies } from '../../../../shared/policy/policies.ts';
+import { BLOCK_POLICIES, type SaidOfPolicies, SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import { handle, handlePath } from './handle.ts';
 import { hold } from './hold.ts';
 import { pathCase } from './path-case.ts';
 import { reverseProxy } from './reverse-proxy.ts';
-import { type Rule, type Rules, rulesByName, type SiteDraft } from './rule.ts';
+import { type Rule, type Rules, rulesByName, type Scope, type SiteDraft } from './rule.ts';
 import { tls } from './tls.ts';
 import { transport } from './transport.ts';
 
-const ruleOf = (directive: Grammar<SaidOfPolicies>): Rule<SiteDraft> => ({
+const ruleOf = (directive: Grammar<SaidOfPolicies>, scopes: readonly Scope[]): Rule<SiteDraft> => ({
   ...directive,
-  scopes: ['site', 'handle'],
+  scopes,
   read: (line, draft, context, condition) => directive.read(line, draft.said, context, condition),
 });
 
-const policies = BLOCK_POLICIES.flatMap(({ directive }) => (directive ? [ruleOf(directive)] : []));
+const policies = SITE_POLICIES.flatMap((policy) =>
+  policy.directive ? [ruleOf(policy.directive, BLOCK_POLICIES.includes(policy) ? ['site', 'handle'] : ['site'])] : [],
+);
 
 /** Everything that a site can say, and what it will be able to say. */
 export const SITE_RULES: Rules<SiteDraft> = rulesByName(

@@ -1,8 +1,8 @@
-import { BLOCK_POLICIES } from '../../../../shared/policy/policies.ts';
+import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 
 /** Directives that people who come from elsewhere write, and what they are called here. */
 export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
-  ...BLOCK_POLICIES.flatMap(({ directive }) => directive?.otherNames?.map((other) => [other, directive.name] as const) ?? []),
+  ...SITE_POLICIES.flatMap(({ directive }) => directive?.otherNames?.map((other) => [other, directive.name] as const) ?? []),
   ['gzip', 'encode'],
   ['include', 'import'],
   ['location', 'handle'],

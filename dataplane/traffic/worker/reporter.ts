@@ -2,6 +2,8 @@ import type { Faults } from '../exchange/faults.ts';
 import type { FromWorker, TrafficReport } from '../protocol.ts';
 import type { TrafficRecord } from '../record/traffic-record.ts';
 
+type Parts = Iterator<TrafficReport, TrafficReport>;
+
 type ReporterTools = {
   readonly record: TrafficRecord;
   readonly faults: Faults;
@@ -14,7 +16,7 @@ type ReporterTools = {
  */
 export class Reporter {
   private readonly tools: ReporterTools;
-  private parts: Iterator<TrafficReport, TrafficReport> | null = null;
+  private parts: Parts | null = null;
   /** Requests that came while parts of an earlier report were left. */
   private readonly waiting: number[] = [];
   private id: number | null = null;
@@ -25,38 +27,38 @@ export class Reporter {
 
   /** Sends everything since the last report; `id` of the request, null without one. The last part carries it. */
   report(id: number | null): void {
-    if (this.parts !== null) {
-      if (id !== null) this.waiting.push(id);
-      return;
-    }
-    this.id = id;
-    this.parts = this.tools.record.drain();
-    this.next();
+    if (this.parts === null) return this.send(this.tools.record.drain(), id);
+    if (id !== null) this.waiting.push(id);
   }
 
   /** Sends what is left at once: the worker ends. */
   finish(): void {
-    while (this.parts !== null) this.send();
+    while (this.parts !== null) this.next();
     this.report(null);
-    while (this.parts !== null) this.send();
+    while (this.parts !== null) this.next();
   }
 
-  private next(): void {
-    this.send();
-    if (this.parts !== null) setImmediate(() => this.tools.faults.step(() => this.parts !== null && this.next()));
-  }
-
-  private send(): void {
-    if (this.parts === null) return;
-    const { value, done } = this.parts.next();
-    if (!done) return this.tools.post({ kind: 'report', id: null, report: value });
-    this.parts = null;
+  private send(parts: Parts, id: number | null): void {
+    const { value, done } = parts.next();
+    if (!done) {
+      this.tools.post({ kind: 'report', id: null, report: value });
+      this.parts = parts;
+      this.id = id;
+      setImmediate(this.next);
+      return;
+    }
     const faults = this.tools.faults.drainCounts();
     const report = { ...value, ...(faults !== null && { faults }) };
-    const { id } = this;
     if (id !== null || report.domains.length > 0 || report.targets !== undefined || faults !== null)
       this.tools.post({ kind: 'report', id, report });
     const next = this.waiting.shift();
     if (next !== undefined) this.report(next);
   }
+
+  private readonly next = (): void => {
+    const { parts } = this;
+    // An exception loses the rest of this report, and none of those that follow.
+    this.parts = null;
+    if (parts !== null) this.tools.faults.step(() => this.send(parts, this.id));
+  };
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { LABEL_PREFIX } from '../../name.ts';
 import type { Policy } from '../policy.ts';
 import { analyticsDirective } from './directive.ts';
 import { MAX_EXCLUDED, parseExcluded } from './excluded.ts';
@@ -45,5 +44,4 @@ export const analytics: Policy<typeof members> = {
       },
     },
   ],
-  mislabelled: { words: ['webvitals', 'vitals', 'statistics', 'stats'], advice: `write ${LABEL_PREFIX}analytics=on` },
 };

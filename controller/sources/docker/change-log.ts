@@ -3,10 +3,10 @@ import { keyOf, type UndatedReading } from '../transition-times.ts';
 import type { EngineSnapshot } from './routes/engine-snapshot.ts';
 import { READY, readinessOf } from './routes/readiness.ts';
 
-/** One line about one site of a container. The same line is written once. */
+/** One line about one site of a container. An unchanged line is written only once. */
 type Line = { readonly message: string; readonly fields: { readonly container: string; readonly [field: string]: unknown } };
 
-/** One INFO line a change: who is routed where, who is out and why, who is gone. */
+/** Logs each change in one INFO line: what is routed where, what is out of rotation and why, and what is gone. */
 export function createChangeLog(log: Log): { record(snapshot: EngineSnapshot, readings: readonly UndatedReading[]): void } {
   let before = new Map<string, Line>();
   return {
@@ -26,7 +26,7 @@ const isSame = (before: Line | undefined, now: Line): boolean =>
 function lineOf({ id, name, domains, accepted, resolved, address }: UndatedReading, { draining }: EngineSnapshot, isReady: boolean): Line {
   const site = { container: name, id: id.slice(0, 12), domains };
   if (!accepted.holds && address === null) return { message: 'container not routed', fields: { ...site, reason: accepted.reason } };
-  // One whose labels are wrong may be routed as it was before.
+  // One with invalid labels may still be routed by its last good version.
   const about = { ...site, ...(accepted.holds ? {} : { mistake: accepted.reason }) };
   if (draining.has(id)) return { message: 'container draining', fields: { ...about, address } };
   if (!resolved.holds) return { message: 'container not in rotation', fields: { ...about, reason: resolved.reason } };

@@ -7,9 +7,9 @@ import { ADDRESS_KINDS, type AddressKind } from './network/choose-address.ts';
 export type DockerSettings = {
   readonly engine: EngineAddress;
   readonly addresses: AddressKind;
-  /** The network to prefer where a container shares several with the data plane. */
+  /** The network to prefer if a container shares several with the data plane. */
   readonly network: string | null;
-  /** Whether a data plane is on another machine, where this one's loopback and bridges are others'. */
+  /** Whether a data plane is on another machine, where loopback and bridges are not those of this machine. */
   readonly elsewhere: boolean;
 };
 
@@ -39,7 +39,7 @@ export const DOCKER_FLAGS: readonly Flag[] = [
   },
 ];
 
-/** @returns null when no containers are to be discovered. @throws UsageError. */
+/** @returns null if containers are not discovered. @throws UsageError. */
 export function dockerSettings(command: string, { given }: Flags, elsewhere: boolean): DockerSettings | null {
   const wanted = (given.get('docker')?.value ?? false) as boolean | EngineAddress;
   if (wanted === false) {

@@ -9,7 +9,7 @@ import { RESYNC_MS } from './watch/reflector.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
 
-test('an engine that is away at the start is found when it comes', async (t) => {
+test('an engine that is unavailable at the start is used once it becomes available', async (t) => {
   const { engine, path, located, run, next, listen, log } = withEngine(t);
   located('d', []);
   run();
@@ -17,13 +17,13 @@ test('an engine that is away at the start is found when it comes', async (t) => 
     `failed: no container engine at ${path}: there is no such socket; start the engine, mount its socket there, or name another with --docker SOCKET`,
   );
   await wait(300);
-  assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 1, 'the same failure is told once');
+  assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 1, 'the same failure is logged once');
   engine.run(app(1));
   await listen();
   await next('a.example=healthy');
 });
 
-test('a stream that is cut has failed, routes stay, and what happened meanwhile is found', async (t) => {
+test('after an interrupted stream routes stay, and changes in the meantime are found', async (t) => {
   const { engine, next, snapshots } = await started(t);
   engine.run(app(1));
   await next('a.example=healthy');
@@ -36,7 +36,7 @@ test('a stream that is cut has failed, routes stay, and what happened meanwhile 
   assert.ok(!between.includes('') && !between.some((one) => one.includes('nowhere')), between.join());
 });
 
-test('a signal that was sent while the stream was cut is heard of afterwards, and not a second time', async (t) => {
+test('a signal sent while the stream was interrupted is reported afterwards, but only once', async (t) => {
   const { engine, next } = await started(t);
   engine.run(app(1));
   engine.run(app(2, 'b.example'));
@@ -46,7 +46,7 @@ test('a signal that was sent while the stream was cut is heard of afterwards, an
   await next('a.example=draining b.example=healthy');
 });
 
-test('an engine that ends and comes back on a new socket is followed again', async (t) => {
+test('an engine that restarts with a new socket is followed again', async (t) => {
   const { engine, next, listen } = await started(t);
   engine.run(app(1));
   engine.run(app(2, 'b.example'));
@@ -59,7 +59,7 @@ test('an engine that ends and comes back on a new socket is followed again', asy
   await next('a.example=healthy c.example=healthy b.example=nowhere');
 });
 
-test('an empty list after a failure is believed only when a second one, five seconds later, agrees', async (t) => {
+test('an empty list after a failure counts only if a second one confirms it five seconds later', async (t) => {
   const { engine, next, listen, snapshots } = await started(t);
   engine.run(app(1));
   await next('a.example=healthy');
@@ -75,7 +75,7 @@ test('an empty list after a failure is believed only when a second one, five sec
   await next('a.example=healthy');
 });
 
-test('a list that fails is no empty list', async (t) => {
+test('a failed list is not an empty list', async (t) => {
   const { engine, next, snapshots } = await started(t);
   engine.run(app(1));
   await next('a.example=healthy');
@@ -92,7 +92,7 @@ test('a list that fails is no empty list', async (t) => {
   assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('nowhere')));
 });
 
-test('a container that was told to end before the controller started drains, one that was started again since does not', async (t) => {
+test('a container stopped before the controller started drains, unless it was restarted since', async (t) => {
   const { engine, located, run, next, listen } = withEngine(t);
   engine.run(app(1));
   engine.run(app(2, 'b.example'));
@@ -106,7 +106,7 @@ test('a container that was told to end before the controller started drains, one
   await next('a.example=draining b.example=healthy');
 });
 
-test('a session that ends in its time is renewed without a word, and finds what no event told', async (t) => {
+test('a session that ends as planned is renewed silently, and finds changes without events', async (t) => {
   const short: Clock = { ...systemClock, after: (ms, task) => systemClock.after(ms === RESYNC_MS ? 200 : ms, task) };
   const { engine, next, snapshots } = await started(t, short);
   engine.run(app(1));
@@ -122,7 +122,7 @@ test('a session that ends in its time is renewed without a word, and finds what 
   );
 });
 
-test('an engine whose clock is hours away is followed all the same, and what it tells again is heard once', async (t) => {
+test('an engine whose clock is off by hours is still followed, and repeated events count once', async (t) => {
   for (const skew of [-7_200_000, 7_200_000]) {
     const { engine, located, run, next, listen } = withEngine(t);
     engine.skew = skew;
@@ -142,7 +142,7 @@ test('an engine whose clock is hours away is followed all the same, and what it 
   }
 });
 
-test('an engine that begins its stream only with the first event is listed all the same', async (t) => {
+test('an engine that starts its stream only with the first event is still listed', async (t) => {
   const { engine, located, run, next, listen } = withEngine(t);
   engine.intercept = (path) => path === '/events';
   engine.run(app(1));
@@ -152,7 +152,7 @@ test('an engine that begins its stream only with the first event is listed all t
   await next('a.example=healthy');
 });
 
-test('one that is stopped while the engine does not answer ends at once, and says nothing', async (t) => {
+test('a source stopped while the engine does not respond ends at once without a snapshot', async (t) => {
   const patient: Clock = { ...systemClock, after: (ms, task) => (ms === ANSWER_MS ? () => undefined : systemClock.after(ms, task)) };
   for (const silent of ['/version', '/events', '/containers/json', `/containers/${fakeId(1)}/json`]) {
     const { engine, located, run, listen, stop, snapshots } = withEngine(t, patient);

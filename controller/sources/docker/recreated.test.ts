@@ -15,7 +15,7 @@ const web = (number: number, labels: Record<string, string>) => ({
   labels,
 });
 
-test('a container that is created anew with a mistake is served as before, through an engine that restarts, and the log has the mistake', async (t) => {
+test('a container recreated with an error keeps its last good version, even if the engine restarts, and the error is logged', async (t) => {
   const { engine, next, log, path } = await started(t, undefined, translate);
   engine.run(web(2, GOOD));
   await next('a.example=healthy');

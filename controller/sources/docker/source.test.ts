@@ -6,7 +6,7 @@ import { fakeId } from './testing/fake-container.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
 
-test('a container that starts is told, and one that dies urgently', async (t) => {
+test('reports a container that starts, and urgently one that exits', async (t) => {
   const { engine, next } = await started(t);
   for (let round = 1; round <= 5; round++) {
     engine.run(app(round));
@@ -17,7 +17,7 @@ test('a container that starts is told, and one that dies urgently', async (t) =>
   }
 });
 
-test('a signal to end drains at once, one to reload does not, and the own stop signal does', async (t) => {
+test('a stop signal drains at once, and so does the image’s own; a reload signal does not', async (t) => {
   const { engine, next } = await started(t);
   engine.run(app(1));
   engine.run({ ...app(2, 'b.example'), stopSignal: 'SIGUSR1' });
@@ -33,7 +33,7 @@ test('a signal to end drains at once, one to reload does not, and the own stop s
   await next('b.example=draining a.example=nowhere');
 });
 
-test('lost health and a pause are urgent, their return is not', async (t) => {
+test('losing health and pausing are urgent, recovering is not', async (t) => {
   const { engine, next } = await started(t);
   engine.run({ ...app(1), health: 'healthy' });
   await next('a.example=healthy');
@@ -49,7 +49,7 @@ test('lost health and a pause are urgent, their return is not', async (t) => {
   assert.equal(await change({ paused: false }, 'unpause', 'healthy'), false);
 });
 
-test('a container that was running before is listed, and one without labels of ours is never looked at', async (t) => {
+test('a container that was already running is listed, and one without our labels is never inspected', async (t) => {
   const { engine, located, run, next, listen } = withEngine(t);
   engine.run(app(1));
   engine.run({ id: fakeId(2), labels: { other: 'x' } });
@@ -63,7 +63,7 @@ test('a container that was running before is listed, and one without labels of o
   assert.equal(engine.count(new RegExp(`${fakeId(2)}/json`)), 0);
 });
 
-test('nothing is listed before a data plane has said where it is', async (t) => {
+test('nothing is listed until a data plane has reported its addresses', async (t) => {
   const { engine, source, located, run, next, listen, snapshots } = withEngine(t);
   engine.run(app(1));
   await listen();
@@ -74,7 +74,7 @@ test('nothing is listed before a data plane has said where it is', async (t) => 
   await next('a.example=healthy');
 });
 
-test('every change is one line of the log', async (t) => {
+test('every change is one log line', async (t) => {
   const { engine, next, log } = await started(t);
   engine.run(app(1));
   await next('a.example=healthy');
@@ -92,7 +92,7 @@ test('every change is one line of the log', async (t) => {
   assert.deepEqual(lines[0]?.fields, { container: 'app-1', id: '000000000001', domains: ['a.example'], address: '172.18.0.2:80' });
 });
 
-test('200 containers are read with at most eight questions at a time, and each once', async (t) => {
+test('200 containers are inspected once each, at most eight at a time', async (t) => {
   const { engine, located, run, next, listen } = withEngine(t);
   let asking = 0;
   let most = 0;
@@ -116,7 +116,7 @@ test('200 containers are read with at most eight questions at a time, and each o
   assert.equal(engine.count(/containers\/json/), 1);
 });
 
-test('a storm of 1,000 events is a few questions', async (t) => {
+test('1,000 events at once cause only a few requests', async (t) => {
   const { engine, next } = await started(t);
   engine.run(app(1));
   await next('a.example=healthy');
@@ -128,7 +128,7 @@ test('a storm of 1,000 events is a few questions', async (t) => {
   assert.ok(asked <= 10, `${asked} questions`);
 });
 
-test('a container that joins a network is read again, and when the data plane itself does, all are listed again', async (t) => {
+test('a container that joins a network is inspected again, and if it is the data plane, all are listed again', async (t) => {
   const { engine, located, next } = await started(t);
   engine.run(app(1));
   engine.run({ id: fakeId(2), name: 'proxy', address: '172.18.0.9' });
@@ -142,12 +142,12 @@ test('a container that joins a network is read again, and when the data plane it
   engine.tellNetwork('connect', fakeId(3));
   engine.tellNetwork('connect', fakeId(1));
   while (reads() === before[0]) await wait(1);
-  assert.equal(lists(), before[1], 'a network of others is nothing to us');
+  assert.equal(lists(), before[1], 'a network of other containers is ignored');
   engine.tellNetwork('connect', fakeId(2));
   while (lists() === before[1]) await wait(1);
 });
 
-test('only read questions were asked through all of this', async (t) => {
+test('only read requests were sent in all tests', async (t) => {
   const { engine, next } = await started(t);
   engine.run(app(1));
   await next('a.example=healthy');

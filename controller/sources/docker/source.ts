@@ -24,11 +24,11 @@ export type DockerSourceOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** What routes the containers make. */
+  /** The settings for building routes from containers. */
   readonly translate?: (snapshot: EngineSnapshot) => Translation;
 };
 
-/** Containers as a source of routes. Nothing is listed before a data plane has said where it is. */
+/** Containers as a source of routes. Nothing is listed until a data plane has reported its addresses. */
 export function createDockerSource({ settings, clock, random, log, translate = toRoutes }: DockerSourceOptions): Source {
   const engine = createEngine(settings.engine, clock);
   const networks = new DataplaneNetworks();
@@ -39,7 +39,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
   const withTransitionTimes = createTransitionTimes(clock);
   const health = new TargetHealth(clock);
   let emit: ((snapshot: Snapshot) => void) | undefined;
-  /** Whether the engine has been listed since it last failed. */
+  /** Whether the engine has been listed since its last failure. */
   let isListed = false;
   let readings: readonly Reading[] = [];
   let lastGood: LastGood = new Map();
@@ -127,7 +127,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     hear: (event) => {
       if (event.kind === 'upstream') return health.record(event);
       if (!event.applied.addresses) return;
-      // The networks that it shares follow from them.
+      // The shared networks depend on it.
       networks.reported(event.dataplane, event.applied.addresses);
       reflector.relist();
     },

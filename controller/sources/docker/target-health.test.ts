@@ -20,7 +20,7 @@ const READING: Reading = {
   change: null,
 };
 
-test('what a data plane found out about its address counts, until it takes it back or the container is another one', () => {
+test('a data plane’s report about an address counts until it is withdrawn or the container changes', () => {
   const clock = new ManualClock();
   const health = new TargetHealth(clock);
   const resolved = () => health.applyTo(READING).resolved.reason;
@@ -40,7 +40,7 @@ test('what a data plane found out about its address counts, until it takes it ba
   assert.equal(resolved(), 'its address');
 });
 
-test('one that has no address that may be sent to stays as its source found it', () => {
+test('a container without a usable address keeps the state found by its source', () => {
   const health = new TargetHealth(new ManualClock());
   health.record({ address: '172.18.0.2:80', id: 'a1', healthy: false, reason: 'connection refused' });
   const paused = { ...READING, resolved: condition(false, 'it is paused'), change: 'unpause it' };

@@ -2,10 +2,10 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { TargetReport } from '../../../shared/wire/apply.ts';
 import type { Condition, Reading } from '../source.ts';
 
-/** Targets that are remembered as down; the oldest is forgotten first. */
+/** How many unavailable targets are remembered; the oldest is forgotten first. */
 const MOST_TARGETS = 10_000;
 
-/** What data planes found out about the addresses of containers: nobody else knows whether the app listens. */
+/** The health of containers' addresses as reported by data planes, which alone know whether an app listens. */
 export class TargetHealth {
   private readonly clock: Clock;
   private readonly down = new Map<string, Condition>();
@@ -24,7 +24,7 @@ export class TargetHealth {
     if (oldest !== undefined) this.down.delete(oldest);
   }
 
-  /** The reading with that: an address that does not answer is none. */
+  /** The reading with the reported health: an address that does not respond is not available. */
   applyTo(reading: Reading): Reading {
     const down = this.down.get(`${reading.id} ${reading.address}`);
     if (!down || !reading.resolved.holds) return reading;

@@ -1,13 +1,13 @@
-/** A container as the engine's list has it: enough to know which ones to look at, and whose an address is. */
+/** A container in the engine's list: enough to know which ones to inspect, and which container has an address. */
 export type ContainerSummary = {
   readonly id: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** As the engine words it: `running`, `exited` … */
+  /** The engine's state: `running`, `exited` … */
   readonly state: string;
-  /** What stands in brackets at the end of the engine's words about it: `healthy`, `health: starting`, `Paused`. */
+  /** The text in brackets at the end of the engine's status: `healthy`, `health: starting`, `Paused`. */
   readonly note: string;
-  /** The networks that it is on, with the addresses that it has there while it runs. */
+  /** Its networks, with its addresses there while it runs. */
   readonly networks: readonly { readonly id: string; readonly name: string; readonly addresses: readonly string[] }[];
 };
 
@@ -21,7 +21,7 @@ type Raw = {
 };
 type RawNetwork = { NetworkID?: unknown; IPAddress?: unknown; GlobalIPv6Address?: unknown };
 
-/** Engines leave out what is empty, or say null. @returns undefined for what has no id. */
+/** Engines leave out empty members, or send null. @returns undefined for an entry without an id. */
 export function readSummary(value: unknown): ContainerSummary | undefined {
   const raw = (typeof value === 'object' && value !== null ? value : {}) as Raw;
   if (typeof raw.Id !== 'string') return undefined;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fakeId, inspectionOf } from '../testing/fake-container.ts';
 import { readContainer } from './container.ts';
 
-test("the engine's inspection is read into what routes are made of", () => {
+test('reads the parts of an inspection that routes need', () => {
   const labels = { 'sluice.domain': 'a.example', 'com.docker.compose.project': 'shop', 'com.docker.compose.service': 'web' };
   const inspection = inspectionOf({
     id: fakeId(1),
@@ -32,12 +32,12 @@ test("the engine's inspection is read into what routes are made of", () => {
   });
 });
 
-test('UDP ports are no exposed ports, and ports are sorted by number', () => {
+test('UDP ports do not count as exposed ports, and ports are sorted by number', () => {
   const Config = { ExposedPorts: { '8080/tcp': {}, '53/udp': {}, '443': {}, '9/tcp': {} } };
   assert.deepEqual(readContainer({ Id: 'a', Config }).exposedTcpPorts, [9, 443, 8080]);
 });
 
-test('what an engine leaves out, or words as nobody knows, is absent', () => {
+test('missing members and unknown values are absent', () => {
   const { name, status, health, startedAt, networks, labels } = readContainer({
     Id: 'abcdefabcdef0123',
     State: { Status: 'stasis', StartedAt: '0001-01-01T00:00:00Z', Health: { Status: 'none' } },
@@ -47,7 +47,7 @@ test('what an engine leaves out, or words as nobody knows, is absent', () => {
   assert.deepEqual([name, status, health, startedAt, networks, labels], ['abcdefabcdef', 'exited', 'none', null, [], {}]);
 });
 
-test('only TCP ports that there can be are exposed ones', () => {
+test('only valid TCP ports are exposed ports', () => {
   const ExposedPorts = { '53/udp': {}, '8080/tcp': {}, '80': {}, '0/tcp': {}, '70000/tcp': {}, 'x/tcp': {} };
   assert.deepEqual(readContainer({ Id: 'a', Config: { ExposedPorts } }).exposedTcpPorts, [80, 8080]);
 });

@@ -1,23 +1,23 @@
-/** A container in the part that routes are made of, read from the engine's inspection. */
+/** The parts of a container that routes need, read from the engine's inspection. */
 export type Container = {
   readonly id: string;
   readonly name: string;
-  /** RFC 3339, as the engine wrote it. */
+  /** RFC 3339, as written by the engine. */
   readonly createdAt: string;
   readonly image: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Sorted; UDP ports are none. */
+  /** Sorted, without UDP ports. */
   readonly exposedTcpPorts: readonly number[];
-  /** Those on which it has an address, by name. */
+  /** The networks on which it has an address, by name. */
   readonly networks: readonly ContainerNetwork[];
   /** `bridge`, `host`, `none`, `container:ID`, or a network's name. */
   readonly networkMode: string;
   readonly publishedPorts: readonly PublishedPort[];
   readonly status: ContainerStatus;
   readonly health: ContainerHealth;
-  /** RFC 3339; null when it never ran. */
+  /** RFC 3339; null if it never ran. */
   readonly startedAt: string | null;
-  /** The signal that its image names to end it; null is TERM. */
+  /** The stop signal of its image; null means TERM. */
   readonly stopSignal: string | null;
   readonly composeProject: string | null;
   readonly composeService: string | null;
@@ -35,7 +35,7 @@ type Nullable<T> = T | null | undefined;
 type RawNetwork = { NetworkID?: Nullable<string>; IPAddress?: Nullable<string>; GlobalIPv6Address?: Nullable<string> };
 type RawPorts = Readonly<Record<string, Nullable<readonly { HostIp?: string; HostPort?: string }[]>>>;
 
-/** What is read of an inspection. Engines differ in what they leave out, so that everything but the id may be missing. */
+/** The parts read of an inspection. Engines leave out different members, so everything but the id may be missing. */
 export type Inspection = {
   readonly Id: string;
   readonly Name?: Nullable<string>;
@@ -51,7 +51,7 @@ export type Inspection = {
   readonly NetworkSettings?: Nullable<{ Networks?: Nullable<Readonly<Record<string, Nullable<RawNetwork>>>>; Ports?: Nullable<RawPorts> }>;
 };
 
-/** Never throws: what is missing or unknown is read as absent. */
+/** Never throws: missing and unknown values are read as absent. */
 export function readContainer({ Id: id, Name, Created, State, HostConfig, Config, NetworkSettings }: Inspection): Container {
   const labels = Config?.Labels ?? {};
   return {

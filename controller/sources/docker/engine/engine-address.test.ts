@@ -18,7 +18,7 @@ test('a path, a unix: address and a TCP address are read', () => {
     assert.match(read(bad), /^an engine is/, bad);
 });
 
-test('without a name DOCKER_HOST counts, then the first socket that exists, Docker before Podman', () => {
+test('without an address uses DOCKER_HOST, then the first socket that exists, Docker before Podman', () => {
   const found = (env: Record<string, string>, ...paths: string[]) => {
     const parsed = defaultEngineAddress(env, (path) => paths.includes(path));
     return parsed.ok ? formatEngineAddress(parsed.value) : parsed.reason;

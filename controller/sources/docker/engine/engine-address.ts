@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { splitAddress } from '../../../../shared/values/address.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 
-/** Where a container engine answers: a socket file, or a socket proxy's plain TCP port. */
+/** The address of a container engine: a socket file, or the plain TCP port of a socket proxy. */
 export type EngineAddress =
   | { readonly kind: 'unix'; readonly path: string }
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number };
@@ -12,7 +12,7 @@ export const DEFAULT_SOCKET = '/var/run/docker.sock';
 
 const FORMS = 'an engine is a socket path, unix:PATH or tcp://HOST:PORT';
 
-/** `/path`, `unix:PATH`, `unix:///path` or `tcp://HOST:PORT`; port 2375 if none is named. */
+/** `/path`, `unix:PATH`, `unix:///path` or `tcp://HOST:PORT`; the default port is 2375. */
 export function parseEngineAddress(text: string): Parsed<EngineAddress> {
   if (text.startsWith('tcp://') || text.startsWith('http://')) return parseTcp(text.slice(text.indexOf('//') + 2).replace(/\/$/, ''));
   if (text.startsWith('ssh://') || text.startsWith('https://'))
@@ -28,7 +28,7 @@ function parseTcp(text: string): Parsed<EngineAddress> {
   return accepted({ kind: 'tcp', host, port: Number(port) });
 }
 
-/** Where to look when no engine is named: `DOCKER_HOST`, else the first socket that exists. */
+/** The default address: `DOCKER_HOST`, else the first socket that exists. */
 export function defaultEngineAddress(
   env: Readonly<Record<string, string | undefined>> = process.env,
   exists: (path: string) => boolean = existsSync,
@@ -47,6 +47,6 @@ export function defaultEngineAddress(
   return accepted({ kind: 'unix', path: candidates.find(exists) ?? DEFAULT_SOCKET });
 }
 
-/** As a person would write it. */
+/** The address as a user would write it. */
 export const formatEngineAddress = (address: EngineAddress): string =>
   address.kind === 'unix' ? address.path : `tcp://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;

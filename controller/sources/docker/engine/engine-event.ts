@@ -1,18 +1,18 @@
-/** What the engine says happened to a container, in the part that matters here. */
+/** The relevant parts of an engine's event about a container. */
 export type EngineEvent = {
-  /** Without what follows a colon: `health_status: healthy` is `health_status`. */
+  /** Without the text after a colon: `health_status: healthy` becomes `health_status`. */
   readonly action: string;
   /** The container's full id. */
   readonly id: string;
   /** Milliseconds since 1970 by the engine's clock. */
   readonly at: number;
-  /** Which signal was sent, of `kill`: a number or a name, as the engine wrote it. */
+  /** The signal of a `kill` event: a number or a name, as written by the engine. */
   readonly signal: string | undefined;
-  /** For networks: the container was connected or disconnected. Its own labels are not known then. */
+  /** For networks: the container was connected or disconnected. Such an event does not contain its labels. */
   readonly labels: Readonly<Record<string, string>> | undefined;
 };
 
-/** Actions after which a container may be another one than before. */
+/** Actions after which a container may have changed. */
 const CONTAINER_ACTIONS = new Set([
   'create',
   'start',
@@ -42,7 +42,7 @@ type RawEvent = {
   timeNano?: unknown;
 };
 
-/** Reads one line of the engine's event stream. @returns undefined for what does not matter here, or is no event. */
+/** Reads one line of the engine's event stream. @returns undefined for an irrelevant event, or text that is not one. */
 export function readEvent(line: string): EngineEvent | undefined {
   const raw = parse(line);
   if (raw === undefined) return undefined;
@@ -58,7 +58,7 @@ export function readEvent(line: string): EngineEvent | undefined {
   return { action: SAME_AS[action] ?? action, id, at, signal: text(attributes.signal), labels: strings(attributes) };
 }
 
-/** Podman's words for the same. */
+/** Podman's names for the same. */
 const SAME_AS: Readonly<Record<string, string>> = { died: 'die', remove: 'destroy' };
 
 function parse(line: string): RawEvent | undefined {
@@ -66,7 +66,7 @@ function parse(line: string): RawEvent | undefined {
     const value: unknown = JSON.parse(line);
     return typeof value === 'object' && value !== null ? (value as RawEvent) : undefined;
   } catch {
-    // The next listing tells what this line would have.
+    // The next listing contains what this line would have reported.
     return undefined;
   }
 }

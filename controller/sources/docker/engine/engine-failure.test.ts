@@ -5,11 +5,11 @@ import { engineFailure } from './engine-failure.ts';
 const SOCKET = { kind: 'unix', path: '/var/run/docker.sock' } as const;
 const words = (error: object) => engineFailure(SOCKET, 'list containers', error).message;
 
-test('a socket that may not be opened says how to find its group and where to put it', () => {
+test('an inaccessible socket is reported with how to find its group and where to configure it', () => {
   assert.match(words({ code: 'EACCES' }), /"stat -c %g \/var\/run\/docker\.sock".*group_add/);
 });
 
-test('what is missing, what does not run and what refuses are told apart', () => {
+test('distinguishes a missing socket, a stopped engine and a refusal', () => {
   assert.match(words({ code: 'ENOENT' }), /^no container engine at \/var\/run\/docker\.sock: there is no such socket;/);
   assert.match(words({ code: 'ECONNREFUSED' }), /is not running/);
   assert.match(words({ statusCode: 403, message: 'x' }), /refuses to list containers \(403\)/);

@@ -1,9 +1,9 @@
 import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 
-/** The engine could not be asked; the message is one line: what is wrong, where, what to do. */
+/** A request to the engine failed. The message is one line: what is wrong, where, and what to do. */
 export class EngineFailure extends Error {}
 
-/** What the caller of the engine saw, in words that help. `what` names the question: `list containers`. */
+/** Turns an error from the engine's client into a helpful message. `what` describes the request: `list containers`. */
 export function engineFailure(address: EngineAddress, what: string, error: unknown): EngineFailure {
   if (error instanceof EngineFailure) return error;
   const { code, message, statusCode } = error as { code?: unknown; message?: unknown; statusCode?: unknown };

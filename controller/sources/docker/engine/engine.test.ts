@@ -27,7 +27,7 @@ async function running(t: TestContext) {
 
 const opened = (address: EngineAddress) => createEngine(address, systemClock).open();
 
-test('only read questions are ever asked, each on the agreed version', async (t) => {
+test('sends only read requests, each with the negotiated version', async (t) => {
   const { engine, address } = await running(t);
   engine.apiVersion = '1.41';
   engine.run({ id: fakeId(1), labels: { 'sluice.domain': 'a.example' } });
@@ -51,7 +51,7 @@ test('only read questions are ever asked, each on the agreed version', async (t)
   ]);
 });
 
-test('the lower version of the two is spoken, and an engine that dropped ours is asked in its oldest', () => {
+test('uses the lower of the two versions, or the engine’s oldest if it no longer supports ours', () => {
   const agree = (ApiVersion: string, MinAPIVersion?: string) =>
     negotiatedVersion({ kind: 'unix', path: '/s' }, { ApiVersion, MinAPIVersion });
   assert.deepEqual([agree('1.40'), agree('1.51', '1.44'), agree('1.60', '1.44'), agree('1.70', '1.60')], ['1.40', '1.51', '1.51', '1.60']);
@@ -59,7 +59,7 @@ test('the lower version of the two is spoken, and an engine that dropped ours is
   assert.throws(() => agree('none'), /no container engine/);
 });
 
-test('events come as they happen, those since a moment first, and the end of the stream is told once', async (t) => {
+test('reports events since a given time, then new ones, and the end of the stream once', async (t) => {
   const { engine, address } = await running(t);
   engine.run({ id: fakeId(1) });
   const session = await opened(address);
@@ -89,7 +89,7 @@ test('events come as they happen, those since a moment first, and the end of the
   assert.match((await over.promise).message, /could not tell its events: (?:aborted|the stream was cut)/);
 });
 
-test('an engine over TCP is asked the same, whatever DOCKER_HOST says', async (t) => {
+test('queries an engine over TCP in the same way, regardless of DOCKER_HOST', async (t) => {
   const server = createServer((_, response) => response.end(JSON.stringify({ ApiVersion: '1.41' })));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
@@ -103,7 +103,7 @@ test('an engine over TCP is asked the same, whatever DOCKER_HOST says', async (t
   (await opened({ kind: 'tcp', host: '127.0.0.1', port })).close();
 });
 
-test('what keeps the engine from answering is said in one line that helps', async (t) => {
+test('each failure of the engine is reported in one helpful line', async (t) => {
   const { engine, path, address } = await running(t);
   const failure = (at: EngineAddress) =>
     opened(at).then(
@@ -123,7 +123,7 @@ test('what keeps the engine from answering is said in one line that helps', asyn
   assert.match(await failure(address), /refuses to tell its version \(403\); a socket proxy has to allow containers, events and version/);
 });
 
-test('an engine that does not answer in time has failed', async (t) => {
+test('an engine that does not respond in time counts as failed', async (t) => {
   const { engine, address } = await running(t);
   const asked = Promise.withResolvers<void>();
   engine.intercept = () => {
@@ -137,7 +137,7 @@ test('an engine that does not answer in time has failed', async (t) => {
   await assert.rejects(opening, /could not tell its version: no answer within 10 s/);
 });
 
-test('a list that is no list has failed, and is not an empty one', async (t) => {
+test('an invalid list is a failure, not an empty list', async (t) => {
   const { engine, address } = await running(t);
   const session = await opened(address);
   t.after(() => session.close());

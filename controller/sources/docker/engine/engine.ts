@@ -8,43 +8,43 @@ import { type EngineEvent, readEvent } from './engine-event.ts';
 import { EngineFailure, engineFailure } from './engine-failure.ts';
 
 /**
- * A container engine, asked read questions alone: version, events, the list of containers, and single ones.
- * Each rejects with an EngineFailure in one line; after one the session is closed and another is opened.
+ * A session with a container engine, with read requests only: version, events, the list of containers, and single containers. Each
+ * rejects with an EngineFailure in one line; the session is then closed and another one opened.
  */
 export interface EngineSession {
   /** All containers, running or not. */
   list(): Promise<ContainerSummary[]>;
-  /** @returns undefined when it is gone. */
+  /** @returns undefined if it no longer exists. */
   inspect(id: string): Promise<Dockerode.ContainerInspectInfo | undefined>;
   /**
-   * Tells what happens from now on, and what happened since `since` (ms since 1970) as far as the engine remembers.
-   * Resolves once the engine has begun to answer, or after a second: some engines only begin with the first event.
-   * `ended` hears once why the stream is over.
+   * Reports events from now on, and those since `since` (ms since 1970) as far as the engine remembers. Resolves once the engine has
+   * begun to respond, or after a second, because some engines respond only with the first event. `ended` is called once with the reason
+   * for the end of the stream.
    */
   follow(since: number | null, hear: (event: EngineEvent) => void, ended: (failure: EngineFailure) => void): Promise<void>;
-  /** Ends the stream and whatever is still being asked. */
+  /** Ends the stream and all pending requests. */
   close(): void;
 }
 
 export interface Engine {
-  /** For people. */
+  /** For display. */
   readonly where: string;
-  /** Agrees on a version of the API, unless `signal` is aborted. */
+  /** Negotiates a version of the API, unless `signal` is aborted. */
   open(signal?: AbortSignal): Promise<EngineSession>;
 }
 
-/** The newest version of the API that this was written against, and the oldest that says all that is needed. */
+/** The newest API version that is supported, and the oldest that has everything needed. */
 const NEWEST_API = '1.51';
 const OLDEST_API = '1.24';
-/** An answer that takes longer is none (ms). Lists of thousands of containers take a second or two. */
+/** The time limit for a response (ms). Lists of thousands of containers take a second or two. */
 export const ANSWER_MS = 10_000;
 const STREAM_BEGINS_MS = 1_000;
-/** The longest event that is read, in characters; longer ones are not events. */
+/** The longest event that is read (characters); longer lines are not events. */
 const MAX_EVENT = 1_048_576;
 
 /**
- * Sockets are not kept: the engine that is asked next may be another one behind the same path. The library
- * words each request for its debug log, wanted or not; with all of an agent's sockets in it that takes 6 ms.
+ * Sockets are not kept, because the next request may reach another engine at the same path. The library formats each request for its
+ * debug log even when it is off; with all of an agent's sockets in it that takes 6 ms.
  */
 class PlainAgent extends Agent {
   [inspect.custom](): string {
@@ -54,7 +54,7 @@ class PlainAgent extends Agent {
 
 type EngineTools = { clock: Clock; address: EngineAddress };
 
-/** dockerode is loaded when the engine is first asked: who discovers no containers does without its megabytes. */
+/** dockerode is loaded on first use, so that controllers without container discovery do not load its megabytes. */
 export function createEngine(address: EngineAddress, clock: Clock): Engine {
   const asked = { clock, address };
   return {
@@ -65,7 +65,7 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
       const agent = new PlainAgent({ keepAlive: false });
       const stop = () => agent.destroy();
       signal?.addEventListener('abort', stop, { once: true });
-      // Absent halves are named, or DOCKER_HOST would fill them in.
+      // Absent halves are passed explicitly, or DOCKER_HOST would fill them in.
       const target =
         address.kind === 'unix'
           ? { socketPath: address.path, host: undefined, port: undefined }
@@ -124,7 +124,7 @@ function session(asked: EngineTools, docker: Dockerode, agent: Agent): EngineSes
   };
 }
 
-/** The lower of ours and the engine's; an engine that refuses ours as too old is asked for its oldest. */
+/** The lower of our version and the engine's. If the engine rejects ours as too old, its oldest version is used. */
 export function negotiatedVersion(address: EngineAddress, about: { ApiVersion?: unknown; MinAPIVersion?: unknown }): string {
   const theirs = typeof about.ApiVersion === 'string' && /^\d+\.\d+$/.test(about.ApiVersion) ? about.ApiVersion : undefined;
   const where = formatEngineAddress(address);
@@ -144,7 +144,7 @@ function isLower(a: string, b: string): boolean {
 
 const isGone = (error: unknown): boolean => (error as { statusCode?: unknown }).statusCode === 404;
 
-/** An answer in time. `absent` tells which error means that there is nothing. */
+/** Limits the time for a response. `absent` says which error means that the object does not exist. */
 function within<T>(asked: EngineTools, what: string, answer: Promise<T>): Promise<T>;
 function within<T>(asked: EngineTools, what: string, answer: Promise<T>, absent: (error: unknown) => boolean): Promise<T | undefined>;
 function within<T>({ clock, address }: EngineTools, what: string, answer: Promise<T>, absent?: (error: unknown) => boolean) {

@@ -6,7 +6,7 @@ import { MAX_ANSWER_SECS } from '../../../../shared/transport.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
 import { type Domain, parseDomain } from '../../../../shared/values/host.ts';
 
-/** What labels write into. */
+/** The draft that labels are read into. */
 export type SiteDraft = {
   domains: Domain[];
   port: number | null;
@@ -16,20 +16,20 @@ export type SiteDraft = {
 };
 
 export type LabelRule = Omit<Label<SiteDraft>, 'word'> & {
-  /** Says something about the one container; the others of its pool may say otherwise. */
+  /** Describes the single container; others of its pool may differ. */
   readonly perContainer: boolean;
 };
 
 const NETWORK_NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 
 const ownLabel = (label: Label<SiteDraft>): [string, LabelRule] => [label.word, { ...label, perContainer: true }];
-/** A label that says something about the route. */
+/** A label that describes the route. */
 const routeLabel = (label: Label<RouteDraft>): [string, LabelRule] => [
   label.word,
   { ...label, perContainer: false, read: (value, { said }, field) => label.read(value, said, field) },
 ];
 
-/** All labels by the word after `sluice.` or `sluice.<site>.`; `header` is followed by a field name. In the order of the reference. */
+/** All labels by the text after `sluice.` or `sluice.<site>.`; `header` is followed by a field name. In the order of the reference. */
 export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
   ownLabel({
     word: 'domain',

@@ -9,7 +9,7 @@ import { fakeId } from '../testing/fake-container.ts';
 import { sampleContainer, sampleSnapshot } from '../testing/sample-container.ts';
 import { LABELS } from './label-rules.ts';
 
-/** Each process tries another one; the name of the test tells which. */
+/** Each process uses another seed, which is part of the test's name. */
 const SEED = Number(process.env.FUZZ_SEED ?? process.pid);
 const WORLDS = 1_000;
 
@@ -105,7 +105,7 @@ function someWorld(random: Random): EngineSnapshot {
 
 const bytesOf = (discovered: Translation): string => JSON.stringify(discovered, (_, value) => (value instanceof Map ? [...value] : value));
 
-test(`whatever the labels say: nothing is thrown, problems are one line each, a domain is one route, the same snapshot the same bytes (FUZZ_SEED=${SEED})`, () => {
+test(`arbitrary labels: nothing throws, problems are one line each, a domain has one route, and equal snapshots give equal bytes (FUZZ_SEED=${SEED})`, () => {
   const random = seeded(SEED);
   let routed = 0;
   let refused = 0;

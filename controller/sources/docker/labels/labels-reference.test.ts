@@ -14,18 +14,18 @@ const rows = [...reference.matchAll(/^\| `([^`]+)` \| `([^`]+)` \| .+ \| `([^`]+
   }),
 );
 
-/** `NAME=VALUE` lines as an engine hands them out. */
+/** `NAME=VALUE` lines as an engine returns them. */
 const labelled = (lines: readonly string[]): Record<string, string> =>
   Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
 
-test('the reference has exactly the labels that are read, each with its form', () => {
+test('the reference lists exactly the supported labels, each with its form', () => {
   assert.deepEqual(
     rows.map(({ word, form }) => [word, form]),
     [...LABELS].map(([word, { form }]) => [word, form]),
   );
 });
 
-test('which labels are the container’s own and which the pool’s is as the reference says', () => {
+test('labels belong to the container or the pool as documented', () => {
   const [, own = ''] = /\n([^\n]+) are each container's own/.exec(reference) ?? [];
   const words = [...own.matchAll(/`([a-z_]+)`/g)].map(([, word]) => word);
   assert.deepEqual(
@@ -35,13 +35,13 @@ test('which labels are the container’s own and which the pool’s is as the re
 });
 
 for (const { word, example } of rows)
-  test(`the example of ${word} in the reference is read`, () => {
+  test(`the example of ${word} in the reference is valid`, () => {
     const { sites, bad, warnings } = readLabels({ [`${LABEL_PREFIX}domain`]: 'shop.example', ...labelled([example]) });
     assert.ok(example.startsWith(`${LABEL_PREFIX}${word}`), example);
     assert.deepEqual([sites.length, bad, warnings], [1, [], []]);
   });
 
-test('the block of several sites in the reference is read as two', () => {
+test('the example with several sites in the reference is read as two sites', () => {
   const [, block = ''] = /```\n(.*?)\n```/s.exec(reference) ?? [];
   const { sites, bad, warnings } = readLabels(labelled(block.split('\n')));
   assert.deepEqual(
@@ -58,7 +58,7 @@ test('the block of several sites in the reference is read as two', () => {
 });
 
 for (const page of ['containers.md', 'from-traefik.md'])
-  test(`every label that docs/${page} tells people to write is read`, () => {
+  test(`every label in docs/${page} is supported`, () => {
     const text = readFileSync(new URL(`../../../../docs/${page}`, import.meta.url), 'utf8');
     const labels = Object.fromEntries(
       [...text.matchAll(/^ +(sluice\.[\w.-]+): "?([^"\n]+)"?$/gm)].map(([, name = '', value = '']) => [name, value]),

@@ -11,7 +11,7 @@ const GOOD = { 'sluice.domain': 'a.example', 'sluice.rate_limit': '10/s', 'sluic
 const BAD = { ...GOOD, 'sluice.rate_limit': 'plenty' };
 const of = (labels: Labels, more: Partial<Container> = {}) => ({ labels, name: 'web', ...more });
 
-/** Worlds one after the other, with what is remembered from each to the next. */
+/** Applies snapshots one after the other, each with what was remembered from the previous one. */
 function discovery() {
   let lastGood: EngineSnapshot['lastGood'] = new Map();
   return (containers: readonly Container[], more: Partial<EngineSnapshot> = {}): Translation => {
@@ -36,7 +36,7 @@ for (const [claim, first, second, routes] of [
   ['of another service and the same name', of(GOOD, COMPOSE), of(BAD, { ...COMPOSE, composeService: 'x' }), []],
   ['of another project', of(GOOD, COMPOSE), of(BAD, { ...COMPOSE, composeProject: 'x' }), []],
 ] as const)
-  test(`a site with a mistake goes on as it was before, at its new address, in a container ${claim}: ${routes.length > 0 ? 'yes' : 'no'}`, () => {
+  test(`a site with an error keeps its last good version, at its new address, in a container ${claim}: ${routes.length > 0 ? 'yes' : 'no'}`, () => {
     const next = discovery();
     assert.deepEqual(routesOf(next([sampleContainer(1, first)])), ['a.example 10/s 172.18.0.1:3000']);
     assert.deepEqual(routesOf(next([sampleContainer(2, second)])), routes);
@@ -53,14 +53,14 @@ for (const [claim, labels, routes] of [
   ['the mistake in a site that is new: nothing of it', { ...GOOD, 'sluice.api.domain': '-' }, ['a.example 10/s 172.18.0.2:3000']],
   ['the mistake in another name of the site: nothing', { 'sluice.api.domain': 'a.example', 'sluice.api.hold': 'x' }, []],
 ] as const)
-  test(`what a mistake leaves of a site that was good before: ${claim}`, () => {
+  test(`the effect of an error on a site that was valid before: ${claim}`, () => {
     const next = discovery();
     next([sampleContainer(1, of(GOOD))]);
     const given = Object.fromEntries(Object.entries(labels).filter((label): label is [string, string] => label[1] !== undefined));
     assert.deepEqual(routesOf(next([sampleContainer(2, of(given))])), routes);
   });
 
-test('the mistake is told of each domain that it concerns, and that the site stays; the reading has both, and the address', () => {
+test('reports the error for each affected domain, and that the site stays; the reading has both, and the address', () => {
   const next = discovery();
   next([sampleContainer(1, of(GOOD))]);
   const { problems, readings } = next([sampleContainer(2, of({ ...BAD, 'sluice.domain': 'b.example' }))]);
@@ -80,13 +80,13 @@ test('the mistake is told of each domain that it concerns, and that the site sta
   assert.match(reading?.change ?? '', /^correct the labels sluice\.\*/);
 });
 
-test('a mistake at first sight is not routed, and nothing is said of a site before', () => {
+test('a new site with an error is not routed, and no earlier version is mentioned', () => {
   const { routes, problems } = discovery()([sampleContainer(1, of(BAD))]);
   assert.deepEqual(routes, []);
   assert.doesNotMatch(problems[0]?.message ?? 'stays', /stays/);
 });
 
-test('the correction is followed at once, and it is what counts from then on', () => {
+test('a correction is applied at once, and becomes the last good version', () => {
   const next = discovery();
   next([sampleContainer(1, of(GOOD))]);
   next([sampleContainer(2, of(BAD))]);
@@ -95,7 +95,7 @@ test('the correction is followed at once, and it is what counts from then on', (
   assert.deepEqual(routesOf(next([sampleContainer(4, of(BAD))])), ['a.example 30/s 172.18.0.4:3000']);
 });
 
-test('replicas that are recreated one by one with a mistake all stay in the pool', () => {
+test('replicas recreated one by one with an error all stay in the pool', () => {
   const next = discovery();
   const replica = (number: number, labels: Labels) => sampleContainer(number, { ...COMPOSE, labels });
   next([replica(1, GOOD), replica(2, GOOD)]);
@@ -103,7 +103,7 @@ test('replicas that are recreated one by one with a mistake all stay in the pool
   assert.deepEqual(routesOf(next([replica(3, BAD), replica(4, BAD)])), ['a.example 10/s 172.18.0.3:3000 172.18.0.4:3000']);
 });
 
-test('what a replica beside it still says counts, and not what one said that is gone', () => {
+test('the labels of a remaining replica count, not those of a removed one', () => {
   const next = discovery();
   const replica = (number: number, labels: Labels) => sampleContainer(number, { ...COMPOSE, labels });
   next([replica(1, GOOD), replica(2, { ...GOOD, 'sluice.rate_limit': '20/s' })]);
@@ -111,7 +111,7 @@ test('what a replica beside it still says counts, and not what one said that is 
   assert.deepEqual(routesOf(next([replica(3, BAD)])), ['a.example 10/s 172.18.0.3:3000']);
 });
 
-test('a domain that the new labels do not name goes to the container that asks for it with valid labels', () => {
+test('a domain dropped from the labels goes to another container that requests it with valid labels', () => {
   const moved = { ...BAD, 'sluice.domain': 'b.example' };
   const other = sampleContainer(3, { name: 'other' });
   for (const [labels, addresses] of [
@@ -125,7 +125,7 @@ test('a domain that the new labels do not name goes to the container that asks f
   }
 });
 
-test('a site is remembered for ten minutes after its last container went, however long that one ran', () => {
+test('a site is remembered for ten minutes after its last container is removed, however long that ran', () => {
   for (const [gone, routes] of [
     [FORGOTTEN_MS - 1, ['a.example 10/s 172.18.0.2:3000']],
     [FORGOTTEN_MS, []],
@@ -140,7 +140,7 @@ test('a site is remembered for ten minutes after its last container went, howeve
   }
 });
 
-test('a site that a good version left out is forgotten, and so are containers that are', () => {
+test('a site left out by a valid version is forgotten, and so are removed containers', () => {
   const next = discovery();
   const api = { 'sluice.api.domain': 'b.example', 'sluice.api.port': '81' };
   next([sampleContainer(1, of({ ...GOOD, ...api }))]);
@@ -152,7 +152,7 @@ test('a site that a good version left out is forgotten, and so are containers th
   assert.equal(next([], { now: 1_000 + FORGOTTEN_MS }).lastGood.size, 0);
 });
 
-test('a container that was stopped is remembered as long as it exists, and is not routed', () => {
+test('a stopped container is remembered as long as it exists, but not routed', () => {
   const next = discovery();
   next([sampleContainer(1, of(GOOD))]);
   next([sampleContainer(2, of(BAD, { status: 'exited' }))], { now: 1_000 });

@@ -3,26 +3,29 @@ import type { Domain } from '../../../../shared/values/host.ts';
 import type { Container } from '../engine/container.ts';
 import type { InvalidSite, ReadLabels, SiteLabels } from './read-labels.ts';
 
-/** Sites as they were last understood, by whose they are: labels never change, but a container is created anew with others. */
+/** The last valid versions of sites, by owner: labels never change, but a container can be recreated with different ones. */
 export type LastGood = ReadonlyMap<string, Remembered>;
 
 type Remembered = {
   /** By name; null for the site without one. */
   readonly sites: ReadonlyMap<string | null, SiteLabels>;
-  /** Since when there is no such container (ms since 1970); null while there is one. */
+  /** Since when no such container has existed (ms since 1970); null while one exists. */
   readonly goneSince: number | null;
 };
 
 export type ReadContainer = { readonly container: Container; readonly labels: ReadLabels };
 
-/** What no container has asked for this long is forgotten (ms). */
+/** Sites that no container has requested for this long are forgotten (ms). */
 export const FORGOTTEN_MS = 600_000;
 
-/** What remains of a container when it is created anew: its service, or without one its name. */
+/** The identity that survives recreating a container: its service, or without one its name. */
 const placeOf = ({ composeProject, composeService, name }: Container): string =>
   JSON.stringify(composeProject !== null && composeService !== null ? [composeProject, composeService] : [name]);
 
-/** `containers` the oldest first: the good version of the youngest one there is remembered, else the last one's that was. A site that nobody there asks for any more is forgotten at once. */
+/**
+ * `containers` has the oldest first. Remembers the valid version of the youngest existing container, else the last one. A site that no
+ * existing container requests any more is forgotten at once.
+ */
 export function remember(before: LastGood, containers: readonly ReadContainer[], now: number): LastGood {
   const known = stillKnown(before, now);
   const present = new Map<string, Map<string | null, SiteLabels>>();
@@ -50,28 +53,28 @@ function stillKnown(before: LastGood, now: number): Map<string, Remembered> {
   return known;
 }
 
-/** @returns a site whose labels are wrong as it was before; undefined where nothing is to stay. */
+/** @returns the last good version of a site with invalid labels; undefined if there is none to keep. */
 export type Recall = (container: Container, bad: InvalidSite) => SiteLabels | undefined;
 
-/** `running` are those whose understood labels count: what they ask for is not kept from them. */
+/** `running` are the containers whose valid labels take precedence. */
 export function recall(lastGood: LastGood, running: readonly ReadContainer[]): Recall {
   const askedBy = askersOf(running);
   return (container, bad) => {
     const last = lastGood.get(placeOf(container))?.sites.get(bad.site);
-    // Removing the domain from the labels means that the site is to go.
+    // Removing the domain from the labels means removing the site.
     if (!last || !isSaid(container, bad.site, 'domain')) return undefined;
     const own = siteKey(container, bad.site);
     const isFree = (domain: Domain) => [...(askedBy.get(domain) ?? [])].every((asker) => asker === own);
     const domains = last.domains.filter((domain) => bad.domains.includes(domain) || isFree(domain));
     if (domains.length === 0) return undefined;
-    // Where the container is to be reached is its own, as far as it says that well.
+    // The container's own address settings are used as far as they are valid.
     const port = bad.port ?? (isSaid(container, bad.site, 'port') ? last.port : null);
     const network = bad.network ?? (isSaid(container, bad.site, 'network') ? last.network : null);
     return { ...last, domains, port, network };
   };
 }
 
-/** By domain, the sites whose understood labels name it. */
+/** By domain, the sites whose valid labels contain it. */
 function askersOf(containers: readonly ReadContainer[]): Map<Domain, Set<string>> {
   const askers = new Map<Domain, Set<string>>();
   for (const { container, labels } of containers)

@@ -5,9 +5,9 @@ import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { Mislabelled } from '../../../../shared/policy/policy.ts';
 import { LABELS } from './label-rules.ts';
 
-/** A label that none of ours is, and that was to keep somebody out: without it the site would be more open than it was meant to be. */
+/** An unknown label that was meant to restrict access: ignoring it would leave the site more open than intended. */
 export type Protection = {
-  /** The word in front of it, which names the site that it was meant for. */
+  /** The text before it, which names the intended site. */
   readonly site: string | null;
   /** What to write instead. */
   readonly advice: string;
@@ -15,24 +15,24 @@ export type Protection = {
 
 const NONE: Mislabelled = { words: [], advice: '' };
 
-/** By their words without hyphens and underscores: ours, those of other proxies, and what people call them. */
+/** By names without hyphens and underscores: ours, those of other proxies, and common ones. */
 const PROTECTIONS: ReadonlyMap<string, string> = new Map([
   ...[...SITE_POLICIES, ...PLANNED].flatMap(({ mislabelled: { words, advice } = NONE }) => words.map((word) => [word, advice] as const)),
   ...['upstreamtls', 'upstreamhttps'].map((word) => [word, `write ${LABEL_PREFIX}upstream_tls=true`] as const),
 ]);
 
-/** Short words are near to too many others. */
+/** Short names are similar to too many others. */
 const SHORTEST_TO_GUESS = 7;
 const GUESSED = [...PROTECTIONS.keys()].filter((word) => word.length >= SHORTEST_TO_GUESS);
 const KNOWN = [...LABELS.keys()].map(bare).filter((word) => !PROTECTIONS.has(word));
-/** Somebody says that there is to be none. */
+/** Values that switch a protection off. */
 const SWITCHED_OFF = /^(?:off|false|no|none|0|disabled)$/i;
 
-/** What an unknown label was to protect; undefined where it was not. `rest` is what follows the prefix. */
+/** The protection that an unknown label was meant to set; undefined if none. `rest` is the text after the prefix. */
 export function protectionOf(rest: string, value: string): Protection | undefined {
   if (SWITCHED_OFF.test(value)) return undefined;
   const words = rest.split('.');
-  // sluice.WORD…, sluice.SITE.WORD…: what follows the word is the protection's own.
+  // sluice.WORD…, sluice.SITE.WORD…: the text after the word belongs to the protection.
   for (const [at, word] of words.slice(0, 2).entries()) {
     const advice = adviceOn(bare(word));
     if (advice !== undefined) return { site: at === 0 ? null : (words[0] ?? null), advice };

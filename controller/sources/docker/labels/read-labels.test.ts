@@ -5,7 +5,7 @@ import { readLabels } from './read-labels.ts';
 const DOMAIN = { 'sluice.domain': 'a.example' };
 const reasonsOf = (labels: Record<string, string>): string[] => readLabels(labels).bad.flatMap(({ reasons }) => reasons);
 
-test('labels of others say nothing, and neither does a container without any', () => {
+test('ignores labels of other tools and containers without labels', () => {
   for (const labels of [{}, { 'traefik.enable': 'true', sluice: 'x', 'Sluice.domain': 'a.example' }])
     assert.deepEqual(readLabels(labels as Record<string, string>), { sites: [], bad: [], warnings: [] });
 });
@@ -51,7 +51,7 @@ for (const [label, value, reason] of [
   ['response_header_timeout', '1.5s', 'whole seconds'],
   ['analytics', 'yes', 'on or off'],
 ] as const)
-  test(`sluice.${label}=${JSON.stringify(value)} spoils its site, in one line with the label, the reason and the form`, () => {
+  test(`sluice.${label}=${JSON.stringify(value)} invalidates its site, with the label, the reason and the form in one line`, () => {
     const labels = { ...DOMAIN, [`sluice.${label}`]: value, 'sluice.other.domain': 'b.example', 'sluice.other.port': '81' };
     const { sites, bad } = readLabels(labels);
     assert.deepEqual(
@@ -64,7 +64,7 @@ for (const [label, value, reason] of [
     assert.doesNotMatch(message, /[\p{Cc}\u2028\u2029]/u);
   });
 
-test('everything that labels can say is read', () => {
+test('reads every supported label', () => {
   const { sites, bad, warnings } = readLabels({
     ...DOMAIN,
     'sluice.port': ' 8080 ',
@@ -99,16 +99,16 @@ test('everything that labels can say is read', () => {
   });
 });
 
-test('a header that is named twice in different letters spoils its site', () => {
+test('a header that appears twice in different case invalidates its site', () => {
   assert.match(reasonsOf({ ...DOMAIN, 'sluice.header.X-A': '1', 'sluice.header.x-a': '2' })[0] ?? '', /appears twice/);
 });
 
-test('a site without a domain is told that it has none', () => {
+test('a site without a domain is reported', () => {
   assert.deepEqual(reasonsOf({ 'sluice.port': '80' }), ['sluice.domain is missing: name the domain of the site in it']);
   assert.deepEqual(reasonsOf({ 'sluice.api.port': '80' }), ['sluice.api.domain is missing: name the domain of the site in it']);
 });
 
-test('a bad site still knows the domains that could be read', () => {
+test('an invalid site still has the domains that could be read', () => {
   assert.deepEqual(readLabels({ 'sluice.domain': 'a.example,b_.example', 'sluice.port': '80' }).bad[0]?.domains, ['a.example']);
 });
 
@@ -120,7 +120,7 @@ for (const [label, meant] of [
   ['sluice.analytic', 'sluice.analytics'],
   ['sluice.netwrok', 'sluice.network'],
 ] as const)
-  test(`${label} is unknown, does no harm, and ${meant} is proposed`, () => {
+  test(`${label} is unknown and harmless, and ${meant} is suggested`, () => {
     const { sites, warnings } = readLabels({ ...DOMAIN, [label]: 'x' });
     assert.equal(sites.length, 1);
     assert.deepEqual(warnings, [
@@ -150,7 +150,7 @@ for (const [label, advice] of [
   ['rate_limit.burst', /write sluice\.rate_limit=<n>\/s/],
   ['upstream-tls', /write sluice\.upstream_tls=true/],
 ] as const)
-  test(`no site is served without what sluice.${label} means`, () => {
+  test(`a site is not served if sluice.${label}, which looks like a protection, is unknown`, () => {
     const labels = { ...DOMAIN, [`sluice.${label}`]: 'x-secret-x', 'sluice.api.domain': 'b.example' };
     const { sites, bad, warnings } = readLabels(labels);
     assert.deepEqual([sites.map(({ site }) => site), bad.map(({ domains }) => domains), warnings], [['api'], [['a.example']], []]);
@@ -162,7 +162,7 @@ for (const [label, advice] of [
     );
   });
 
-test('a label that means a protection spoils the site that it names, all sites where it names none, and nothing where it is switched off', () => {
+test('an unknown protection label invalidates the site it names, or all sites if it names none, but nothing if it is switched off', () => {
   const spoilt = (labels: Record<string, string>) => readLabels(labels).bad.map(({ site }) => site);
   const named = { 'sluice.web.domain': 'a.example', 'sluice.api.domain': 'b.example' };
   assert.deepEqual(spoilt({ ...named, 'sluice.api.basic_auth': 'x' }), ['api']);

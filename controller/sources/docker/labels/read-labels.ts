@@ -4,15 +4,15 @@ import type { Domain } from '../../../../shared/values/host.ts';
 import { LABELS, type SiteDraft } from './label-rules.ts';
 import { protectionOf } from './protections.ts';
 
-/** What one site of a container asks for. */
+/** One site requested by a container. */
 export type SiteLabels = Readonly<SiteDraft> & {
-  /** `sluice.<name>.domain`; null for the site without a name. */
+  /** From `sluice.<name>.domain`; null for the site without a name. */
   readonly site: string | null;
-  /** Labels that are the site's and not the single container's, as they were given: where containers of a pool differ, it is told. */
+  /** The site's labels, without those of the single container, as given: differences within a pool are reported. */
   readonly common: ReadonlyMap<string, string>;
 };
 
-/** A site that can't be routed as it is: some of its labels are wrong, the others were read. */
+/** A site that can't be routed as given: some of its labels are invalid, the others were read. */
 export type InvalidSite = SiteLabels & { readonly reasons: readonly string[] };
 
 export type LabelWarning = { readonly code: 'unknown_label'; readonly domain: Domain | null; readonly message: string };
@@ -25,7 +25,9 @@ export type ReadLabels = {
 
 type Draft = SiteDraft & { site: string | null; common: Map<string, string>; reasons: string[] };
 
-/** Reads the labels of one container. Never throws; a mistake spoils its own site only. Sites without a name come first, then by name. */
+/**
+ * Reads the labels of one container. Never throws; an error invalidates only its own site. Sites without a name come first, then by name.
+ */
 export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels {
   const drafts = new Map<string | null, Draft>();
   const unknown: string[] = [];
@@ -54,13 +56,15 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
   };
 }
 
-/** Whether an unknown label means a protection: no site is served without it. It is every site's where it names none that there is. */
+/**
+ * Whether an unknown label means a protection, in which case its site is not served. It affects every site if it names none that exists.
+ */
 function spoils(label: string, value: string, drafts: ReadonlyMap<string | null, Draft>): boolean {
   const protection = protectionOf(label.slice(LABEL_PREFIX.length), value.trim());
   if (protection === undefined) return false;
   const own = drafts.get(protection.site);
   const spoilt = own === undefined ? [...drafts.values()] : [own];
-  // A password may stand in the value.
+  // The value may contain a password.
   const reason = oneLine(`${label} is no label of ours, and the site would be open without what it means: ${protection.advice}`);
   for (const { reasons } of spoilt) reasons.push(reason);
   return spoilt.length > 0;
@@ -110,13 +114,13 @@ function readOne(draft: Draft, label: string, { word, header }: LabelName, value
 
 const LONGEST_MESSAGE = 1_000;
 
-/** What ends a line or can't be seen is spelt out: labels are anybody's text. */
+/** Line ends and invisible characters are spelled out, since labels can contain any text. */
 function oneLine(text: string): string {
   const shown = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (char) => `<U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}>`);
   return shown.length > LONGEST_MESSAGE ? `${shown.slice(0, LONGEST_MESSAGE)}…` : shown;
 }
 
-/** ` (did you mean …?)` for the closest label, or nothing. */
+/** ` (did you mean …?)` for the closest label, or an empty string. */
 function suggestion(label: string): string {
   const rest = label.slice(LABEL_PREFIX.length);
   const dot = rest.lastIndexOf('.');

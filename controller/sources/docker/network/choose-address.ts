@@ -3,25 +3,27 @@ import type { Container, ContainerNetwork } from '../engine/container.ts';
 import type { SiteLabels } from '../labels/read-labels.ts';
 import type { NetworkReach } from './network-reach.ts';
 
-/** Where visitors of a site of a container are sent and why there, or why nowhere and what would change it. */
+/** The address to which a site's requests are sent and why, or why there is none and what would change that. */
 export type AddressChoice =
   | { readonly address: string; readonly reason: string }
   | { readonly address: null; readonly reason: string; readonly change: string };
 
-/** Which address of a container is used: what the data plane shares a network with, always the container's own, or the published port's. */
+/**
+ * Which address of a container is used: one on a network shared with the data plane, always the container's own, or the published port's.
+ */
 export const ADDRESS_KINDS = ['auto', 'container', 'published'] as const;
 export type AddressKind = (typeof ADDRESS_KINDS)[number];
 
 export type AddressContext = {
   readonly reach: NetworkReach;
   readonly addresses: AddressKind;
-  /** The network to prefer where a container shares several with the data plane. */
+  /** The network to prefer if a container shares several with the data plane. */
   readonly network: string | null;
-  /** Whether a data plane is on another machine than the engine, where this one's loopback and bridges are others'. */
+  /** Whether a data plane is on a different machine from the engine, so that loopback and bridges differ. */
   readonly elsewhere: boolean;
 };
 
-/** Fixed order, so that the same snapshot gives the same address: the label's network, the flag's, then by name; IPv4 before IPv6. */
+/** In a fixed order, so that the same snapshot gives the same address: the label's network, the flag's, then by name; IPv4 before IPv6. */
 export function chooseAddress(
   container: Container,
   site: Pick<SiteLabels, 'port' | 'network' | 'site'>,

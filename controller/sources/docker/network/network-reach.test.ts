@@ -37,20 +37,20 @@ test("a data plane that has no container's address runs on the host", () => {
   assert.equal(found([]), 'host');
 });
 
-test('nothing is known before a data plane has spoken and all containers were listed since', () => {
+test('nothing is known until a data plane has connected and all containers were listed afterwards', () => {
   assert.equal(found(), 'unknown');
   const where = new DataplaneNetworks();
   where.reported('d', ['172.19.0.2']);
   assert.equal(words(where), 'unknown');
 });
 
-test('of several data planes only what all of them reach counts', () => {
+test('with several data planes only networks that all of them reach count', () => {
   assert.equal(found(['172.19.0.2'], ['172.19.0.3']), 'proxy, second edge edge-id');
   assert.equal(found(['192.168.1.5'], ['172.19.0.3']), 'second edge edge-id');
   assert.equal(found(['172.19.0.3'], ['192.168.1.5']), 'second edge edge-id');
 });
 
-test('while its container is replaced it is where it was, even if its address is reused; then it is where it says', () => {
+test('keeps its location while its container is replaced, even if its address is reused, and is located again afterwards', () => {
   const where = new DataplaneNetworks();
   where.reported('d', ['172.19.0.2', '172.18.0.9']);
   where.locate([APP, PROXY, SECOND]);
@@ -62,7 +62,7 @@ test('while its container is replaced it is where it was, even if its address is
   assert.equal(words(where), 'second edge edge-id');
 });
 
-test('a data plane whose container joins a network, stops or gets another address stays where it is', () => {
+test('a data plane whose container joins a network, stops or gets another address keeps its location', () => {
   const where = new DataplaneNetworks();
   where.reported('d', ['172.19.0.3']);
   where.locate([SECOND]);

@@ -1,8 +1,8 @@
 import type { ContainerSummary } from '../engine/container-summary.ts';
 
 /**
- * Which networks a data plane can reach containers on: those of the container that it runs in, or all of the
- * host's when it runs on the host. `unknown` while none has said which addresses it has.
+ * The networks on which a data plane can reach containers: those of its own container, or all of the host's if it runs on the host.
+ * `unknown` until a data plane has reported its addresses.
  */
 export type NetworkReach =
   | { readonly kind: 'unknown' }
@@ -11,9 +11,9 @@ export type NetworkReach =
       readonly kind: 'networks';
       /** By id. */
       readonly ids: ReadonlySet<string>;
-      /** The same for people, sorted. */
+      /** The same for display, sorted. */
       readonly names: readonly string[];
-      /** The data plane's own containers, by id, and their names for people. */
+      /** The data planes' own containers by id, and their names for display. */
       readonly dataplanes: ReadonlySet<string>;
       readonly container: string;
     };
@@ -21,20 +21,20 @@ export type NetworkReach =
 type Attached = Extract<NetworkReach, { kind: 'networks' }>;
 type Location = {
   readonly addresses: ReadonlySet<string>;
-  /** not located yet since it spoke: it may be another one than before. */
+  /** Whether it must be located again since it connected, because it may be a different one. */
   isNew: boolean;
-  /** null is on the host; undefined is not known yet. */
+  /** null: on the host; undefined: not known yet. */
   attached: Attached | null | undefined;
 };
 
 /**
- * Where each data plane runs. One that has the address of a container runs in it; one that has none of them runs on
- * the host. While it is being replaced it is taken to be where it was: its old address may be another container's by now.
+ * Where each data plane runs. One with the address of a container runs in that container, any other one on the host. While it is being
+ * replaced it keeps its location, since its old address may already belong to another container.
  */
 export class DataplaneNetworks {
   private readonly locations = new Map<string, Location>();
 
-  /** A data plane opened its stream and named the addresses of its interfaces. The next list tells whose they are. */
+  /** A data plane opened its stream and reported the addresses of its interfaces. The next list shows which containers have them. */
   reported(dataplane: string, addresses: readonly string[]): void {
     this.locations.set(dataplane, { addresses: new Set(addresses), isNew: true, attached: this.locations.get(dataplane)?.attached });
   }
@@ -44,7 +44,7 @@ export class DataplaneNetworks {
     for (const location of this.locations.values()) relocate(location, containers);
   }
 
-  /** Of several data planes all get the same routes, so that only what every one of them reaches counts. */
+  /** All data planes get the same routes, so only networks that every one of them reaches count. */
   reach(): NetworkReach {
     let reach: NetworkReach = { kind: 'unknown' };
     for (const { attached } of this.locations.values()) {
@@ -59,7 +59,7 @@ function relocate(location: Location, containers: readonly ContainerSummary[]): 
   const { addresses, isNew, attached } = location;
   location.isNew = false;
   if (attached && !isNew) {
-    // It stays where it was when its address changes, and is nowhere else while its container is replaced.
+    // It keeps its location if its address changes, and has none while its container is replaced.
     const known = containers.find(({ id }) => attached.dataplanes.has(id));
     location.attached = (known && attachedAs(known)) ?? attached;
     return;
@@ -68,7 +68,7 @@ function relocate(location: Location, containers: readonly ContainerSummary[]): 
   location.attached = (found && attachedAs(found)) ?? null;
 }
 
-/** @returns undefined for a container that has no address anywhere: it does not run. */
+/** @returns undefined for a container without an address, which is not running. */
 function attachedAs({ id, name, networks }: ContainerSummary): Attached | undefined {
   const joined = networks.filter(({ addresses }) => addresses.length > 0);
   if (joined.length === 0) return undefined;

@@ -6,22 +6,22 @@ import type { Container } from '../engine/container.ts';
 import type { LastGood } from '../labels/last-good.ts';
 import type { AddressContext } from '../network/choose-address.ts';
 
-/** The name of this source, as routes carry it. */
+/** The name of this source in its routes. */
 export const DOCKER_SOURCE = 'docker';
 
-/** All that routes of containers are made of: the same snapshot gives the same routes. */
+/** Everything that the routes of containers are built from: the same snapshot gives the same routes. */
 export type EngineSnapshot = AddressContext & {
-  /** Labelled ones, running or not, the oldest first. */
+  /** Labelled containers, running or not, the oldest first. */
   readonly containers: readonly Container[];
-  /** Ids of those that were told to end and have not ended yet. */
+  /** Ids of containers that were sent a stop signal and have not stopped yet. */
   readonly draining: ReadonlySet<string>;
-  /** What was remembered of sites the last time. */
+  /** What was remembered of sites from the previous snapshot. */
   readonly lastGood: LastGood;
   /** Milliseconds since 1970. */
   readonly now: number;
 };
 
-/** What one site of a container says of itself; its peers are known when all were asked. */
+/** The state of one site of a container, before its peers are known. */
 export type SiteReading = Omit<UndatedReading, 'peers' | 'domains'> & { readonly domains: readonly Domain[] };
 
 export type Translation = {
@@ -29,6 +29,6 @@ export type Translation = {
   readonly routes: readonly RouteSpec[];
   readonly problems: readonly UndatedProblem[];
   readonly readings: readonly UndatedReading[];
-  /** What is to be remembered until the next time. */
+  /** What to remember for the next snapshot. */
   readonly lastGood: LastGood;
 };

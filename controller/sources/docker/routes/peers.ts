@@ -2,10 +2,10 @@ import type { Domain } from '../../../../shared/values/host.ts';
 import type { Reading } from '../../source.ts';
 import type { Pools } from './pools.ts';
 
-/** A pool may have hundreds of peers; all of them can be found by its domain. */
+/** A pool may have hundreds of peers, all of which can be found by its domain. */
 const MOST_NAMED = 10;
 
-/** Who else is in the pools that a site of a container is in or wants to be in, the oldest first. */
+/** The other containers in the pools that a site is in or wants to join, the oldest first. */
 export function peersIn(pools: Pools): (site: { readonly id: string; readonly domains: readonly Domain[] }) => Reading['peers'] {
   const unions = new Map<string, ReadonlyMap<string, string>>();
   return ({ id, domains }) => {

@@ -13,7 +13,7 @@ export type Member = { readonly container: Container; readonly site: SiteLabels;
 /** The members of a domain's pool, the oldest first; never empty. */
 export type Pools = ReadonlyMap<Domain, readonly Member[]>;
 
-/** @returns what is wrong where another site of the same container is in the pool already. */
+/** @returns the problem if another site of the same container is already in the pool. */
 export function join(pools: Map<Domain, Member[]>, domain: Domain, member: Member): UndatedProblem[] {
   const pool = pools.get(domain);
   if (!pool) pools.set(domain, [member]);
@@ -32,15 +32,15 @@ export function join(pools: Map<Domain, Member[]>, domain: Domain, member: Membe
 }
 
 /**
- * Whose labels hold for the pool: the oldest one's, but for those that are on their way out while another stays, so
- * that new labels hold as soon as the old container is told to end.
+ * The container whose labels apply to the pool: the oldest one, ignoring draining ones while others remain, so that new labels apply as
+ * soon as the old container is stopped.
  */
 export function leaderOf(pool: readonly Member[], draining: ReadonlySet<string>): Member {
   const [oldest] = pool as readonly [Member];
   return pool.find(({ container }) => !draining.has(container.id)) ?? oldest;
 }
 
-/** What of the members' labels does not hold, since the leader's do. Of those on their way out nothing is told. */
+/** Labels of members that do not apply because the leader's differ. Draining members are left out. */
 export function differencesOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): UndatedProblem[] {
   const leader = leaderOf(pool, draining);
   return pool
@@ -56,7 +56,7 @@ export function differencesOf(domain: Domain, pool: readonly Member[], draining:
     );
 }
 
-/** Labels that two sites say differently, each with what the first one says. */
+/** Labels with different values in two sites, each with the first site's value. */
 function differences({ common: first }: SiteLabels, { common: second }: SiteLabels): [label: string, first: string | undefined][] {
   const labels = [...new Set([...first.keys(), ...second.keys()])].sort();
   return labels.filter((label) => first.get(label) !== second.get(label)).map((label) => [label, first.get(label)]);

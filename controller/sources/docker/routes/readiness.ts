@@ -1,11 +1,11 @@
 import type { Container } from '../engine/container.ts';
 import type { EngineSnapshot } from './engine-snapshot.ts';
 
-/** How ready a container is for visitors: gets new ones, only finishes or waits, is not there. */
+/** How ready a container is for requests: accepts new ones, only finishes or waits, or is absent. */
 export type Readiness = 2 | 1 | 0;
 export const READY: Readiness = 2;
 
-/** Each container's readiness by id; who is not named is not there. */
+/** Each container's readiness by id; missing ones are absent. */
 export function readinessOf({ containers, draining }: Pick<EngineSnapshot, 'containers' | 'draining'>): ReadonlyMap<string, Readiness> {
   return new Map(containers.map((container) => [container.id, readinessOfOne(container, draining)]));
 }
@@ -15,7 +15,7 @@ function readinessOfOne({ id, status, health }: Container, draining: ReadonlySet
   return status === 'running' && (health === 'none' || health === 'healthy') && !draining.has(id) ? READY : 1;
 }
 
-/** Whether a container is less ready than before: every moment in which visitors are still sent there costs. */
+/** Whether a container is less ready than before: any delay would send requests to a target that is going away. */
 export function lostReadiness(before: ReadonlyMap<string, Readiness>, now: ReadonlyMap<string, Readiness>): boolean {
   for (const [id, readiness] of before) if ((now.get(id) ?? 0) < readiness) return true;
   return false;

@@ -20,7 +20,7 @@ function started() {
   return { clock, now, expired: () => expired };
 }
 
-test('a domain whose last container went is known for ten seconds more, and then it is not', () => {
+test('a domain stays known for ten seconds after its last container is removed', () => {
   const { clock, now, expired } = started();
   now(route('a.example'));
   assert.deepEqual(now(), ['a.example nowhere']);
@@ -30,7 +30,7 @@ test('a domain whose last container went is known for ten seconds more, and then
   assert.deepEqual([now(), expired()], [[], 1]);
 });
 
-test('one that holds requests for longer is known as long', () => {
+test('a domain with a longer hold time stays known that long', () => {
   const { clock, now } = started();
   now(route('a.example', 30));
   now();
@@ -40,7 +40,7 @@ test('one that holds requests for longer is known as long', () => {
   assert.deepEqual(now(), []);
 });
 
-test('a container that comes back in time has its domain at once, and may go again', () => {
+test('a container that returns in time gets its domain back at once, and may be removed again', () => {
   const { clock, now, expired } = started();
   now(route('a.example'));
   now();

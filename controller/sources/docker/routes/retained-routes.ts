@@ -1,14 +1,14 @@
 import type { RouteSpec } from '../../../../shared/route.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 
-/** A domain whose last container went stays known at least this long (ms). */
+/** A domain whose last container was removed stays known at least this long (ms). */
 export const MIN_RETENTION_MS = 10_000;
 
 type Retained = { readonly route: RouteSpec; readonly cancel: () => void };
 
 /**
- * Domains whose last container went. They stay known for their hold time, so that requests wait for the
- * container that replaces it, or hear 503 and not 404.
+ * Domains whose last container was removed. They stay known for their hold time, so that requests wait for a replacement, or get 503
+ * instead of 404.
  */
 export class RetainedRoutes {
   private readonly clock: Clock;
@@ -16,13 +16,13 @@ export class RetainedRoutes {
   private readonly retained = new Map<string, Retained>();
   private last: readonly RouteSpec[] = [];
 
-  /** `expired` hears that a domain's time has come. */
+  /** `expired` is called when the time of a domain is over. */
   constructor(clock: Clock, expired: () => void) {
     this.clock = clock;
     this.expired = expired;
   }
 
-  /** Adds to the routes of containers that are there those of domains whose containers went, without targets. */
+  /** Adds routes without targets for the domains of removed containers. */
   merge(routes: readonly RouteSpec[]): RouteSpec[] {
     const present = new Set<string>(routes.map(({ domain }) => domain));
     for (const [domain, { cancel }] of this.retained) {

@@ -5,7 +5,7 @@ import type { InvalidSite, SiteLabels } from '../labels/read-labels.ts';
 import type { AddressChoice } from '../network/choose-address.ts';
 import { DOCKER_SOURCE, type SiteReading } from './engine-snapshot.ts';
 
-/** As people know it: `container shop-web-1 (3f2a9c0d1e2f)`. */
+/** The display name: `container shop-web-1 (3f2a9c0d1e2f)`. */
 export const originOf = ({ name, id }: Container): string => `container ${name.slice(0, 900)} (${id.slice(0, 12)})`;
 
 const about = (container: Container, section: string | null) => ({
@@ -17,7 +17,7 @@ const about = (container: Container, section: string | null) => ({
   section,
 });
 
-/** A site whose labels are understood. */
+/** A site with valid labels. */
 export function validReading(container: Container, site: SiteLabels, choice: AddressChoice, isDraining: boolean): SiteReading {
   const { resolved, change } = resolve(container, choice, isDraining);
   return {
@@ -32,12 +32,12 @@ export function validReading(container: Container, site: SiteLabels, choice: Add
 
 export const STAYS = 'the site stays as it was before';
 
-/** The same of a site whose labels are wrong, and that is routed as it was before they were. */
+/** A site with invalid labels that is routed by its last good version. */
 export function keptReading(reading: SiteReading, { site, reasons }: InvalidSite): SiteReading {
   return { ...reading, accepted: { holds: false, reason: `${reasons.join('; ')}; ${STAYS}` }, change: correction(site) };
 }
 
-/** A site whose labels are wrong, and that is not routed. */
+/** A site with invalid labels that is not routed. */
 export function invalidReading(container: Container, { site, domains, reasons }: InvalidSite): SiteReading {
   return {
     ...about(container, site),

@@ -68,12 +68,12 @@ for (const [said, tls, transport] of [
     { response_header_timeout_secs: 120, read_timeout_secs: 0 },
   ],
 ] as const)
-  test(`an app is spoken to as ${JSON.stringify(said)} says`, () => {
+  test(`the transport follows ${JSON.stringify(said)}`, () => {
     const [route] = translate(sampleSnapshot([sampleContainer(1, labels(said))])).routes;
     assert.deepEqual([route?.tls, route?.transport], [tls, transport]);
   });
 
-test('an app can not be spoken to over HTTP/2 with TLS and without it', () => {
+test('rejects HTTP/2 both with and without TLS', () => {
   const { routes, problems } = translate(
     sampleSnapshot([sampleContainer(1, labels({ 'sluice.upstream_tls': 'true', 'sluice.transport': 'h2c' }))]),
   );
@@ -106,7 +106,7 @@ test('a container that restarts keeps its domain known, without a target', () =>
   assert.deepEqual([route?.domain, route?.upstream, route?.upstreams], ['a.example', null, []]);
 });
 
-test('where containers of a pool differ, the oldest one’s labels hold, and the difference is told of the other', () => {
+test('if containers of a pool differ, the oldest one’s labels apply, and the difference is reported for the other', () => {
   const containers = [
     sampleContainer(1, labels({ 'sluice.rate_limit': '10/s', 'sluice.port': '80' })),
     sampleContainer(2, labels({ 'sluice.rate_limit': '20/s', 'sluice.hold': '5s', 'sluice.port': '81' })),
@@ -136,12 +136,12 @@ test('where containers of a pool differ, the oldest one’s labels hold, and the
   );
 });
 
-test('a container that is told to end hands its say to the oldest one that stays, and nothing is told of a difference to it', () => {
+test('the labels of the oldest remaining container apply once a container is stopped, and differences from the stopped one are not reported', () => {
   const containers = ['10/s', '20/s', '30/s'].map((limit, at) => sampleContainer(at + 1, labels({ 'sluice.rate_limit': limit })));
   const found = (...numbers: number[]) => translate(sampleSnapshot(containers, { draining: new Set(numbers.map(fakeId)) }));
   const limits = (...numbers: number[]) => found(...numbers).routes.map(({ rate_limit_rps }) => rate_limit_rps);
   assert.deepEqual([limits(), limits(1), limits(1, 2), limits(2)], [[10], [20], [30], [10]]);
-  assert.deepEqual(limits(1, 2, 3), [10], 'where nobody stays, the oldest one’s labels hold on');
+  assert.deepEqual(limits(1, 2, 3), [10], 'if none remains, the oldest one’s labels still apply');
   assert.deepEqual(
     found(1).problems.map(({ code, origin }) => [code, origin]),
     [['labels_differ', 'container app-3 (000000000003)']],
@@ -153,19 +153,19 @@ test('a container that is told to end hands its say to the oldest one that stays
   assert.equal(found(1).routes[0]?.origin, 'container app-2 (000000000002)');
 });
 
-test('sites of different names share a pool across containers, and the oldest one’s labels hold', () => {
+test('sites of different names share a pool across containers, and the oldest one’s labels apply', () => {
   const other = { labels: { 'sluice.web.domain': 'a.example', 'sluice.web.tls': 'off' } };
   const { routes } = translate(sampleSnapshot([sampleContainer(1), sampleContainer(2, other)]));
   assert.deepEqual([routes.length, routes[0]?.upstreams.length, routes[0]?.https], [1, 2, 'auto']);
 });
 
-test('a domain that two sites of one container name belongs to the first, and that is told', () => {
+test('a domain in two sites of one container belongs to the first, and that is reported', () => {
   const twice = labels({ 'sluice.api.domain': 'a.example', 'sluice.api.port': '81' });
   assert.deepEqual(codes([sampleContainer(1, twice)]), [['domain_taken', 'container app-1 (000000000001)']]);
   assert.equal(translate(sampleSnapshot([sampleContainer(1, twice)])).routes[0]?.upstreams.length, 1);
 });
 
-test('bad labels spoil their own site alone: not the other sites, not the pool, not other containers', () => {
+test('invalid labels affect only their own site, not other sites, the pool or other containers', () => {
   const containers = [
     sampleContainer(1),
     sampleContainer(2, labels({ 'sluice.rate_limit': '10', 'sluice.api.domain': 'b.example' })),
@@ -195,14 +195,14 @@ test('bad labels spoil their own site alone: not the other sites, not the pool, 
   );
 });
 
-test('a container without a reachable address keeps its domain known, and says what would change it', () => {
+test('a container without a reachable address keeps its domain known, with what would change that', () => {
   const { routes, problems, readings } = translate(sampleSnapshot([sampleContainer(1, { exposedTcpPorts: [] })]));
   assert.deepEqual(routes[0]?.upstreams, []);
   assert.equal(problems[0]?.code, 'no_address');
   assert.match(readings[0]?.change ?? '', /sluice\.port=PORT/);
 });
 
-test('what the engine says beyond any measure is a problem of its container, and the others are routed', () => {
+test('excessive data from the engine is a problem of its container, and the others are routed', () => {
   const odd = sampleContainer(1, { networks: [{ name: 'shop', id: 'shop-id', ipv4: 'no address', ipv6: null }] });
   const { routes, problems } = translate(sampleSnapshot([odd, sampleContainer(2, { labels: { 'sluice.domain': 'b.example' } })]));
   assert.deepEqual(
@@ -215,7 +215,7 @@ test('what the engine says beyond any measure is a problem of its container, and
   );
 });
 
-test('the same snapshot gives the same bytes, and the same objects for what did not change', () => {
+test('the same snapshot gives the same bytes, and unchanged routes are the same objects', () => {
   const snapshot = () => sampleSnapshot([sampleContainer(1), sampleContainer(2, { labels: { 'sluice.domain': 'b.example' } })]);
   const one = translate(snapshot());
   const other = translate(snapshot());
@@ -223,7 +223,7 @@ test('the same snapshot gives the same bytes, and the same objects for what did 
   assert.equal(one.routes[0], other.routes[0]);
 });
 
-test('a reading names the others of its pools, also where its own site is not in them, and at most ten', () => {
+test('a reading lists up to ten others of its pools, even if its own site is not in them', () => {
   const containers = [
     sampleContainer(1, labels({ 'sluice.domain': 'a.example, b.example' })),
     sampleContainer(2),

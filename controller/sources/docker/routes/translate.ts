@@ -11,8 +11,8 @@ import { differencesOf, join, leaderOf, type Member } from './pools.ts';
 import { invalidReading, keptReading, originOf, STAYS, validReading } from './site-reading.ts';
 
 /**
- * Containers to routes: same snapshot, same routes, same bytes. All containers of a domain are one pool, in which the
- * labels of the oldest one that stays hold. Who does not run is in no pool, and a domain of which nobody runs has no route here.
+ * Translates containers to routes: the same snapshot gives the same bytes. All containers of a domain form one pool, to which the labels
+ * of the oldest remaining one apply. Stopped containers are in no pool, and a domain without running ones has no route here.
  */
 export function translate(snapshot: EngineSnapshot): Translation {
   const read = snapshot.containers.map((container) => ({ container, labels: labelsOf(container) }));
@@ -66,13 +66,13 @@ function labelsOf({ labels }: Container): ReadLabels {
   return read;
 }
 
-/** Labels never change while a container lives. */
+/** Labels never change during a container's life. */
 const remembered = new WeakMap<object, ReadLabels>();
 
-/** What a container wants routed: a site as its labels say, or as it was before they went wrong, or only what is wrong. */
+/** What a container wants routed: a site with valid labels, its last good version, or only its errors. */
 type Claim = { readonly site: SiteLabels; readonly bad: InvalidSite | undefined } | { readonly site: undefined; readonly bad: InvalidSite };
 
-/** Understood sites come first, so that they have a domain before one that stays. */
+/** Sites with valid labels come first, so that they get a domain before a last good version does. */
 function claimsOf({ sites, bad }: ReadLabels, before: (bad: InvalidSite) => SiteLabels | undefined): Claim[] {
   const spoilt = bad.map((one): Claim => {
     const site = before(one);
@@ -83,7 +83,7 @@ function claimsOf({ sites, bad }: ReadLabels, before: (bad: InvalidSite) => Site
 
 const about = (container: Container) => ({ source: DOCKER_SOURCE, origin: originOf(container) });
 
-/** Told of the domains that the labels name, and of those that stay. */
+/** Reported for the domains in the labels, and for those that stay. */
 function mistakes(container: Container, { domains, reasons }: InvalidSite, stays: SiteLabels | undefined): UndatedProblem[] {
   const concerned = [...new Set([...domains, ...(stays?.domains ?? [])])];
   return reasons.flatMap((reason) =>
@@ -110,7 +110,7 @@ function refusal(domain: Domain, { container }: Member, reason: string): Undated
   return { ...about(container), domain, code: 'bad_route', message: `${domain} can't be routed: ${reason}` };
 }
 
-/** @returns why there is none where an engine says what no route can be made of. */
+/** @returns why there is none if the engine's data cannot form a route. */
 function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): RouteSpec | { readonly reason: string } {
   const { container, site } = leaderOf(pool, draining);
   const upstreams = new Map<string, { address: string; id: string; state: UpstreamSpec['state']; probe?: true }>();
@@ -131,7 +131,7 @@ function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<
   });
 }
 
-/** Without a HEALTHCHECK nobody knows yet whether the app listens: the data plane tries it and takes it in by itself. */
+/** Without a HEALTHCHECK it is unknown whether the app listens: the data plane probes it and adds it to rotation itself. */
 function stateOf({ id, status, health }: Container, draining: ReadonlySet<string>): { state: UpstreamSpec['state']; probe?: true } {
   if (status === 'paused') return { state: 'paused' };
   if (draining.has(id)) return { state: 'draining' };
@@ -149,6 +149,6 @@ function checked(input: RouteInput): RouteSpec | { readonly reason: string } {
   return read.route;
 }
 
-/** The same object again for what did not change; its readers remember what they made of it. */
+/** Reuses the objects of unchanged routes, by which readers cache their results. */
 const built = new Map<string, { readonly text: string; readonly route: RouteSpec }>();
 const MOST_REMEMBERED = 10_000;

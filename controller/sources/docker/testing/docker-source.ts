@@ -15,7 +15,7 @@ import { FakeEngine } from './fake-engine.ts';
 /** Longest wait for anything that a test expects (ms). */
 const PATIENCE_MS = 10_000;
 
-/** Whoever uses them: a test, or a benchmark. */
+/** The user of a fixture: a test, or a benchmark. */
 type User = { after(cleanup: () => Promise<void>): void };
 
 /** A fake engine and the source on it; nothing runs yet. */
@@ -46,7 +46,7 @@ export function withEngine(t: User, clock: Clock = systemClock, translate: (snap
   const run = () => {
     ran = source.run(stopping.signal, (snapshot) => snapshots.push({ snapshot, at: performance.now() }));
   };
-  /** Waits for a snapshot that reads like that, after the ones that were already waited for. */
+  /** Waits for a snapshot with this summary, after those already waited for. */
   let seen = 0;
   const next = async (expected: string) => {
     for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await wait(1))
@@ -62,7 +62,7 @@ export function withEngine(t: User, clock: Clock = systemClock, translate: (snap
   return { engine, path, source, located: locating(source), log, run, stop, next, snapshots, listen: () => engine.listen(path) };
 }
 
-/** A data plane opens its stream and names the addresses of its interfaces. */
+/** Opens the stream of a data plane, which reports the addresses of its interfaces. */
 const locating = (source: Source) => (dataplane: string, addresses: string[]) =>
   source.hear?.({
     kind: 'applied',
@@ -88,7 +88,7 @@ export function gist(snapshot: Snapshot): string {
     .join(' ');
 }
 
-/** Routes by the label of the domain alone: what the labels mean is not what these tests are about. */
+/** Routes with only the domain label; the meaning of labels is not the subject of these tests. */
 function simply({ containers, draining, lastGood }: EngineSnapshot): Translation {
   const pools = Map.groupBy(
     containers.filter(({ status }) => status === 'running' || status === 'paused'),

@@ -1,4 +1,4 @@
-/** A container of the fake engine: what tests vary. */
+/** A container of the fake engine: the members that tests vary. */
 export type FakeContainer = {
   readonly id: string;
   readonly name?: string;
@@ -14,7 +14,7 @@ export type FakeContainer = {
   readonly startedAt?: string;
 };
 
-/** A 64-digit id, as engines make them: `fakeId(7)` begins with 000000000007. */
+/** A 64-digit id like an engine's: `fakeId(7)` begins with 000000000007. */
 export const fakeId = (number: number): string => number.toString(16).padStart(12, '0').padEnd(64, 'f');
 
 export type Listing = ReturnType<typeof listingOf>;
@@ -43,7 +43,7 @@ function networksOf({ network = 'shop', address = '172.18.0.2', running = true }
   };
 }
 
-/** One entry of `GET /containers/json`, as engine 28 words it. */
+/** One entry of `GET /containers/json`, in the form of engine 28. */
 export function listingOf(container: FakeContainer) {
   const { id, name = id.slice(0, 12), labels = {}, port = 80 } = container;
   return {
@@ -63,7 +63,7 @@ export function listingOf(container: FakeContainer) {
   };
 }
 
-/** `GET /containers/{id}/json`, as engine 28 words it, without what nobody reads here. */
+/** `GET /containers/{id}/json`, in the form of engine 28, with only the members that are read here. */
 export function inspectionOf(container: FakeContainer) {
   const { id, name = id.slice(0, 12), labels = {}, port = 80, health, published, startedAt = '2026-01-01T00:00:01.000000000Z' } = container;
   const state = stateOf(container);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type FakeContainer, inspectionOf, type Listing, listingOf } from './fake-container.ts';
 
-/** An engine on a socket that speaks the engine's HTTP API, as far as it is asked for, and writes down every question. */
+/** A fake engine on a socket that implements the required parts of the HTTP API and records every request. */
 export class FakeEngine {
   readonly asked: string[] = [];
   readonly containers = new Map<string, FakeContainer>();
@@ -10,7 +10,7 @@ export class FakeEngine {
   minApiVersion = '1.24';
   /** How far its clock is ahead of ours (ms). */
   skew = 0;
-  /** Answers instead of the engine; true when it did. */
+  /** Responds instead of the engine; returns true if it did. */
   intercept: (path: string, response: ServerResponse) => boolean = () => false;
   private server: Server | undefined;
   private streams = new Set<ServerResponse>();
@@ -23,7 +23,7 @@ export class FakeEngine {
     await once(this.server, 'listening');
   }
 
-  /** As an engine that ends: every connection is gone, the socket file too, and so is what it remembered. */
+  /** Stops like an engine: all connections, the socket file and its event history are gone. */
   async stop(): Promise<void> {
     const server = this.server;
     if (!server) return;
@@ -36,7 +36,7 @@ export class FakeEngine {
     await closed;
   }
 
-  /** As a proxy that limits how long an answer may take. */
+  /** Cuts responses like a proxy with a time limit. */
   cutStreams(): void {
     for (const stream of this.streams) stream.destroy();
     this.streams.clear();
@@ -66,7 +66,7 @@ export class FakeEngine {
     this.tell('kill', id, { signal });
   }
 
-  /** The process ended; the container stays. */
+  /** The process exits; the container remains. */
   die(id: string): void {
     this.change(id, { running: false });
     this.tell('die', id, { exitCode: '0' });
@@ -78,7 +78,7 @@ export class FakeEngine {
     this.tell('destroy', id, labels);
   }
 
-  /** Writes an event to all who follow. */
+  /** Writes an event to all subscribers. */
   tell(action: string, id: string, attributes: Record<string, string> = {}): void {
     const { labels = {}, name = id } = this.containers.get(id) ?? {};
     const actor = { ID: id, Attributes: { ...labels, image: 'app', name, ...attributes } };

@@ -3,25 +3,25 @@ import { type Container, readContainer } from '../engine/container.ts';
 import type { ContainerSummary } from '../engine/container-summary.ts';
 import type { EngineSession } from '../engine/engine.ts';
 
-/** Containers are inspected this many at a time: an engine that starts them has other work too. */
+/** How many containers are inspected at a time: an engine that is starting containers has other work too. */
 const INSPECTIONS_AT_ONCE = 8;
 
 type Entry = {
   container: Container;
-  /** As JSON: whether an inspection found something new. */
+  /** As JSON, to detect whether an inspection found a change. */
   text: string;
-  /** What the list said about it when it was inspected; empty after an event, which may have outdated it. */
+  /** Its entry in the list when it was inspected; empty after an event, which may have outdated it. */
   listed: string;
 };
 
 /**
- * The labelled containers as they were last inspected. An inspection is used until an event names its container
- * or the engine's list words it differently.
+ * The labelled containers as last inspected. An inspection is used until an event concerns its container or the entry in the engine's
+ * list changes.
  */
 export class ContainerStore {
   private readonly entries = new Map<string, Entry>();
   private readonly dirty = new Set<string>();
-  /** Containers whose end was told while they were being inspected: that inspection is older than the end. */
+  /** Containers that exited during their inspection, which is therefore outdated. */
   private readonly overtaken = new Set<string>();
   private lastList: readonly ContainerSummary[] = [];
 
@@ -49,17 +49,17 @@ export class ContainerStore {
     return this.dirty.size > 0;
   }
 
-  /** An event named it: it is inspected in the next round. */
+  /** An event concerned it: it is inspected in the next round. */
   markDirty(id: string): void {
     this.dirty.add(id);
   }
 
-  /** Whatever happened meanwhile, nothing is known for sure any more. */
+  /** Events may have been missed, so everything is uncertain. */
   markAllDirty(): void {
     for (const id of this.entries.keys()) this.dirty.add(id);
   }
 
-  /** Its process ended; that counts at once. @returns whether it was known to run. */
+  /** Its process exited, which takes effect at once. @returns whether it was known to be running. */
   markExited(id: string): boolean {
     this.overtaken.add(id);
     this.dirty.add(id);
@@ -70,14 +70,17 @@ export class ContainerStore {
     return true;
   }
 
-  /** It is no more. @returns whether it was known. */
+  /** It no longer exists. @returns whether it was known. */
   remove(id: string): boolean {
     this.overtaken.add(id);
     this.dirty.delete(id);
     return this.entries.delete(id);
   }
 
-  /** Takes the engine's list: who is gone is dropped, who is new or worded differently is inspected in the next round. @returns who is gone. */
+  /**
+   * Applies the engine's list: missing containers are dropped; new and changed ones are inspected in the next round. @returns the dropped
+   * ones.
+   */
   replace(listed: readonly ContainerSummary[]): string[] {
     this.lastList = listed;
     const labelled = new Map(listed.filter(({ labels }) => hasOwnLabel(labels)).map((one) => [one.id, JSON.stringify(one)]));
@@ -86,7 +89,7 @@ export class ContainerStore {
     return [...this.entries.keys()].filter((id) => !labelled.has(id) && this.remove(id));
   }
 
-  /** Inspects whom events or the list named. @returns whether anything is another than before. */
+  /** Inspects the containers found by events or the list. @returns whether anything changed. */
   async inspectDirty(session: EngineSession): Promise<boolean> {
     const waiting = [...this.dirty];
     this.dirty.clear();
@@ -102,7 +105,7 @@ export class ContainerStore {
     try {
       await Promise.all(Array.from({ length: Math.min(INSPECTIONS_AT_ONCE, waiting.length) }, one));
     } catch (error) {
-      // The remaining ones are inspected after the next list: nothing is certain until then.
+      // The remaining ones are inspected after the next list, since everything is uncertain until then.
       waiting.length = 0;
       throw error;
     }
@@ -117,7 +120,7 @@ export class ContainerStore {
     if (!hasOwnLabel(container.labels)) return this.entries.delete(id);
     const text = JSON.stringify(container);
     const before = this.entries.get(id);
-    // The same object again for what did not change: what is made of it can be remembered by it.
+    // Reuses the object of an unchanged container, by which results are cached.
     this.entries.set(id, { container: before?.text === text ? before.container : container, text, listed });
     return before?.text !== text;
   }

@@ -10,7 +10,7 @@ function started() {
   return { clock, expired, draining, ids: () => [...draining.ids()] };
 }
 
-test('a container that was told to end drains until it ends', () => {
+test('a container that was sent a stop signal drains until it exits', () => {
   const { draining, ids, expired, clock } = started();
   draining.begin('a');
   assert.deepEqual(ids(), ['a']);
@@ -19,7 +19,7 @@ test('a container that was told to end drains until it ends', () => {
   assert.deepEqual([ids(), expired], [[], []]);
 });
 
-test('one that runs on for a minute is taken back, until it is told again', () => {
+test('a container still running after a minute is restored, until the next signal', () => {
   const { draining, ids, expired, clock } = started();
   draining.begin('a');
   clock.pass(DRAIN_TIMEOUT_MS - 1);
@@ -30,7 +30,7 @@ test('one that runs on for a minute is taken back, until it is told again', () =
   assert.deepEqual(ids(), ['a']);
 });
 
-test('a second signal begins the minute anew', () => {
+test('a second signal restarts the minute', () => {
   const { draining, ids, clock } = started();
   draining.begin('a');
   clock.pass(DRAIN_TIMEOUT_MS - 1);

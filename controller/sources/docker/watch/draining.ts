@@ -1,22 +1,22 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 
-/** A container that was told to end and runs on this much later has changed its mind (ms). */
+/** A container still running this long after a stop signal is considered to have ignored it (ms). */
 export const DRAIN_TIMEOUT_MS = 60_000;
 
 /**
- * Which containers drain: they were sent a signal to end and have not ended yet. The engine has
- * no such state, only the event; so it is remembered here.
+ * The containers that are draining: they were sent a stop signal and have not exited yet. The engine has no such state, only the event,
+ * so it is remembered here.
  */
 export type Draining = {
-  /** A signal to end was sent. */
+  /** A stop signal was sent. */
   begin(id: string): void;
-  /** It ended, began anew, or is no more. @returns whether it was draining. */
+  /** It exited, restarted, or no longer exists. @returns whether it was draining. */
   end(id: string): boolean;
   ids(): ReadonlySet<string>;
   stop(): void;
 };
 
-/** `expired` hears when a container is taken back. */
+/** `expired` is called when a container is restored. */
 export function createDraining(clock: Clock, expired: (id: string) => void): Draining {
   const timers = new Map<string, () => void>();
   const end = (id: string) => {

@@ -8,15 +8,15 @@ import { type ContainerStore, hasOwnLabel } from './container-store.ts';
 import type { Draining } from './draining.ts';
 import { isStopSignal } from './stop-signals.ts';
 
-/** A session lasts this long (ms); the next one subscribes and lists anew, whatever became of the stream of the last. */
+/** The length of a session (ms); the next one subscribes and lists again, whatever happened to the last stream. */
 export const RESYNC_MS = 60_000;
-/** Questions about what events named are this far apart (ms): a storm of events is a few rounds, a single one waits for nothing. */
+/** The time between rounds of requests caused by events (ms): many events cause few rounds, a single one is handled at once. */
 export const SYNC_INTERVAL_MS = 20;
-/** An engine that was away and has no container of ours any more is asked again after this long before it is believed (ms). */
+/** An engine that failed and now has none of our containers is queried again after this time before the list counts (ms). */
 export const SECOND_LISTING_MS = 5_000;
-/** As many events are remembered; engines tell the last 256 again at most. */
+/** How many events are remembered; engines repeat at most the last 256. */
 const MAX_SEEN_EVENTS = 1_000;
-/** How far back the first session looks for signals whose container has not ended yet (ms). */
+/** How far back the first session looks for stop signals to containers that are still running (ms). */
 const LOOK_BACK_MS = 60_000;
 
 export type ReflectorOptions = {
@@ -24,23 +24,23 @@ export type ReflectorOptions = {
   readonly clock: Clock;
   readonly store: ContainerStore;
   readonly draining: Draining;
-  /** Whether a container is a data plane's own, whose networks matter though it has no label. */
+  /** Whether a container is a data plane's own, whose networks matter although it has no label. */
   readonly isDataplane: (id: string) => boolean;
-  /** The store or who drains is another than before; called at once where a target was lost. */
+  /** The store or the set of draining containers changed; called at once if a target was lost. */
   readonly changed: () => void;
-  /** The engine answers, and everything about it is known. */
+  /** The engine responds, and its state is fully known. */
   readonly synced: () => void;
 };
 
-/** Keeps the store equal to what the engine has: subscribe first, then list, then inspect what events name. */
+/** Keeps the store equal to the engine's state: subscribe, then list, then inspect the containers of events. */
 export class Reflector {
   private readonly options: ReflectorOptions;
-  /** When the last event happened that was heard (ms, the engine's clock, which may differ from ours and jump). */
+  /** The time of the last event (ms, by the engine's clock, which may differ from ours and jump). */
   private since: number;
-  /** What a new stream tells again is not new. */
+  /** Events already seen, since a new stream repeats some. */
   private readonly seenEvents = new Set<string>();
   private listRequested = false;
-  /** The engine was away: what is known may be outdated, and an empty list may be a half-started engine's. */
+  /** The engine has failed: known state may be outdated, and an empty list may come from an engine that is still starting. */
   private isStale = false;
   private emptySince: number | undefined;
   private cancelSecondListing: () => void = () => undefined;
@@ -51,13 +51,13 @@ export class Reflector {
     this.since = options.clock.now() - LOOK_BACK_MS;
   }
 
-  /** Asks for everything again, soon. */
+  /** Requests everything again, soon. */
   relist(): void {
     this.listRequested = true;
     this.wake();
   }
 
-  /** One session, from its opening to its end or the signal. @throws EngineFailure when the engine went away or never came. */
+  /** One session, until it ends or the signal is aborted. @throws EngineFailure if the engine failed or was never available. */
   async runSession(signal: AbortSignal): Promise<void> {
     const { engine, clock } = this.options;
     try {
@@ -67,7 +67,7 @@ export class Reflector {
       const cancel = clock.after(RESYNC_MS, end);
       signal.addEventListener('abort', end, { once: true });
       try {
-        // Nobody waits for an answer of an engine that is slow to give it.
+        // Does not wait for the response of a slow engine.
         if (!signal.aborted) await Promise.race([this.followAndSync(session, over), aborted(signal)]);
       } finally {
         cancel();
@@ -96,7 +96,7 @@ export class Reflector {
     await Promise.race([rounds(), cut.promise]);
   }
 
-  /** Resolves when there is something to ask, or the session is over. */
+  /** Resolves when there is something to request, or the session is over. */
   private nextWork(over: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
@@ -120,7 +120,7 @@ export class Reflector {
     else if (isNew) changed();
   }
 
-  /** @returns false when the list is not believed yet. */
+  /** @returns false if the list does not count yet. */
   private accept(containers: readonly ContainerSummary[]): boolean {
     const { store, draining, clock } = this.options;
     const isEmpty = !containers.some(({ labels }) => hasOwnLabel(labels));
@@ -179,7 +179,7 @@ export class Reflector {
       default:
         store.markDirty(id);
     }
-    // An engine that tells what happens is up, and its list may be believed by now.
+    // An engine that sends events is running, so its list may count now.
     if (this.isStale) this.listRequested = true;
     this.wake();
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isStopSignal, signalNumber } from './stop-signals.ts';
 
-test('a signal is a number or a name, with or without SIG, real-time ones too', () => {
+test('reads signals as numbers or names, with or without SIG, including real-time ones', () => {
   assert.deepEqual(['15', 'TERM', 'sigterm', 'SIGRTMIN+3', 'RTMAX-1', 'NONE', ''].map(signalNumber), [
     15,
     15,
@@ -14,7 +14,7 @@ test('a signal is a number or a name, with or without SIG, real-time ones too', 
   ]);
 });
 
-test('TERM, INT, QUIT, KILL and the own stop signal end a container; others do not', () => {
+test('TERM, INT, QUIT, KILL and the image’s stop signal stop a container; others do not', () => {
   for (const ending of ['15', '2', '3', '9', 'SIGKILL']) assert.ok(isStopSignal(ending, null), ending);
   for (const other of ['1', 'HUP', '10', '28', 'nonsense']) assert.ok(!isStopSignal(other, null), other);
   assert.ok(isStopSignal('28', 'SIGWINCH'));

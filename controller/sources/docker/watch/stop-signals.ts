@@ -1,6 +1,6 @@
 /**
- * Signals by their Linux numbers, wherever the controller itself runs: containers are Linux.
- * See signal(7); real-time signals begin at 34 with both C libraries that images carry.
+ * Linux signal numbers, regardless of the controller's own system, because containers are Linux. See signal(7); real-time signals begin
+ * at 34 with both C libraries used in images.
  */
 const NUMBERS: Readonly<Record<string, number>> = {
   HUP: 1,
@@ -38,10 +38,10 @@ const NUMBERS: Readonly<Record<string, number>> = {
 const RTMIN = 34;
 const RTMAX = 64;
 
-/** After these a process is expected to end; others ask it for something else, as HUP for a reload. */
+/** Signals after which a process is expected to exit; others have other purposes, as HUP for a reload. */
 const ENDING = new Set([NUMBERS.TERM, NUMBERS.INT, NUMBERS.QUIT, NUMBERS.KILL]);
 
-/** `15`, `TERM`, `sigterm`, `SIGRTMIN+3`. @returns undefined for what is no signal. */
+/** `15`, `TERM`, `sigterm`, `SIGRTMIN+3`. @returns undefined for other text. */
 export function signalNumber(text: string): number | undefined {
   if (/^\d{1,2}$/.test(text)) return Number(text);
   const name = text.toUpperCase().replace(/^SIG/, '');
@@ -51,7 +51,7 @@ export function signalNumber(text: string): number | undefined {
   return (realTime[1] === 'MIN' ? RTMIN : RTMAX) + distance;
 }
 
-/** Whether a signal tells the container to end: one of the usual ones, or the one that its image names for it. */
+/** Whether a signal stops the container: a usual one, or the stop signal of its image. */
 export function isStopSignal(signal: string, own: string | null): boolean {
   const number = signalNumber(signal);
   return number !== undefined && (ENDING.has(number) || (own !== null && signalNumber(own) === number));

@@ -2,7 +2,7 @@ import { readRoute } from '../../shared/route.ts';
 import type { Reading, Snapshot, Source } from './source.ts';
 import { sourceContract } from './testing/source-contract.ts';
 
-/** Objects in memory, as a cluster's: listed whole after each change, each with conditions of its own. */
+/** A source with objects in memory, like a cluster: listed as a whole after each change, each with its own conditions. */
 class MemorySource implements Source {
   readonly name = 'memory';
   readonly objects = new Map<string, 'good' | 'mistaken'>();

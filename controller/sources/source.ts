@@ -3,22 +3,22 @@ import type { Globals } from '../../shared/settings.ts';
 import type { Applied, Problem, TargetReport } from '../../shared/wire/apply.ts';
 
 /**
- * What a source wants right now, as a whole: never an event, never a difference. The newest one counts.
- * `failed` is not empty: the reconciler keeps the source's last listing.
+ * The complete desired state of a source: never an event, never a difference. The latest one counts. `failed` does not mean empty: the
+ * reconciler keeps the source's last listing.
  */
 export type Snapshot =
   | {
       readonly kind: 'listed';
       readonly source: string;
-      /** Each with `source` and `origin` set. Oldest first where the source knows ages. */
+      /** Each with `source` and `origin` set. Oldest first if the source knows ages. */
       readonly routes: readonly RouteSpec[];
       /** Certificates of routes whose `https` is `provided`. */
       readonly certificates?: readonly SourceCertificate[];
-      /** Globals of the data plane; absent where the source has none to give. */
+      /** Globals of the data plane; absent if the source has none. */
       readonly settings?: Globals;
-      /** What was listed but could not be used, or not as it was probably meant. */
+      /** What was listed but could not be used, or probably not as intended. */
       readonly problems: readonly UndatedProblem[];
-      /** A target is being lost: every moment costs requests, so the change waits for no other. */
+      /** A target is being lost: any delay costs requests, so the change is applied at once. */
       readonly urgent?: boolean;
     }
   | {
@@ -28,36 +28,36 @@ export type Snapshot =
       readonly errors: readonly string[];
     };
 
-/** A certificate that a source brings for these domains: the chain from the leaf on, and the key, both PEM. Judged already. */
+/** A certificate supplied by a source for these domains: the chain starting with the leaf, and the key, both PEM. Already validated. */
 export type SourceCertificate = { readonly domains: readonly string[]; readonly certificate: string; readonly private_key: string };
 
-/** A problem without the time since when it is known: the reconciler remembers that. */
+/** A problem without its start time, which the reconciler adds. */
 export type UndatedProblem = Omit<Problem, 'since'>;
 
-/** Somewhere that routes come from: a file, a container engine, a cluster. */
+/** An origin of routes: a file, a container engine, a cluster. */
 export interface Source {
-  /** As its routes carry it. */
+  /** Its name in its routes. */
   readonly name: string;
-  /** It lists nothing before it has heard from a data plane, whose stream is opened without a listing for its sake. */
+  /** Whether it lists nothing until it has heard from a data plane; then the stream is opened without a listing. */
   readonly awaitsDataplane?: boolean;
   /**
-   * Emits a snapshot soon after the start and after each change. Resolves when `signal` is aborted, and
-   * emits nothing after that; what goes wrong in between is a `failed` snapshot, not a rejection.
+   * Emits a snapshot soon after the start and after each change. Resolves when `signal` is aborted, and emits nothing after that. A
+   * failure in between is a `failed` snapshot, not a rejection.
    */
   run(signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void>;
-  /** Lists everything anew, soon; the snapshot is emitted, changed or not. */
+  /** Lists everything again soon; the snapshot is emitted even if unchanged. */
   relist(): void;
   /**
-   * Only of a source whose mistakes the person who reloads has made: lists at once. The snapshot is emitted,
-   * while `run` runs, before this resolves with it.
+   * Only for a source whose errors are made by the person who reloads: lists at once. The snapshot is emitted, while `run` is running,
+   * before this resolves with it.
    */
   reload?(): Promise<Snapshot>;
-  /** What became of each object that it has seen; the same id and section stay the same object. */
+  /** The state of each object that it has seen; the same id and section remain the same object. */
   readings(): readonly Reading[];
   hear?(event: DataplaneEvent): void;
 }
 
-/** What a data plane tells that sources may need. */
+/** The data plane's messages that sources may need. */
 export type DataplaneEvent = { readonly dataplane: string } & (
   | {
       /** It acknowledged a revision; its first answer names the addresses of its interfaces. */ readonly kind: 'applied';
@@ -66,29 +66,29 @@ export type DataplaneEvent = { readonly dataplane: string } & (
   | ({ /** It found a target up or down. */ readonly kind: 'upstream' } & TargetReport)
 );
 
-/** Whether something holds of an object, why (in words), since when (RFC 3339). */
+/** Whether a condition is met, why, and since when (RFC 3339). */
 export type Condition = { readonly holds: boolean; readonly reason: string; readonly since: string };
 
-/** What became of an object that asks for a site, or of one site of it, whether or not a route came of it. */
+/** The state of an object that requests a site, or of one of its sites, whether or not it led to a route. */
 export type Reading = {
   readonly source: string;
-  /** In the field's word: `container`, `file`. */
+  /** The field's term: `container`, `file`. */
   readonly kind: string;
   readonly id: string;
   readonly name: string;
-  /** As routes of it carry it: `container shop-web-1 (3f2a9c0d1e2f)`. */
+  /** As in its routes: `container shop-web-1 (3f2a9c0d1e2f)`. */
   readonly origin: string;
-  /** Names the site where an object asks for several: `sluice.<name>.domain`. null for the site without a name. */
+  /** The name of the site if an object requests several: `sluice.<name>.domain`. null for the site without a name. */
   readonly section: string | null;
   readonly domains: readonly string[];
-  /** Who else has these domains, the oldest first: how many, and the names of ten at most. */
+  /** Other objects with these domains, the oldest first: their number, and up to ten names. */
   readonly peers: { readonly count: number; readonly names: readonly string[] };
-  /** It is understood. One that has an address although it is not is routed as it was before. */
+  /** It is valid. An invalid one with an address is routed by its last good version. */
   readonly accepted: Condition;
-  /** There is an address that visitors may be sent to. */
+  /** It has an address that can get requests. */
   readonly resolved: Condition;
-  /** That address; null where there is none, or each of its routes has its own. */
+  /** That address; null if there is none, or each of its routes has its own. */
   readonly address: string | null;
-  /** What would make it better; null while nothing has to. */
+  /** What would improve the state; null if nothing is needed. */
   readonly change: string | null;
 };

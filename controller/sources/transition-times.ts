@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Condition, Reading } from './source.ts';
 
-/** A condition without the moment since when it holds. */
+/** A condition without the time since when it has held. */
 export type UndatedCondition = Omit<Condition, 'since'>;
 
 export type UndatedReading = Omit<Reading, 'accepted' | 'resolved'> & {
@@ -9,7 +9,7 @@ export type UndatedReading = Omit<Reading, 'accepted' | 'resolved'> & {
   readonly resolved: UndatedCondition;
 };
 
-/** Remembers since when each condition of each reading holds, or does not. */
+/** Remembers since when each condition of each reading has had its current value. */
 export function createTransitionTimes(clock: Clock): (readings: readonly UndatedReading[]) => Reading[] {
   let known = new Map<string, Reading>();
   return (readings) => {
@@ -27,7 +27,7 @@ export function createTransitionTimes(clock: Clock): (readings: readonly Undated
   };
 }
 
-/** The same object before and after. */
+/** Reuses the object of an unchanged condition. */
 export const keyOf = ({ id, section }: Pick<Reading, 'id' | 'section'>): string => `${id} ${section ?? ''}`;
 
 const dateOf = (condition: UndatedCondition, before: Condition | undefined, now: string): Condition => ({

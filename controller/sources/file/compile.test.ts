@@ -17,7 +17,7 @@ function errorsOf(compiled: Compiled): string[] {
   return compiled.diagnostics.map(formatDiagnostic);
 }
 
-test('a file that is not there is one problem that names it', async () => {
+test('a missing file is one problem that names it', async () => {
   const path = join(directory, 'none');
   assert.deepEqual(errorsOf(await compileFile(path, {})), [`${path}: there is no such file`]);
 });
@@ -26,7 +26,7 @@ test('a directory is one problem that says so', async () => {
   assert.deepEqual(errorsOf(await compileFile(directory, {})), [`${directory}: it is a directory: name the file in it`]);
 });
 
-test('a file is compiled under the path as it was given', async () => {
+test('a file is compiled under the given path', async () => {
   const path = join(directory, 'Sluicefile');
   writeFileSync(path, '\n{$SITE} { respond ok }\n');
   const compiled = await compileFile(path, { SITE: 'a.example' });
@@ -37,12 +37,12 @@ test('a file is compiled under the path as it was given', async () => {
   );
 });
 
-test('an empty file is a mistake, for a file that is being written is empty too; a comment is enough', () => {
+test('an empty file is an error, since a file being written is empty too; a comment is enough', () => {
   for (const text of ['', ' \n\t\n']) assert.match(errorsOf(compile(text)).join(), /^Sluicefile: the file is empty/);
   assert.ok(compile('# nothing\n').ok);
 });
 
-test('a header that stands twice is a warning, and the file compiles', () => {
+test('a repeated header is a warning, and the file compiles', () => {
   const compiled = compile('a.example {\n  respond ok\n  header X-A 1\n  header x-a 2\n}\n');
   assert.ok(compiled.ok);
   assert.deepEqual(compiled.warnings.map(formatDiagnostic), [
@@ -50,7 +50,7 @@ test('a header that stands twice is a warning, and the file compiles', () => {
   ]);
 });
 
-test('a matcher that nothing uses is a warning, unless it came with a text that others import too', () => {
+test('an unused matcher is a warning, unless it comes from an imported text', () => {
   const shared = '(common) {\n  @bots header User-Agent *bot*\n}\n';
   const compiled = compile(
     `${shared}a.example {\n  import common\n  @get method GET\n  @put method PUT\n  handle {\n    respond @put 405\n    respond ok\n  }\n}\n`,
@@ -67,19 +67,19 @@ test('names of built-in properties are neither directives nor variables', () => 
   ]);
 });
 
-test('a variable that is set to nothing is not unset', () => {
+test('an empty variable is not unset', () => {
   const compiled = compileBytes(Buffer.from('a.example { respond 200 "{$EMPTY:full}" }'), 'f', { EMPTY: '' });
   assert.ok(compiled.ok);
   assert.equal(compiled.routes[0]?.respond?.body, '');
 });
 
-test('a file full of mistakes lists the first thousand and counts the rest', () => {
+test('lists the first thousand errors of a file and counts the rest', () => {
   const errors = errorsOf(compile(`a.example {\n${'nonsense "\\q"\n'.repeat(5_000)}}\n`));
   assert.equal(errors.length, 1_001);
   assert.match(errors.at(-1) ?? '', /^Sluicefile: and \d+ more; the first 1000 are listed$/);
 });
 
-test('a message is one line and short, whatever was typed', () => {
+test('a message is a short single line, whatever was typed', () => {
   const [error = ''] = errorsOf(compile(`a.example {\n  reverse_proxy \`${'x\n'.repeat(5_000)}\`\n}\n`));
   assert.ok(!error.includes('\n') && error.length < 300, error);
 });

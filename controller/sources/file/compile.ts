@@ -21,35 +21,35 @@ import { parse } from './tree/parser.ts';
 import type { Part } from './tree/syntax.ts';
 import type { Environment } from './variables/read-context.ts';
 
-/** A config file, understood as a whole or not at all. */
+/** A compiled config file: valid as a whole or not at all. */
 export type Compiled =
   | {
       readonly ok: true;
       /** In the order of the file, with `source` and `origin` (`path:line`) set. */
       readonly routes: readonly RouteSpec[];
       readonly globals: Globals;
-      /** Those that sites bring, with their keys. */
+      /** The certificates supplied by sites, with their keys. */
       readonly certificates: readonly SourceCertificate[];
-      /** What is right but perhaps not meant. */
+      /** Valid, but perhaps not intended. */
       readonly warnings: readonly Diagnostic[];
     }
   | {
       readonly ok: false;
-      /** All mistakes, in the order of the file. Never empty. */
+      /** All errors, in the order of the file. Never empty. */
       readonly diagnostics: readonly Diagnostic[];
-      /** The globals, where a block of them stands and nothing in it is wrong, whatever else is. */
+      /** The globals if there is a valid block of them, regardless of other errors. */
       readonly globals: Globals | null;
     };
 
 export type CompiledFile = Compiled & {
   /**
-   * Every path whose change may change the outcome, also of a file with mistakes: the file itself, each file that it
-   * imports or tried to, and each directory in which an import looked for names.
+   * Every path whose change may change the result, even for a file with errors: the file itself, each file that it imports or tried to
+   * import, and each directory searched by an import.
    */
   readonly inputs: readonly string[];
 };
 
-/** Reads and compiles the file at `path` and what it imports. What can't be read is a diagnostic; nothing is thrown. */
+/** Reads and compiles the file at `path` and its imports. An unreadable file is a diagnostic; nothing is thrown. */
 export async function compileFile(path: string, env: Environment): Promise<CompiledFile> {
   const files = filesOnDisk();
   const content = await readContent(path);
@@ -74,10 +74,10 @@ export function compileBytes(bytes: Buffer, path: string, env: Environment, file
   return { ok: true, routes, globals: globals?.sound ?? {}, certificates: broughtTogether(certificates), warnings: report.warnings() };
 }
 
-/** A mistake of the file as a whole. */
+/** An error of the file as a whole. */
 const whole = (path: string, message: string): Compiled => ({ ok: false, diagnostics: [{ path, place: null, message }], globals: null });
 
-/** What a file and everything that it imports make together, while they are read. */
+/** The combined state of a file and its imports while they are read. */
 type House = {
   readonly report: Collected;
   readonly imports: Imports;
@@ -85,9 +85,9 @@ type House = {
   readonly taken: Map<Domain, Place>;
   readonly routes: RouteSpec[];
   readonly certificates: BroughtCertificate[];
-  /** The first block of globals; `sound` is null where something in it is wrong. */
+  /** The first block of globals; `sound` is null if it contains errors. */
   globals: { readonly sound: Globals | null } | null;
-  /** Whether a site has been seen: globals stand before the first. */
+  /** Whether a site has been read: globals must come before the first. */
   sites: boolean;
 };
 
@@ -115,7 +115,7 @@ function readParts({ tokens, context }: Piece, house: House): void {
   }
 }
 
-/** `before`: how many errors there were before the part was parsed. */
+/** `before`: the number of errors before the part was parsed. */
 function readPart(part: Part, before: number, house: House): void {
   switch (part.kind) {
     case 'import':
@@ -139,12 +139,12 @@ function readPart(part: Part, before: number, house: House): void {
 
 function readGlobals(block: Block, before: number, { report, shared }: House): { sound: Globals | null } {
   const draft: GlobalsDraft = {};
-  // No global holds a block of directives.
+  // No global has a block of directives.
   readLines(block, 'globals', GLOBAL_RULES, draft, [], { ...shared, conditionFor: () => undefined, readBlock: () => undefined });
   return { sound: report.count() === before ? draft : null };
 }
 
-/** The lines of a block, with those that its imports stand for in their places. */
+/** The lines of a block, with its imports replaced by their lines. */
 function expand(block: Block, imports: Imports): Block {
   if (!block.lines.some(isImport)) return block;
   return { open: block.open, lines: linesOf(block.lines, imports) };

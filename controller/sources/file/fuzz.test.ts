@@ -24,7 +24,7 @@ const WORDS =
     ' ',
   );
 
-/** Imported files: sound ones, broken ones, and some that import in circles. */
+/** Imported files: valid ones, broken ones, and some that import in circles. */
 const FILES = new Map([
   ['s', 'import {args[:]}\nrespond {args[0]}'],
   ['d/one', 'b.example { import ../s d/two\n}'],
@@ -62,7 +62,7 @@ function checked(bytes: Buffer): 'ok' | 'refused' {
 }
 
 function fuzz(name: string, make: (random: PseudoRandom) => Buffer): void {
-  test(`${name}: never anything but routes that are right or diagnostics that point into the file`, { timeout: 60_000 }, () => {
+  test(`${name}: always valid routes, or diagnostics with positions in the file`, { timeout: 60_000 }, () => {
     const outcomes = { ok: 0, refused: 0 };
     for (let seed = 1; seed <= ROUNDS; seed++) {
       const bytes = make(pseudoRandom(seed * 7_919));
@@ -87,7 +87,7 @@ fuzz('sites of random directives', (random) => {
   return Buffer.from(`a.example {\n respond ok\n ${words(random(6))}\n}\n${words(random(3))} {\n handle {\n ${words(random(5))} \n}\n}\n`);
 });
 
-fuzz('good and bad files with a few bytes changed', (random) => {
+fuzz('valid and invalid files with a few bytes changed', (random) => {
   const bytes = Buffer.from(seeds[random(seeds.length)] ?? '');
   let edited = bytes;
   for (let edits = random(4) + 1; edits > 0; edits--) {

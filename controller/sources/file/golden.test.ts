@@ -10,7 +10,7 @@ import { filesOnDisk } from './text/files.ts';
 
 const MISTAKES = new URL('golden/mistakes/', import.meta.url);
 const ADAPT = new URL('golden/adapt/', import.meta.url);
-/** Where the examples find what they import. */
+/** The files that the examples import. */
 const IMPORTED = fileURLToPath(new URL('golden/imported/', import.meta.url));
 const ENV = { NAME: 'sluice', HOST: 'app', DOMAINS: 'c.example, d.example' };
 
@@ -20,7 +20,7 @@ const namesIn = (directory: URL): string[] =>
     .map((file) => file.slice(0, -'.sluicefile'.length));
 
 for (const name of namesIn(MISTAKES)) {
-  test(`mistakes: ${name} is reported word by word`, () => {
+  test(`mistakes: ${name} is reported with the expected text`, () => {
     const compiled = compileBytes(readFileSync(new URL(`${name}.sluicefile`, MISTAKES)), 'Sluicefile', {}, filesOnDisk(IMPORTED));
     assert.ok(!compiled.ok, 'it compiles');
     const lines = compiled.diagnostics.map((diagnostic) => `${formatDiagnostic(diagnostic)}\n`);
@@ -39,7 +39,7 @@ for (const name of namesIn(ADAPT)) {
   });
 }
 
-test('there are at least 40 golden mistakes and each has its expectation', () => {
+test('there are at least 40 files with errors, and each has its expected output', () => {
   const names = namesIn(MISTAKES);
   assert.ok(names.length >= 40, `${names.length} files`);
   assert.equal(readdirSync(MISTAKES).length, 2 * names.length);

@@ -46,7 +46,7 @@ const CASES: Readonly<Record<string, readonly [written: string, laidOut: string]
 
 for (const [claim, [written, expected]] of Object.entries(CASES)) test(claim, () => assert.equal(laidOut(written), expected));
 
-test('a text whose braces or strings are wrong is refused with all places', () => {
+test('a text with mismatched braces or strings is rejected with all positions', () => {
   const layout = layOut(Buffer.from('a{\n  respond "x\n}\n}\nb {\n'), 'f');
   assert.ok(!layout.ok);
   assert.deepEqual(layout.diagnostics.map(formatDiagnostic), [
@@ -57,12 +57,12 @@ test('a text whose braces or strings are wrong is refused with all places', () =
   ]);
 });
 
-/** What a file means: everything but the line numbers. */
+/** The meaning of a file: everything but the line numbers. */
 function meaningOf(compiled: Compiled) {
   return compiled.ok && { globals: compiled.globals, routes: compiled.routes.map((route) => ({ ...route, origin: '' })) };
 }
 
-test('the layout of a valid file means the same, keeps its comments, and is its own layout', () => {
+test('formatting a valid file keeps its meaning and comments, and is idempotent', () => {
   for (let seed = 1; seed <= 1_500; seed++) {
     const written = validFile(pseudoRandom(seed * 7_919));
     const where = `seed ${seed}:\n${written}`;
@@ -76,7 +76,7 @@ test('the layout of a valid file means the same, keeps its comments, and is its 
   }
 });
 
-/** No string of these files holds the beginning of a comment at the start of a word but `two⏎lines`. */
+/** No string in these files contains the beginning of a comment at the start of a word, except `two⏎lines`. */
 function commentsOf(text: string): string[] {
   return [
     ...text
@@ -86,7 +86,7 @@ function commentsOf(text: string): string[] {
   ].map(([comment]) => comment.trimEnd());
 }
 
-test('whatever the bytes, a layout is refused or is its own layout and means the same', () => {
+test('formatting arbitrary bytes is rejected, or is idempotent and keeps the meaning', () => {
   const golden = ['golden/adapt/', 'golden/mistakes/', 'golden/imported/'].flatMap((directory) =>
     readdirSync(new URL(directory, import.meta.url), { withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -112,7 +112,7 @@ test('whatever the bytes, a layout is refused or is its own layout and means the
   assert.ok(laid > 500, `${laid} were laid out`);
 });
 
-test('every example of the reference has the canonical layout', () => {
+test('every example of the reference is in canonical format', () => {
   const reference = readFileSync(new URL('../../../docs/reference/sluicefile.md', import.meta.url), 'utf8');
   for (const [, example = ''] of reference.matchAll(/```sluicefile\n(.*?)```/gs)) assert.equal(laidOut(example), example);
 });

@@ -6,10 +6,9 @@ import { checkStructure } from './tree/structure.ts';
 export type Layout = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
 /**
- * The canonical layout of a config file, or of a part of one that others import: two spaces a level, one between
- * words, a block on one line where it was written so, at most one blank line together, one behind each block of the
- * top level, LF. Words, comments and the order of all stay as they are. Refused are only mistakes of the structure,
- * for then nobody knows what is meant.
+ * The canonical format of a config file, or of an imported part: two spaces per level, one between words, a block on one line if it was
+ * written so, at most one blank line in a row and one after each top-level block, LF. Words, comments and their order do not change. Only
+ * structural errors are rejected, because they make the meaning unclear.
  */
 export function layOut(bytes: Buffer, path: string): Layout {
   const report = collectDiagnostics(path);
@@ -28,18 +27,18 @@ function tokensOf(text: string, path: string, report: ReturnType<typeof collectD
   return tokens;
 }
 
-/** A text while it is written. */
+/** The text being written. */
 type Page = {
   readonly lines: string[];
-  /** The line that is being written, without its indentation. Empty: none is. */
+  /** The current line without its indentation; empty if none was started. */
   line: string;
-  /** How many blocks are open that stand over several lines. */
+  /** The number of open blocks that span several lines. */
   depth: number;
-  /** Nothing but a comment may follow on this line. */
+  /** Only a comment may follow on this line. */
   full: boolean;
-  /** Line ends since something was written. */
+  /** Line ends since the last output. */
   lineEnds: number;
-  /** What the line before ended with, comments apart. */
+  /** What the previous line ended with, apart from comments. */
   behind: 'words' | 'open' | 'close';
 };
 
@@ -63,7 +62,7 @@ function write(tokens: readonly Token[]): string {
   return page.lines.length === 0 ? '' : `${page.lines.join('\n')}\n`;
 }
 
-/** The braces of the blocks that open and close on one line. */
+/** The braces of blocks that open and close on one line. */
 function bracesOnOneLine(tokens: readonly Token[]): Set<Token> {
   const braces = new Set<Token>();
   let opened: Token[] = [];
@@ -78,7 +77,7 @@ function bracesOnOneLine(tokens: readonly Token[]): Set<Token> {
   return braces;
 }
 
-/** A brace of a block over several lines: what it holds begins on a line of its own, and so does what closes it. */
+/** A brace of a multi-line block: its content and its closing brace each start on a new line. */
 function brace(page: Page, kind: 'open' | 'close'): void {
   if (kind === 'close') {
     endLine(page);
@@ -92,7 +91,7 @@ function brace(page: Page, kind: 'open' | 'close'): void {
   page.full = true;
 }
 
-/** Adds to the line, or begins one. `continued`: behind a backslash and a line end. */
+/** Adds to the line, or starts one. `continued`: after a backslash and a line end. */
 function put(page: Page, text: string, continued: boolean): void {
   if (page.line === '') {
     if (wantsBlankLine(page)) page.lines.push('');
@@ -108,13 +107,13 @@ function endLine(page: Page): void {
   page.full = false;
 }
 
-/** Where one stood, but not at the edge of a block; and behind each block of the top level. */
+/** Where the text had one, but not at the edge of a block; and after each top-level block. */
 function wantsBlankLine({ depth, lineEnds, behind }: Page): boolean {
   if (behind === 'open') return false;
   return lineEnds > 1 || (behind === 'close' && depth === 0 && lineEnds > 0);
 }
 
-/** As it stands in the file. A backslash on its own would join the lines if nothing followed it. */
+/** As in the file. A lone backslash would join the lines if nothing followed it. */
 function written({ raw, style }: Token): string {
   if (style === 'quoted') return `"${raw}"`;
   return style === 'raw' || raw === '\\' ? `\`${raw}\`` : raw;

@@ -11,11 +11,11 @@ import { GLOBAL_RULES } from './sites/globals.ts';
 import { filesOnDisk } from './text/files.ts';
 
 const reference = readFileSync(new URL('../../../docs/reference/sluicefile.md', import.meta.url), 'utf8');
-/** Where the examples find the files that they name. */
+/** The files that the examples use. */
 const NAMED = fileURLToPath(new URL('golden/imported/', import.meta.url));
 const planned = section('## Not available yet');
 
-/** From a heading to the next one of its rank or above. */
+/** From a heading to the next one of the same or a higher level. */
 function section(heading: string): string {
   const rank = heading.indexOf(' ');
   const start = reference.indexOf(`\n${heading}\n`);
@@ -59,7 +59,7 @@ for (const [kind, rules] of [
   }
 }
 
-test('every kind of matcher is in their table, with its form', () => {
+test('every kind of matcher is in the table with its form', () => {
   for (const { form } of Object.values(KINDS)) assert.ok(section('### Matchers').includes(`| \`${form}\` |`), form);
 });
 

@@ -4,23 +4,23 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import type { DataplaneEvent, Reading, Snapshot, Source } from '../source.ts';
 
-/** A source on a world that the test changes. The world is empty and can be listed; nothing runs yet. */
+/** A source whose objects are changed by the test. There are none at first, listing works, and nothing runs yet. */
 export type SourceWorld = {
   readonly source: Source;
-  /** These domains have an object each, which names a target, and nothing else is there. */
+  /** Exactly one object with a target exists for each of these domains. */
   set(...domains: string[]): void | Promise<void>;
-  /** One more object asks for this domain, with a mistake in what it says. */
+  /** Adds an object for this domain with an error in it. */
   addMistaken(domain: string): void | Promise<void>;
-  /** From now on nothing can be listed. */
+  /** From now on listing fails. */
   fail(): void | Promise<void>;
-  /** It can be listed again. */
+  /** Listing works again. */
   recover(): void | Promise<void>;
 };
 
 /** The longest wait for anything that a test expects (ms). */
 const PATIENCE_MS = 15_000;
 
-/** What every source keeps to, as tests of this file's importer. Whatever is set in `create` ends with its test. */
+/** The contract of every source, as tests of the importing file. Whatever `create` sets up ends with its test. */
 export function sourceContract(name: string, create: (t: TestContext, clock: Clock) => SourceWorld | Promise<SourceWorld>): void {
   const prepared = async (t: TestContext, ...domains: string[]) => {
     const timers = countingClock();
@@ -36,7 +36,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     return { ...world, ...run };
   };
 
-  test(`${name}: the first snapshot is whole, and each route says whose it is`, async (t) => {
+  test(`${name}: the first snapshot is complete, and each route names its source`, async (t) => {
     const { source, snapshots } = await started(t, 'a.example', 'b.example');
     const [first] = snapshots;
     assert.ok(first?.kind === 'listed');
@@ -45,7 +45,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     for (const { origin } of first.routes) assert.ok(origin);
   });
 
-  test(`${name}: what comes and what goes changes the snapshot, which stays whole`, async (t) => {
+  test(`${name}: added and removed objects change the snapshot, which stays complete`, async (t) => {
     const { set, until, served, snapshots } = await started(t, 'a.example', 'b.example');
     await set('a.example', 'b.example', 'c.example');
     await until('a third', () => served() === 'a.example b.example c.example');
@@ -54,7 +54,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     for (const snapshot of snapshots) assert.match(servedIn(snapshot) ?? '', /b\.example/);
   });
 
-  test(`${name}: a listing that fails is told as a failure, and never as an empty one`, async (t) => {
+  test(`${name}: a failed listing is reported as a failure, never as an empty one`, async (t) => {
     const { source, fail, recover, set, until, served, snapshots } = await started(t, 'a.example', 'b.example');
     await fail();
     source.relist();
@@ -71,7 +71,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     for (const snapshot of snapshots) assert.match(servedIn(snapshot) ?? 'a.example b.example', /^a\.example b\.example/);
   });
 
-  test(`${name}: what can't be listed at the start has failed, and is listed as soon as it can be`, async (t) => {
+  test(`${name}: a source that can't list at the start reports a failure, and lists as soon as it can`, async (t) => {
     const { fail, recover, set, start: begin } = await prepared(t);
     await fail();
     const { until, served, snapshots } = begin();
@@ -82,7 +82,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     await until('the listing', () => served() === 'a.example');
   });
 
-  test(`${name}: a relist is a snapshot, changed or not`, async (t) => {
+  test(`${name}: a relist emits a snapshot even without changes`, async (t) => {
     const { source, until, snapshots } = await started(t, 'a.example');
     for (let round = 1; round <= 3; round++) {
       const before = snapshots.length;
@@ -92,7 +92,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     }
   });
 
-  test(`${name}: a reload, where there is one, resolves with the snapshot that was emitted for it`, async (t) => {
+  test(`${name}: a reload, if supported, resolves with the snapshot that it emitted`, async (t) => {
     const { source, addMistaken, snapshots } = await started(t, 'a.example');
     if (!source.reload) return;
     assert.equal(await source.reload(), snapshots.at(-1));
@@ -102,7 +102,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     assert.equal(mistaken.kind, 'failed');
   });
 
-  test(`${name}: when it is stopped it ends, leaves nothing running, and says nothing more; it can be run again`, async (t) => {
+  test(`${name}: after a stop it leaves nothing running and emits nothing more; it can be run again`, async (t) => {
     const first = await started(t, 'a.example');
     const { source, set, fail, recover, stop, snapshots, pending } = first;
     await fail();
@@ -119,7 +119,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     assert.deepEqual([pending(), snapshots.length], [[], said]);
   });
 
-  test(`${name}: one that is stopped before it has listed says nothing`, async (t) => {
+  test(`${name}: a source stopped before it has listed emits nothing`, async (t) => {
     const { source, start: begin, pending } = await prepared(t, 'a.example');
     const { stop, snapshots } = begin();
     await stop();
@@ -128,7 +128,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     assert.deepEqual([pending(), snapshots, aborted], [[], [], []]);
   });
 
-  test(`${name}: readings name each object, and since when it is as it is`, async (t) => {
+  test(`${name}: readings list each object and since when its state has held`, async (t) => {
     const { source, until, snapshots } = await started(t, 'a.example', 'b.example');
     const before = source.readings();
     for (const domain of ['a.example', 'b.example']) {
@@ -144,7 +144,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     assert.deepEqual(source.readings(), before);
   });
 
-  test(`${name}: a mistake is in a reading, with what to write, and takes nothing away`, async (t) => {
+  test(`${name}: an error is in a reading with what to write, and removes nothing`, async (t) => {
     const { source, addMistaken, until, snapshots } = await started(t, 'a.example', 'b.example');
     await addMistaken('c.example');
     const mistaken = () => source.readings().find(({ accepted }) => !accepted.holds);
@@ -154,7 +154,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     for (const snapshot of snapshots) assert.equal(servedIn(snapshot) ?? 'a.example b.example', 'a.example b.example');
   });
 
-  test(`${name}: what awaits a data plane lists nothing before it has heard of one`, async (t) => {
+  test(`${name}: a source that waits for a data plane lists nothing before it has heard from one`, async (t) => {
     const { source, start: begin } = await prepared(t, 'a.example');
     if (!source.awaitsDataplane) return;
     const { until, served, snapshots } = begin(() => undefined);
@@ -164,7 +164,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     await until('the listing', () => served() === 'a.example');
   });
 
-  test(`${name}: a target that a data plane finds down is in the readings of whose it is, until it is up again`, async (t) => {
+  test(`${name}: a target reported as down is in the readings of its object until it is up again`, async (t) => {
     const { source } = await started(t, 'a.example', 'b.example');
     const before = source.readings();
     const tell = (healthy: boolean, { id, address }: Pick<Reading, 'id' | 'address'>) =>
@@ -190,7 +190,7 @@ function hearOf(source: Source): void {
   source.hear?.({ kind: 'applied', dataplane: 'd', applied } satisfies DataplaneEvent);
 }
 
-/** Runs the source until the test ends, having told it of a data plane. */
+/** Runs the source until the test ends, after reporting a data plane to it. */
 function start(t: TestContext, source: Source, tell: (source: Source) => void = hearOf) {
   const stopping = new AbortController();
   const snapshots: Snapshot[] = [];
@@ -204,12 +204,12 @@ function start(t: TestContext, source: Source, tell: (source: Source) => void = 
   const until = async (what: string, isMet: () => boolean) => {
     for (const end = performance.now() + PATIENCE_MS; !isMet(); await wait(2))
       if (performance.now() > end)
-        assert.fail(`waited in vain for ${what}: ${JSON.stringify(snapshots.map((one) => servedIn(one) ?? one))}`);
+        assert.fail(`timed out waiting for ${what}: ${JSON.stringify(snapshots.map((one) => servedIn(one) ?? one))}`);
   };
   return { snapshots, stop, until, served: () => servedIn(snapshots.at(-1)) };
 }
 
-/** The domains that have a target, sorted; undefined where it is no listing. */
+/** The domains that have a target, sorted; undefined if it is not a listing. */
 function servedIn(snapshot: Snapshot | undefined): string | undefined {
   if (snapshot?.kind !== 'listed') return undefined;
   const served = snapshot.routes.filter(({ upstreams }) => upstreams.length > 0);
@@ -219,7 +219,7 @@ function servedIn(snapshot: Snapshot | undefined): string | undefined {
     .join(' ');
 }
 
-/** The system's clock, and the timers of it that are still to fire, by their time (ms). */
+/** The system's clock, and its pending timers by time (ms). */
 function countingClock(): { clock: Clock; pending(): number[] } {
   const timers = new Map<object, number>();
   const counted = (ms: number, cancel: () => void, key: object) => {

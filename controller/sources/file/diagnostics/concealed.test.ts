@@ -5,7 +5,7 @@ import { compileBytes } from '../compile.ts';
 import type { Files } from '../text/files.ts';
 import { formatDiagnostic } from './diagnostics.ts';
 
-/** The messages about a file, with what it imports and the environment that it is read in. */
+/** The messages for a file with these imports and this environment. */
 function messagesOf(
   text: string,
   { env = {}, imported = {} }: { env?: Record<string, string>; imported?: Record<string, string> },
@@ -18,7 +18,7 @@ function messagesOf(
   return (compiled.ok ? compiled.warnings : compiled.diagnostics).map(formatDiagnostic);
 }
 
-/** Lines that are wrong, or may be, whatever the variable is. */
+/** Lines that are wrong, or may be, depending on the variable. */
 const LINES = [
   '{$X}',
   '{$X} a b',
@@ -74,11 +74,11 @@ const VALUES = [
   '{s3cr3t}',
   '$&s3cr3t$1',
 ];
-/** What of a value nobody may read. */
+/** The parts of a value that must not be repeated. */
 const TELLING = /secret|s3cr3t|t0p|hunter|gehéim|sk_live|5432|xn--/i;
 
 for (const value of VALUES)
-  test(`no message repeats what stands for a variable: ${JSON.stringify(value.slice(0, 40))}`, () => {
+  test(`no message repeats the value of a variable: ${JSON.stringify(value.slice(0, 40))}`, () => {
     for (const line of LINES)
       for (const text of [
         `(snippet) {\n  rate_limit {args[0]}\n  header {args[0]}\n}\na.example {\n  ${line}\n}\n`,
@@ -88,7 +88,7 @@ for (const value of VALUES)
         for (const message of messagesOf(text, { env: { X: value } })) assert.doesNotMatch(message, TELLING, `${line}\n${message}`);
   });
 
-test('a value that is too short to be found elsewhere is not repeated where it stands', () => {
+test('a value too short to be searched for is not repeated where it is used', () => {
   for (const [text, message] of [
     ['a.example {\n  rate_limit {$X}\n}\n', 'rate_limit "{$X}": write a rate as <n>/s, for example 10/s'],
     ['a.example {\n  hold {$X}\n}\n', 'hold "{$X}": '],
@@ -97,7 +97,7 @@ test('a value that is too short to be found elsewhere is not repeated where it s
     assert.match(messagesOf(text, { env: { X: 'q7' } }).join('\n'), new RegExp(message.replace(/[{}$"<>/]/g, '\\$&')));
 });
 
-test('a word that is written out is repeated, beside a variable too, and so is a default', () => {
+test('a literal word is repeated, even next to a variable, and so is a default', () => {
   const [first = '', second = ''] = messagesOf('a.example {\n  respond a\n  rate_limit {$A:plenty}\n  hold soon{$B}\n}\n', {
     env: { B: 'er' },
   });
@@ -122,7 +122,7 @@ const FOREIGN: readonly [what: string, text: string, telling: RegExp][] = [
 ];
 
 for (const [what, content, telling] of FOREIGN)
-  test(`no message repeats what an imported file holds: ${what}`, () => {
+  test(`no message repeats the content of an imported file: ${what}`, () => {
     for (const text of [
       'import /f\n',
       'import /f a b\n',
@@ -137,7 +137,7 @@ for (const [what, content, telling] of FOREIGN)
     }
   });
 
-test('a mistake in an imported file is told by its place and by what was expected there', () => {
+test('an error in an imported file is reported with its position and what was expected', () => {
   assert.deepEqual(messagesOf('a.example {\n  import /f\n}\n', { imported: { '/f': 'rate_limit plenty\nheadr X-A b\n' } }), [
     '/f:1:12: rate_limit "…": write a rate as <n>/s, for example 10/s (imported by Sluicefile:2:3)',
     '/f:2:1: unknown directive "…" (did you mean "header"?) (imported by Sluicefile:2:3)',

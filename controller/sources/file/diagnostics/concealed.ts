@@ -2,32 +2,32 @@ import { LONGEST_SEEN, MARKED, MARKS, spelt } from '../../../../shared/config-fi
 import type { Place } from '../../../../shared/config-file/word.ts';
 
 /**
- * Messages go to logs and pages that more people read than the file: they repeat what somebody wrote in it, and neither what
- * the environment holds nor what an imported file does, which may be any file of the machine. So whatever text of a file
- * stands in a message is marked, and what becomes of it is decided where the message is taken, by the place it is about.
+ * Messages go to logs and pages that more people can read than the file. They may repeat what a user wrote in the main file, but not the
+ * values of environment variables or the content of imported files, which may be any file of the machine. Therefore text quoted in a
+ * message is marked, and the receiver decides by its position whether it is repeated.
  */
 
 const LONGEST_QUOTE = 60;
 
-/** What stood for a variable: `{$NAME}`, and its value as messages would spell it. */
+/** A use of a variable: `{$NAME}`, and its value as messages would quote it. */
 type Variable = { readonly shown: string; readonly value: string };
 
-/** A shorter value is found only where it was used: elsewhere it is in too many words by chance. */
+/** Shorter values are only removed where they were used, since they occur in too many words by chance. */
 const SHORTEST_ELSEWHERE = 4;
 const SHORTEST_BEGUN = 16;
-/** More variables than a file has. */
+/** More variables than any file has. */
 const MOST_EVERYWHERE = 1_000;
-/** The form in which names of other scripts are given back. */
+/** The form in which non-ASCII names are returned. */
 const PUNYCODE = /\bxn--[\w.-]*/gi;
 
 export type Concealment = {
-  /** Something stood for a variable at a place: `shown` in the file. */
+  /** A variable was used at a position: `shown` in the file. */
   substituted(place: Place, shown: string, value: string): void;
-  /** A message about a place, with what it may repeat. */
+  /** A message for a position, with only the text that may be repeated. */
   shownAt(place: Place, message: string): string;
 };
 
-/** `main`: the file whose own words may be repeated. `lineAt`: the line of a place as it stands in its file. */
+/** `main`: the file whose text may be repeated. `lineAt`: the line of a position in its file. */
 export function createConcealment(main: string, lineAt: (place: Place) => string | undefined): Concealment {
   const byLine = new Map<string, Variable[]>();
   const everywhere = new Map<string, Variable>();
@@ -48,7 +48,7 @@ export function createConcealment(main: string, lineAt: (place: Place) => string
       const repeated = (text: string): string => {
         if (isForeign) return '…';
         const told = variables.reduce(withoutValue, text);
-        // A value that was changed before it is repeated can't be found in it, but neither does it stand in the file.
+        // A value that was changed before it is quoted can't be found, but it isn't in the file either.
         return here.length === 0 || links.some((link) => lineAt(link)?.includes(told)) ? shortened(told) : '…';
       };
       const kept = message.replace(MARKED, (_, open: string, text: string, close: string) => open + repeated(text) + close);
@@ -59,7 +59,7 @@ export function createConcealment(main: string, lineAt: (place: Place) => string
   };
 }
 
-/** A place, and each at which its text was imported. */
+/** A position, and each position at which its text was imported. */
 function linksOf(place: Place): Place[] {
   const links = [place];
   for (let at = place.from?.at; at; at = at.from?.at) links.push(at);
@@ -68,15 +68,15 @@ function linksOf(place: Place): Place[] {
 
 const lineKey = ({ path, line }: Place): string => `${path}:${line}`;
 
-/** In small letters, too. */
+/** Also in lower case. */
 function withoutValue(text: string, { shown, value }: Variable): string {
   const without = text.replace(anywhere(value), () => shown);
-  // Of a word that was cut off, the end of a value may be missing.
+  // The end of a value may be missing from a truncated word.
   const begun = text.length >= LONGEST_SEEN && value.length >= SHORTEST_BEGUN ? without.indexOf(value.slice(0, SHORTEST_BEGUN)) : -1;
   return begun < 0 ? without : without.slice(0, begun) + shown;
 }
 
-/** What is left of a value when it is taken apart. */
+/** The parts of a value that is split. */
 const fragmentsOf = ({ value }: Variable): string[] => value.split(/[^\p{L}\p{N}_]+/u).filter(({ length }) => length >= SHORTEST_ELSEWHERE);
 
 const anywhere = (text: string): RegExp => new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'gi');

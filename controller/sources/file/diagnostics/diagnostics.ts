@@ -1,40 +1,40 @@
 import type { Place } from '../../../../shared/config-file/word.ts';
 import { type Concealment, createConcealment } from './concealed.ts';
 
-/** One mistake, or one thing worth a second look, in a config file. */
+/** One error or warning in a config file. */
 export type Diagnostic = {
   readonly path: string;
   /** null: the file as a whole. Both count from 1, `column` in characters. */
   readonly place: { readonly line: number; readonly column: number } | null;
-  /** What is wrong and what to write instead; one line. */
+  /** What is wrong and what to write instead, in one line. */
   readonly message: string;
-  /** Where the text was imported, innermost first; absent where it was not. */
+  /** Where the text was imported, innermost first; absent if it was not. */
   readonly imports?: readonly Place[];
-  /** The line of the place, where it is known. */
+  /** The line at the position, if known. */
   readonly text?: string;
 };
 
-/** Collects every problem of a file, one a place; reading goes on after each. */
+/** Collects all problems of a file, one per position; reading continues after each. */
 export type Report = {
   error(place: Place, message: string): void;
   warn(place: Place, message: string): void;
-  /** What stood at a place for a variable of the environment: no message repeats it. */
+  /** The environment variable used at a position: no message repeats its value. */
   substituted(place: Place, shown: string, value: string): void;
-  /** Whether there are so many errors that nobody reads further ones. */
+  /** Whether there are so many errors that further ones are not useful. */
   full(): boolean;
-  /** What a path holds. Problems are listed in the order in which the texts were read. */
+  /** Registers the content of a path. Problems are listed in the order in which texts were read. */
   read(path: string, text: string): void;
 };
 
 export type Collected = Report & {
-  /** In the order of the file. Beyond the thousandth they are only counted. */
+  /** In the order of the file. After the thousandth they are only counted. */
   errors(): Diagnostic[];
   warnings(): Diagnostic[];
-  /** How many errors there are by now. */
+  /** The number of errors so far. */
   count(): number;
 };
 
-/** More than this helps nobody: a file that is not a config file has one in every line. */
+/** More are not helpful: a file that is not a config file has one in every line. */
 const MOST = 1_000;
 
 /** `P:LINE:COL: message`, or `P: message` about a file as a whole. Always one line. */
@@ -47,7 +47,7 @@ export function formatDiagnostic({ path, place, message, imports }: Diagnostic):
 /** `path:line:column`. */
 export const positionOf = ({ path, line, column }: Place): string => `${path}:${line}:${column}`;
 
-/** `main`: the path of the file that is read, whose words messages may repeat. */
+/** `main`: the path of the main file, whose text messages may repeat. */
 export function collectDiagnostics(main: string): Collected {
   const texts = new Map<string, string>();
   const read = (path: string, text: string) => void (texts.has(path) || texts.set(path, text));
@@ -67,7 +67,7 @@ function collect(texts: ReadonlyMap<string, string>, lineAt: (place: Place) => s
   let more = 0;
   const add = (at: Place, message: string) => {
     const imports = chainOf(at);
-    // What else is wrong with the same word follows from the first mistake, and is the same for each import of it.
+    // Further errors in the same word follow from the first, and are the same for each import of it.
     const keys = [`${positionOf(at)}\n${message}`, `${positionOf(at)} ${imports?.map(positionOf).join(' ') ?? ''}`];
     if (keys.some((key) => known.has(key))) return;
     for (const key of keys) known.add(key);
@@ -87,7 +87,7 @@ function collect(texts: ReadonlyMap<string, string>, lineAt: (place: Place) => s
   return { add, all, full: () => kept.length === MOST, count: () => kept.length + more };
 }
 
-/** The places that a text was imported at, innermost first. */
+/** The positions at which a text was imported, innermost first. */
 function chainOf({ from }: Place): Place[] | undefined {
   if (!from) return undefined;
   const chain: Place[] = [];
@@ -103,7 +103,7 @@ function withLines(diagnostics: readonly PlacedDiagnostic[], lineAt: (place: Pla
   });
 }
 
-/** Finds the line of a place; each file is taken apart once. */
+/** Finds the line at a position; each file is split only once. */
 function createLines(texts: ReadonlyMap<string, string>): (place: Place) => string | undefined {
   const lines = new Map<string, readonly string[]>();
   return ({ path, line }) => {

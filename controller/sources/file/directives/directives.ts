@@ -19,7 +19,7 @@ const policies = SITE_POLICIES.flatMap((policy) =>
   policy.directive ? [ruleOf(policy.directive, BLOCK_POLICIES.includes(policy) ? ['site', 'handle'] : ['site'])] : [],
 );
 
-/** Everything that a site can say, and what it will be able to say. */
+/** All directives of a site, including planned ones. */
 export const SITE_RULES: Rules<SiteDraft> = rulesByName(
   [reverseProxy, hold, ...policies, handle, handlePath, pathCase, tls, transport],
   PLANNED.map(({ name }) => name),

@@ -52,13 +52,13 @@ function readPattern(name: Word, word: Word, strip: boolean, report: Context['re
   };
   const pattern = parsePathPattern(word.text);
   if (!pattern.ok) return refuse(pattern.reason);
-  // Taking "/api" off "/apix" would leave a path without its slash.
+  // Stripping "/api" from "/apix" would leave a path without its slash.
   if (strip && /[^/]\*$/.test(pattern.value))
     return refuse(`only whole segments are taken off: write ${said(`${pattern.value.slice(0, -1)}/*`)}`);
   return pattern.value;
 }
 
-/** Whether an earlier block takes every request that one with this path or condition would. */
+/** Whether an earlier block handles every request that a block with this path or condition would. */
 function hides(earlier: HandleDraft, path: string | null, match: Condition | null): boolean {
   if (earlier.match !== null) return earlier.match === match;
   if (match === null) return covers(earlier.path, path);

@@ -5,7 +5,7 @@ import { formatDiagnostic } from '../diagnostics/diagnostics.ts';
 
 const compiled = (lines: string) => compileBytes(Buffer.from(`a.example {\n${lines}\n}\n`), 'Sluicefile', {});
 
-test('hold gives a site and its blocks a time to wait for a target; what says nothing says nothing', () => {
+test('hold sets how long a site and its blocks wait for a target, and nothing if absent', () => {
   const result = compiled('  reverse_proxy app:80\n  hold 1m30s\n  handle /now/* {\n    hold 0s\n  }\n  handle /later/* {\n  }');
   assert.ok(result.ok);
   const [route] = result.routes;
@@ -21,7 +21,7 @@ for (const [word, reason] of [
   ['500ms', 'whole seconds, 300s at most'],
   ['6m', 'whole seconds, 300s at most'],
 ] as const)
-  test(`hold ${word} is refused, with the place and the reason`, () => {
+  test(`hold ${word} is rejected with position and reason`, () => {
     const result = compiled(`  hold ${word}\n  reverse_proxy app:80`);
     assert.deepEqual(result.ok ? [] : result.diagnostics.map(formatDiagnostic), [`Sluicefile:2:8: hold "${word}": ${reason}`]);
   });

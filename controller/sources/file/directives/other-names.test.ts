@@ -5,7 +5,7 @@ import { CADDY_DIRECTIVES, CADDY_GLOBALS } from './caddy-words.ts';
 import { SITE_RULES } from './directives.ts';
 import { OTHER_GLOBALS, OTHER_NAMES } from './other-names.ts';
 
-test('every name of others leads to one that is known here, and is none itself', () => {
+test('every foreign name maps to one of ours, and is not one itself', () => {
   const known = new Set([...SITE_RULES.keys(), 'import']);
   for (const [other, name] of OTHER_NAMES) assert.ok(known.has(name) && !known.has(other), other);
   for (const [other, name] of OTHER_GLOBALS) assert.ok(GLOBAL_RULES.has(name) && !GLOBAL_RULES.has(other), other);

@@ -5,7 +5,7 @@ import { formatDiagnostic } from '../diagnostics/diagnostics.ts';
 
 const compiled = (upstreams: string) => compileBytes(Buffer.from(`a.example {\n  reverse_proxy ${upstreams}\n}\n`), 'Sluicefile', {});
 
-test('an upstream may be a socket, beside others, with TLS and without', () => {
+test('an upstream may be a socket, next to others, with or without TLS', () => {
   for (const [upstreams, tls] of [
     ['unix//run/App.sock unix//run/app.sock 10.0.0.1:80', false],
     ['https://unix//run/App.sock https://unix//run/app.sock https://10.0.0.1:80', true],
@@ -27,7 +27,7 @@ for (const [word, said] of [
   ['unix//run/', /a socket path must name a file/],
   ['unix//run/a.sock unix//run/a.sock', /this upstream is listed twice/],
 ] as const)
-  test(`reverse_proxy ${word} is a mistake`, () => {
+  test(`reverse_proxy ${word} is an error`, () => {
     const result = compiled(word);
     assert.match(result.ok ? 'accepted' : result.diagnostics.map(formatDiagnostic).join('\n'), said);
   });

@@ -25,7 +25,7 @@ export const reverseProxy: Rule<SiteDraft> = {
       const text = word.text.slice(scheme.length);
       if (!isUpstream(word, scheme, text, report)) continue;
       const address = parseUpstream(text);
-      // Host names are the same in any case, paths are not.
+      // Host names are case-insensitive, paths are not.
       const name = socketPath(text) === null ? text.toLowerCase() : text;
       if (!address.ok) report.error(word, `reverse_proxy ${quote(word.text)}: ${address.reason}`);
       else if ((scheme === 'https://') !== tlsOfFirst)
@@ -39,13 +39,13 @@ export const reverseProxy: Rule<SiteDraft> = {
   },
 };
 
-/** `http://`, `https://`, whatever else is written there, or nothing. */
+/** `http://`, `https://`, any other scheme, or nothing. */
 function schemeOf(text: string): string {
   const end = text.indexOf('://');
   return end < 0 ? '' : text.slice(0, end + 3);
 }
 
-/** Says more than "no address" where it is clear what was meant. */
+/** Gives a more specific reason where the intention is clear. */
 function isUpstream(word: Word, scheme: string, text: string, report: Context['report']): boolean {
   const refuse = (why: string): boolean => {
     report.error(word, `reverse_proxy ${quote(word.text)}: ${why}`);

@@ -5,13 +5,13 @@ import type { Place, Word } from '../../../../shared/config-file/word.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 
-/** What kind of block a directive stands in. */
+/** The kind of block that contains a directive. */
 export type Scope = 'globals' | 'site' | 'handle';
 
-/** A directive of the language, and where it may stand. */
+/** A directive of the language, and where it is allowed. */
 export type Rule<Draft> = Grammar<Draft, Context> & { readonly scopes: readonly Scope[] };
 
-/** Part of the language, refused until it works. */
+/** A planned directive, rejected until it is implemented. */
 export type PlannedRule = { readonly name: string; readonly scopes: readonly Scope[]; readonly planned: true };
 
 export type Rules<Draft> = ReadonlyMap<string, Rule<Draft> | PlannedRule>;
@@ -22,18 +22,18 @@ export type Context = Reading & {
   readBlock(block: Block, scope: Scope, draft: SiteDraft): void;
 };
 
-/** What a site or one of its blocks says, while it is read. */
+/** A site or one of its blocks being read. */
 export type SiteDraft = {
-  /** The first of each directive in the block, understood or not. */
+  /** The first of each directive in the block, valid or not. */
   readonly seen: Word[];
   /** Members of its route. */
   readonly said: RouteDraft;
-  /** The certificate that the site brings, and the word that names its file. */
+  /** The certificate supplied by the site, and the word that names its file. */
   pair: { readonly word: Word; readonly pair: Certificate } | null;
   readonly handles: HandleDraft[];
 };
 
-/** A path block, with the place of its directive. */
+/** A path block, with the position of its directive. */
 export type HandleDraft = {
   readonly place: Place;
   readonly path: string | null;

@@ -34,7 +34,7 @@ function good(text: string): Extract<Compiled, { ok: true }> {
   return compiled;
 }
 
-test('a site brings its certificate for all of its addresses, and none is ordered for them', () => {
+test('a site supplies its certificate for all its addresses, and none is ordered', () => {
   const { routes, certificates } = good(site('shop.example, www.shop.example', 'tls shop.pem shop.key'));
   assert.deepEqual(
     routes.map(({ https }) => https),
@@ -53,7 +53,7 @@ test('certificate and key may be in one file, and the paths come from the enviro
   assert.equal(compiled.certificates[0]?.private_key, wiki.privateKey);
 });
 
-test('the certificate of every host takes no name from a site of its own', () => {
+test('the certificate of the catch-all takes no name from another site', () => {
   const { certificates } = good(site('*', 'tls both.pem both.pem') + site('shop.example', 'tls shop.pem shop.key'));
   assert.deepEqual(
     certificates.map(({ domains }) => domains),
@@ -61,7 +61,7 @@ test('the certificate of every host takes no name from a site of its own', () =>
   );
 });
 
-test('what can’t be used is told with the file, and the key is not repeated', () => {
+test('an unusable file is reported with its name, without quoting the key', () => {
   assert.deepEqual(said(site('shop.example', 'tls torn.pem shop.key')), [
     'Sluicefile:2:5: tls "torn.pem": part 1 (CERTIFICATE) was cut off, so there is no certificate to use; give the whole file',
   ]);
@@ -74,7 +74,7 @@ test('what can’t be used is told with the file, and the key is not repeated', 
   ]);
 });
 
-test('times are a warning only', async () => {
+test('validity times cause only warnings', async () => {
   const over = await makePair(['a.example'], { notBefore: Date.parse('2001-01-01'), notAfter: Date.parse('2001-02-03') });
   put('over.pem', over.certificate, over.privateKey);
   assert.deepEqual(said(site('a.example', 'tls over.pem over.pem')), [
@@ -85,7 +85,7 @@ test('times are a warning only', async () => {
   assert.match(said(site('a.example', 'tls early.pem early.pem'))[0] ?? '', /it is good from 2990-01-01 on/);
 });
 
-test('a file of authorities needs a root, and a key in it goes nowhere', async () => {
+test('a file of authorities needs a root, and a key in it is dropped', async () => {
   const { root, middle } = await makeChain(['x.example']);
   put('middle.pem', middle.certificate);
   assert.match(said(site('a.example', 'tls {', 'client_ca middle.pem', '}'))[0] ?? '', /client_ca "middle.pem": it contains no root/);

@@ -32,9 +32,9 @@ function readWord(word: Word, draft: SiteDraft, { report }: Context): void {
   else report.error(word, `tls ${quote(word.text)}: write ${FORMS}`);
 }
 
-/** The files are read anew whenever they change. */
+/** The files are read again whenever they change. */
 function readPair(certificate: Word, key: Word, draft: SiteDraft, { report, textOf, now }: Context): void {
-  // Also with mistakes: a site with a certificate of its own is none that one is ordered for.
+  // Also with errors, so that no certificate is ordered for a site that supplies its own.
   draft.said.https = 'provided';
   const texts = [certificate, key].map((word) => {
     const text = textOf(word);

@@ -24,7 +24,7 @@ function mistakeIn(...lines: string[]): string {
   return compiled.diagnostics.map(formatDiagnostic).join('\n');
 }
 
-test('limits of time are read in whole seconds, and off is none', () => {
+test('time limits are in whole seconds, and off disables them', () => {
   assert.deepEqual(transportOf('response_header_timeout 5m', 'read_timeout off', 'dial_timeout 20s'), {
     response_header_timeout_secs: 300,
     read_timeout_secs: 0,
@@ -33,7 +33,7 @@ test('limits of time are read in whole seconds, and off is none', () => {
   assert.deepEqual(transportOf('response_header_timeout 0'), { response_header_timeout_secs: 0 });
 });
 
-test('the size of the head of an answer is read in bytes', () => {
+test('the size of a response head is in bytes', () => {
   assert.deepEqual(transportOf('max_response_header_size 512kb'), { max_response_header_bytes: 524_288 });
   assert.deepEqual(transportOf('max_response_header_size 1MB'), { max_response_header_bytes: 1_048_576 });
 });
@@ -54,4 +54,4 @@ for (const [line, said] of [
   ['dial_timeout 5m', /whole seconds, 1s to 60s$/],
   ['wriet_timeout 5s', /transport has no "wriet_timeout": write .*response_header_timeout <duration>\|off, read_timeout/],
 ] as const)
-  test(`${JSON.stringify(line)} is a mistake`, () => assert.match(mistakeIn(line), said));
+  test(`${JSON.stringify(line)} is an error`, () => assert.match(mistakeIn(line), said));

@@ -14,7 +14,7 @@ import { parseSize } from '../../../../shared/values/size.ts';
 import { CADDY_TRANSPORT } from './caddy-words.ts';
 import type { Context, Rule, SiteDraft } from './rule.ts';
 
-/** What stands in the block, each at most once. */
+/** The options in the block, each at most once. */
 const OPTIONS = new Map([
   ['tls_server_name', 'tls_server_name <name>'],
   ['ca', 'ca <path>'],
@@ -24,7 +24,7 @@ const OPTIONS = new Map([
   ['read_timeout', 'read_timeout <duration>|off'],
   ['max_response_header_size', 'max_response_header_size <size>'],
 ]);
-/** The member that each limit of time sets, its bounds (s), and whether there may be none. */
+/** For each time limit the member that it sets, its bounds (s), and whether it may be off. */
 const TIMES = {
   dial_timeout: { member: 'dial_timeout_secs', most: MAX_DIAL_SECS, offable: false },
   response_header_timeout: { member: 'response_header_timeout_secs', most: MAX_ANSWER_SECS, offable: true },
@@ -51,7 +51,7 @@ export const transport: Rule<SiteDraft> = {
       report.error(protocol, `transport ${quote(protocol.text)}: the protocols are ${PROTOCOLS.join(', ')}`);
     const seen: Word[] = [];
     for (const line of block === null ? [] : context.expanded(block).lines) readOption(line, seen, spec, context);
-    // Without anything particular it says that nothing of the site's holds here.
+    // Even the default transport is set, because it overrides that of the site.
     draft.said.transport = Object.keys(spec).length === 0 ? null : spec;
   },
 };

@@ -12,7 +12,7 @@ import type { Files } from '../text/files.ts';
 const root = mkdtempSync(join(tmpdir(), 'sluicefile-imports-'));
 after(() => rmSync(root, { recursive: true }));
 
-/** A directory of files, and what its `Sluicefile` compiles to, with paths as seen from that directory. */
+/** A directory of files, and what its `Sluicefile` compiles to, with paths relative to that directory. */
 async function compileIn(name: string, files: Readonly<Record<string, string>>) {
   const directory = join(root, name);
   for (const [path, text] of Object.entries(files)) {
@@ -30,7 +30,7 @@ async function compileIn(name: string, files: Readonly<Record<string, string>>) 
 
 const site = (domain: string): string => `${domain} { respond 200 }\n`;
 
-test('a pattern names files in the order of their names, without directories and names that begin with a dot', async () => {
+test('a pattern matches files in order of their names, without directories and names that begin with a dot', async () => {
   const { domains, problems } = await compileIn('order', {
     Sluicefile: 'import sites/*\n',
     'sites/b': site('b.example'),
@@ -43,14 +43,14 @@ test('a pattern names files in the order of their names, without directories and
   assert.deepEqual([domains, problems], [['upper.example', 'a10.example', 'a9.example', 'b.example'], []]);
 });
 
-test('wildcards may stand in several parts of a path, and a dot is matched by a dot', async () => {
+test('wildcards may be in several parts of a path, and only a dot matches a leading dot', async () => {
   const files = { 'a/x/one.conf': site('a.example'), 'b/x/two.conf': site('b.example'), 'b/y/two.conf': 'no', 'b/x/t.txt': 'no', c: 'no' };
   const { domains } = await compileIn('several', { Sluicefile: 'import ?/x/*o*.conf\n', ...files });
   assert.deepEqual(domains, ['a.example', 'b.example']);
   assert.deepEqual((await compileIn('several', { Sluicefile: 'import .*/x\n', '.d/x': site('d.example') })).domains, ['d.example']);
 });
 
-test('a path is relative to the file that it stands in, which a link may bring from elsewhere', async () => {
+test('a path is relative to the file it is in, even if that is a link', async () => {
   mkdirSync(join(root, 'linked/..data'), { recursive: true });
   writeFileSync(join(root, 'linked/..data/sites'), 'import more/x\n');
   symlinkSync('..data/sites', join(root, 'linked/sites'));
@@ -64,7 +64,7 @@ test('a pattern that matches nothing is a warning', async () => {
   ]);
 });
 
-test('of the files of a pattern each that can not be used is named', async () => {
+test('each unusable file matched by a pattern is reported', async () => {
   const { problems } = await compileIn('unusable', {
     Sluicefile: 'import sites/*\n',
     'sites/a': '',
@@ -77,7 +77,7 @@ test('of the files of a pattern each that can not be used is named', async () =>
   ]);
 });
 
-test('inputs are all files and directories that were looked at, found or not', async () => {
+test('inputs are all files and directories that were looked for, whether or not they exist', async () => {
   const { inputs, problems } = await compileIn('inputs', {
     Sluicefile: 'import sites/*\nimport none\n',
     'sites/a': 'import ../sub/b\n',
@@ -87,7 +87,7 @@ test('inputs are all files and directories that were looked at, found or not', a
   assert.equal(problems.length, 1);
 });
 
-test('what is no regular file is refused at once, a pipe without a writer too', async () => {
+test('a file that is not regular is rejected at once, even a pipe without a writer', async () => {
   mkdirSync(join(root, 'pipes/sites'), { recursive: true });
   execFileSync('mkfifo', [join(root, 'pipes/pipe')]);
   assert.deepEqual((await compileIn('pipes', { Sluicefile: 'import ./pipe\nimport ./sites\n' })).problems, [
@@ -96,7 +96,7 @@ test('what is no regular file is refused at once, a pipe without a writer too', 
   ]);
 });
 
-test('bad bytes and control characters of an imported file are found in it', async () => {
+test('invalid bytes and control characters of an imported file are reported in that file', async () => {
   assert.deepEqual((await compileIn('bytes', { Sluicefile: 'import x.conf\n', 'x.conf': '# \u0001\n' })).problems, [
     'x.conf:1:3: the control character U+0001 is not allowed; delete it',
   ]);
@@ -113,7 +113,7 @@ function compileMemory(files: Readonly<Record<string, string>>): Compiled {
 
 const errorsOf = (compiled: Compiled): string[] => (compiled.ok ? [] : compiled.diagnostics.map(formatDiagnostic));
 
-test('imports are nested 32 deep and no deeper', () => {
+test('imports nest up to 32 deep', () => {
   const chain = (length: number) => {
     const links = Array.from({ length }, (_, n) => [`f${n}`, n === length - 1 ? site('a.example') : `import f${n + 1}\n`]);
     return compileMemory({ Sluicefile: 'import f0\n', ...Object.fromEntries(links) });
@@ -125,7 +125,7 @@ test('imports are nested 32 deep and no deeper', () => {
   );
 });
 
-test('a few lines that unfold into millions end soon, with one error', () => {
+test('a few lines that expand to millions end quickly with one error', () => {
   const doubling = Array.from({ length: 30 }, (_, n) => `(s${n + 1}) {\n  import s${n}\n  import s${n}\n}\n`).join('');
   const errors = errorsOf(compileMemory({ Sluicefile: `(s0) { respond 200 }\n${doubling}a.example {\n  import s30\n}\n` }));
   assert.equal(errors.filter((error) => error.includes('too much is imported: 200000 imports or 64 MB in all are the most')).length, 1);
@@ -134,7 +134,7 @@ test('a few lines that unfold into millions end soon, with one error', () => {
   assert.match(errorsOf(compileMemory({ Sluicefile: sites, 'large.x': large })).join('\n'), /^Sluicefile:\d+:10: too much is imported/);
 });
 
-test('one mistake in a text that is imported often is one problem, a different one for each argument is several', () => {
+test('an error in a text imported several times is one problem, unless it differs by argument', () => {
   const snippet = '(s) {\n  respod 200\n  rate_limit {args[0]}\n  respond 200\n}\n';
   const sites = ['5', '6/s', '7'].map((rate, n) => `a${n}.example {\n  import s ${rate}\n}\n`).join('');
   assert.deepEqual(errorsOf(compileMemory({ Sluicefile: snippet + sites })), [
@@ -144,7 +144,7 @@ test('one mistake in a text that is imported often is one problem, a different o
   ]);
 });
 
-test('what an argument holds is one word, not resolved again', () => {
+test('the value of an argument is one word and is not resolved again', () => {
   const compiled = compileMemory({
     Sluicefile: '(s) {\n  header X-A {args[0]}\n  respond "{args[1]}" 404\n}\na.example {\n  import s "two words {" `{args[0]} "q"`\n}\n',
   });
@@ -154,7 +154,7 @@ test('what an argument holds is one word, not resolved again', () => {
   assert.deepEqual([route?.headers, route?.respond], [[{ name: 'X-A', value: 'two words {' }], { status: 404, body: '{args[0]} "q"' }]);
 });
 
-test('a range of arguments is the words of that range', () => {
+test('a range of arguments is replaced by the words in that range', () => {
   const snippet = '(s) {\n  reverse_proxy {args[1:3]}\n}\n(t) {\n  reverse_proxy {args[2:]}\n}\n';
   const compiled = compileMemory({
     Sluicefile: `${snippet}a.example {\n  import s 0 b:1 c:2 d:3\n}\nb.example {\n  import t 0 b:1 c:2 d:3\n}\n`,
@@ -170,7 +170,7 @@ test('a range of arguments is the words of that range', () => {
   );
 });
 
-test('a line of {args[:]} is a directive with its arguments, or nothing', () => {
+test('a line of {args[:]} becomes a directive with its arguments, or nothing', () => {
   const compiled = compileMemory({
     Sluicefile: '(s) {\n  {args[:]}\n}\na.example {\n  import s\n  import s rate_limit 5/s\n  import s respond ok\n}\n',
   });
@@ -178,7 +178,7 @@ test('a line of {args[:]} is a directive with its arguments, or nothing', () => 
   assert.ok(compiled.ok && compiled.routes[0]?.rate_limit_rps === 5);
 });
 
-test('the globals of a file count whatever else is wrong in it, unless something is wrong in them', () => {
+test('valid globals of a file are used regardless of other errors in it', () => {
   const globalsOf = (text: string) => compileMemory({ Sluicefile: text, contact: 'email a@b\n', bad: 'email nobody\n' }).globals;
   assert.deepEqual(globalsOf('{\n  http_port 8080\n  import contact\n}\na.example { nonsense }\n'), { http_port: 8080, email: 'a@b' });
   assert.deepEqual(globalsOf('(s) { tls }\n{\n  http_port 8080\n}\na.example {\n'), { http_port: 8080 });

@@ -13,36 +13,36 @@ import { parseLines } from '../tree/lines.ts';
 import type { Snippet } from '../tree/syntax.ts';
 import type { Environment, ReadContext } from '../variables/read-context.ts';
 
-/** Imports within imports. */
+/** The nesting depth of imports. */
 const DEEPEST = 32;
-/** Of all imports of a file together, so that a few lines can't unfold into work without end. */
+/** The total number of imports of a file, so that a few lines can't expand without end. */
 const MOST_IMPORTS = 200_000;
-/** Characters, of all imports together; a snippet counts four for each of its words. */
+/** The total characters of all imports; a snippet counts four per word. */
 const MOST_TEXT = 64 * 1_048_576;
 
 const FORM = 'write import <snippet-or-file> [<argument> …]';
 
-/** A text that an import stands for, to be read in the place of the import. */
+/** A text to be read in place of an import. */
 export type Piece = { readonly tokens: Tokens; readonly context: ReadContext };
 
 export type Imports = {
-  /** Keeps a snippet under its name, for the imports behind it. */
+  /** Stores a snippet by name, for later imports. */
   define(snippet: Snippet): void;
-  /** What an `import` line stands for; nothing, and an error, where it stands for nothing. */
+  /** The text of an `import` line; undefined, and an error, if there is none. */
   open(directive: Directive): readonly Piece[];
 };
 
-/** What the imports of one compilation share. */
+/** The shared state of all imports of one compilation. */
 type State = {
   readonly env: Environment;
   readonly files: Files;
   readonly report: Report;
   readonly snippets: Map<string, Snippet>;
-  /** What was read, by path: a file may be imported many times. */
+  /** File contents by path: a file may be imported many times. */
   readonly texts: Map<string, string | null>;
   imports: number;
   characters: number;
-  /** Too much was imported, which was said: nothing more is. */
+  /** The limit was reached and reported: nothing more is imported. */
   spent: boolean;
 };
 
@@ -60,7 +60,7 @@ function define(snippet: Snippet, { snippets, report, env }: State): void {
   if (earlier)
     return report.error(name, `the snippet ${said(name.text)} stands at ${positionOf(earlier.name)} already; rename one of them`);
   snippets.set(name.text, snippet);
-  // Its structure is right or wrong whether it is imported or not.
+  // Its structure is checked whether or not it is imported.
   parseLines(replay(tokens), { env, report, args: 'unknown', from: name.from });
 }
 
@@ -78,7 +78,7 @@ function open({ name, args: [what, ...args], block }: Directive, state: State): 
   return pathsOf(what, state).flatMap((path) => openFile(path, name, what, args, state));
 }
 
-/** The files that an import names, for people and for reading alike: relative to the file that the import stands in. */
+/** The files of an import, for display and for reading: relative to the file that contains the import. */
 function pathsOf(what: Word, { files, report }: State): readonly string[] {
   if (what.text === '') return fail(report, what, `import "": ${FORM}`);
   const path = isAbsolute(what.text) ? normalize(what.text) : join(dirname(what.path), what.text);
@@ -104,7 +104,7 @@ function openFile(path: string, name: Word, what: Word, args: readonly Word[], s
 }
 
 function readImported(path: string, name: Word, what: Word, { files, report, snippets }: State): string | null {
-  // Of the files of a pattern several may be wrong, so each mistake stands at its file; else it is one of the line.
+  // Several files of a pattern may be wrong, so each error is reported for its file; otherwise for the line.
   const refuse = (why: string): null => {
     const shown = path === what.text ? '' : `${said(path)}: `;
     if (isGlob(what.text)) report.error({ path, line: 1, column: 1, from: { at: placeOf(name), key: path, label: path } }, why);
@@ -127,7 +127,7 @@ function readImported(path: string, name: Word, what: Word, { files, report, sni
   return refuse('the file is empty: write what it is for, or a comment if nothing is meant');
 }
 
-/** What an imported text is read with; undefined, and an error, where the import would never end or never be done. */
+/** The context for reading an imported text; undefined, and an error, if the import would never end. */
 function enter(
   name: Word,
   what: Word,
@@ -149,7 +149,7 @@ function enter(
   return undefined;
 }
 
-/** Everything that is being read where an import stands, innermost first. */
+/** The chain of texts being read at an import, innermost first. */
 function chainOf(name: Word): { key: string; label: string }[] {
   const chain: { key: string; label: string }[] = [];
   let at: Place = name;

@@ -4,12 +4,12 @@ import { said } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
 import { parseRanges } from '../../../../shared/private-ranges.ts';
 
-/** A condition while it is read. */
+/** A condition being read. */
 export type PlainDraft = { -readonly [Member in keyof PlainCondition]: PlainCondition[Member] };
 
 type Refuse = (word: Word, why: string) => void;
 
-/** One kind of matcher: how it is written, and what its words, at least one, add to the condition. */
+/** One kind of matcher: its form, and what its words, at least one, add to the condition. */
 type Kind = { readonly form: string; read(args: readonly Word[], draft: PlainDraft, refuse: Refuse): void };
 
 const MOST_VALUES = 100;
@@ -20,7 +20,7 @@ const LONGEST_VALUE = 8_192;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const LONGEST_METHOD = 64;
 
-/** Fields that end at the proxy, or that it writes anew: one hop's own (RFC 9110 7.6.1), and claims about the client. */
+/** Fields that end at the proxy or are rewritten by it: hop-by-hop fields (RFC 9110 7.6.1), and claims about the client. */
 const UNSEEN =
   /^(?:connection|content-length|expect|forwarded|http2-settings|keep-alive|proxy(?:-.*)?|te|trailer|transfer-encoding|upgrade|x-forwarded-.*|x-real-ip|x-request-id)$/i;
 
@@ -101,8 +101,8 @@ const remoteIp: Kind = {
 };
 
 /**
- * Adds an entry, or its values to those of the same name: any of them is enough, and no value stands for any. Lists are
- * short, so nobody minds that each is written anew. null: there are too many.
+ * Adds an entry, or its values to those of the same name: any of them matches, and no value matches any. Lists are short, so copying them
+ * is cheap. null: there are too many.
  */
 function withValues<Entry extends { readonly values: string[] }>(
   list: readonly Entry[],

@@ -6,10 +6,10 @@ import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/wor
 import type { Report } from '../diagnostics/diagnostics.ts';
 import { KINDS, type PlainDraft } from './matcher-kinds.ts';
 
-/** A named matcher, `@name …`, and whether anything asks for it. */
+/** A named matcher, `@name …`, and whether it is used. */
 export type Matcher = { readonly name: Word; readonly condition: Condition; used: boolean };
 
-/** The matchers that a block may use by name: its own and those of the blocks around it. */
+/** The matchers available in a block: its own and those of the enclosing blocks. */
 export type Matchers = ReadonlyMap<string, Matcher>;
 
 const NAME = /^@[A-Za-z0-9_-]{1,64}$/;
@@ -17,14 +17,14 @@ const MOST_EXCEPTIONS = 50;
 const ALL_KINDS = [...Object.keys(KINDS), 'not'];
 const FORM = `write @name <kind> <value> …, or a block with one <kind> <value> … a line; kinds are ${ALL_KINDS.join(', ')}`;
 
-/** What people who come from elsewhere write, and what it is called here. */
+/** Kinds of other proxies, and their names here. */
 const OTHER_KINDS: ReadonlyMap<string, string> = new Map([
   ['client_ip', 'remote_ip'],
   ['methods', 'method'],
   ['headers', 'header'],
 ]);
 
-/** Reads the matchers that a block defines. @returns them with those around the block, and the block without their lines. */
+/** Reads the matchers defined in a block. @returns them with those of the enclosing blocks, and the block without their lines. */
 export function readMatchers(block: Block, around: Matchers, report: Report): { matchers: Matchers; rest: Block } {
   if (!block.lines.some(({ name }) => isMatcher(name))) return { matchers: around, rest: block };
   const matchers = new Map(around);
@@ -41,7 +41,7 @@ export function readMatchers(block: Block, around: Matchers, report: Report): { 
   return { matchers, rest: { open: block.open, lines: block.lines.filter(({ name }) => !isMatcher(name)) } };
 }
 
-/** Of the matchers that a block defines, those that nothing asks for. Those of a shared text may be for others. */
+/** The unused matchers of a block. Those of an imported text may be for others. */
 export function reportUnused(block: Block, matchers: Matchers, report: Report): void {
   for (const { name } of block.lines) {
     const matcher = isMatcher(name) ? matchers.get(name.text) : undefined;
@@ -49,7 +49,7 @@ export function reportUnused(block: Block, matchers: Matchers, report: Report): 
   }
 }
 
-/** The condition that a word names; undefined, and an error, where it names none. */
+/** The condition of a named matcher; undefined, and an error, if there is none. */
 export function conditionFor(directive: string, word: Word, matchers: Matchers, report: Report): Condition | undefined {
   const matcher = matchers.get(word.text);
   if (matcher) {
@@ -64,7 +64,7 @@ export function conditionFor(directive: string, word: Word, matchers: Matchers, 
   return undefined;
 }
 
-/** What is wrong in it is reported; what is right is returned, so that nobody misses the matcher. */
+/** Errors are reported; the valid parts are returned, so that the matcher does not appear to be missing. */
 function readCondition(line: Directive, report: Report): Condition {
   const draft: PlainDraft = {};
   const not: PlainCondition[] = [];
@@ -86,9 +86,9 @@ function readException(line: Directive, report: Report): PlainCondition {
   return draft;
 }
 
-/** The lines of a matcher: those of its block, or its own one. */
+/** The lines of a matcher: those of its block, or its own. */
 function kindLines({ name, args: [kind, ...args], block }: Directive, report: Report): readonly Directive[] {
-  // `not path /x` and `@name not { … }` have their block behind the inner kind.
+  // `not path /x` and `@name not { … }` have their block after the inner kind.
   if (kind) return [{ name: kind, args, block }];
   if (!block || block.lines.length === 0) report.error(name, `${quote(name.text)} says nothing: ${FORM}`);
   return block?.lines ?? [];

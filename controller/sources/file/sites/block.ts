@@ -11,8 +11,8 @@ import type { Context, PlannedRule, Rule, Rules, Scope } from '../directives/rul
 import { GLOBAL_RULES } from './globals.ts';
 
 /**
- * Reads the directives of one block into `draft`. `seen` collects the first of each. A rule
- * sees only directives of the right shape; everything else is reported here.
+ * Reads the directives of one block into `draft`. `seen` collects the first of each. A rule only gets directives of the right form;
+ * everything else is reported here.
  */
 export function readLines<Draft>(written: Block, scope: Scope, rules: Rules<Draft>, draft: Draft, seen: Word[], context: Context): void {
   const { report } = context;
@@ -34,7 +34,7 @@ export function readLines<Draft>(written: Block, scope: Scope, rules: Rules<Draf
   }
 }
 
-/** What the matcher before a directive's arguments says; null without one, undefined where there is none of its name. */
+/** The condition of the matcher before a directive's arguments; null without one, undefined if there is none of that name. */
 function conditionOf<Draft>(
   { name, args: [first] }: Directive,
   rule: Rule<Draft> | PlannedRule | undefined,
@@ -59,7 +59,7 @@ function readLine<Draft>(
   rule.read(withImports(directive, context), draft, context, condition);
 }
 
-/** Lines of a block may be imported in any block, be they directives, headers or users. */
+/** Lines may be imported in any block, whether directives, headers or users. */
 function withImports(directive: Directive, { expanded }: Context): Directive {
   return directive.block ? { ...directive, block: expanded(directive.block) } : directive;
 }
@@ -82,7 +82,7 @@ function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, re
   return extra ? fail(extra, `${quote(extra.text)} is one argument too many for ${rule.name}`) : true;
 }
 
-/** Says for each line of a block that only other proxies have what stands for it here. */
+/** Reports, for each line of a block that only other proxies support, what to write here. */
 function answerForeign<Draft>({ name, foreign }: Rule<Draft>, { lines }: Block, report: Report): void {
   for (const line of lines) {
     const answer = foreign?.get(line.name.text);

@@ -10,7 +10,7 @@ import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
 import { type Context, type Rule, type Rules, rulesByName } from '../directives/rule.ts';
 
-/** The globals while they are read. */
+/** The globals being read. */
 export type GlobalsDraft = { -readonly [Name in keyof Globals]: Globals[Name] };
 
 const MOST_RANGES = 1_000;
@@ -119,7 +119,7 @@ function readRange(word: Word, report: Context['report']): readonly Cidr[] {
   return [];
 }
 
-/** Everything that the globals block can say, and what it will be able to say. */
+/** All globals, including planned ones. */
 export const GLOBAL_RULES: Rules<GlobalsDraft> = rulesByName(
   [
     port('http_port', 'https_port'),

@@ -11,7 +11,7 @@ function warningsOf(lines: string): string[] {
   return compiled.warnings.map(formatDiagnostic);
 }
 
-test('a guarded path whose case counts without the site saying so is hinted at once, where it is guarded first', () => {
+test('a case-sensitive guarded path without path_case causes one warning, at the first guard', () => {
   for (const lines of [`handle /admin {\n ${USERS}\n }`, 'handle /admin {\n respond 403\n }']) {
     assert.match(
       warningsOf(lines).join('\n'),
@@ -21,7 +21,7 @@ test('a guarded path whose case counts without the site saying so is hinted at o
   }
 });
 
-test('a guard below a path that is itself open is hinted at, with what to write', () => {
+test('a guard below an open path causes a warning with what to write', () => {
   const sure = 'path_case sensitive\n';
   const open =
     /^f:\d+:\d+: \/admin\/\* leaves \/admin open, which it does not match: guard both, or write redir \/admin \/admin\/ 308 in the site$/;
@@ -50,7 +50,7 @@ test('a guard below a path that is itself open is hinted at, with what to write'
     assert.deepEqual(warningsOf(sure + lines), [], lines);
 });
 
-test('path_case is insensitive or sensitive, and stands in a site', () => {
+test('path_case is insensitive or sensitive, and allowed only in a site', () => {
   const errorsOf = (text: string): string[] => {
     const compiled = compileBytes(Buffer.from(text), 'f', {});
     return compiled.ok ? [] : compiled.diagnostics.map(formatDiagnostic);

@@ -7,10 +7,10 @@ import type { Context, HandleDraft, SiteDraft } from '../directives/rule.ts';
 
 type WordOf = Context['wordOf'];
 
-/** Paths that not everybody comes to, and where that is said. */
+/** Restricted paths, and where they are defined. */
 type PathGuard = { readonly place: Place; readonly paths: readonly string[] };
 
-/** Hints about guarded paths that are perhaps not as guarded as is meant. A limit or a redirect keeps nobody out. */
+/** Warns about restricted paths that may be less restricted than intended. Rate limits and redirects restrict no access. */
 export function reportPathGuards(site: SiteDraft, { report, wordOf }: Pick<Context, 'report' | 'wordOf'>): void {
   const guards = [...ofDirectives(site, wordOf), ...site.handles.flatMap((handle) => ofBlock(handle, wordOf))];
   const [first] = guards;
@@ -31,7 +31,7 @@ export function reportPathGuards(site: SiteDraft, { report, wordOf }: Pick<Conte
     }
 }
 
-/** Refusals with a matcher about paths. */
+/** Refusals with a path matcher. */
 const ofDirectives = ({ said: { responds = [] } }: SiteDraft, wordOf: WordOf): PathGuard[] =>
   responds.flatMap((spec) => {
     const place = wordOf.get(spec);
@@ -45,16 +45,16 @@ function ofBlock({ place, path, match, draft }: HandleDraft, wordOf: WordOf): Pa
 
 const isRefusal = ({ status }: RespondSpec): boolean => status >= 400;
 
-/** Whether a site or block asks who is there. */
+/** Whether a site or block restricts access. */
 const asks = ({ said }: SiteDraft): boolean => BLOCK_POLICIES.some((policy) => policy.keepsOut?.(said));
 
-/** Whether a block does, or refuses what comes to it. */
+/** Whether a block restricts access, or refuses all requests. */
 const isGuarded = (draft: SiteDraft): boolean => {
   const { respond, responds = [] } = draft.said;
   return asks(draft) || (respond != null && isRefusal(respond)) || responds.some(isRefusal);
 };
 
-/** Whether a path is answered by what has no guard. */
+/** Whether a path is handled by an unrestricted block. */
 function isOpen(path: string, site: SiteDraft, wordOf: WordOf): boolean {
   const { redirects = [], upstreams = [], respond } = site.said;
   if (asks(site) || redirects.some((spec) => !spec.match && covers(spec.from, path))) return false;

@@ -6,22 +6,22 @@ import { normalizedPath } from '../../../../shared/values/path.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import type { Context, SiteDraft } from '../directives/rule.ts';
 
-/** A longer circle of redirects is not looked for: no browser follows so many. */
+/** Longer loops are not searched for, because no browser follows so many redirects. */
 const LONGEST_CIRCLE = 20;
 
-/** A redir line, and the path of the block that it stands in; null for the site itself. */
+/** A redir line, and the path of its block; null for the site itself. */
 type Line = { readonly spec: RedirectSpec; readonly target: Word; readonly block: string | null };
 
-/** Where a target leads as far as that is known: to one path, to every path below a prefix, or to the path it came from. */
+/** Where a target leads, if known: to one path, to every path below a prefix, or to the requested path. */
 type Goal = { readonly kind: 'path' | 'below'; readonly pattern: string } | { readonly kind: 'same' } | { readonly kind: 'elsewhere' };
 
-/** Reports each redirect of a site that leads to itself, by itself or through others. `hosts` are the addresses of the site. */
+/** Reports redirects of a site that form a loop, alone or with others. `hosts` are the addresses of the site. */
 export function reportRedirectLoops(
   draft: SiteDraft,
   hosts: ReadonlySet<string>,
   { report, wordOf }: Pick<Context, 'report' | 'wordOf'>,
 ): void {
-  /** Where a condition decides, nobody knows beforehand whether a redirect answers. */
+  /** With a condition it is unknown whether a redirect applies. */
   const unconditional = ({ said: { redirects = [] } }: SiteDraft, block: string | null): Line[] =>
     redirects.flatMap((spec) => {
       const target = spec.match ? undefined : wordOf.get(spec);
@@ -33,7 +33,7 @@ export function reportRedirectLoops(
   const all = [...ofSite, ...ofBlocks.flatMap(({ lines }) => lines)];
   if (all.length === 0) return;
   const goals = new Map(all.map((line) => [line, goalOf(line, hosts)]));
-  /** The line that answers every path of a pattern, if it is surely one. */
+  /** The line that redirects every path of a pattern, if that is certain. */
   const answering = (pattern: string): Line | undefined => {
     const own = ofSite.find(({ spec }) => covers(spec.from, pattern));
     return own ?? ofBlocks.find(({ path }) => covers(path, pattern))?.lines.find(({ spec }) => covers(spec.from, pattern));
@@ -54,7 +54,7 @@ function reportLoop(line: Line, goals: ReadonlyMap<Line, Goal>, answering: (patt
         over === undefined ? `${shown(line.spec.from)} matches this target as well` : `${lineOf(over.target, target)} leads back here`;
       return report.error(target, `${said}: ${through}, so the redirect never ends`);
     }
-    // A circle is reported once, at its last line.
+    // A loop is reported once, at its last line.
     if (next === undefined || isBehind(next, line)) return;
     over = next;
     goal = goals.get(next);

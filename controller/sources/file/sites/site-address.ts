@@ -2,7 +2,7 @@ import { said } from '../../../../shared/config-file/quote.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 
-/** Reads the address of a site: a domain, a wildcard, or `*` for every host that has no site of its own. */
+/** Reads a site's address: a domain, a wildcard, or `*` for every host without its own site. */
 export function parseSiteAddress(text: string): Parsed<Domain> {
   if (text === CATCH_ALL) return accepted(CATCH_ALL);
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text);
@@ -13,7 +13,7 @@ export function parseSiteAddress(text: string): Parsed<Domain> {
   return parseDomain(text);
 }
 
-/** What to write for an address with something around its domain. */
+/** What to write for an address with extra text around its domain. */
 function instead(what: string, rest: string, plain: boolean, path = ''): string {
   const [host = ''] = rest.split(/[/:]/, 1);
   const write = host === '' || !parseDomain(host).ok ? 'the domain alone' : said(host);

@@ -5,15 +5,15 @@ import type { SourceCertificate } from '../../source.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from '../directives/rule.ts';
 
-/** Names of a certificate that a mistake tells. */
+/** How many names of a certificate an error lists. */
 const SHOWN = 5;
-/** Names in one line to a data plane. */
+/** How many names fit in one line to a data plane. */
 const MOST_DOMAINS = 100;
 
-/** The certificate of a site and the addresses that it is for; `everything`: also for every other host that it covers. */
+/** A site's certificate and its addresses; `everything`: also every other host that it covers. */
 export type BroughtCertificate = SourceCertificate & { readonly everything: boolean };
 
-/** Visitors of every address have to be shown something that is good for it; which hosts `*` is asked for nobody knows. */
+/** The certificate must cover every address; the hosts of `*` cannot be known in advance. */
 export function reportUncovered(
   { pair: draft, said: { https } }: SiteDraft,
   domains: ReadonlyMap<Domain, unknown>,
@@ -34,7 +34,7 @@ export function reportUncovered(
 }
 type Place = Parameters<Report['error']>[0];
 
-/** What the data plane is brought for a site; null where the site brings nothing. */
+/** The certificate sent to the data plane for a site; null if the site supplies none. */
 export function certificateOf({ pair: draft }: SiteDraft, domains: ReadonlyMap<Domain, unknown>): BroughtCertificate | null {
   if (draft === null) return null;
   const { chain, privateKey, domains: names } = draft.pair;
@@ -43,7 +43,7 @@ export function certificateOf({ pair: draft }: SiteDraft, domains: ReadonlyMap<D
   return { domains: all.filter((domain) => parseDomain(domain).ok), certificate: chain, private_key: privateKey, everything };
 }
 
-/** As they are brought: a site that is for every host takes no name from a site of its own, and no line is too long. */
+/** The names as sent: a catch-all site takes no name from another site, and no line is too long. */
 export function broughtTogether(brought: readonly BroughtCertificate[]): SourceCertificate[] {
   const own = new Set(brought.filter(({ everything }) => !everything).flatMap(({ domains }) => domains));
   return brought.flatMap(({ domains, everything, ...pair }) => {

@@ -16,18 +16,18 @@ import { parseSiteAddress } from './site-address.ts';
 import { type BroughtCertificate, certificateOf, reportUncovered } from './site-certificate.ts';
 import { reportTransports } from './transports.ts';
 
-/** The name of this source, as routes carry it. */
+/** The name of this source in its routes. */
 export const FILE_SOURCE = 'file';
-/** Of `origin`, in characters; a longer path is cut at its front. */
+/** The longest `origin` (characters); a longer path is truncated at its start. */
 const LONGEST_ORIGIN = 1_024;
 
-/** What all sites of a file are read with. */
+/** The shared context of all sites of a file. */
 export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'wordOf'>;
 
-/** What comes of a site: a route per address, and perhaps a certificate. */
+/** The result of a site: a route per address, and perhaps a certificate. */
 export type Emit = { route(route: RouteSpec): void; certificate(certificate: BroughtCertificate): void };
 
-/** Reads one site and emits a route per address. `taken` holds the place of every domain of the file. */
+/** Reads one site and emits a route per address. `taken` has the position of every domain of the file. */
 export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, emit: Emit): void {
   const { report } = shared;
   const [first] = site.addresses;
@@ -55,7 +55,7 @@ export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, 
 
 const NO_MATCHERS: Matchers = new Map();
 
-/** Reads the blocks that stand inside one whose matchers are `around`. */
+/** Reads the blocks inside one whose matchers are `around`. */
 function blockReader(around: Matchers, shared: Shared): Context['readBlock'] {
   const { report, expanded } = shared;
   return (written, scope, draft) => {
@@ -95,7 +95,7 @@ function claim(word: Word, taken: Map<Domain, Place>, report: Report): Domain | 
   return domain.value;
 }
 
-/** Two directives that answer everything: the second one would never be asked. */
+/** Two directives that handle every request: the second one would never be reached. */
 function reportShadowed({ seen }: SiteDraft, report: Report): void {
   const [, later] = seen.filter(({ text }) => text === 'respond' || text === 'reverse_proxy');
   if (!later) return;

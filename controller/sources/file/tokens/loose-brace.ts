@@ -1,17 +1,17 @@
 import { quote } from '../../../../shared/config-file/quote.ts';
 
-/** A longer word is taken whole, wherever a brace in it stands: it is no address and no directive. Characters. */
+/** A longer word (characters) is accepted as it is, even with a brace in it: it is neither an address nor a directive. */
 const LONGEST_CUT = 256;
 
 /** A brace without a partner in a word. */
 export type LooseBrace = {
   readonly index: number;
   readonly message: string;
-  /** The common slip: `example.com{` is read as `example.com {`, and so on. */
+  /** A common mistake: `example.com{` is read as `example.com {`, and so on. */
   readonly isCut: boolean;
 };
 
-/** The first brace of a word that has no partner: `{host}` has none, `example.com{` has. A variable that is not closed is none. */
+/** The first brace without a partner in a word: none in `{host}`, one in `example.com{`. An unclosed variable does not count. */
 export function looseBrace(word: string): LooseBrace | null {
   if (!word.includes('{') && !word.includes('}')) return null;
   const index = withoutPartner(word);

@@ -4,7 +4,7 @@ import { argumentsFor } from '../variables/arguments.ts';
 import type { ReadContext } from '../variables/read-context.ts';
 import { wordOf } from '../variables/variables.ts';
 
-/** The token that is read next. Comments are passed over: here they have no meaning. */
+/** The next token. Comments are skipped, as they have no meaning here. */
 export type Cursor = { token: Token; readonly tokens: Tokens; readonly context: ReadContext };
 
 export function startOf(tokens: Tokens, context: ReadContext): Cursor {
@@ -27,12 +27,12 @@ export function skipLineEnds(cursor: Cursor): void {
   while (cursor.token.kind === 'line-end') advance(cursor);
 }
 
-/** The place of the token that is read next. */
+/** The position of the next token. */
 export function here({ token: { path, line, column }, context: { from } }: Cursor): Place {
   return { path, line, column, from };
 }
 
-/** The words from here to the next brace or line end. */
+/** The words up to the next brace or line end. */
 export function wordsOfLine(cursor: Cursor): Word[] {
   const words: Word[] = [];
   while (cursor.token.kind === 'word') {

@@ -5,12 +5,12 @@ import type { Tokens } from '../tokens/lexer.ts';
 import type { ReadContext } from '../variables/read-context.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
 
-/** No construct of the language is deeper than half of this. */
+/** No valid construct is deeper than half of this. */
 const DEEPEST = 8;
 
 const NEVER_CLOSED = 'the block is never closed: add "}"';
 
-/** Reads a text that holds the lines of a block, without braces around them. Mistakes are reported and passed over. */
+/** Reads a text with the lines of a block, without braces around them. Errors are reported and skipped. */
 export function parseLines(tokens: Tokens, context: ReadContext): Directive[] {
   const cursor = startOf(tokens, context);
   const lines: Directive[] = [];
@@ -22,12 +22,12 @@ export function parseLines(tokens: Tokens, context: ReadContext): Directive[] {
   }
 }
 
-/** The block that follows, if one does. */
+/** The block that follows, if there is one. */
 export function blockAfter(cursor: Cursor, owner: string, depth: number): Block | null {
   return opens(cursor, owner) ? readBlock(cursor, depth) : null;
 }
 
-/** Whether a block follows. Its brace may stand on the next line only by mistake. */
+/** Whether a block follows. A brace on the next line is an error. */
 export function opens(cursor: Cursor, owner: string): boolean {
   const sameLine = cursor.token.kind !== 'line-end';
   skipLineEnds(cursor);
@@ -51,7 +51,7 @@ export function readBlock(cursor: Cursor, depth: number): Block {
   return { open, lines };
 }
 
-/** Passes the brace that closes a block, and demands that the line ends behind it. */
+/** Skips the closing brace of a block, and requires a line end after it. */
 export function endBlock(cursor: Cursor, open: Place): void {
   if (cursor.token.kind === 'end') return cursor.context.report.error(open, NEVER_CLOSED);
   advance(cursor);
@@ -71,13 +71,13 @@ function readDirectives(cursor: Cursor, depth: number, lines: Directive[]): void
       continue;
     }
     const [name, ...args] = wordsOfLine(cursor);
-    // A line of no words is one of `{args[:]}` without any.
+    // A line without words is `{args[:]}` without arguments.
     const block = blockAfter(cursor, name?.text ?? '', depth + 1);
     if (name) lines.push({ name, args, block });
   }
 }
 
-/** Without recursion, so that no depth is too deep. */
+/** Without recursion, so that no depth overflows the stack. */
 function skipBlock(cursor: Cursor, open: Place): void {
   for (let depth = 1; depth > 0; ) {
     const { kind } = advance(cursor);

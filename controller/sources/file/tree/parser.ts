@@ -9,8 +9,8 @@ import { blockAfter, endBlock, opens, readBlock } from './lines.ts';
 import type { Part } from './syntax.ts';
 
 /**
- * Reads the structure of a text, part by part, before anything in it has a meaning: a large file is never in
- * memory as a tree. Every mistake is reported and reading goes on behind it with what was understood.
+ * Reads the structure of a text part by part, before it is interpreted, so that a large file is never in memory as a tree. Every error is
+ * reported, and reading continues after it.
  */
 export function* parse(tokens: Tokens, context: ReadContext): Generator<Part> {
   const cursor = startOf(tokens, context);
@@ -34,7 +34,7 @@ export function* parse(tokens: Tokens, context: ReadContext): Generator<Part> {
 
 const isSnippet = ({ raw, style }: Token): boolean => style === 'bare' && raw.startsWith('(');
 
-/** `(name) { … }`: its tokens are kept, for what they mean depends on the import. */
+/** `(name) { … }`: its tokens are kept, because their meaning depends on the import. */
 function snippet(cursor: Cursor): Part {
   const { report } = cursor.context;
   const name = wordOf(advance(cursor), cursor.context);
@@ -51,7 +51,7 @@ function snippet(cursor: Cursor): Part {
   return { kind: 'snippet', name, tokens };
 }
 
-/** Up to the brace that closes the block, which becomes the `end`. */
+/** Up to the closing brace of the block, which becomes the `end`. */
 function tokensOfBlock(cursor: Cursor): Token[] {
   const tokens: Token[] = [];
   for (let depth = 1; ; ) {
@@ -77,7 +77,7 @@ function siteOrImport(cursor: Cursor): Part {
     for (const word of wordsOfLine(cursor)) words.push(word);
   }
   const block = blockAfter(cursor, first?.text ?? '', 1);
-  // A line without a block is probably no site at all; the compiler reports it.
+  // A line without a block is probably not a site; the compiler reports it.
   return { kind: 'site', addresses: addressesOf(words, block ? report.error : () => undefined), block };
 }
 
@@ -90,7 +90,7 @@ function addressesOf(words: readonly Word[], error: Report['error']): Word[] {
         if (afterComma) error(part, 'an address is missing before the comma');
         afterComma = true;
       }
-      // Nothing beside a comma is no address; nothing at all, as of an empty variable, is a wrong one.
+      // An empty part next to a comma is a missing address; one from an empty variable is a wrong address.
       if (part.text === '' && parts.length > 1) return;
       if (!afterComma) error(part, `a comma is missing before ${quote(part.text)}: site addresses are separated by commas`);
       addresses.push(part);

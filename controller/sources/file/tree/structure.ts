@@ -4,10 +4,7 @@ import { replay } from '../tokens/lexer.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf } from './cursor.ts';
 import { blockAfter, readBlock } from './lines.ts';
 
-/**
- * Reports the blocks of a text that do not open and close as they should. Whether its lines are sites or directives,
- * and what they mean, plays no part: the text may be one that others import.
- */
+/** Reports mismatched braces of a text. Its lines are not interpreted, because it may be an imported text of sites or of directives. */
 export function checkStructure(tokens: readonly Token[], report: Report): void {
   const cursor = startOf(replay(tokens), { env: 'unknown', args: 'unknown', from: undefined, report });
   for (;;) {

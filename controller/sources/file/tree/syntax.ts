@@ -2,25 +2,25 @@ import type { Block, Directive } from '../../../../shared/config-file/directive.
 import type { Word } from '../../../../shared/config-file/word.ts';
 import type { Token } from '../tokens/lexer.ts';
 
-/** What stands at the top level of a file: globals, snippets, imports and sites. */
+/** The top-level parts of a file: globals, snippets, imports and sites. */
 export type Part =
   | { readonly kind: 'globals'; readonly block: Block }
   | ({ readonly kind: 'site' } & Site)
   | ({ readonly kind: 'snippet' } & Snippet)
   | { readonly kind: 'import'; readonly directive: Directive };
 
-/** One or several addresses and what they share. */
+/** One or several addresses and their block. */
 export type Site = {
-  /** At least one; empty words where a comma has nothing beside it. */
+  /** At least one; empty words where a comma has nothing next to it. */
   readonly addresses: readonly Word[];
-  /** null where the line has no `{`. */
+  /** null if the line has no `{`. */
   readonly block: Block | null;
 };
 
-/** `(name) { … }`: what an import of this name stands for. It is read anew for each, with its arguments. */
+/** `(name) { … }`: the text of an import with this name. It is read again for each import, with its arguments. */
 export type Snippet = {
   /** In parentheses. */
   readonly name: Word;
-  /** What stands between its braces. The last one is `end`. */
+  /** The tokens between its braces. The last one is `end`. */
   readonly tokens: readonly Token[];
 };

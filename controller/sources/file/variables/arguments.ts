@@ -5,7 +5,7 @@ import type { ReadContext } from './read-context.ts';
 
 const RANGE = /^\{args\[(\d{0,4}):(\d{0,4})\]\}$/;
 
-/** What stands for `{args[N]}` or `{args.N}` inside a word; `inner` is the N. Nothing, and an error, where the import passes none. */
+/** The value of `{args[N]}` or `{args.N}` inside a word; `inner` is N. Undefined, and an error, if the import passes none. */
 export function argumentFor(whole: string, inner: string, place: () => Place, { args, report }: ReadContext): string {
   if (args === 'unknown') return whole;
   const fail = (message: string): string => {
@@ -21,7 +21,7 @@ export function argumentFor(whole: string, inner: string, place: () => Place, { 
   return fail(`${whole} has no value, for the import passes ${passed} (the first is {args[0]})`);
 }
 
-/** The words that a token stands for which is `{args[:]}`, `{args[1:]}` or `{args[0:2]}` as a whole; undefined for any other. */
+/** The words that replace a token that is `{args[:]}`, `{args[1:]}` or `{args[0:2]}` as a whole; undefined for any other. */
 export function argumentsFor(token: Token, { args, from, report }: ReadContext): Word[] | undefined {
   const range = token.style === 'bare' && token.raw.startsWith('{args[') ? RANGE.exec(token.raw) : null;
   if (range === null || args === 'unknown') return undefined;

@@ -3,13 +3,13 @@ import type { Report } from '../diagnostics/diagnostics.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a text is read with. */
+/** The context for reading a text. */
 export type ReadContext = {
   /** `unknown`: as for arguments. */
   readonly env: Environment | 'unknown';
   /**
-   * What the import passes; null in the file that was named to begin with; `unknown` where a snippet is
-   * read only for its structure, so that its arguments stand for nothing yet.
+   * The arguments of the import; null in the main file; `unknown` if a snippet is read only to check its structure, before its arguments
+   * are known.
    */
   readonly args: readonly string[] | null | 'unknown';
   readonly from: Import | undefined;

@@ -17,8 +17,8 @@ const VARIABLE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+))\}/g;
 const VARIABLE_OR_ESCAPE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+))\}|\\./gsu;
 
 /**
- * The word of a token: `{$NAME}`, `{$NAME:default}`, `{args[0]}` and, in a quoted string, the escapes resolved.
- * What stands for a variable or an argument is never split into words and never resolved again.
+ * Resolves the word of a token: `{$NAME}`, `{$NAME:default}`, `{args[0]}` and, in a quoted string, the escapes. Values are never split
+ * into words and never resolved again.
  */
 export function wordOf(token: Token, context: ReadContext): Word {
   const { raw, style, path, line, column } = token;
@@ -47,7 +47,7 @@ function resolve(token: Token, context: ReadContext): string {
   );
 }
 
-/** The place of each character of a token. Places are asked for from left to right, so each is counted on from the last. */
+/** The position of each character of a token. Positions are requested from left to right, so each is counted from the previous one. */
 function placesIn({ raw, style, path, line, column: start }: Token, from: Import | undefined): (index: number) => Place {
   let column = style === 'quoted' ? start + 1 : start;
   let counted = 0;

@@ -1,14 +1,14 @@
 import { MISSING, type Trace, type Traced } from './trace.ts';
 
-/** What a file and everything that it imports are, at one time. */
+/** The state of a file and all its imports at one time. */
 export type Found = Trace['found'];
 
-/** File systems stamp changes with a clock that ticks this slowly, at worst. Milliseconds. */
+/** The slowest clock tick of file systems for time stamps (ms). */
 const TICK_MS = 20;
 
 export const areSame = (a: Found, b: Found): boolean => a.size === b.size && haveSame(a, b);
 
-/** Whether what stands in both has not changed. */
+/** Whether the inputs in both are unchanged. */
 function haveSame(a: Found, b: Found): boolean {
   for (const [path, { identity }] of b) {
     const other = a.get(path);
@@ -18,8 +18,8 @@ function haveSame(a: Found, b: Found): boolean {
 }
 
 /**
- * Whether nothing changed while it was read, from `startedAt` (ms since 1970) until `after` was seen. Of an input that
- * nobody knew before the file was read, only the time of its last change can tell.
+ * Whether nothing changed during the read, from `startedAt` (ms since 1970) until `after` was observed. For an input unknown before the
+ * read, only the time of its last change can show that.
  */
 export function wereSteady(before: Found, after: Found, startedAt: number): boolean {
   const fresh = [...after].filter(([path]) => !before.has(path));
@@ -27,9 +27,8 @@ export function wereSteady(before: Found, after: Found, startedAt: number): bool
 }
 
 /**
- * Whether something that was there is gone and may come back in a moment, as in a save that deletes before it writes.
- * What is missing in another directory than it was in has been left out of what replaced the old one; only of the
- * config file itself that is no sign.
+ * Whether an existing file is missing and may return in a moment, as in a save that deletes before it writes. If its directory has been
+ * replaced as well, the file was probably left out on purpose; only for the config file itself that does not count.
  */
 export function lacks(now: Found, before: Found, configFile: string): boolean {
   for (const [path, seen] of now) {

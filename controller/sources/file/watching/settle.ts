@@ -1,8 +1,8 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 
-/** Saving a file is several events: wait until they have been quiet for this long … */
+/** Saving a file causes several events: wait until there was none for this long … */
 export const QUIET_MS = 50;
-/** … but never longer than this after the first of them. Milliseconds, both. */
+/** … but at most this long after the first (both in ms). */
 export const MOST_MS = 200;
 
 export type Settle = {
@@ -12,7 +12,7 @@ export type Settle = {
   stop(): void;
 };
 
-/** Runs `task` once for a burst of pokes, one run at a time; pokes during a run cause another. */
+/** Runs `task` once per burst of pokes, one run at a time; pokes during a run cause another. */
 export function createSettle(clock: Clock, task: () => Promise<void>): Settle {
   let cancel: () => void = () => undefined;
   let firstPoke: number | undefined;

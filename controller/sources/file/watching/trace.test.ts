@@ -11,7 +11,7 @@ async function temporary(t: TestContext): Promise<string> {
   return directory;
 }
 
-/** What one path is, and the names of the directories to watch for it, as seen from `directory`. */
+/** The state of one path, and the names of the directories to watch for it, relative to `directory`. */
 function traced(directory: string, name: string) {
   const path = join(directory, name);
   const { found, directories } = trace([path]);
@@ -20,7 +20,7 @@ function traced(directory: string, name: string) {
   return { ...seen, watched: [...directories.values()].map((one) => one.slice(directory.length + 1) || '.').sort() };
 }
 
-test('a file is watched in its directory, a directory in itself too', async (t) => {
+test('a file is watched through its directory, a directory also through itself', async (t) => {
   const directory = await temporary(t);
   await mkdir(join(directory, 'a/b'), { recursive: true });
   await writeFile(join(directory, 'a/b/x'), '');
@@ -28,7 +28,7 @@ test('a file is watched in its directory, a directory in itself too', async (t) 
   assert.deepEqual(traced(directory, 'a/b').watched, ['a', 'a/b']);
 });
 
-test('every link on the way is watched where it lies', async (t) => {
+test('every link on the path is watched in its own directory', async (t) => {
   const directory = await temporary(t);
   await mkdir(join(directory, 'real/conf'), { recursive: true });
   await writeFile(join(directory, 'real/conf/x'), '');
@@ -40,7 +40,7 @@ test('every link on the way is watched where it lies', async (t) => {
   assert.equal(identity, traced(directory, 'real/conf/x').identity);
 });
 
-test('what is missing is watched where it would appear', async (t) => {
+test('a missing file is watched where it would appear', async (t) => {
   const directory = await temporary(t);
   const far = traced(directory, 'a/b/x');
   assert.deepEqual([far.identity, far.within, far.watched], [MISSING, null, ['.']]);
@@ -50,7 +50,7 @@ test('what is missing is watched where it would appear', async (t) => {
   assert.notEqual(near.within, null);
 });
 
-test('links in a circle lead nowhere and come to an end', async (t) => {
+test('circular links lead nowhere and end', async (t) => {
   const directory = await temporary(t);
   await symlink('b', join(directory, 'a'));
   await symlink('a', join(directory, 'b'));
@@ -58,7 +58,7 @@ test('links in a circle lead nowhere and come to an end', async (t) => {
   assert.equal(traced(directory, 'a/x').identity, MISSING);
 });
 
-test('a directory that was replaced by one of the same name is another one', async (t) => {
+test('a directory replaced by one with the same name is a different one', async (t) => {
   const directory = await temporary(t);
   await mkdir(join(directory, 'a'));
   const before = traced(directory, 'a/x');

@@ -1,24 +1,24 @@
 import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join, parse, resolve } from 'node:path';
 
-/** The identity of what is not there. */
+/** The identity of a missing file. */
 export const MISSING = 'missing';
 
-/** What a path names right now. */
+/** What a path refers to right now. */
 export type Traced = {
-  /** Another content has another identity: a rename brings another inode, a write another time of change. */
+  /** Changes with the content: a rename changes the inode, a write the change time. */
   readonly identity: string;
-  /** The directory in which it is, or in which only it is missing; null where the directory is missing too. */
+  /** The directory that contains it, or would contain it; null if the directory is missing too. */
   readonly within: string | null;
-  /** When it was last changed or put there, by the clock of its file system (ms since 1970); 0 for what is not there. */
+  /** When it was last changed or created, by the clock of its file system (ms since 1970); 0 if it is missing. */
   readonly changedAt: number;
 };
 
 export type Trace = {
   readonly found: ReadonlyMap<string, Traced>;
   /**
-   * The directories in which a change may change what the paths name: that of each file, that of every link on the
-   * way, that in which the first missing part would appear. The key tells a directory from its successor.
+   * The directories in which a change may affect what the paths refer to: those of each file, of every link on the way, and of the first
+   * missing part. The key distinguishes a directory from its successor.
    */
   readonly directories: ReadonlyMap<string, string>;
 };
@@ -30,13 +30,13 @@ type Walk = {
   readonly directories: Map<string, string>;
   /** Keys of directories by path. */
   readonly keys: Map<string, string>;
-  /** Where paths of directories lead; null for those that lead nowhere. */
+  /** The resolved paths of directories; null for those that do not exist. */
   readonly led: Map<string, string | null>;
 };
 
 /**
- * Follows each path to what it names. Files of one directory share the way there. Synchronous: a thousand files take
- * five milliseconds so, and thirty times that by promises.
+ * Resolves each path. Files of one directory share the work. Synchronous, because a thousand files take five milliseconds this way, and
+ * thirty times that with promises.
  */
 export function trace(paths: readonly string[]): Trace {
   const walk: Walk = { directories: new Map(), keys: new Map(), led: new Map() };
@@ -49,7 +49,7 @@ function tracePath(path: string, walk: Walk): Traced {
   try {
     return follow(path, walk, 0);
   } catch (error) {
-    // What may not be looked at is read all the same: the attempt says why. Its change shows in what is above it.
+    // A file that may not be inspected is still read: the attempt gives the reason. Its changes show in its parent directories.
     keyOf(nearest(dirname(path)), walk);
     return { identity: `unreadable: ${String(error)}`, within: null, changedAt: 0 };
   }
@@ -68,7 +68,7 @@ function follow(path: string, walk: Walk, links: number): Traced {
   return { identity: `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`, within, changedAt: Number(entry.ctimeMs) };
 }
 
-/** The directory that a path leads to, links followed; null where there is none. Links on the way are noted for watching. */
+/** The directory that a path leads to, following links; null if there is none. Links on the way are added to the watched directories. */
 function directoryOf(path: string, walk: Walk, links: number): string | null {
   if (path === parse(path).root) return path;
   const known = walk.led.get(path);
@@ -88,7 +88,7 @@ function lead(path: string, walk: Walk, links: number): string | null {
   return entry?.isSymbolicLink() ? directoryOf(resolve(parent, readlinkSync(at)), walk, links + 1) : null;
 }
 
-/** Notes a directory for watching. An inode's number is used again at once; the time of its birth is not. */
+/** Adds a directory to be watched. An inode number can be reused at once; a birth time cannot. */
 function keyOf(directory: string, walk: Walk): string {
   const known = walk.keys.get(directory);
   if (known !== undefined) return known;
@@ -99,10 +99,10 @@ function keyOf(directory: string, walk: Walk): string {
   return key;
 }
 
-/** @returns undefined when nothing is there. @throws when it may not be looked at. */
+/** @returns undefined if it does not exist. @throws if it may not be inspected. */
 const entryOf = (path: string): BigIntStats | undefined => lstatSync(path, { bigint: true, throwIfNoEntry: false });
 
-/** The closest directory above that is there. */
+/** The closest existing parent directory. */
 function nearest(directory: string): string {
   for (let at = directory; at !== dirname(at); at = dirname(at)) {
     if (isDirectory(at)) return at;

@@ -2,15 +2,15 @@ import { type FSWatcher, watch } from 'node:fs';
 import type { Log } from '../../../../shared/runtime/log.ts';
 
 export type Watch = {
-  /** Watches these directories, by their keys, and no others. */
+  /** Watches exactly these directories, given by their keys. */
   use(directories: ReadonlyMap<string, string>): void;
   stop(): void;
 };
 
 /**
- * Watches directories, never a file: an editor's save replaces the file, a ConfigMap's `..data` and git-sync
- * replace a link on the way to it. `poke` is called on anything in them, and often for nothing; also when a
- * directory is new, since nobody told what happened in it before. `path` is for the log.
+ * Watches directories, never a file: an editor's save replaces the file, and a ConfigMap's `..data` and git-sync replace a link on the
+ * way to it. `poke` is called for anything in them, often needlessly; also when a directory is new, since earlier events in it were
+ * missed. `path` is for the log.
  */
 export function watchDirectories(path: string, log: Log, poke: () => void): Watch {
   const watchers = new Map<string, FSWatcher>();

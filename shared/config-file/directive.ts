@@ -1,8 +1,8 @@
 import type { Condition } from '../condition.ts';
 import type { Parsed } from '../values/parsed.ts';
-import type { Place, Word } from './word.ts';
+import type { Position, Word } from './word.ts';
 
-export type Block = { readonly open: Place; readonly lines: readonly Directive[] };
+export type Block = { readonly open: Position; readonly lines: readonly Directive[] };
 
 /** `name args… [{ … }]`. */
 export type Directive = { readonly name: Word; readonly args: readonly Word[]; readonly block: Block | null };
@@ -10,8 +10,8 @@ export type Directive = { readonly name: Word; readonly args: readonly Word[]; r
 /** What a directive needs to be read, besides its line. */
 export type Reading = {
   readonly report: {
-    error(place: Place, message: string): void;
-    warn(place: Place, message: string): void;
+    error(place: Position, message: string): void;
+    warn(place: Position, message: string): void;
   };
   /** The condition of a named matcher; undefined, and reported, if there is none with that name. */
   conditionFor(directive: string, matcher: Word): Condition | undefined;

@@ -1,5 +1,5 @@
 /** A position in a file. Lines and columns count from 1, columns in characters (code points). */
-export type Place = {
+export type Position = {
   readonly path: string;
   readonly line: number;
   readonly column: number;
@@ -10,7 +10,7 @@ export type Place = {
 /** One import: the directive that requests it, and what it imports. */
 export type Import = {
   /** The position of the word `import`; its own `from` leads to the outermost file. */
-  readonly at: Place;
+  readonly at: Position;
   /** Equal for two imports of the same text. */
   readonly key: string;
   /** For display: a path, or a snippet as `(name)`. */
@@ -18,7 +18,7 @@ export type Import = {
 };
 
 /** One word of a file, with variables and escapes resolved. `column` is where it begins, including the quotation mark. */
-export type Word = Place & {
+export type Word = Position & {
   readonly text: string;
   /** Bare, in double quotes, or in backquotes, where nothing is resolved. */
   readonly style: 'bare' | 'quoted' | 'raw';
@@ -46,7 +46,7 @@ export function characters(text: string): number {
 }
 
 /** A position as seen from `reader`: `line 4`, or `path:4` in another file. */
-export function lineOf(place: Place, reader: Place): string {
+export function lineOf(place: Position, reader: Position): string {
   return place.path === reader.path ? `line ${place.line}` : `${place.path}:${place.line}`;
 }
 

@@ -1,5 +1,5 @@
 import type { Block, Directive } from '../../../shared/config-file/directive.ts';
-import type { Place, Word } from '../../../shared/config-file/word.ts';
+import type { Position, Word } from '../../../shared/config-file/word.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import type { Globals } from '../../../shared/settings.ts';
@@ -82,7 +82,7 @@ type House = {
   readonly report: Collected;
   readonly imports: Imports;
   readonly shared: Shared;
-  readonly taken: Map<Domain, Place>;
+  readonly taken: Map<Domain, Position>;
   readonly routes: RouteSpec[];
   readonly certificates: BroughtCertificate[];
   /** The first block of globals; `sound` is null if it contains errors. */

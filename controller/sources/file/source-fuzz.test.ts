@@ -10,11 +10,11 @@ import { createFileSource, MISSING_MS, POLL_MS } from './source.ts';
 import { gist, site, temporary } from './testing/file-source.ts';
 import { type PseudoRandom, pseudoRandom } from './testing/pseudo-random.ts';
 
-/** Each process tries another one; the name of the test tells which. */
+/** Each process uses another seed, which is part of the test's name. */
 const SEED = Number(process.env.FUZZ_SEED ?? process.pid);
 const OPERATIONS = 40;
 
-/** What people, editors, git and kubelets do to a tree of config files; some of it fails, as theirs does. */
+/** Operations of users, editors, git and kubelets on a tree of config files; some of them fail, as in reality. */
 function change(root: string, random: PseudoRandom, count: number): void {
   const at = (name: string) => join(root, name);
   const tree = ['one', 'two'][random(2)] as string;
@@ -46,7 +46,7 @@ function change(root: string, random: PseudoRandom, count: number): void {
   }
 }
 
-test(`whatever happens to the files, in the end the newest snapshot is what they say (FUZZ_SEED=${SEED})`, async (t) => {
+test(`after arbitrary changes the latest snapshot equals the content of the files (FUZZ_SEED=${SEED})`, async (t) => {
   const rounds = Array.from({ length: 4 }, async (_, round) => {
     const random = pseudoRandom(SEED * 7_919 + round);
     const root = await temporary(t);

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { MISSING_MS } from './source.ts';
 import { follow, site, temporary, withoutPolls } from './testing/file-source.ts';
 
-/** A running source on a file with these imports, after its first snapshot; `write` and `remove` take paths beside the file. */
+/** A running source for a file with these imports, after its first snapshot; `write` and `remove` take paths relative to the file. */
 async function importing(t: TestContext, files: Readonly<Record<string, string>>) {
   const directory = await temporary(t);
   const at = (name: string) => join(directory, name);
@@ -27,7 +27,7 @@ test('a change of an imported file is notified', async (t) => {
   assert.equal((await next()).said, 'a.example c.example');
 });
 
-test('a file that appears where a pattern looks is notified, one that goes after it was waited for', async (t) => {
+test('a new file that matches a pattern is notified, and a deleted one after a grace period', async (t) => {
   const { at, write, next } = await importing(t, ALL);
   await write('sites/c', site('c'));
   assert.equal((await next()).said, 'a.example b.example c.example');
@@ -37,7 +37,7 @@ test('a file that appears where a pattern looks is notified, one that goes after
   assert.ok(removed.tookMs >= MISSING_MS - 300, `${removed.tookMs} ms`);
 });
 
-test('an imported file that is saved by deleting and writing again was never missing', async (t) => {
+test('an imported file saved by deleting and rewriting is never reported missing', async (t) => {
   const { at, write, next, rest } = await importing(t, ALL);
   await unlink(at('sites/a'));
   await wait(300);
@@ -48,7 +48,7 @@ test('an imported file that is saved by deleting and writing again was never mis
   assert.equal((await next()).said, 'back.example also.example');
 });
 
-test('an import that is written into the file is followed from then on, one that is taken out no longer', async (t) => {
+test('an added import is followed from then on, and a removed one no longer', async (t) => {
   const { write, next, rest } = await importing(t, { ...ALL, Sluicefile: 'import sites/a\n' });
   await write('Sluicefile', 'import sites/b\n');
   assert.equal((await next()).said, 'b.example');
@@ -59,7 +59,7 @@ test('an import that is written into the file is followed from then on, one that
   assert.deepEqual(rest(), []);
 });
 
-test('an import that is not there has failed, and is listed when it comes', async (t) => {
+test('a missing import is a failure, and is listed once it exists', async (t) => {
   const { at, first, next } = await importing(t, { Sluicefile: 'import deep/down/x\n' });
   assert.match(first, /^failed: .*Sluicefile:1:8: .*deep\/down\/x/);
   await mkdir(at('deep/down'), { recursive: true });
@@ -67,7 +67,7 @@ test('an import that is not there has failed, and is listed when it comes', asyn
   assert.equal((await next()).said, 'x.example');
 });
 
-test('a half-written import fails with its own line, and the whole one is listed', async (t) => {
+test('a half-written import is a failure at its own line, and the complete one is listed', async (t) => {
   const { write, next } = await importing(t, ALL);
   await write('sites/b', 'b.example {\n  respond "b');
   assert.match((await next()).said, /^failed: .*sites\/b:\d/);
@@ -75,7 +75,7 @@ test('a half-written import fails with its own line, and the whole one is listed
   assert.equal((await next()).said, 'a.example b.example');
 });
 
-test('a directory of imports that vanishes and returns was never missing, and is watched again', async (t) => {
+test('a directory of imports that is replaced is never reported missing, and is watched again', async (t) => {
   const { at, write, next, rest } = await importing(t, ALL);
   await rm(at('sites'), { recursive: true });
   await wait(300);
@@ -88,7 +88,7 @@ test('a directory of imports that vanishes and returns was never missing, and is
   assert.equal((await next()).said, 'again.example');
 });
 
-test('a swapped link brings and takes away imports at once', async (t) => {
+test('a swapped link adds and removes imports at once', async (t) => {
   const directory = await temporary(t);
   const at = (name: string) => join(directory, name);
   for (const [name, ...sites] of [

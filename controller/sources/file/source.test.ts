@@ -31,7 +31,7 @@ test('a write in place is notified', async (t) => {
   assert.equal((await next()).said, 'two.example');
 });
 
-test('an editor that saves by renaming is notified, and again the next time', async (t) => {
+test('a save by renaming is notified, and so is the next one', async (t) => {
   const { directory, path, next } = await started(t, withoutPolls);
   for (const name of ['two', 'three']) {
     await writeFile(join(directory, '.Sluicefile.swp'), site(name));
@@ -40,7 +40,7 @@ test('an editor that saves by renaming is notified, and again the next time', as
   }
 });
 
-test('a ConfigMap that swaps its ..data link is notified', async (t) => {
+test('a swap of the ..data link of a ConfigMap is notified', async (t) => {
   const directory = await temporary(t);
   for (const name of ['one', 'two', 'three']) {
     await mkdir(join(directory, `..${name}`));
@@ -57,7 +57,7 @@ test('a ConfigMap that swaps its ..data link is notified', async (t) => {
   }
 });
 
-test('a link above the directory of the file that is swapped is notified', async (t) => {
+test('a swap of a link above the file’s directory is notified', async (t) => {
   const directory = await temporary(t);
   for (const name of ['one', 'two']) {
     await mkdir(join(directory, 'worktrees', name), { recursive: true });
@@ -73,7 +73,7 @@ test('a link above the directory of the file that is swapped is notified', async
   assert.equal((await next()).said, 'edited.example');
 });
 
-test('a file that is deleted and written again was never missing', async (t) => {
+test('a file that is deleted and rewritten is never reported missing', async (t) => {
   const { path, next, rest } = await started(t);
   await unlink(path);
   await wait(300);
@@ -82,7 +82,7 @@ test('a file that is deleted and written again was never missing', async (t) => 
   assert.equal((await next()).said, 'two.example');
 });
 
-test('a file that stays away has failed, which is not empty; when it returns it is listed', async (t) => {
+test('a file that stays missing is a failure, not an empty listing; once it returns it is listed', async (t) => {
   const { path, next } = await started(t);
   await unlink(path);
   const { said, tookMs } = await next(MISSING_MS + LONG_MS);
@@ -92,7 +92,7 @@ test('a file that stays away has failed, which is not empty; when it returns it 
   assert.equal((await next()).said, 'one.example');
 });
 
-test('a directory that vanishes and returns is watched again', async (t) => {
+test('a directory that is deleted and recreated is watched again', async (t) => {
   const directory = await temporary(t);
   const path = join(directory, 'conf', 'Sluicefile');
   await mkdir(join(directory, 'conf'));
@@ -107,7 +107,7 @@ test('a directory that vanishes and returns is watched again', async (t) => {
   assert.equal((await next()).said, 'three.example');
 });
 
-test('a half-written file fails with its errors and the whole one is listed', async (t) => {
+test('a half-written file is a failure with its errors, and the complete one is listed', async (t) => {
   const { path, next } = await started(t);
   await writeFile(path, 'two.example {\n  respond 200 "tw');
   assert.match((await next()).said, /^failed: .*Sluicefile:1:13: the block is never closed/);
@@ -115,13 +115,13 @@ test('a half-written file fails with its errors and the whole one is listed', as
   assert.equal((await next()).said, 'two.example');
 });
 
-test('a file that is emptied before it is written again is no empty file', async (t) => {
+test('a file that is truncated before it is rewritten does not count as empty', async (t) => {
   const { path, next } = await started(t);
   await writeFile(path, '');
   assert.match((await next()).said, /^failed: .*the file is empty/);
 });
 
-test('a file that is missing at the start has failed at once, and is found when it comes, with its directory', async (t) => {
+test('a file missing at the start is a failure at once, and is found once it and its directory exist', async (t) => {
   const directory = await temporary(t);
   const path = join(directory, 'not', 'yet', 'Sluicefile');
   const { next } = follow(t, path);
@@ -139,7 +139,7 @@ test('a reload lists an unchanged file again, before it resolves', async (t) => 
   assert.deepEqual(rest(), []);
 });
 
-test('a reload that comes before the notification is the only one that is heard', async (t) => {
+test('a reload before the notification gives the only snapshot', async (t) => {
   const { path, source, next, rest } = await started(t);
   await writeFile(path, site('two'));
   await source.reload();
@@ -148,13 +148,13 @@ test('a reload that comes before the notification is the only one that is heard'
   assert.deepEqual(rest(), []);
 });
 
-test('a reload of a missing file has failed at once', async (t) => {
+test('a reload of a missing file fails at once', async (t) => {
   const { path, source } = await started(t);
   await unlink(path);
   assert.equal(gist(await source.reload()), `failed: ${path}: there is no such file`);
 });
 
-test('other files in the directory are not heard, and a touched file is listed as it is', async (t) => {
+test('other files in the directory are ignored, and a touched file is listed unchanged', async (t) => {
   const { directory, path, next, rest } = await started(t);
   await writeFile(join(directory, 'other'), 'x');
   await wait(300);
@@ -171,14 +171,14 @@ test('without any notification the poll finds a change', async (t) => {
   await writeFile(join(directory, 'other', 'conf', 'Sluicefile'), site('two'));
   const { next } = follow(t, join(directory, 'real', 'conf', 'Sluicefile'));
   await next();
-  // The look after the first watch is over; a directory above, which is no link, is not watched.
+  // The check after the first watch is over; a parent directory that is not a link is not watched.
   await wait(200);
   await rename(join(directory, 'real'), join(directory, 'old'));
   await rename(join(directory, 'other'), join(directory, 'real'));
   assert.equal((await next(POLL_MS + LONG_MS)).said, 'two.example');
 });
 
-test('nothing is heard after the end, and run resolves', async (t) => {
+test('nothing is emitted after the stop, and run resolves', async (t) => {
   const { path, stopping, running, rest } = await started(t);
   stopping.abort();
   await running;

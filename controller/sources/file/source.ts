@@ -12,27 +12,27 @@ import { createSettle } from './watching/settle.ts';
 import { trace } from './watching/trace.ts';
 import { type Watch, watchDirectories } from './watching/watch.ts';
 
-/** How often the files are looked at where no notification came. Milliseconds. */
+/** How often the files are checked without a notification (ms). */
 export const POLL_MS = 2_000;
-/** A file may be gone this long while it is replaced. Milliseconds. */
+/** How long a file may be missing while it is replaced (ms). */
 export const MISSING_MS = 2_000;
 
-/** How often a file that changes while it is read is read again for someone who waits. */
+/** How often a file that changes during a read is read again for a waiting reload. */
 const MOST_READS = 5;
 
 export type FileSource = Source & Required<Pick<Source, 'reload'>>;
 
 /**
- * A config file, and what it imports, as a source of routes and globals. `path` is used as given in origins and messages; `env`
- * resolves `{$NAME}` (default: that of the process).
+ * A config file and its imports as a source of routes and globals. `path` is used as given in origins and messages; `env` resolves
+ * `{$NAME}` (default: the process's environment).
  */
 export function createFileSource(options: { path: string; clock: Clock; log: Log; env?: Environment }): FileSource {
   const { path, clock, log, env = process.env } = options;
   let tell: ((snapshot: Snapshot) => void) | undefined;
   let watch: Watch | undefined;
-  /** The file and everything that it imports. */
+  /** The file and all its imports. */
   let inputs: readonly string[] = [path];
-  /** The inputs that the newest snapshot was made of; undefined before the first. */
+  /** The inputs of the latest snapshot; undefined before the first. */
   let told: Found | undefined;
   let missingSince: number | undefined;
   let cancelLook: () => void = () => undefined;
@@ -44,7 +44,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     watch?.use(directories);
     return found;
   };
-  /** `after` is undefined when an input was changed while it was read. */
+  /** `after` is undefined if an input changed during the read. */
   const read = async (before: Found): Promise<{ snapshot: Snapshot; after: Found | undefined }> => {
     const startedAt = clock.now();
     const compiled = await compileFile(path, env);
@@ -60,7 +60,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     tell(snapshot);
   };
 
-  /** Reads the file, changed or not, because someone asked. One that is missing has failed at once. */
+  /** Reads the file on request, changed or not. A missing one fails at once. */
   const list = async (): Promise<Snapshot> => {
     for (let attempt = 1; ; attempt++) {
       const before = see();
@@ -71,7 +71,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     }
   };
 
-  /** Whether something that is gone is only being replaced; then it is looked at again in time. The first look does not wait. */
+  /** Whether a missing file is probably being replaced; then it is checked again later. The first check does not wait. */
   const isMissingForAMoment = (seen: Found, again: () => void): boolean => {
     missingSince = told !== undefined && lacks(seen, told, path) ? (missingSince ?? clock.monotonic()) : undefined;
     if (missingSince === undefined) return false;
@@ -136,7 +136,7 @@ function problemOf({ place, path, message }: Diagnostic): UndatedProblem {
   return { source: FILE_SOURCE, origin, domain: null, code: 'config_warning', message };
 }
 
-/** The file as a whole: one mistake and none of it is applied. `before` are the domains that stay then. */
+/** The file as a whole: with any error none of it is applied. `before` are the domains that stay in that case. */
 function readingOf(path: string, snapshot: Snapshot, before: readonly string[]): UndatedReading {
   const isListed = snapshot.kind === 'listed';
   return {

@@ -1,5 +1,5 @@
 import { LONGEST_SEEN, MARKED, MARKS, spelt } from '../../../../shared/config-file/quote.ts';
-import type { Place } from '../../../../shared/config-file/word.ts';
+import type { Position } from '../../../../shared/config-file/word.ts';
 
 /**
  * Messages go to logs and pages that more people can read than the file. They may repeat what a user wrote in the main file, but not the
@@ -22,13 +22,13 @@ const PUNYCODE = /\bxn--[\w.-]*/gi;
 
 export type Concealment = {
   /** A variable was used at a position: `shown` in the file. */
-  substituted(place: Place, shown: string, value: string): void;
+  substituted(place: Position, shown: string, value: string): void;
   /** A message for a position, with only the text that may be repeated. */
-  shownAt(place: Place, message: string): string;
+  shownAt(place: Position, message: string): string;
 };
 
 /** `main`: the file whose text may be repeated. `lineAt`: the line of a position in its file. */
-export function createConcealment(main: string, lineAt: (place: Place) => string | undefined): Concealment {
+export function createConcealment(main: string, lineAt: (place: Position) => string | undefined): Concealment {
   const byLine = new Map<string, Variable[]>();
   const everywhere = new Map<string, Variable>();
   return {
@@ -60,13 +60,13 @@ export function createConcealment(main: string, lineAt: (place: Place) => string
 }
 
 /** A position, and each position at which its text was imported. */
-function linksOf(place: Place): Place[] {
+function linksOf(place: Position): Position[] {
   const links = [place];
   for (let at = place.from?.at; at; at = at.from?.at) links.push(at);
   return links;
 }
 
-const lineKey = ({ path, line }: Place): string => `${path}:${line}`;
+const lineKey = ({ path, line }: Position): string => `${path}:${line}`;
 
 /** Also in lower case. */
 function withoutValue(text: string, { shown, value }: Variable): string {

@@ -1,4 +1,4 @@
-import type { Place } from '../../../../shared/config-file/word.ts';
+import type { Position } from '../../../../shared/config-file/word.ts';
 import { type Concealment, createConcealment } from './concealed.ts';
 
 /** One error or warning in a config file. */
@@ -9,17 +9,17 @@ export type Diagnostic = {
   /** What is wrong and what to write instead, in one line. */
   readonly message: string;
   /** Where the text was imported, innermost first; absent if it was not. */
-  readonly imports?: readonly Place[];
+  readonly imports?: readonly Position[];
   /** The line at the position, if known. */
   readonly text?: string;
 };
 
 /** Collects all problems of a file, one per position; reading continues after each. */
 export type Report = {
-  error(place: Place, message: string): void;
-  warn(place: Place, message: string): void;
+  error(place: Position, message: string): void;
+  warn(place: Position, message: string): void;
   /** The environment variable used at a position: no message repeats its value. */
-  substituted(place: Place, shown: string, value: string): void;
+  substituted(place: Position, shown: string, value: string): void;
   /** Whether there are so many errors that further ones are not useful. */
   full(): boolean;
   /** Registers the content of a path. Problems are listed in the order in which texts were read. */
@@ -45,7 +45,7 @@ export function formatDiagnostic({ path, place, message, imports }: Diagnostic):
 }
 
 /** `path:line:column`. */
-export const positionOf = ({ path, line, column }: Place): string => `${path}:${line}:${column}`;
+export const positionOf = ({ path, line, column }: Position): string => `${path}:${line}:${column}`;
 
 /** `main`: the path of the main file, whose text messages may repeat. */
 export function collectDiagnostics(main: string): Collected {
@@ -61,11 +61,11 @@ export function collectDiagnostics(main: string): Collected {
 
 type PlacedDiagnostic = Diagnostic & { readonly place: NonNullable<Diagnostic['place']> };
 
-function collect(texts: ReadonlyMap<string, string>, lineAt: (place: Place) => string | undefined, { shownAt }: Concealment) {
+function collect(texts: ReadonlyMap<string, string>, lineAt: (place: Position) => string | undefined, { shownAt }: Concealment) {
   const kept: PlacedDiagnostic[] = [];
   const known = new Set<string>();
   let more = 0;
-  const add = (at: Place, message: string) => {
+  const add = (at: Position, message: string) => {
     const imports = chainOf(at);
     // Further errors in the same word follow from the first, and are the same for each import of it.
     const keys = [`${positionOf(at)}\n${message}`, `${positionOf(at)} ${imports?.map(positionOf).join(' ') ?? ''}`];
@@ -88,14 +88,14 @@ function collect(texts: ReadonlyMap<string, string>, lineAt: (place: Place) => s
 }
 
 /** The positions at which a text was imported, innermost first. */
-function chainOf({ from }: Place): Place[] | undefined {
+function chainOf({ from }: Position): Position[] | undefined {
   if (!from) return undefined;
-  const chain: Place[] = [];
+  const chain: Position[] = [];
   for (let link: typeof from | undefined = from; link; link = link.at.from) chain.push(link.at);
   return chain.map(({ path, line, column }) => ({ path, line, column }));
 }
 
-function withLines(diagnostics: readonly PlacedDiagnostic[], lineAt: (place: Place) => string | undefined): Diagnostic[] {
+function withLines(diagnostics: readonly PlacedDiagnostic[], lineAt: (place: Position) => string | undefined): Diagnostic[] {
   return diagnostics.map((diagnostic) => {
     const { path, place } = diagnostic;
     const text = lineAt({ path, ...place });
@@ -104,7 +104,7 @@ function withLines(diagnostics: readonly PlacedDiagnostic[], lineAt: (place: Pla
 }
 
 /** Finds the line at a position; each file is split only once. */
-function createLines(texts: ReadonlyMap<string, string>): (place: Place) => string | undefined {
+function createLines(texts: ReadonlyMap<string, string>): (place: Position) => string | undefined {
   const lines = new Map<string, readonly string[]>();
   return ({ path, line }) => {
     const ofFile = lines.get(path) ?? texts.get(path)?.split(/\r?\n/) ?? [];

@@ -2,7 +2,7 @@ import type { Condition } from '../../../../shared/condition.ts';
 import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { covers, parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
 import { quote, said } from '../../../../shared/config-file/quote.ts';
-import { isMatcher, lineOf, type Place, type Word } from '../../../../shared/config-file/word.ts';
+import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';
 
 const MOST_HANDLES = 1_000;
@@ -65,7 +65,7 @@ function hides(earlier: HandleDraft, path: string | null, match: Condition | nul
   return earlier.path === null || match.path?.every((pattern) => covers(earlier.path, pattern)) === true;
 }
 
-function describe({ path, match, place }: HandleDraft, reader: Place): string {
+function describe({ path, match, place }: HandleDraft, reader: Position): string {
   const pattern = match?.name ?? path ?? undefined;
   return `the handle ${pattern === undefined ? 'without a pattern' : said(pattern)} in ${lineOf(place, reader)}`;
 }

@@ -1,7 +1,7 @@
 import type { Certificate } from '../../../../shared/certificates/certificate.ts';
 import type { Condition } from '../../../../shared/condition.ts';
 import type { Block, Grammar, Reading } from '../../../../shared/config-file/directive.ts';
-import type { Place, Word } from '../../../../shared/config-file/word.ts';
+import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 
@@ -35,7 +35,7 @@ export type SiteDraft = {
 
 /** A path block, with the position of its directive. */
 export type HandleDraft = {
-  readonly place: Place;
+  readonly place: Position;
   readonly path: string | null;
   readonly match: Condition | null;
   readonly strip: boolean;

@@ -78,11 +78,11 @@ test('validity times cause only warnings', async () => {
   const over = await makePair(['a.example'], { notBefore: Date.parse('2001-01-01'), notAfter: Date.parse('2001-02-03') });
   put('over.pem', over.certificate, over.privateKey);
   assert.deepEqual(said(site('a.example', 'tls over.pem over.pem')), [
-    'Sluicefile:2:5: tls "over.pem": it was good until 2001-02-03; put a newer one there',
+    'Sluicefile:2:5: tls "over.pem": it expired on 2001-02-03; put a newer one there',
   ]);
   const early = await makePair(['a.example'], { notBefore: Date.parse('2990-01-01') });
   put('early.pem', early.certificate, early.privateKey);
-  assert.match(said(site('a.example', 'tls early.pem early.pem'))[0] ?? '', /it is good from 2990-01-01 on/);
+  assert.match(said(site('a.example', 'tls early.pem early.pem'))[0] ?? '', /it is not valid before 2990-01-01/);
 });
 
 test('a file of authorities needs a root, and a key in it is dropped', async () => {

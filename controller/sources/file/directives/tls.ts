@@ -21,7 +21,7 @@ export const tls: Rule<SiteDraft> = {
     if (first && second) readPair(first, second, draft, context);
     else if (first) readWord(first, draft, context);
     if (block && first?.text === 'off' && !second)
-      return report.error(block.open, 'tls off takes no block: without HTTPS nobody can be asked for a certificate');
+      return report.error(block.open, 'tls off takes no block: without HTTPS clients cannot present certificates');
     if (block) readBlock(name, block, draft, context);
   },
 };
@@ -52,14 +52,14 @@ function readPair(certificate: Word, key: Word, draft: SiteDraft, { report, text
 
 function warnOfTimes(word: Word, { notBefore, notAfter }: Certificate, now: number, report: Context['report']): void {
   const on = (at: number): string => new Date(at).toISOString().slice(0, 10);
-  if (notAfter <= now) report.warn(word, `tls ${quote(word.text)}: it was good until ${on(notAfter)}; put a newer one there`);
-  else if (notBefore > now) report.warn(word, `tls ${quote(word.text)}: it is good from ${on(notBefore)} on; look at the clock, or wait`);
+  if (notAfter <= now) report.warn(word, `tls ${quote(word.text)}: it expired on ${on(notAfter)}; put a newer one there`);
+  else if (notBefore > now) report.warn(word, `tls ${quote(word.text)}: it is not valid before ${on(notBefore)}; check the clock, or wait`);
 }
 
 function readBlock(name: Word, block: Block, draft: SiteDraft, context: Context): void {
   const { report } = context;
   const { lines } = context.expanded(block);
-  if (lines.length === 0) report.error(name, `the block of tls says nothing: write ${CLIENT_CA}`);
+  if (lines.length === 0) report.error(name, `the block of tls is empty: write ${CLIENT_CA}`);
   const seen: Word[] = [];
   for (const line of lines) readOption(line, seen, draft, context);
 }

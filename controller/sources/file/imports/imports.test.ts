@@ -91,7 +91,7 @@ test('a file that is not regular is rejected at once, even a pipe without a writ
   mkdirSync(join(root, 'pipes/sites'), { recursive: true });
   execFileSync('mkfifo', [join(root, 'pipes/pipe')]);
   assert.deepEqual((await compileIn('pipes', { Sluicefile: 'import ./pipe\nimport ./sites\n' })).problems, [
-    'Sluicefile:1:8: import "./pipe": pipe: it is no regular file',
+    'Sluicefile:1:8: import "./pipe": pipe: it is not a regular file',
     'Sluicefile:2:8: import "./sites": sites: it is a directory: name the files in it, as in sites/*',
   ]);
 });

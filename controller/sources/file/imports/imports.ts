@@ -2,7 +2,7 @@ import { dirname, isAbsolute, join, normalize } from 'node:path';
 import { didYouMean } from '../../../../shared/closest.ts';
 import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { quote, said } from '../../../../shared/config-file/quote.ts';
-import type { Place, Word } from '../../../../shared/config-file/word.ts';
+import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import { positionOf, type Report } from '../diagnostics/diagnostics.ts';
 import type { Files } from '../text/files.ts';
 import { isGlob } from '../text/glob.ts';
@@ -55,7 +55,7 @@ const SNIPPET_NAME = /^\([^()/*?{}]+\)$/;
 
 function define(snippet: Snippet, { snippets, report, env }: State): void {
   const { name, tokens } = snippet;
-  if (!SNIPPET_NAME.test(name.text)) return report.error(name, `${quote(name.text)} is no name of a snippet: write (name) { … }`);
+  if (!SNIPPET_NAME.test(name.text)) return report.error(name, `${quote(name.text)} is not a valid snippet name: write (name) { … }`);
   const earlier = snippets.get(name.text);
   if (earlier)
     return report.error(name, `the snippet ${said(name.text)} stands at ${positionOf(earlier.name)} already; rename one of them`);
@@ -152,15 +152,15 @@ function enter(
 /** The chain of texts being read at an import, innermost first. */
 function chainOf(name: Word): { key: string; label: string }[] {
   const chain: { key: string; label: string }[] = [];
-  let at: Place = name;
+  let at: Position = name;
   for (; at.from; at = at.from.at) chain.push(at.from);
   chain.push({ key: normalize(at.path), label: at.path });
   return chain;
 }
 
-const placeOf = ({ path, line, column, from }: Word): Place => ({ path, line, column, from });
+const placeOf = ({ path, line, column, from }: Word): Position => ({ path, line, column, from });
 
-function fail(report: Report, place: Place, message: string): [] {
+function fail(report: Report, place: Position, message: string): [] {
   report.error(place, message);
   return [];
 }

@@ -34,7 +34,8 @@ export function readMatchers(block: Block, around: Matchers, report: Report): { 
     if (!isMatcher(name)) continue;
     const earlier = own.get(name.text);
     own.set(name.text, name);
-    if (!NAME.test(name.text)) report.error(name, `${quote(name.text)} is no name of a matcher: it is @ and letters, digits, "-" and "_"`);
+    if (!NAME.test(name.text))
+      report.error(name, `${quote(name.text)} is not a valid matcher name: write @ followed by letters, digits, "-" and "_"`);
     else if (earlier) report.error(name, `${said(name.text)} stands in ${lineOf(earlier, name)} already; rename one of them`);
     else matchers.set(name.text, { name, condition: readCondition(line, report), used: false });
   }
@@ -100,7 +101,7 @@ function readKind(kind: Word, args: readonly Word[], block: Block | null, draft:
   if (!read) {
     const other = OTHER_KINDS.get(kind.text);
     const meant = didYouMean(other ?? kind.text, ALL_KINDS) || `; known are ${ALL_KINDS.join(', ')}`;
-    return report.error(kind, `${quote(kind.text)} is no kind of matcher${meant}`);
+    return report.error(kind, `${quote(kind.text)} is not a kind of matcher${meant}`);
   }
   if (block) return report.error(block.open, `${kind.text} takes no block: ${FORM}`);
   if (!first) return report.error(kind, `${kind.text} is incomplete: write ${read.form}`);

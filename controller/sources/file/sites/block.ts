@@ -2,7 +2,7 @@ import { didYouMean } from '../../../../shared/closest.ts';
 import type { Condition } from '../../../../shared/condition.ts';
 import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, said } from '../../../../shared/config-file/quote.ts';
-import { isMatcher, lineOf, type Place, type Word } from '../../../../shared/config-file/word.ts';
+import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import { CADDY_DIRECTIVES, CADDY_GLOBALS, CADDY_TRANSPORT } from '../directives/caddy-words.ts';
 import { SITE_RULES } from '../directives/directives.ts';
@@ -67,7 +67,7 @@ function withImports(directive: Directive, { expanded }: Context): Directive {
 function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, report: Report): boolean {
   const [least, most] = rule.args;
   const form = `write ${rule.form}`;
-  const fail = (place: Place, message: string): boolean => {
+  const fail = (place: Position, message: string): boolean => {
     report.error(place, `${message}: ${form}`);
     return false;
   };

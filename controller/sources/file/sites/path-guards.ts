@@ -1,6 +1,6 @@
 import { covers } from '../../../../shared/config-file/path-pattern.ts';
 import { said } from '../../../../shared/config-file/quote.ts';
-import type { Place } from '../../../../shared/config-file/word.ts';
+import type { Position } from '../../../../shared/config-file/word.ts';
 import { BLOCK_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { RespondSpec } from '../../../../shared/route.ts';
 import type { Context, HandleDraft, SiteDraft } from '../directives/rule.ts';
@@ -8,7 +8,7 @@ import type { Context, HandleDraft, SiteDraft } from '../directives/rule.ts';
 type WordOf = Context['wordOf'];
 
 /** Restricted paths, and where they are defined. */
-type PathGuard = { readonly place: Place; readonly paths: readonly string[] };
+type PathGuard = { readonly place: Position; readonly paths: readonly string[] };
 
 /** Warns about restricted paths that may be less restricted than intended. Rate limits and redirects restrict no access. */
 export function reportPathGuards(site: SiteDraft, { report, wordOf }: Pick<Context, 'report' | 'wordOf'>): void {

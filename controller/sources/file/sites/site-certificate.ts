@@ -17,7 +17,7 @@ export type BroughtCertificate = SourceCertificate & { readonly everything: bool
 export function reportUncovered(
   { pair: draft, said: { https } }: SiteDraft,
   domains: ReadonlyMap<Domain, unknown>,
-  place: Place,
+  place: Position,
   report: Report,
 ): void {
   if (https === 'internal' && domains.has(CATCH_ALL))
@@ -32,7 +32,7 @@ export function reportUncovered(
   const has = pair.domains.slice(0, SHOWN).join(', ') + (pair.domains.length > SHOWN ? ` and ${pair.domains.length - SHOWN} more` : '');
   report.error(word, `tls ${quote(word.text)}: it is for ${has}, not for ${said(bare.slice(0, SHOWN).join(', '))}`);
 }
-type Place = Parameters<Report['error']>[0];
+type Position = Parameters<Report['error']>[0];
 
 /** The certificate sent to the data plane for a site; null if the site supplies none. */
 export function certificateOf({ pair: draft }: SiteDraft, domains: ReadonlyMap<Domain, unknown>): BroughtCertificate | null {

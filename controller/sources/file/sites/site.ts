@@ -1,6 +1,6 @@
 import { firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, said } from '../../../../shared/config-file/quote.ts';
-import type { Place, Word } from '../../../../shared/config-file/word.ts';
+import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import { type HandleSpec, handleSchema, type RouteSpec, routeSchema } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
 import { positionOf, type Report } from '../diagnostics/diagnostics.ts';
@@ -28,7 +28,7 @@ export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'w
 export type Emit = { route(route: RouteSpec): void; certificate(certificate: BroughtCertificate): void };
 
 /** Reads one site and emits a route per address. `taken` has the position of every domain of the file. */
-export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, emit: Emit): void {
+export function readSite(site: Site, taken: Map<Domain, Position>, shared: Shared, emit: Emit): void {
   const { report } = shared;
   const [first] = site.addresses;
   if (!site.block) {
@@ -73,16 +73,16 @@ function blockReader(around: Matchers, shared: Shared): Context['readBlock'] {
 
 function withoutBlock(first: Word): string {
   const name = first.text;
-  if (SITE_RULES.has(name)) return `${name} stands outside of a site: put it between "example.com {" and "}"`;
+  if (SITE_RULES.has(name)) return `${name} is outside of a site: put it between "example.com {" and "}"`;
   const other = OTHER_NAMES.get(name);
   if (other) return `unknown directive ${quote(name)} (did you mean "${other}"?)`;
   return `"{" is missing after the site address ${quote(name)}`;
 }
 
-function claim(word: Word, taken: Map<Domain, Place>, report: Report): Domain | undefined {
+function claim(word: Word, taken: Map<Domain, Position>, report: Report): Domain | undefined {
   const domain = parseSiteAddress(word.text);
   if (!domain.ok) {
-    report.error(word, `${quote(word.text)} is no site address: ${domain.reason}`);
+    report.error(word, `${quote(word.text)} is not a valid site address: ${domain.reason}`);
     return undefined;
   }
   const owner = taken.get(domain.value);
@@ -99,25 +99,25 @@ function claim(word: Word, taken: Map<Domain, Place>, report: Report): Domain | 
 function reportShadowed({ seen }: SiteDraft, report: Report): void {
   const [, later] = seen.filter(({ text }) => text === 'respond' || text === 'reverse_proxy');
   if (!later) return;
-  report.error(later, 'respond answers everything here, so reverse_proxy is never asked: keep one, or put one in a handle');
+  report.error(later, 'respond handles every request here, so reverse_proxy is never reached: keep one, or put one in a handle');
 }
 
-/** A site needs something to answer with, and so does each of its blocks, be it the site's. */
-function reportSilence(draft: SiteDraft, place: Place, report: Report): void {
-  if (isSilent(draft)) report.error(place, 'the site has nothing to answer with: write reverse_proxy, respond, redir or handle inside');
+/** A site must respond with something, and so must each of its blocks, if only with what the site has. */
+function reportSilence(draft: SiteDraft, place: Position, report: Report): void {
+  if (isSilent(draft)) report.error(place, 'the site has nothing to respond with: write reverse_proxy, respond, redir or handle inside');
   if (firstOf(draft.seen, 'reverse_proxy') || firstOf(draft.seen, 'respond')) return;
   for (const { place: at, draft: inner } of draft.handles)
     if (isSilent(inner))
-      report.error(at, 'the block has nothing to answer with, nor has its site: write reverse_proxy, respond or redir inside');
+      report.error(at, 'neither the block nor its site has anything to respond with: write reverse_proxy, respond or redir inside');
 }
 
-/** A directive that was refused or mistyped may have been the answer: it has its own error, which is enough. */
+/** A rejected or mistyped directive may have been meant to respond: it has its own error, which is enough. */
 const isSilent = ({ seen }: SiteDraft): boolean => seen.every(({ text }) => NEVER_ANSWERS.has(text));
 const NEVER_ANSWERS: ReadonlySet<string> = new Set(
   [...SITE_RULES.values()].filter((rule) => !('answers' in rule) && rule.name !== 'file_server').map(({ name }) => name),
 );
 
-/** What a route, or a block, says where nothing is said. */
+/** The defaults of a route or a block. */
 const { handles, ...NOTHING } = routeSchema.parse({ domain: CATCH_ALL, upstream: null, tls: false });
 const { path, ...NOTHING_INSIDE } = handleSchema.parse({ path: null });
 

@@ -5,7 +5,7 @@ import type { TransportSpec } from '../../../../shared/transport.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from '../directives/rule.ts';
 
-/** Reports where the upstreams of a site or of one of its blocks can't be spoken to as it says. */
+/** Reports transports that do not fit the upstreams of a site or of one of its blocks. */
 export function reportTransports(site: SiteDraft, report: Report): void {
   for (const draft of [site, ...site.handles.map((handle) => handle.draft)]) {
     const pool = draft === site ? poolOf(site.said) : ownPool(poolOf(site.said), poolOf(draft.said));
@@ -23,14 +23,14 @@ export function reportTransports(site: SiteDraft, report: Report): void {
 
 const poolOf = ({ upstreams = [], tls = false, transport }: RouteDraft): PoolSpec<unknown> => ({ upstreams, tls, transport });
 
-/** What to write instead; null where it is right. Where no upstream was understood there is nothing to compare with. */
+/** What to write instead; null if it is valid. Without any valid upstream there is nothing to compare with. */
 function faultOf({ upstreams, tls, transport }: PoolSpec<unknown>): string | null {
   if (transport == null || upstreams.length === 0) return null;
   const { protocol, insecure, ca } = transport;
-  if (insecure && ca !== undefined) return 'ca asks for a certificate of one authority and insecure for none; keep one of them';
+  if (insecure && ca !== undefined) return 'ca verifies the certificate and insecure skips verification; keep one of them';
   if (protocol === 'h2' && !tls) return 'h2 is over TLS: write h2c, or https:// before the upstreams';
   if (protocol === 'h2c' && tls) return 'h2c is without TLS: write h2, or the upstreams without https://';
-  return !tls && isAboutTls(transport) ? 'what is said about certificates needs TLS: write https:// before the upstreams' : null;
+  return !tls && isAboutTls(transport) ? 'certificate options need TLS: write https:// before the upstreams' : null;
 }
 
 const isAboutTls = ({ server_name: name, ca, insecure }: TransportSpec): boolean =>

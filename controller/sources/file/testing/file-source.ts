@@ -8,20 +8,20 @@ import { memoryLog } from '../../../../shared/runtime/log.ts';
 import type { Snapshot } from '../../source.ts';
 import { createFileSource } from '../source.ts';
 
-/** Whatever takes longer hangs. Milliseconds. */
+/** Anything that takes longer hangs (ms). */
 export const LONG_MS = 60_000;
 
-/** Nothing is ever polled on this clock: a change that is heard was notified. */
+/** A clock that never polls: every change was notified. */
 export const withoutPolls: Clock = { ...systemClock, every: () => () => undefined };
 
-/** A site of its own that answers its name. */
+/** A site that responds with its name. */
 export const site = (name: string): string => `${name}.example { respond 200 "${name}" }\n`;
 
-/** What a snapshot says, short: its domains, or its errors. */
+/** A short summary of a snapshot: its domains, or its errors. */
 export const gist = (snapshot: Snapshot): string =>
   snapshot.kind === 'listed' ? snapshot.routes.map(({ domain }) => domain).join(' ') : `failed: ${snapshot.errors.join('; ')}`;
 
-/** A directory that goes with the test. */
+/** A directory that is removed after the test. */
 export async function temporary(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'file-source-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
@@ -47,7 +47,7 @@ export function follow(t: TestContext, path: string, clock = systemClock) {
     const start = performance.now();
     while (heard.length === taken) {
       const left = start + within - performance.now();
-      if (left <= 0) assert.fail(`nothing was heard in ${within} ms after ${heard.map(gist).join(' | ')}`);
+      if (left <= 0) assert.fail(`no snapshot within ${within} ms after ${heard.map(gist).join(' | ')}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         wake = () => {
@@ -58,12 +58,12 @@ export function follow(t: TestContext, path: string, clock = systemClock) {
     }
     return { said: gist(heard[taken++] as Snapshot), tookMs: performance.now() - start };
   };
-  /** Nothing that was not asked for is left. */
+  /** No unexpected snapshot is left. */
   const rest = (): string[] => heard.slice(taken).map(gist);
   return { source, next, rest, stopping, running };
 }
 
-/** A running source on a file, after its first snapshot. */
+/** A running source for a file, after its first snapshot. */
 export async function started(t: TestContext, clock = systemClock) {
   const directory = await temporary(t);
   const path = join(directory, 'Sluicefile');

@@ -1,6 +1,6 @@
 export type PseudoRandom = (below: number) => number;
 
-/** Numbers from 0 to below that a seed determines, so that a failure can be had again by its seed. */
+/** Numbers from 0 to below a limit, determined by a seed so that a failure can be reproduced. */
 export function pseudoRandom(seed: number): PseudoRandom {
   let state = seed >>> 0;
   return (below) => {

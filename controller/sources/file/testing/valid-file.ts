@@ -1,11 +1,11 @@
 import { oneOf, type PseudoRandom } from './pseudo-random.ts';
 
-/** The environment that the files of `validFile` are written for. */
+/** The environment for the files of `validFile`. */
 export const ENVIRONMENT = { NAME: 'sluice', DOMAINS: 'x.example, y.example' };
 
 const HASH = '$2y$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy';
 
-/** A config file without mistakes, written as wildly as the language allows. */
+/** A valid config file that uses as many variations of the language as possible. */
 export function validFile(random: PseudoRandom): string {
   const w = new Writer(random);
   w.trivia();
@@ -40,7 +40,7 @@ class Writer {
     this.random = random;
   }
 
-  /** What has no meaning: line ends, blanks and comments. */
+  /** Text without meaning: line ends, spaces and comments. */
   trivia(): void {
     for (let count = this.random(4); count > 0; count--) {
       this.text += oneOf(this.random, ['\n', '\r\n', '  \n', '\t', '# comment "x" { `\n', '#}\n', '\n\n\n', '# \\\n', ' # {\r\n']);
@@ -69,7 +69,7 @@ class Writer {
     this.trivia();
   }
 
-  /** `depth` is how many blocks may still stand in one another. */
+  /** `depth`: how many more blocks may be nested. */
   directives(depth: number): void {
     this.block(['@m'], () =>
       this.lines([

@@ -4,20 +4,20 @@ import { accepted, type Parsed, refused } from '../../../../shared/values/parsed
 import { expandGlob } from './glob.ts';
 import { LARGEST, reasonOf, TOO_LARGE } from './read.ts';
 
-/** Where imported files come from. */
+/** The origin of imported files. */
 export type Files = {
-  /** The bytes of a regular file, at most 64 MB. The reason of a refusal is for people. */
+  /** The bytes of a regular file, at most 64 MB. The reason of a refusal is for display. */
   read(path: string): Parsed<Buffer>;
-  /** The regular files that a pattern names, sorted. Refused where its directory can't be listed. */
+  /** The regular files that match a pattern, sorted. Refused if its directory can't be listed. */
   glob(pattern: string): Parsed<readonly string[]>;
 };
 
 export type FilesOnDisk = Files & {
-  /** Every path that was looked at, found or not: a change of any of them may change the outcome. */
+  /** Every path that was looked up, whether or not it exists: a change of any of them may change the result. */
   readonly looked: ReadonlySet<string>;
 };
 
-/** Relative paths begin in `root`, by default the working directory. Each look is a look at the disk. */
+/** Relative paths start at `root`, by default the working directory. Nothing is cached. */
 export function filesOnDisk(root = '.'): FilesOnDisk {
   const looked = new Set<string>();
   const read = (path: string): Parsed<Buffer> => {
@@ -35,13 +35,13 @@ export function filesOnDisk(root = '.'): FilesOnDisk {
   return { read, glob, looked };
 }
 
-/** Opened without waiting, so that a pipe without a writer is refused instead of waited for. */
+/** Opened without blocking, so that a pipe without a writer is rejected at once. */
 function readRegular(path: string): Parsed<Buffer> {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const entry = fstatSync(file);
     if (entry.isDirectory()) return refused('it is a directory: name the files in it, as in sites/*');
-    if (!entry.isFile()) return refused('it is no regular file');
+    if (!entry.isFile()) return refused('it is not a regular file');
     return entry.size > LARGEST ? refused(TOO_LARGE) : accepted(readFileSync(file));
   } finally {
     closeSync(file);

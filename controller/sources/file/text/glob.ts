@@ -3,13 +3,12 @@ import { resolve } from 'node:path';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import { isMissing, reasonOf } from './read.ts';
 
-/** Whether a path is a pattern: `*` stands for any part of a name, `?` for one character of it. */
+/** Whether a path is a pattern: `*` matches any part of a name, `?` one character of it. */
 export const isGlob = (path: string): boolean => /[*?]/.test(path);
 
 /**
- * The paths that a pattern names, in the order of their names. A name that begins with a dot is found only by a
- * pattern that does. Refused where the directory before the first wildcard can't be listed. `looked` is told each
- * directory that was.
+ * The paths that match a pattern, in order of their names. A name that begins with a dot only matches a pattern that does. Refused if the
+ * directory before the first wildcard can't be listed. `looked` is called for each directory that was listed.
  */
 export function expandGlob(pattern: string, root: string, looked: (directory: string) => void): Parsed<readonly string[]> {
   const segments = pattern.split('/');
@@ -47,7 +46,7 @@ function joined(directory: string, name: string): string {
   return directory === '/' ? `/${name}` : `${directory}/${name}`;
 }
 
-/** Goes back only to the last `*`, so that no pattern takes longer than the product of both lengths. */
+/** Backtracks only to the last `*`, so that the time is at most the product of both lengths. */
 function matches(pattern: string, name: string): boolean {
   let [at, inName] = [0, 0];
   let [star, afterStar] = [-1, 0];

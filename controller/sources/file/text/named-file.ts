@@ -4,10 +4,10 @@ import type { Word } from '../../../../shared/config-file/word.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import type { Files } from './files.ts';
 
-/** Where a file is that a word names: a relative path begins at the file that the word stands in. */
+/** The path of a file that a word names: a relative path starts at the file that contains the word. */
 export const pathNamedBy = ({ text, path }: Word): string => (isAbsolute(text) ? normalize(text) : join(dirname(path), text));
 
-/** What a file holds that a word names, as text. A refusal names the path where that is not what was written. */
+/** The content of the file that a word names, as text. A refusal includes the path if it differs from the word. */
 export function textNamedBy(word: Word, files: Files): Parsed<string> {
   const path = pathNamedBy(word);
   const content = files.read(path);

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 
-/** Far more than 100,000 sites. Bytes. */
+/** Enough for far more than 100,000 sites (bytes). */
 export const LARGEST = 64 * 1_048_576;
-export const TOO_LARGE = 'it is larger than 64 MB, which is no config file';
+export const TOO_LARGE = 'it is larger than 64 MB, so it is not a config file';
 const CHUNK = 262_144;
 
 export const NO_FILE = 'there is no such file';
@@ -13,10 +13,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'it may not be read: permission denied'],
   ['EPERM', 'it may not be read: permission denied'],
   ['EISDIR', 'it is a directory: name the file in it'],
-  ['ELOOP', 'its symbolic links lead in a circle'],
+  ['ELOOP', 'its symbolic links form a loop'],
 ]);
 
-/** The bytes of a file, at most 64 MB. The reason of a refusal is for people. */
+/** The bytes of a file, at most 64 MB. The reason of a refusal is for display. */
 export async function readContent(path: string): Promise<Parsed<Buffer>> {
   try {
     await using file = await open(path);
@@ -34,13 +34,13 @@ export async function readContent(path: string): Promise<Parsed<Buffer>> {
   }
 }
 
-/** Whether a failure to look at a path means that nothing is there. */
+/** Whether an error of a lookup means that the path does not exist. */
 export function isMissing(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR';
 }
 
-/** In words, from an error of the file system. */
+/** A readable reason from an error of the file system. */
 export function reasonOf(error: unknown): string {
   const code = codeOf(error);
   return REASONS.get(code) ?? `it can't be read: ${code || String(error)}`;

@@ -5,12 +5,12 @@ import type { Report } from '../diagnostics/diagnostics.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
 const LINE_FEED = 0x0a;
-/** Everything below a space but tab, LF and the CR of a CRLF; and DEL. */
+/** All control characters except tab, LF and the CR of a CRLF. */
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)/g;
 
 /**
- * The text of a file: UTF-8, with or without a byte order mark. Bytes that are no text are reported, and
- * the rest is still returned, so that its mistakes are found as well. null: this is no text at all.
+ * The text of a file: UTF-8, with or without a byte order mark. Invalid bytes are reported, and the rest is still returned, so that its
+ * errors are found too. null: it is not text at all.
  */
 export function readText(bytes: Buffer, path: string, report: Report): string | null {
   if (isUtf16(bytes)) {
@@ -26,7 +26,7 @@ export function readText(bytes: Buffer, path: string, report: Report): string | 
 
 const isUtf16 = (bytes: Buffer): boolean => (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 
-/** The first bad byte of each line: a line feed is never part of a longer sequence (RFC 3629 3). */
+/** The first invalid byte of each line: a line feed is never part of a longer sequence (RFC 3629 3). */
 function reportBadBytes(bytes: Buffer, path: string, report: Report): void {
   let start = 0;
   for (let line = 1; start <= bytes.length; line++) {
@@ -47,7 +47,7 @@ function firstBadByte(line: Buffer): { column: number; byte: number } {
   let offset = 0;
   for (const char of line.toString('utf8')) {
     const size = Buffer.byteLength(char);
-    // What can't be decoded reads as U+FFFD, which may also stand there as itself.
+    // Invalid bytes are decoded as U+FFFD, which may also be in the file itself.
     if (char === '\ufffd' && line.subarray(offset, offset + size).toString('hex') !== 'efbfbd') break;
     offset += size;
     column++;

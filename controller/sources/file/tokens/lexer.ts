@@ -1,39 +1,39 @@
-import { characters, type Place, type Word } from '../../../../shared/config-file/word.ts';
+import { characters, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import { looseBrace } from './loose-brace.ts';
 
-/** A word, a brace that stands alone, a comment, the end of a line (without a place), or the end of the file. */
-export type Token = Place & {
+/** A word, a separate brace, a comment, the end of a line (without a position), or the end of the file. */
+export type Token = Position & {
   readonly kind: 'word' | 'open' | 'close' | 'comment' | 'line-end' | 'end';
-  /** As it stands in the file; of a string what is between its quotes. */
+  /** As in the file; for a string the text between its quotation marks. */
   readonly raw: string;
   readonly style: Word['style'];
-  /** A backslash at the end of the line before makes it part of that line. */
+  /** Whether a backslash at the end of the previous line makes it part of that line. */
   readonly continues: boolean;
 };
 
-/** Gives one token after the other, and `end` forever after the last. */
+/** Returns one token after the other, and `end` forever after the last. */
 export type Tokens = { next(): Token };
 
-/** How far a text has been read. */
+/** The progress in a text. */
 type Scan = {
   readonly text: string;
   readonly path: string;
   readonly report: Report;
-  /** Columns are characters; only where a text has surrogate pairs do they have to be counted. */
+  /** Columns are characters, which have to be counted only if a text has surrogate pairs. */
   readonly countsAreIndexes: boolean;
   at: number;
   line: number;
   lineStart: number;
-  /** The start of the newest token, from which the columns behind it are counted. */
+  /** The start of the latest token, from which later columns are counted. */
   knownIndex: number;
   knownColumn: number;
   continues: boolean;
 };
 
 /**
- * Reads one token after the other and never fails: what is wrong is reported and skipped. Comments run from
- * a `#` at the start of a word to the end of the line; a backslash at the end of a line continues it.
+ * Reads one token after the other and never fails: errors are reported and skipped. A comment extends from a `#` at the start of a word
+ * to the end of the line; a backslash at the end of a line continues it.
  */
 export function createLexer(text: string, path: string, report: Report): Tokens {
   const countsAreIndexes = !/[\ud800-\udfff]/.test(text);
@@ -42,7 +42,7 @@ export function createLexer(text: string, path: string, report: Report): Tokens 
   return { next: () => next(scan) };
 }
 
-/** Tokens that were read before. The last one is `end`. */
+/** Tokens read earlier. The last one is `end`. */
 export function replay(tokens: readonly Token[]): Tokens {
   let at = 0;
   return { next: () => tokens[Math.min(at++, tokens.length - 1)] ?? LINE_END };
@@ -81,7 +81,7 @@ function skipBlanks(scan: Scan): void {
   }
 }
 
-/** One token for all: nobody asks where a line ended. */
+/** One token for all line ends, since their positions are not needed. */
 const LINE_END: Token = { kind: 'line-end', raw: '', style: 'bare', continues: false, path: '', line: 1, column: 1 };
 
 function lineEnd(scan: Scan): Token {
@@ -146,7 +146,7 @@ function token(scan: Scan, kind: Token['kind'], index: number, text: string, sty
   return { kind, raw: text, style, continues: scan.continues, path: scan.path, line: scan.line, column: scan.knownColumn };
 }
 
-const placeOf = (scan: Scan, index: number): Place => ({ path: scan.path, line: scan.line, column: columnOf(scan, index) });
+const placeOf = (scan: Scan, index: number): Position => ({ path: scan.path, line: scan.line, column: columnOf(scan, index) });
 
 function columnOf({ text, countsAreIndexes, lineStart, knownIndex, knownColumn }: Scan, index: number): number {
   if (countsAreIndexes) return index - lineStart + 1;
@@ -170,14 +170,14 @@ function lineEndFrom(text: string, index: number): number {
   return feed < 0 ? text.length : feed;
 }
 
-/** The length of a backslash and the line end behind it, or 0. */
+/** The length of a backslash and the line end after it, or 0. */
 function continuationAt(text: string, at: number): number {
   if (text[at] !== '\\') return 0;
   if (text[at + 1] === '\n') return 2;
   return text[at + 1] === '\r' && text[at + 2] === '\n' ? 3 : 0;
 }
 
-/** Where the closing quote stands or, where it is missing, the line end. */
+/** The position of the closing quotation mark or, if it is missing, of the line end. */
 function endOfQuoted(text: string, from: number): number {
   let end = from;
   while (end < text.length && text[end] !== '"' && text[end] !== '\n') end += text[end] === '\\' && text[end + 1] !== '\n' ? 2 : 1;

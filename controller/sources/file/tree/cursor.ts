@@ -1,4 +1,4 @@
-import type { Place, Word } from '../../../../shared/config-file/word.ts';
+import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
 import { argumentsFor } from '../variables/arguments.ts';
 import type { ReadContext } from '../variables/read-context.ts';
@@ -28,7 +28,7 @@ export function skipLineEnds(cursor: Cursor): void {
 }
 
 /** The position of the next token. */
-export function here({ token: { path, line, column }, context: { from } }: Cursor): Place {
+export function here({ token: { path, line, column }, context: { from } }: Cursor): Position {
   return { path, line, column, from };
 }
 

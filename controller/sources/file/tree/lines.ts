@@ -1,6 +1,6 @@
 import type { Block, Directive } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
-import type { Place } from '../../../../shared/config-file/word.ts';
+import type { Position } from '../../../../shared/config-file/word.ts';
 import type { Tokens } from '../tokens/lexer.ts';
 import type { ReadContext } from '../variables/read-context.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
@@ -52,7 +52,7 @@ export function readBlock(cursor: Cursor, depth: number): Block {
 }
 
 /** Skips the closing brace of a block, and requires a line end after it. */
-export function endBlock(cursor: Cursor, open: Place): void {
+export function endBlock(cursor: Cursor, open: Position): void {
   if (cursor.token.kind === 'end') return cursor.context.report.error(open, NEVER_CLOSED);
   advance(cursor);
   const { kind } = cursor.token;
@@ -78,7 +78,7 @@ function readDirectives(cursor: Cursor, depth: number, lines: Directive[]): void
 }
 
 /** Without recursion, so that no depth overflows the stack. */
-function skipBlock(cursor: Cursor, open: Place): void {
+function skipBlock(cursor: Cursor, open: Position): void {
   for (let depth = 1; depth > 0; ) {
     const { kind } = advance(cursor);
     if (kind === 'end') return cursor.context.report.error(open, NEVER_CLOSED);

@@ -1,12 +1,12 @@
 import { quote, said } from '../../../../shared/config-file/quote.ts';
-import type { Place, Word } from '../../../../shared/config-file/word.ts';
+import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import type { Token } from '../tokens/lexer.ts';
 import type { ReadContext } from './read-context.ts';
 
 const RANGE = /^\{args\[(\d{0,4}):(\d{0,4})\]\}$/;
 
 /** The value of `{args[N]}` or `{args.N}` inside a word; `inner` is N. Undefined, and an error, if the import passes none. */
-export function argumentFor(whole: string, inner: string, place: () => Place, { args, report }: ReadContext): string {
+export function argumentFor(whole: string, inner: string, place: () => Position, { args, report }: ReadContext): string {
   if (args === 'unknown') return whole;
   const fail = (message: string): string => {
     report.error(place(), message);
@@ -14,7 +14,8 @@ export function argumentFor(whole: string, inner: string, place: () => Place, { 
   };
   if (args === null) return fail(`${said(whole)} has a value only in a snippet or an imported file`);
   if (inner.includes(':')) return fail(`${said(whole)} stands for several words, so it stands alone; one of them is {args[0]}`);
-  if (!/^\d{1,4}$/.test(inner)) return fail(`${quote(whole)} is no argument: write {args[0]} for the first one, {args[:]} for all of them`);
+  if (!/^\d{1,4}$/.test(inner))
+    return fail(`${quote(whole)} is not an argument: write {args[0]} for the first one, {args[:]} for all of them`);
   const value = args[Number(inner)];
   if (value !== undefined) return value;
   const passed = args.length === 0 ? 'no arguments' : args.length === 1 ? 'one argument' : `${args.length} arguments`;

@@ -1,5 +1,5 @@
 import { quote, said } from '../../../../shared/config-file/quote.ts';
-import { characters, type Import, type Place, type Word } from '../../../../shared/config-file/word.ts';
+import { characters, type Import, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import type { Token } from '../tokens/lexer.ts';
 import { argumentFor } from './arguments.ts';
@@ -48,7 +48,7 @@ function resolve(token: Token, context: ReadContext): string {
 }
 
 /** The position of each character of a token. Positions are requested from left to right, so each is counted from the previous one. */
-function placesIn({ raw, style, path, line, column: start }: Token, from: Import | undefined): (index: number) => Place {
+function placesIn({ raw, style, path, line, column: start }: Token, from: Import | undefined): (index: number) => Position {
   let column = style === 'quoted' ? start + 1 : start;
   let counted = 0;
   return (index) => {
@@ -58,18 +58,18 @@ function placesIn({ raw, style, path, line, column: start }: Token, from: Import
   };
 }
 
-function escaped(whole: string, place: () => Place, report: Report): string {
+function escaped(whole: string, place: () => Position, report: Report): string {
   const meant = ESCAPES.get(whole.slice(1));
   if (meant === undefined)
     report.error(place(), `unknown escape ${quote(whole)}: write \\\\ for a backslash (known are \\" \\\\ \\{ \\n \\t)`);
   return meant ?? whole;
 }
 
-function lookUp(whole: string, inner: string, place: () => Place, { env, report }: ReadContext): string {
+function lookUp(whole: string, inner: string, place: () => Position, { env, report }: ReadContext): string {
   const colon = inner.indexOf(':');
   const name = colon < 0 ? inner : inner.slice(0, colon);
   if (!NAME.test(name)) {
-    report.error(place(), `${quote(name)} is no name of an environment variable: write {$NAME} or {$NAME:default}`);
+    report.error(place(), `${quote(name)} is not a valid name of an environment variable: write {$NAME} or {$NAME:default}`);
     return '';
   }
   if (env === 'unknown') return whole;

@@ -9,7 +9,7 @@ test('a value read from its bucket is at most 2 % off, from a tenth of a millise
   }
 });
 
-test('what is next to nothing is nothing, and buckets rise with their values', () => {
+test('tiny values count as zero, and buckets rise with their values', () => {
   assert.deepEqual([0, 0.05, 0.1].map(bucketOf), [0, 0, 0]);
   assert.equal(valueIn(0), 0);
   assert.deepEqual([0.11, 1, 1_000, 60_000].map(bucketOf), [3, 59, 235, 340]);

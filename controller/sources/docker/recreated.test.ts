@@ -26,7 +26,7 @@ test('a container recreated with an error keeps its last good version, even if t
   const { snapshot } = await next('a.example=healthy');
   assert.ok(snapshot.kind === 'listed');
   assert.partialDeepStrictEqual(snapshot.routes[0], { rate_limit_rps: 10, upstreams: [{ address: '172.18.0.3:80' }] });
-  assert.match(snapshot.problems[0]?.message ?? '', /the site stays as it was before$/);
+  assert.match(snapshot.problems[0]?.message ?? '', /the site keeps its last good version$/);
   const line = log.lines.findLast(({ message }) => message === 'container routed');
   assert.match((line?.fields as { mistake?: string } | undefined)?.mistake ?? '', /^sluice\.rate_limit "plenty"/);
   await engine.stop();

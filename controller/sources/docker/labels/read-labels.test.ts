@@ -104,8 +104,8 @@ test('a header that appears twice in different case invalidates its site', () =>
 });
 
 test('a site without a domain is reported', () => {
-  assert.deepEqual(reasonsOf({ 'sluice.port': '80' }), ['sluice.domain is missing: name the domain of the site in it']);
-  assert.deepEqual(reasonsOf({ 'sluice.api.port': '80' }), ['sluice.api.domain is missing: name the domain of the site in it']);
+  assert.deepEqual(reasonsOf({ 'sluice.port': '80' }), ['sluice.domain is missing: set it to the domain of the site']);
+  assert.deepEqual(reasonsOf({ 'sluice.api.port': '80' }), ['sluice.api.domain is missing: set it to the domain of the site']);
 });
 
 test('an invalid site still has the domains that could be read', () => {
@@ -124,7 +124,7 @@ for (const [label, meant] of [
     const { sites, warnings } = readLabels({ ...DOMAIN, [label]: 'x' });
     assert.equal(sites.length, 1);
     assert.deepEqual(warnings, [
-      { code: 'unknown_label', domain: 'a.example', message: `${label} is no label of ours (did you mean ${meant}?)` },
+      { code: 'unknown_label', domain: 'a.example', message: `${label} is not a Sluice label (did you mean ${meant}?)` },
     ]);
   });
 
@@ -157,7 +157,7 @@ for (const [label, advice] of [
     const [reason = ''] = bad.flatMap(({ reasons }) => reasons);
     assert.match(reason, advice);
     assert.ok(
-      reason.startsWith(`sluice.${label} is no label of ours, and the site would be open without`) && !reason.includes('secret'),
+      reason.startsWith(`sluice.${label} is not a Sluice label, and the site would be open without`) && !reason.includes('secret'),
       reason,
     );
   });

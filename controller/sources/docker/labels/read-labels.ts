@@ -41,7 +41,7 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
   const harmless = unknown.filter((label) => !spoils(label, labels[label] ?? '', drafts));
   for (const { site, domains, reasons } of all)
     if (domains.length === 0 && reasons.length === 0)
-      reasons.push(oneLine(`${LABEL_PREFIX}${site === null ? '' : `${site}.`}domain is missing: name the domain of the site in it`));
+      reasons.push(oneLine(`${LABEL_PREFIX}${site === null ? '' : `${site}.`}domain is missing: set it to the domain of the site`));
   const firstDomain = all.find(({ domains }) => domains.length > 0)?.domains[0] ?? null;
   return {
     sites: all.filter(({ reasons }) => reasons.length === 0),
@@ -50,7 +50,7 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
       ...harmless.map((label) => ({
         code: 'unknown_label' as const,
         domain: firstDomain,
-        message: oneLine(`${label} is no label of ours${suggestion(label)}`),
+        message: oneLine(`${label} is not a Sluice label${suggestion(label)}`),
       })),
     ],
   };
@@ -65,7 +65,7 @@ function spoils(label: string, value: string, drafts: ReadonlyMap<string | null,
   const own = drafts.get(protection.site);
   const spoilt = own === undefined ? [...drafts.values()] : [own];
   // The value may contain a password.
-  const reason = oneLine(`${label} is no label of ours, and the site would be open without what it means: ${protection.advice}`);
+  const reason = oneLine(`${label} is not a Sluice label, and the site would be open without what it means: ${protection.advice}`);
   for (const { reasons } of spoilt) reasons.push(reason);
   return spoilt.length > 0;
 }

@@ -23,14 +23,14 @@ export function validReading(container: Container, site: SiteLabels, choice: Add
   return {
     ...about(container, site.site),
     domains: site.domains,
-    accepted: { holds: true, reason: 'its labels are understood' },
+    accepted: { holds: true, reason: 'its labels are valid' },
     resolved,
     address: choice.address,
     change,
   };
 }
 
-export const STAYS = 'the site stays as it was before';
+export const STAYS = 'the site keeps its last good version';
 
 /** A site with invalid labels that is routed by its last good version. */
 export function keptReading(reading: SiteReading, { site, reasons }: InvalidSite): SiteReading {
@@ -43,7 +43,7 @@ export function invalidReading(container: Container, { site, domains, reasons }:
     ...about(container, site),
     domains,
     accepted: { holds: false, reason: reasons.join('; ') },
-    resolved: { holds: false, reason: 'its labels are not understood' },
+    resolved: { holds: false, reason: 'its labels are not valid' },
     address: null,
     change: correction(site),
   };
@@ -59,10 +59,10 @@ const no = (reason: string, change: string): Resolution => ({ resolved: { holds:
 function resolve(container: Container, choice: AddressChoice, isDraining: boolean): Resolution {
   const { status, health } = container;
   if (status === 'paused') return no('it is paused', 'unpause it');
-  if (status !== 'running') return no(status === 'created' ? 'it was never started' : `it does not run (${status})`, 'start it');
+  if (status !== 'running') return no(status === 'created' ? 'it was never started' : `it is not running (${status})`, 'start it');
   if (choice.address === null) return no(choice.reason, choice.change);
   if (isDraining)
-    return no('it was told to end; it finishes what it has', 'nothing, if it is to end; one that still runs a minute later is taken back');
+    return no('it was sent a stop signal and is draining', 'nothing, if it is to end; one that still runs a minute later is taken back');
   if (health === 'starting') return no('its HEALTHCHECK has not passed yet', 'its HEALTHCHECK passes');
   if (health === 'unhealthy') return no('its HEALTHCHECK fails', 'its HEALTHCHECK passes again');
   return { resolved: { holds: true, reason: choice.reason }, change: null };

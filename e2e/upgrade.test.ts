@@ -77,7 +77,7 @@ test('a process without a parent explains how to replace it', async () => {
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   const { code, stderr } = await run(['upgrade', '--state-dir', folder.path]);
   assert.equal(code, 1);
-  assert.match(stderr, /^sluice upgrade: nothing is above it that could start another one: .*--takeover\n$/);
+  assert.match(stderr, /^sluice upgrade: it has no parent process to start a successor; .*--takeover\n$/);
   assert.equal(dataplane.program.exit, null);
 });
 
@@ -121,7 +121,7 @@ test('with a different version installed in the same place, status names both, a
   writeFileSync(main, good.replace('./dataplane.ts', './gone.ts'));
   assert.match(
     await status(),
-    new RegExp(`^version +${version.replaceAll('.', '\\.')} runs, 99\\.0\\.0 is installed: sluice upgrade$`, 'm'),
+    new RegExp(`^version +${version.replaceAll('.', '\\.')} is running, 99\\.0\\.0 is installed: run sluice upgrade$`, 'm'),
   );
   await using broken = upgrade();
   assert.equal((await broken.exited).code, 1);

@@ -1,8 +1,10 @@
 import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 import { runningBuild } from '../shared/runtime/build.ts';
 import type { ServiceEvent } from '../shared/wire/events.ts';
 import { createAnalytics } from './analytics/analytics.ts';
 import { readCountryDatabase } from './analytics/country-database.ts';
+import { History } from './analytics/history/history.ts';
 import type { BootState, Runtime } from './boot.ts';
 import { Health } from './health/health.ts';
 import { createLedger } from './ledger/ledger.ts';
@@ -20,6 +22,9 @@ import { initialRoutes } from './table/unconfirmed/published-routes.ts';
 import { LazyCertificateManager } from './tls/lazy-certificate-manager.ts';
 import { probePort } from './workers/probe-port.ts';
 import { WorkerPool } from './workers/worker-pool.ts';
+
+const HISTORY_FILE = 'analytics.db';
+const HOURS_MS = 35 * 86_400_000;
 
 export type Components = ReturnType<typeof createComponents>;
 
@@ -44,6 +49,7 @@ export function createComponents(
   });
   const upstreams = new Upstreams({ table, targets: ledger.targets, health, clock });
   const analytics = createAnalytics({ clock });
+  const history = openHistory(settings, base.stateDir, { clock, log });
   const metrics: Metrics = createMetrics({
     clock,
     version: runningBuild.version,
@@ -61,6 +67,7 @@ export function createComponents(
     state: () => publisher.currentState(),
     onReport: (report) => {
       analytics.record(report);
+      history?.add(report.domains);
       metrics.record(report);
       upstreams.record(report);
     },
@@ -98,7 +105,14 @@ export function createComponents(
         .catch((error: unknown) => log.error({ error: String(error) }, 'not every worker has opened the HTTPS port'));
     },
   });
-  return { publisher, table, readiness, ledger, health, upstreams, analytics, metrics, workers, live, https };
+  return { publisher, table, readiness, ledger, health, upstreams, analytics, history, metrics, workers, live, https };
+}
+
+/** Days are kept as set, hours for 35 days of it. */
+function openHistory({ analyticsRetention, analyticsMaxSize }: DataplaneSettings, stateDir: string, tools: Pick<Runtime, 'clock' | 'log'>) {
+  if (analyticsRetention === 'off') return null;
+  const retention = { hoursMs: Math.min(HOURS_MS, analyticsRetention), daysMs: analyticsRetention, maxBytes: analyticsMaxSize };
+  return new History({ path: join(stateDir, HISTORY_FILE), retention }, tools);
 }
 
 /** @throws if the HTTPS port is closed and can't be opened. */

@@ -126,7 +126,7 @@ function adminDependencies(
   components: Components,
   { clock, log, token, events, settings, startedAt, certificate }: AdminContext,
 ): AdminDependencies {
-  const { table, readiness, health, upstreams, analytics, metrics, workers, live, https } = components;
+  const { table, readiness, health, upstreams, analytics, history, metrics, workers, live, https } = components;
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
     await workers.collect();
     return read();
@@ -140,7 +140,15 @@ function adminDependencies(
   };
   return {
     ...{ table, clock, log, token, events, uptimeSecs, certificates: https },
-    analytics: { snapshots: () => fresh(() => analytics.snapshots()), snapshot: (host) => fresh(() => analytics.snapshot(host)) },
+    analytics: {
+      snapshots: () => fresh(() => analytics.snapshots()),
+      snapshot: (host) => fresh(() => analytics.snapshot(host)),
+      forget: (host) => analytics.forget(host),
+    },
+    history: history && {
+      answer: (host, range, format) => fresh(() => history.answer(host, range, format)),
+      forget: (host) => fresh(() => history.forget(host)),
+    },
     metrics: settings.metrics ? { text: () => fresh(() => metrics.text()) } : null,
     ready: () => readiness.now(),
     settings: () => live.statuses,
@@ -237,7 +245,7 @@ function createTakeoverServer(
 
 /** `patient`: a successor has the table and takes new connections. */
 async function endServing(
-  { health, https, table, workers, live }: Components,
+  { health, https, table, workers, live, history }: Components,
   admin: Admin,
   { log }: Runtime,
   patient: boolean,
@@ -248,6 +256,7 @@ async function endServing(
   https.stop();
   if (patient) table.close();
   await workers.drain(drainTimeoutMs, patient);
+  await history?.close();
   await admin.close();
   if (!patient) table.close();
   log.info('data plane stopped');

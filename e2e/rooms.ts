@@ -96,7 +96,15 @@ export const ROOMS: readonly Room[] = [
     'dataplane/table',
     'dataplane/health',
   ),
-  room('dataplane/admin', 'the Admin API', 'dataplane/publish', 'dataplane/table', 'dataplane/tls', 'dataplane/status'),
+  room(
+    'dataplane/admin',
+    'the Admin API',
+    'dataplane/publish',
+    'dataplane/table',
+    'dataplane/tls',
+    'dataplane/analytics',
+    'dataplane/status',
+  ),
   room(
     'dataplane',
     'the wiring of the main thread, and the process itself',

@@ -248,7 +248,8 @@ test('wrong methods, HEAD and OPTIONS included, are answered with 405 and Allow;
     ['GET', '/routes/a.test', 'DELETE'],
     ['GET', '/cache/a/b', 'PURGE'],
     ['GET', '/reload', 'POST'],
-    ['DELETE', '/analytics/a', 'GET'],
+    ['POST', '/analytics/a', 'GET, DELETE'],
+    ['DELETE', '/analytics/a/history', 'GET'],
   ] as const) {
     const reply = await api.request(method, path);
     assert.equal(reply.status, 405, `${method} ${path}`);

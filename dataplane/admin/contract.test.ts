@@ -32,7 +32,7 @@ const WRONG_METHODS: readonly [path: string, wrong: string, allow: string][] = [
   ['/routes/', 'POST', 'DELETE'],
   ['/metrics', 'POST', 'GET'],
   ['/analytics', 'DELETE', 'GET'],
-  ['/analytics/a.example', 'PATCH', 'GET'],
+  ['/analytics/a.example', 'PATCH', 'GET, DELETE'],
   ['/events', 'POST', 'GET'],
   ['/upstreams', 'PUT', 'GET'],
   ['/explain', 'POST', 'GET'],

@@ -3,6 +3,7 @@ import type { Log } from '../../shared/runtime/log.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { TargetReport } from '../../shared/wire/apply.ts';
 import type { DataplaneStatus, Explanation, SettingStatus, UpstreamStatus } from '../../shared/wire/status.ts';
+import type { History } from '../analytics/history/history.ts';
 import type { Table } from '../table/table.ts';
 import type { CertificateAdmin } from '../tls/certificate-admin.ts';
 import type { EventFeed } from './events/event-feed.ts';
@@ -14,7 +15,13 @@ export type AdminDependencies = {
   readonly log: Log;
   readonly token: string | undefined;
   readonly events: EventFeed;
-  readonly analytics: { snapshots(): Promise<Iterable<AnalyticsSnapshot>>; snapshot(host: string): Promise<AnalyticsSnapshot | undefined> };
+  readonly analytics: {
+    snapshots(): Promise<Iterable<AnalyticsSnapshot>>;
+    snapshot(host: string): Promise<AnalyticsSnapshot | undefined>;
+    forget(host: string): boolean;
+  };
+  /** null if none is kept. */
+  readonly history: Pick<History, 'answer' | 'forget'> | null;
   /** null if metrics are disabled. */
   readonly metrics: { text(): Promise<string> } | null;
   readonly uptimeSecs: () => number;

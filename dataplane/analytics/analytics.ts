@@ -16,6 +16,8 @@ export interface Analytics {
   snapshot(host: string): AnalyticsSnapshot | undefined;
   /** Pages of a host since the start, by what became of the script that measures them. */
   pages(host: string): ReadonlyMap<BeaconOutcome, number>;
+  /** Removes everything about a host. @returns whether there was anything. */
+  forget(host: string): boolean;
   /** One aggregation cycle: digests pending observations, one domain per turn of the event loop. */
   aggregate(): Promise<void>;
 }
@@ -73,6 +75,10 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
       }
     },
     snapshot: snapshotOf,
+    forget: (host) => {
+      hostsByPattern.get(domains.get(host)?.pattern ?? '')?.delete(host);
+      return domains.delete(host);
+    },
     pages: (host) => domains.get(host)?.counts.measured ?? new Map(),
     aggregate: async () => {
       for (const { counts } of [...domains.values()]) if (counts.aggregate()) await nextTurn();

@@ -1,6 +1,6 @@
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { BeaconOutcome, DomainReport } from '../traffic/protocol.ts';
-import { Distinct } from './sketches/distinct.ts';
+import { Distinct, SINCE_START } from './sketches/distinct.ts';
 import { SpaceSaving } from './sketches/space-saving.ts';
 import { SlidingCount } from './sliding-count.ts';
 import { Vitals } from './vitals.ts';
@@ -13,7 +13,7 @@ const ANSWERED = 10;
 export class DomainCounts {
   private readonly minute = new SlidingCount(60, 1_000);
   private readonly hour = new SlidingCount(60, 60_000);
-  private readonly visitors = new Distinct();
+  private readonly visitors = new Distinct(SINCE_START);
   private readonly pages = new SpaceSaving(FOLLOWED);
   private readonly referrers = new SpaceSaving(FOLLOWED);
   private readonly countries = new SpaceSaving(FOLLOWED);

@@ -14,6 +14,7 @@ import { parseAddress, splitAddress } from '../../shared/values/address.ts';
 import { parseCidr } from '../../shared/values/cidr.ts';
 import { type Milliseconds, parseDuration } from '../../shared/values/duration.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
+import { parseSize } from '../../shared/values/size.ts';
 
 /** External account binding: ties the ACME account to an existing account at the authority (RFC 8555 7.3.4). */
 export type AccountBinding = { readonly kid: string; readonly key: string };
@@ -26,6 +27,9 @@ const DNS_PORT = 53;
 export const MAX_WORKERS = 256;
 /** The kernel's limit for a socket path, without the terminating zero (bytes). */
 const MAX_SOCKET_PATH = 107;
+const DAY_MS = 86_400_000;
+const MAX_RETENTION_MS = 3_650 * DAY_MS;
+const MIN_HISTORY_BYTES = 1_048_576;
 /** The same maximum as in the config file (ms). */
 const MAX_DRAIN_MS = 86_400_000;
 
@@ -51,6 +55,18 @@ function parseConnections(text: string): Parsed<number> {
   return /^\d{1,8}$/.test(text) && count >= 1 && count <= MOST_CONNECTIONS
     ? accepted(count)
     : refused(`it is not a number from 1 to ${MOST_CONNECTIONS}`);
+}
+
+function parseRetention(text: string): Parsed<number | 'off'> {
+  if (text === 'off') return accepted('off');
+  const duration = parseDuration(text);
+  if (!duration.ok) return duration;
+  return duration.value >= DAY_MS && duration.value <= MAX_RETENTION_MS ? duration : refused('it is not from 1d to 3650d, and not off');
+}
+
+function parseHistorySize(text: string): Parsed<number> {
+  const size = parseSize(text);
+  return size.ok && size.value < MIN_HISTORY_BYTES ? refused('it is less than 1mb') : size;
 }
 
 function parseSocketPath(text: string): Parsed<string> {
@@ -268,6 +284,22 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     help: 'how long requests in flight may take to finish on shutdown',
     default: '30s',
     parse: parseDrainTimeout,
+  },
+  {
+    name: 'analytics-retention',
+    kind: 'value',
+    placeholder: 'DURATION|off',
+    help: 'how long the history of visits is kept by day; by hour at most 35 days of it',
+    default: '400d',
+    parse: parseRetention,
+  },
+  {
+    name: 'analytics-max-size',
+    kind: 'value',
+    placeholder: 'BYTES',
+    help: 'how large the history may become on disk; the oldest goes first',
+    default: '1gb',
+    parse: parseHistorySize,
   },
   { name: 'cache-size', kind: 'value', placeholder: 'BYTES', help: 'size of the response cache', default: 'off', unavailable: true },
   { name: 'access-log', kind: 'value', placeholder: 'off|stdout|PATH', help: 'one line per request', default: 'off', unavailable: true },

@@ -35,6 +35,9 @@ export type SettingValues = {
   readonly certDir: string;
   readonly stateDir: string;
   readonly metrics: boolean;
+  /** How long the history of visits is kept (ms), and how large it may become (bytes). */
+  readonly analyticsRetention: number | 'off';
+  readonly analyticsMaxSize: number;
   readonly trustedProxies: readonly Cidr[];
   /** Whether every connection must begin with a PROXY header. */
   readonly proxyProtocol: boolean;
@@ -66,6 +69,8 @@ export type LayeredSettings = SettingValues & { readonly origins: Readonly<Recor
 const DEFAULT_HTTP_PORT = 80;
 const DEFAULT_HTTPS_PORT = 443;
 const DEFAULT_DRAIN_MS = 30_000;
+const DEFAULT_RETENTION_MS = 400 * 86_400_000;
+const DEFAULT_HISTORY_BYTES = 1_073_741_824;
 
 /** Reads each setting from the layer with the highest precedence: flag, environment, config file, default. */
 export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals): LayeredSettings {
@@ -95,6 +100,8 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
     certDir: pick('certDir', 'cert-dir', undefined, DEFAULT_CERT_DIR),
     stateDir: pick('stateDir', 'state-dir', undefined, DEFAULT_STATE_DIR),
     metrics: !pick('metrics', 'no-metrics', undefined, false),
+    analyticsRetention: pick<number | 'off'>('analyticsRetention', 'analytics-retention', undefined, DEFAULT_RETENTION_MS),
+    analyticsMaxSize: pick('analyticsMaxSize', 'analytics-max-size', undefined, DEFAULT_HISTORY_BYTES),
     trustedProxies: pick<readonly Cidr[]>('trustedProxies', 'trusted-proxies', file.trusted_proxies, []),
     proxyProtocol: pick('proxyProtocol', 'proxy-protocol', undefined, false),
     maxConnections,

@@ -20,6 +20,8 @@ export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
     { name: 'cert_dir', value: settings.certDir, origin: origins.certDir },
     { name: 'state_dir', value: settings.stateDir, origin: origins.stateDir },
     { name: 'metrics', value: settings.metrics, origin: origins.metrics },
+    { name: 'analytics_retention', value: retentionText(settings.analyticsRetention), origin: origins.analyticsRetention },
+    { name: 'analytics_max_size', value: settings.analyticsMaxSize, origin: origins.analyticsMaxSize },
     { name: 'trusted_proxies', value: [...settings.trustedProxies], origin: origins.trustedProxies },
     { name: 'proxy_protocol', value: settings.proxyProtocol, origin: origins.proxyProtocol },
     { name: 'max_connections', value: settings.maxConnections, origin: origins.maxConnections },
@@ -58,3 +60,5 @@ const LARGEST_FIRST = [
   ['m', 60_000],
   ['s', 1_000],
 ] as const;
+
+const retentionText = (retention: number | 'off'): string => (retention === 'off' ? retention : `${retention / 86_400_000}d`);

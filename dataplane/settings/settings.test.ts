@@ -63,6 +63,8 @@ describe('readSettings', () => {
       certDir: '/etc/sluice/certs',
       stateDir: '/var/lib/sluice',
       metrics: true,
+      analyticsRetention: 34_560_000_000,
+      analyticsMaxSize: 1_073_741_824,
       trustedProxies: [],
       proxyProtocol: false,
       logLevel: 'info',
@@ -90,6 +92,7 @@ describe('readSettings', () => {
     const words =
       '--http-port 8080 --https-port=8443 --bind ::1 --workers 3 --admin-listen [::]:7000 --admin-allow-remote --admin-tls-cert /a.pem --admin-tls-key /a.key --admin-socket /run/s.sock ' +
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
+      '--analytics-retention off --analytics-max-size 5mb ' +
       '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --max-connections 900 --max-connections-per-address 90 ' +
       '--log-level debug --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
       '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs ' +
@@ -110,6 +113,8 @@ describe('readSettings', () => {
       certDir: '/c',
       stateDir: '/s',
       metrics: false,
+      analyticsRetention: 'off',
+      analyticsMaxSize: 5_242_880,
       trustedProxies: ['10.0.0.0/8', '::1'],
       proxyProtocol: true,
       maxConnections: 900,
@@ -127,7 +132,7 @@ describe('readSettings', () => {
       localCerts: true,
     });
     assert.ok(Object.values(origins).every((origin) => origin === 'flag'));
-    assert.deepEqual([given.size, takeover], [30, true]);
+    assert.deepEqual([given.size, takeover], [32, true]);
   });
 
   it('uses the authority’s roots from the config file if no flag is set, and does not show them', () => {
@@ -358,4 +363,11 @@ test('the limit of open files is parsed from the kernel’s format', () => {
   const head = 'Limit                     Soft Limit           Hard Limit           Units     \n';
   assert.equal(parseOpenFilesLimit(`${head}Max open files            20000                524288               files     \n`), 20_000);
   assert.equal(parseOpenFilesLimit(head), 1_024);
+});
+
+test('analytics-retention is a duration from a day to ten years or off, analytics-max-size at least 1mb', () => {
+  const read = (value: string) => () => readSettings(['--analytics-retention', value], {});
+  assert.equal(read('90d')().analyticsRetention, 90 * 86_400_000);
+  for (const value of ['1h', '4000d', 'never', '0']) assert.throws(read(value), UsageError, value);
+  assert.throws(() => readSettings(['--analytics-max-size', '100kb'], {}), /it is less than 1mb/);
 });

@@ -13,6 +13,14 @@ export const ENDPOINTS = [
   { method: 'GET', path: '/metrics', handler: 'metrics', does: 'Prometheus text format' },
   { method: 'GET', path: '/analytics', handler: 'listAnalytics', does: 'A snapshot for every domain that has had traffic' },
   { method: 'GET', path: '/analytics/{domain}', handler: 'oneAnalytics', does: 'The snapshot of one domain' },
+  { method: 'DELETE', path: '/analytics/{domain}', handler: 'forgetAnalytics', does: 'Forgets a domain: its snapshot and its history' },
+  {
+    method: 'GET',
+    path: '/analytics/{domain}/history',
+    handler: 'history',
+    does: 'Visits of a domain over time and what they were about: `?from=&to=&step=`, `&format=csv`',
+  },
+  { method: 'GET', path: '/history', handler: 'historyOfAll', does: 'The same for all domains together, and the busiest of them' },
   { method: 'PURGE', path: '/cache/{host}/{path...}', handler: 'purge', does: 'Invalidates one cache entry' },
   { method: 'POST', path: '/reload', handler: 'reload', does: 'Re-reads the config file; `?wait=true` waits for the result' },
   { method: 'GET', path: '/events', handler: 'events', does: 'Server-sent events: routes, upstreams, workers, controllers, reloads' },
@@ -104,7 +112,9 @@ function segmentsOf(pattern: string, path: string): string[] | null {
   if (brace < 0) return pattern === path ? [] : null;
   const collection = pattern.slice(0, brace + 1);
   if (!path.startsWith(collection)) return null;
-  const rest = path.slice(collection.length);
+  const end = pattern.endsWith('...}') ? '' : pattern.slice(pattern.indexOf('}') + 1);
+  if (!path.endsWith(end)) return null;
+  const rest = path.slice(collection.length, path.length - end.length);
   if (!pattern.endsWith('...}')) return rest.includes('/') ? null : [decodeURIComponent(rest)];
   const slash = rest.indexOf('/');
   const [first, second] = slash < 0 ? [rest, ''] : [rest.slice(0, slash), rest.slice(slash)];

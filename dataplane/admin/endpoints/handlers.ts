@@ -5,6 +5,7 @@ import { parseDomain } from '../../../shared/values/host.ts';
 import { APPLY_CONTENT_TYPE } from '../../../shared/wire/apply.ts';
 import { displaySafe } from '../../../shared/wire/errors.ts';
 import type { ControllerStatus } from '../../../shared/wire/status.ts';
+import { ALL_HOSTS } from '../../analytics/history/store.ts';
 import { UnacknowledgedError } from '../../publish/publisher.ts';
 import { fullRoute } from '../../status/explain.ts';
 import { UnsavedError } from '../../table/table.ts';
@@ -18,6 +19,7 @@ import { ApiError } from '../http/errors.ts';
 import { sendJson, sendList } from '../http/json.ts';
 import { deleteCertificate, getInternalRoot, postCertificate, retryCertificate } from './certificates.ts';
 import type { HandlerName } from './endpoints.ts';
+import { forgetAnalytics, getHistory } from './history.ts';
 import { ignoredMembers } from './ignored-members.ts';
 
 export type Call = {
@@ -67,6 +69,13 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
       if (snapshot === undefined) throw new ApiError('analyticsNotFound');
       sendJson(response, 200, snapshot);
     },
+    forgetAnalytics: (call) => forgetAnalytics(call, parts),
+    history: ({ segments: [segment = ''], ...call }) => {
+      const domain = parseDomain(segment);
+      if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
+      return getHistory(call, domain.value, parts);
+    },
+    historyOfAll: (call) => getHistory(call, ALL_HOSTS, parts),
     purge: ({ segments: [host = '', path = ''] }) => {
       if (host === '' || path.replace(/^\//, '') === '') throw new ApiError('missingKey');
       throw new ApiError('noCache');

@@ -39,6 +39,7 @@ export const ERRORS = {
     cause: 'GET /certificates/root: no site has had a certificate from the internal authority yet',
   },
   analyticsNotFound: { status: 404, message: 'no analytics for domain', cause: 'The domain has had no traffic since the start' },
+  historyOff: { status: 404, message: 'no history', cause: 'The data plane was started with --analytics-retention off' },
   metricsOff: { status: 404, message: 'metrics not enabled', cause: 'The data plane was started with --no-metrics' },
   wrongMethod: {
     status: 405,
@@ -62,6 +63,11 @@ export const ERRORS = {
     status: 503,
     message: 'not served yet: ...',
     cause: 'The change is saved, but not every worker serves it after 5 seconds',
+  },
+  historyUnavailable: {
+    status: 503,
+    message: 'history not available: ...',
+    cause: 'The history can’t be read, or takes too long to answer',
   },
   reloadUnanswered: {
     status: 503,

@@ -52,7 +52,12 @@ export class RunningAdmin {
         log: this.log,
         token: TOKEN,
         events: this.events,
-        analytics: { snapshots: async () => this.analytics.snapshots(), snapshot: async (host) => this.analytics.snapshot(host) },
+        analytics: {
+          snapshots: async () => this.analytics.snapshots(),
+          snapshot: async (host) => this.analytics.snapshot(host),
+          forget: (host) => this.analytics.forget(host),
+        },
+        history: null,
         metrics: { text: async () => 'sluice_up 1\n' },
         uptimeSecs: () => 7,
         ready: () => ({ ready: true, reason: null }),

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { someHashes } from '../testing/hashes.ts';
-import { Distinct, EXACT } from './distinct.ts';
+import { Distinct, SINCE_START } from './distinct.ts';
+
+const EXACT = SINCE_START.exact;
 
 const filled = (hashes: readonly number[]): Distinct => {
-  const distinct = new Distinct();
+  const distinct = new Distinct(SINCE_START);
   for (const hash of hashes) distinct.add(hash);
   return distinct;
 };
@@ -47,5 +49,29 @@ describe('distinct values', () => {
 
   it('distinguish the hash 0 from a free slot', () => {
     assert.equal(filled([0, 5]).count, 2);
+  });
+
+  for (const size of [0, 1, 100, 256, 257, 5_000])
+    it(`are the same after they were written and read: ${size} of them`, () => {
+      const bounds = { exact: 256, precision: 12 };
+      const hashes = someHashes(5, size + 300);
+      const distinct = new Distinct(bounds);
+      for (const hash of hashes.slice(0, size)) distinct.add(hash);
+      const read = Distinct.read(bounds, distinct.write());
+      assert.equal(read.count, distinct.count);
+      for (const hash of hashes) {
+        read.add(hash);
+        distinct.add(hash);
+      }
+      assert.equal(read.count, distinct.count);
+    });
+
+  it('are not read from bytes that are damaged', () => {
+    const bounds = { exact: 16, precision: 12 };
+    const distinct = new Distinct(bounds);
+    for (const hash of someHashes(6, 1_000)) distinct.add(hash);
+    const bytes = distinct.write();
+    for (const damaged of [bytes.subarray(0, 50), bytes.with(1, 11), Buffer.of(0, 1, 2)])
+      assert.throws(() => Distinct.read(bounds, Buffer.from(damaged)), RangeError);
   });
 });

@@ -1,17 +1,30 @@
 import { HyperLogLog } from './hyperloglog.ts';
 
-/** Up to this many distinct values are counted exactly. */
-export const EXACT = 2_048;
-/** 2^16 registers: a standard error of 0.41 %. */
-const PRECISION = 16;
+export type DistinctSize = {
+  /** Up to this many distinct values are counted exactly. */
+  readonly exact: number;
+  /** Beyond that there are 2^precision registers; see HyperLogLog. */
+  readonly precision: number;
+};
+
+/** Exact up to 2,048, then with a standard error of 0.41 % in 32 KB. */
+export const SINCE_START: DistinctSize = { exact: 2_048, precision: 16 };
+
+const HASHES = 0;
+const SKETCH = 1;
 
 /**
  * How many distinct values a stream had: exact up to 2,048, estimated after that. It grows from 128 bytes to at most
  * 32 KB. Values are uniformly distributed hashes, 0 to 2^53 - 1.
  */
 export class Distinct {
+  private readonly size: DistinctSize;
   private exact: HashSet | null = new HashSet();
   private sketch: HyperLogLog | null = null;
+
+  constructor(size: DistinctSize) {
+    this.size = size;
+  }
 
   get count(): number {
     return this.exact?.size ?? Math.round((this.sketch as HyperLogLog).estimate());
@@ -19,7 +32,7 @@ export class Distinct {
 
   add(hash: number): void {
     if (this.exact === null) this.sketch?.add(hash);
-    else if (this.exact.add(hash) && this.exact.size > EXACT) this.estimateFrom(this.exact);
+    else if (this.exact.add(hash) && this.exact.size > this.size.exact) this.estimateFrom(this.exact);
   }
 
   /** Merges `other` into this count. */
@@ -31,8 +44,28 @@ export class Distinct {
     }
   }
 
+  /** The bytes that `read` takes. */
+  write(): Buffer {
+    if (this.sketch !== null) return Buffer.concat([Buffer.of(SKETCH), this.sketch.write()]);
+    const hashes = Float64Array.from(this.exact as HashSet);
+    return Buffer.concat([Buffer.of(HASHES), Buffer.from(hashes.buffer)]);
+  }
+
+  /** @throws RangeError if the bytes were not written by `write` of the same size. */
+  static read(size: DistinctSize, bytes: Buffer): Distinct {
+    const distinct = new Distinct(size);
+    if (bytes[0] === SKETCH) {
+      distinct.exact = null;
+      distinct.sketch = HyperLogLog.read(bytes.subarray(1), size.precision);
+    } else {
+      if (bytes.length % 8 !== 1) throw new RangeError('a list of hashes that was cut');
+      for (let at = 1; at < bytes.length; at += 8) distinct.add(bytes.readDoubleLE(at));
+    }
+    return distinct;
+  }
+
   private estimateFrom(exact: HashSet): void {
-    const sketch = new HyperLogLog(PRECISION);
+    const sketch = new HyperLogLog(this.size.precision);
     for (const hash of exact) sketch.add(hash);
     this.sketch = sketch;
     this.exact = null;

@@ -53,6 +53,33 @@ export class HyperLogLog {
     return registers ** 2 / (2 * Math.LN2 * z);
   }
 
+  /** The bytes that `read` takes. */
+  write(): Buffer {
+    const overflow = Buffer.alloc(this.overflow.size * 3);
+    for (const [at, [register, value]] of [...this.overflow].entries()) {
+      overflow.writeUInt16LE(register, at * 3);
+      overflow.writeUInt8(value, at * 3 + 2);
+    }
+    return Buffer.concat([Buffer.of(this.precision, this.lowest), this.distances, overflow]);
+  }
+
+  /** @throws RangeError if the bytes were not written by `write` of a sketch of this precision. */
+  static read(bytes: Buffer, precision: number): HyperLogLog {
+    const [written, lowest = 0] = bytes;
+    if (written !== precision) throw new RangeError(`a sketch of precision ${written} instead of ${precision}`);
+    const sketch = new HyperLogLog(precision);
+    const overflowAt = 2 + sketch.distances.length;
+    const values = new Map<number, number>();
+    for (let at = overflowAt; at < bytes.length; at += 3) values.set(bytes.readUInt16LE(at), bytes.readUInt8(at + 2));
+    for (let register = 0; register < 2 ** precision; register++) {
+      const distance = (bytes.readUInt8(2 + (register >>> 1)) >>> ((register & 1) * 4)) & 0xf;
+      const value = distance === OVERFLOW ? values.get(register) : lowest + distance;
+      if (value === undefined || value >= sketch.histogram.length) throw new RangeError('a sketch with a damaged register');
+      sketch.raise(register, value);
+    }
+    return sketch;
+  }
+
   private registersAt(value: number): number {
     return this.histogram[value] as number;
   }

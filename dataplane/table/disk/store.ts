@@ -1,6 +1,6 @@
-import { closeSync, constants, fchmodSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
+import { makePrivateFile } from '../../../shared/runtime/private-file.ts';
 import type { Globals } from '../../../shared/settings.ts';
 import type { Layer, SavedClaim } from '../claims/claims.ts';
 import type { ControllerRecord } from '../controllers/controllers.ts';
@@ -178,7 +178,8 @@ type Statements = {
 };
 
 function open(path: string): DatabaseSync {
-  keepPrivate(path);
+  // Routes contain password hashes, and other users may have access to the directory.
+  if (path !== ':memory:') makePrivateFile(path);
   const database = new DatabaseSync(path);
   try {
     // One process owns the table: the lock stops a second one before it overwrites anything.
@@ -195,18 +196,6 @@ function open(path: string): DatabaseSync {
     throw error;
   }
   return database;
-}
-
-/** Routes contain password hashes, and other users may have access to the directory. SQLite gives its other files the same mode. */
-function keepPrivate(path: string): void {
-  if (path === ':memory:') return;
-  // SQLite would follow a symbolic link out of the directory, so it is rejected here (ELOOP).
-  const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
-  try {
-    fchmodSync(file, 0o600);
-  } finally {
-    closeSync(file);
-  }
 }
 
 function prepare(database: DatabaseSync): Statements {

@@ -1,0 +1,56 @@
+import type { ServerResponse } from 'node:http';
+import { parseDomain } from '../../../shared/values/host.ts';
+import { parseRange } from '../../analytics/history/range.ts';
+import type { AdminDependencies } from '../dependencies.ts';
+import { ApiError } from '../http/errors.ts';
+import { sendJson } from '../http/json.ts';
+
+type Call = { readonly response: ServerResponse; readonly query: URLSearchParams; readonly segments: readonly string[] };
+
+const TYPES = { json: 'application/json', csv: 'text/csv; charset=utf-8; header=present' } as const;
+const PARAMETERS: ReadonlySet<string> = new Set(['from', 'to', 'step', 'format']);
+
+/** Answers `from`, `to`, `step` and `format` of one host, or of all. */
+export async function getHistory(
+  { response, query }: Omit<Call, 'segments'>,
+  host: string,
+  { history, clock }: AdminDependencies,
+): Promise<void> {
+  if (history === null) throw new ApiError('historyOff');
+  const unknown = [...query.keys()].find((name) => !PARAMETERS.has(name));
+  if (unknown !== undefined) throw new ApiError('invalidQuery', `${unknown} is none of ${[...PARAMETERS].join(', ')}`);
+  const format = query.get('format') ?? 'json';
+  if (format !== 'json' && format !== 'csv') throw new ApiError('invalidQuery', 'format is json or csv');
+  const range = parseRange(new Map(query), clock.now());
+  if (!range.ok) throw new ApiError('invalidQuery', range.reason);
+  const answer = await history.answer(host, range.value, format);
+  switch (answer.kind) {
+    case 'unavailable':
+      throw new ApiError('historyUnavailable', answer.reason);
+    case 'unknown':
+      throw new ApiError('analyticsNotFound');
+    case 'too fine':
+      throw new ApiError('invalidQuery', `hours are kept since ${new Date(answer.since).toISOString()}: choose step=day`);
+    case 'history':
+      response.writeHead(200, {
+        'content-type': TYPES[format],
+        'content-length': Buffer.byteLength(answer.text),
+        'cache-control': 'no-store',
+      });
+      response.end(answer.text);
+  }
+}
+
+/** `DELETE /analytics/{domain}`. */
+export async function forgetAnalytics(
+  { response, segments: [segment = ''] }: Call,
+  { analytics, history }: AdminDependencies,
+): Promise<void> {
+  const domain = parseDomain(segment);
+  if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
+  const answer = await history?.forget(domain.value);
+  if (answer?.kind === 'unavailable') throw new ApiError('historyUnavailable', answer.reason);
+  const known = analytics.forget(domain.value);
+  if (!known && answer?.kind !== 'history') throw new ApiError('analyticsNotFound');
+  sendJson(response, 200, { deleted: domain.value });
+}

@@ -1,0 +1,360 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, it } from 'node:test';
+import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import type { History } from '../../../shared/wire/history.ts';
+import type { Audience, DomainReport } from '../../traffic/protocol.ts';
+import { NOBODY } from '../../traffic/record/audience.ts';
+import { domainReport } from '../../traffic/testing/domain-report.ts';
+import { someHashes } from '../testing/hashes.ts';
+import { HistoryKeeper } from './keeper.ts';
+import { parseRange } from './range.ts';
+import { ALL_HOSTS, DAY, HOUR, type Retention } from './store.ts';
+
+const START = Date.UTC(2026, 0, 5);
+const KEPT: Retention = { hoursMs: 35 * DAY, daysMs: 400 * DAY, maxBytes: 2 ** 30 };
+
+class Setup {
+  readonly folder = mkdtempSync(join(tmpdir(), 'history-'));
+  readonly path = join(this.folder, 'state', 'analytics.db');
+  readonly log = memoryLog();
+  now = START;
+  readonly clock: Clock = { ...systemClock, now: () => this.now };
+
+  constructor() {
+    mkdirSync(join(this.folder, 'state'));
+  }
+
+  keeper(retention: Partial<Retention> = {}): HistoryKeeper {
+    return new HistoryKeeper({ path: this.path, retention: { ...KEPT, ...retention }, clock: this.clock, log: this.log });
+  }
+
+  get messages(): string[] {
+    return this.log.lines.map(({ message }) => message);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+const audience = (more: Partial<Audience>): Audience => ({ ...NOBODY, ...more });
+
+/** People looking at `/`, by the hashes of their addresses. */
+const visits = (host: string, visitors: readonly number[], more: Partial<DomainReport> = {}): DomainReport => {
+  const pages = [['/', visitors.length]] as const;
+  const seen = audience({ humans: visitors.length, pageViews: visitors.length, visitors, lists: { ...NOBODY.lists, pages } });
+  return domainReport(host, { requests: visitors.length, audience: seen, ...more });
+};
+
+function ask(keeper: HistoryKeeper, host: string, query: Record<string, string>, now = START): History {
+  const range = parseRange(new Map(Object.entries(query)), now);
+  assert.ok(range.ok, JSON.stringify(range));
+  const answer = keeper.answer(host, range.value, 'json');
+  assert.equal(answer.kind, 'history', JSON.stringify(answer));
+  return answer.kind === 'history' ? JSON.parse(answer.text) : assert.fail();
+}
+
+const sweepAll = (keeper: HistoryKeeper): void => {
+  while (keeper.sweep());
+};
+
+describe('history', () => {
+  it('answers every count of an hour, before and after it was saved and after a restart', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    keeper.add([
+      domainReport('a.test', {
+        requests: 10,
+        classes: [0, 6, 1, 1, 1, 1],
+        bytes: 5_000,
+        latency: [
+          [59, 9],
+          [235, 1],
+        ],
+        vitals: [{ lcp: 2_000, cls: 0 }, { lcp: 3_000, inp: 600 }, { lcp: 9_000 }],
+        audience: audience({
+          humans: 4,
+          machines: { excluded: 1, gpc: 1, prefetch: 1, monitor: 1, bot: 2 },
+          pageViews: 3,
+          visitors: [1, 2],
+          lists: {
+            ...NOBODY.lists,
+            pages: [
+              ['/x', 2],
+              ['/', 1],
+            ],
+            browsers: [['Firefox', 3]],
+            utm_source: [['news', 1]],
+          },
+        }),
+      }),
+    ]);
+    const look = (one: HistoryKeeper) => {
+      const { domain, step, now, totals, series, lists, previous } = ask(one, 'a.test', { from: '2026-01-05', to: '2026-01-05T02:00:00Z' });
+      assert.deepEqual([domain, step, now], ['a.test', 'hour', one === keeper ? 2 : 0]);
+      assert.deepEqual([totals.views, totals.humans, totals.page_views, totals.visitors, totals.bytes], [10, 4, 3, 2, 5_000]);
+      assert.deepEqual(totals.machines, { excluded: 1, gpc: 1, prefetch: 1, monitor: 1, bot: 2 });
+      assert.equal(totals.humans + Object.values(totals.machines).reduce((sum, count) => sum + count, 0), totals.views);
+      assert.deepEqual(totals.status_codes, { s1xx: 0, s2xx: 6, s3xx: 1, s4xx: 1, s5xx: 1, other: 1 });
+      assert.ok(Math.abs(totals.latency.p50 - 1) < 0.03 && Math.abs(totals.latency.p99 / 1_000 - 1) < 0.03, JSON.stringify(totals.latency));
+      const { lcp, cls, inp } = totals.web_vitals;
+      assert.deepEqual([lcp.count, lcp.good, lcp.needs_improvement, lcp.poor], [3, 1, 1, 1]);
+      assert.ok(Math.abs(lcp.p50 / 3_000 - 1) < 0.03);
+      assert.deepEqual([cls.count, cls.good, cls.p75, inp.poor], [1, 1, 0, 1]);
+      assert.deepEqual(
+        series.map(({ at, views }) => [at, views]),
+        [
+          ['2026-01-05T00:00:00.000Z', 10],
+          ['2026-01-05T01:00:00.000Z', 0],
+        ],
+      );
+      assert.deepEqual(
+        [lists.pages, lists.browsers, lists.utm_source, lists.systems],
+        [
+          [
+            { name: '/x', count: 2 },
+            { name: '/', count: 1 },
+          ],
+          [{ name: 'Firefox', count: 3 }],
+          [{ name: 'news', count: 1 }],
+          [],
+        ],
+      );
+      assert.deepEqual([previous.from, previous.to, previous.totals.views], ['2026-01-04T22:00:00.000Z', '2026-01-05T00:00:00.000Z', 0]);
+    };
+    look(keeper);
+    keeper.save();
+    look(keeper);
+    keeper.close();
+    look(setup.keeper());
+  });
+
+  it('adds to what is saved already, also from another process during a takeover', () => {
+    using setup = new Setup();
+    const [old, successor] = [setup.keeper(), setup.keeper()];
+    old.add([visits('a.test', [1, 2])]);
+    successor.add([visits('a.test', [2, 3])]);
+    old.save();
+    successor.close();
+    old.add([visits('a.test', [4])]);
+    old.close();
+    const { totals } = ask(setup.keeper(), 'a.test', {});
+    assert.deepEqual([totals.views, totals.visitors], [5, 4]);
+  });
+
+  it('compares with the period before, and counts a visitor of several hours once', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    for (let hour = 0; hour < 48; hour++) {
+      setup.now = START + hour * HOUR;
+      keeper.add([visits('a.test', hour < 24 ? [1] : [1, 2, hour])]);
+      keeper.save();
+    }
+    const { totals, previous, series } = ask(keeper, 'a.test', { from: '2026-01-06', to: '2026-01-07' });
+    assert.deepEqual([totals.views, totals.visitors, series.length], [72, 26, 24]);
+    assert.deepEqual([previous.totals.views, previous.totals.visitors, previous.series[3]?.views], [24, 1, 1]);
+  });
+
+  it('is kept by the hour and then by the day, whose visitors stay exact', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper({ hoursMs: 3 * DAY, daysMs: 6 * DAY });
+    for (let hour = 0; hour < 10 * 24; hour++) {
+      setup.now = START + hour * HOUR;
+      keeper.add([visits('a.test', [1, 1_000 + Math.floor(hour / 24)])]);
+      keeper.save();
+      sweepAll(keeper);
+    }
+    setup.now += 2 * HOUR;
+    sweepAll(keeper);
+    const { totals, series } = ask(keeper, 'a.test', { from: '2026-01-05', to: '2026-01-15', step: 'day' });
+    const views = series.map((point) => point.views);
+    assert.deepEqual(views, [0, 0, 0, 0, 48, 48, 48, 48, 48, 48]);
+    assert.equal(series[5]?.visitors, 2);
+    assert.equal(totals.visitors, 7);
+    const fine = parseRange(
+      new Map([
+        ['from', '2026-01-09'],
+        ['to', '2026-01-10'],
+        ['step', 'hour'],
+      ]),
+      setup.now,
+    );
+    assert.ok(fine.ok);
+    assert.deepEqual(keeper.answer('a.test', fine.value, 'json'), { kind: 'too fine', since: Date.UTC(2026, 0, 12) });
+  });
+
+  it('stays within its size, whatever comes: the oldest hours go first', () => {
+    using setup = new Setup();
+    const maxBytes = 1_048_576;
+    const keeper = setup.keeper({ maxBytes });
+    for (let hour = 0; hour < 120; hour++) {
+      setup.now = START + hour * HOUR;
+      keeper.add(Array.from({ length: 40 }, (_, host) => visits(`h${host}.test`, someHashes(hour * 100 + host, 20))));
+      keeper.save();
+      sweepAll(keeper);
+    }
+    assert.ok(statSync(setup.path).size < maxBytes * 1.3, `${statSync(setup.path).size} bytes`);
+    const { series } = ask(keeper, 'h1.test', { from: '2026-01-05', to: '2026-01-10', step: 'day' });
+    assert.equal(series.at(-1)?.views, 480, 'the newest day is whole');
+    assert.equal(series[0]?.views, 480, 'the oldest is left by the day');
+    const fine = parseRange(
+      new Map([
+        ['from', '2026-01-05'],
+        ['to', '2026-01-06'],
+        ['step', 'hour'],
+      ]),
+      setup.now,
+    );
+    assert.ok(fine.ok);
+    assert.equal(keeper.answer('h1.test', fine.value, 'json').kind, 'too fine');
+  });
+
+  it('gives at most 1,000 hosts of a wildcard a row in an hour; the others share the row of the pattern', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    keeper.add(Array.from({ length: 1_500 }, (_, at) => visits(`h${at}.test`, [at], { pattern: '*.test' })));
+    assert.equal(ask(keeper, '*.test', {}).totals.views, 500);
+    const { totals, hosts } = ask(keeper, ALL_HOSTS, {});
+    assert.deepEqual(
+      [totals.views, hosts?.length, hosts?.[0]],
+      [1_500, 1_000, { domain: '*.test', views: 500, humans: 500, page_views: 500 }],
+    );
+  });
+
+  it('forgets a host, and nothing else', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    keeper.add([visits('a.test', [1]), visits('b.test', [2])]);
+    keeper.save();
+    keeper.add([visits('a.test', [3])]);
+    assert.equal(keeper.forget('a.test').kind, 'history');
+    assert.equal(keeper.forget('a.test').kind, 'unknown');
+    const range = parseRange(new Map(), START);
+    assert.ok(range.ok);
+    assert.deepEqual(keeper.answer('a.test', range.value, 'json'), { kind: 'unknown' });
+    assert.equal(ask(keeper, 'b.test', {}).totals.views, 1);
+  });
+
+  it('answers a series as CSV with a header', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    keeper.add([visits('a.test', [1, 2])]);
+    const range = parseRange(
+      new Map([
+        ['from', '2026-01-05'],
+        ['to', '2026-01-05T02:00:00Z'],
+      ]),
+      START,
+    );
+    assert.ok(range.ok);
+    const answer = keeper.answer('a.test', range.value, 'csv');
+    assert.ok(answer.kind === 'history');
+    const [header = '', first = '', second = '', end] = answer.text.split('\r\n');
+    assert.match(header, /^at,views,humans,machines_bot,.*,status_codes_s2xx,.*,latency_p50,.*,web_vitals_inp_poor$/);
+    assert.match(first, /^2026-01-05T00:00:00.000Z,2,2,0,/);
+    assert.equal(first.split(',').length, header.split(',').length);
+    assert.match(second, /^2026-01-05T01:00:00.000Z,0,0,/);
+    assert.equal(end, '');
+  });
+});
+
+describe('history and its file', () => {
+  it('renames a file that is no database and begins anew', () => {
+    using setup = new Setup();
+    writeFileSync(setup.path, 'not a database, but long enough to be looked at'.repeat(200));
+    const keeper = setup.keeper();
+    keeper.add([visits('a.test', [1])]);
+    keeper.save();
+    assert.equal(ask(keeper, 'a.test', {}).totals.views, 1);
+    assert.deepEqual(setup.messages, ['the history was damaged and has been renamed: it begins anew']);
+    assert.ok(readdirSync(join(setup.folder, 'state')).some((name) => name.startsWith('analytics.db.damaged-')));
+  });
+
+  it('renames a file whose pages are overwritten while it is used, and loses nothing that is still in memory', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    keeper.add(Array.from({ length: 2_000 }, (_, at) => visits(`h${at}.test`, [at])));
+    keeper.close();
+    writeFileSync(setup.path, Buffer.alloc(statSync(setup.path).size - 4_096, 0xee), { flag: 'r+' });
+    const again = setup.keeper();
+    again.add([visits('a.test', [1])]);
+    again.save();
+    again.save();
+    assert.equal(ask(again, 'a.test', {}).totals.views, 1);
+  });
+
+  it('leaves out a row that is damaged, says so, and keeps the others', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    keeper.add([visits('a.test', [1]), visits('b.test', [2])]);
+    keeper.close();
+    const database = new DatabaseSync(setup.path);
+    database.exec("UPDATE hours SET data = x'00112233' WHERE host = (SELECT id FROM hosts WHERE name = 'a.test')");
+    database.close();
+    const again = setup.keeper();
+    assert.deepEqual([ask(again, 'a.test', {}).totals.views, ask(again, 'b.test', {}).totals.views], [0, 1]);
+    again.add([visits('a.test', [3])]);
+    again.save();
+    assert.equal(ask(again, 'a.test', {}).totals.views, 1);
+    assert.ok(setup.messages.includes('rows of the history were damaged and have been left out'));
+  });
+
+  it('waits in memory while the file can’t be written, warns once, and is saved when it can', () => {
+    using setup = new Setup();
+    rmSync(join(setup.folder, 'state'), { recursive: true });
+    const keeper = setup.keeper();
+    keeper.add([visits('a.test', [1])]);
+    keeper.save();
+    keeper.save();
+    assert.equal(setup.messages.length, 1);
+    const range = parseRange(new Map(), START);
+    assert.ok(range.ok);
+    assert.equal(keeper.answer('a.test', range.value, 'json').kind, 'unavailable');
+    mkdirSync(join(setup.folder, 'state'));
+    keeper.add([visits('a.test', [2])]);
+    keeper.save();
+    assert.equal(ask(keeper, 'a.test', {}).totals.views, 2);
+    assert.equal(setup.messages.at(-1), 'the history can be saved again');
+  });
+});
+
+it('equals a plain recount of a month of traffic to several hosts', () => {
+  using setup = new Setup();
+  const keeper = setup.keeper();
+  const [hosts, days] = [5, 30];
+  const plain = Array.from({ length: hosts }, () =>
+    Array.from({ length: days }, () => ({ views: 0, bytes: 0, visitors: new Set<number>() })),
+  );
+  for (let hour = 0; hour < days * 24; hour++) {
+    setup.now = START + hour * HOUR;
+    for (let host = 0; host < hosts; host++) {
+      const visitors = someHashes(host * 10_000 + hour, (hour * 7 + host * 3) % 9).concat(someHashes(host + 1, 2));
+      const bytes = (hour * 131 + host) % 4_096;
+      keeper.add([visits(`h${host}.test`, visitors, { bytes })]);
+      const day = plain[host]?.[Math.floor(hour / 24)] ?? assert.fail();
+      day.views += visitors.length;
+      day.bytes += bytes;
+      for (const visitor of visitors) day.visitors.add(visitor);
+    }
+    keeper.save();
+    sweepAll(keeper);
+  }
+  for (const [host, counted] of plain.entries()) {
+    const { series, totals } = ask(keeper, `h${host}.test`, { from: '2026-01-05', to: '2026-02-04', step: 'day' });
+    assert.deepEqual(
+      series.map(({ views, bytes, visitors }) => [views, bytes, visitors]),
+      counted.map(({ views, bytes, visitors }) => [views, bytes, visitors.size]),
+    );
+    const all = new Set(counted.flatMap(({ visitors }) => [...visitors])).size;
+    assert.ok(Math.abs(totals.visitors / all - 1) < 0.05, `${totals.visitors} of ${all}`);
+    assert.equal(
+      totals.views,
+      counted.reduce((sum, { views }) => sum + views, 0),
+    );
+  }
+});

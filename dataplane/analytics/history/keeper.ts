@@ -1,0 +1,203 @@
+import { renameSync } from 'node:fs';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import type { DomainReport } from '../../traffic/protocol.ts';
+import { csvOf, historyOf, type Source } from './answer.ts';
+import type { Range } from './range.ts';
+import { Recent } from './recent.ts';
+import { ALL_HOSTS, DamagedHistoryError, HistoryStore, HOUR, type HostSums, type Retention, type Row } from './store.ts';
+
+export type KeeperTools = {
+  readonly path: string;
+  readonly retention: Retention;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/** `unavailable`: the file can't be read now, in words. */
+export type Format = 'json' | 'csv';
+
+export type HistoryAnswer =
+  | { readonly kind: 'history'; readonly text: string }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'too fine'; readonly since: number }
+  | { readonly kind: 'unavailable'; readonly reason: string };
+
+/**
+ * Keeps the history: counts in memory, saved every few seconds, answered from both. Whatever happens to the file, counting goes on: what
+ * can't be saved waits, within bounds, and a damaged file is renamed.
+ */
+export class HistoryKeeper {
+  private readonly tools: KeeperTools;
+  private readonly recent = new Recent();
+  private store: HistoryStore | null = null;
+  private reason = 'it has not been opened yet';
+  private sweeping: Iterator<void> | null = null;
+  private sweptHour = 0;
+  /** The last warning, so that one that repeats every few seconds is logged once. */
+  private warned = '';
+
+  constructor(tools: KeeperTools) {
+    this.tools = tools;
+    this.open();
+  }
+
+  add(reports: readonly DomainReport[]): void {
+    const now = this.tools.clock.now();
+    for (const report of reports) this.recent.add(report, now);
+  }
+
+  /** Saves what has been counted; what can't be saved is kept for the next time. */
+  save(): void {
+    this.open();
+    const { store } = this;
+    for (const [hour, hosts] of this.recent.take()) {
+      try {
+        if (store === null) throw new Error(this.reason);
+        store.add(hosts, hour);
+      } catch (error) {
+        this.recent.putBack(hour, hosts);
+        this.failed(error);
+      }
+    }
+    if (this.recent.dropped > 0) {
+      this.tools.log.warn(
+        { dropped: this.recent.dropped },
+        'too much history waits for the disk: counts of the last seconds are missing from it',
+      );
+      this.recent.dropped = 0;
+    }
+    if (this.store !== null && this.store.damaged > 0) {
+      this.tools.log.warn({ rows: this.store.damaged }, 'rows of the history were damaged and have been left out');
+      this.store.damaged = 0;
+    }
+  }
+
+  /** Takes a step of removing what is old. @returns whether there are more. */
+  sweep(): boolean {
+    const now = this.tools.clock.now();
+    const hour = Math.floor(now / HOUR);
+    try {
+      if (this.sweeping === null && (hour !== this.sweptHour || this.tooLarge())) this.sweeping = this.store?.sweep(now) ?? null;
+      this.sweptHour = hour;
+      if (this.sweeping?.next().done) this.sweeping = null;
+    } catch (error) {
+      this.sweeping = null;
+      this.failed(error);
+    }
+    return this.sweeping !== null;
+  }
+
+  /** `host` ALL_HOSTS is all of them together. */
+  answer(host: string, range: Range, format: Format): HistoryAnswer {
+    const { store } = this;
+    if (store === null) return { kind: 'unavailable', reason: this.reason };
+    try {
+      if (host !== ALL_HOSTS && !store.has(host) && !this.recent.has(host)) return { kind: 'unknown' };
+      if (range.step === HOUR && range.from < store.hoursFrom) return { kind: 'too fine', since: store.hoursFrom };
+      const source: Source = {
+        rows: (name, from, to) => this.rows(store, name, from, to),
+        sums: (from, to) => this.sums(store, from, to),
+      };
+      const now = this.recent.visitorsNow(host, this.tools.clock.now());
+      const history = historyOf(source, host, range, now);
+      return { kind: 'history', text: format === 'csv' ? csvOf(history) : JSON.stringify(history) };
+    } catch (error) {
+      this.failed(error);
+      return { kind: 'unavailable', reason: this.reason };
+    }
+  }
+
+  forget(host: string): HistoryAnswer {
+    const { store } = this;
+    if (store === null) return { kind: 'unavailable', reason: this.reason };
+    try {
+      const known = store.has(host) || this.recent.has(host);
+      this.recent.forget(host);
+      store.forget(host);
+      return known ? { kind: 'history', text: '' } : { kind: 'unknown' };
+    } catch (error) {
+      this.failed(error);
+      return { kind: 'unavailable', reason: this.reason };
+    }
+  }
+
+  close(): void {
+    this.save();
+    this.store?.close();
+    this.store = null;
+  }
+
+  private *rows(store: HistoryStore, host: string, from: number, to: number): Generator<Row> {
+    yield* store.rows(host, from, to);
+    for (const [at, name, period] of this.recent.all()) if (name === host && at >= from && at < to) yield { at, span: HOUR, period };
+  }
+
+  private *sums(store: HistoryStore, from: number, to: number): Generator<HostSums> {
+    yield* store.sums(from, to);
+    for (const [at, host, { views, humans, pageViews }] of this.recent.all())
+      if (at >= from && at < to) yield { host, views, humans, pageViews };
+  }
+
+  private tooLarge(): boolean {
+    return this.store !== null && this.store.usedBytes > this.tools.retention.maxBytes;
+  }
+
+  private open(): void {
+    if (this.store !== null) return;
+    const { path, retention } = this.tools;
+    try {
+      this.store = new HistoryStore(path, retention);
+      if (this.warned !== '') this.tools.log.info({ file: path }, 'the history can be saved again');
+      this.warned = '';
+    } catch (error) {
+      if (!isDamaged(error)) return this.failed(error);
+      this.setAside(error);
+      try {
+        this.store = new HistoryStore(path, retention);
+      } catch (again) {
+        this.failed(again);
+      }
+    }
+  }
+
+  private failed(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    this.reason = reason;
+    if (isDamaged(error)) {
+      this.store?.close();
+      this.store = null;
+      this.sweeping = null;
+      this.setAside(error);
+      return;
+    }
+    if (this.warned === reason) return;
+    this.warned = reason;
+    this.tools.log.warn({ file: this.tools.path, error: reason }, 'the history can’t be saved: it waits in memory');
+  }
+
+  private setAside(error: unknown): void {
+    const { path, clock, log } = this.tools;
+    const aside = `${path}.damaged-${clock.now()}`;
+    try {
+      for (const suffix of ['', '-wal', '-shm']) renameIfThere(`${path}${suffix}`, `${aside}${suffix}`);
+      log.error({ file: aside, reason: String(error) }, 'the history was damaged and has been renamed: it begins anew');
+    } catch (failure) {
+      log.error({ file: path, reason: String(failure) }, 'the history is damaged and could not be renamed');
+    }
+  }
+}
+
+function renameIfThere(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB, also what its own check finds, and a format that is not ours. */
+const isDamaged = (error: unknown): boolean => {
+  const code = (error as { errcode?: number }).errcode ?? 0;
+  return (code & 0xff) === 11 || (code & 0xff) === 26 || error instanceof DamagedHistoryError;
+};

@@ -1,0 +1,18 @@
+import type { LogLevel } from '../../../shared/runtime/log-level.ts';
+import type { DomainReport } from '../../traffic/protocol.ts';
+import type { Format, HistoryAnswer } from './keeper.ts';
+import type { Range } from './range.ts';
+import type { Retention } from './store.ts';
+
+/** What crosses between the main thread and the history thread. */
+export type HistoryStart = { readonly path: string; readonly retention: Retention };
+
+export type ToHistory =
+  | { readonly kind: 'add'; readonly reports: readonly DomainReport[] }
+  | { readonly kind: 'answer'; readonly id: number; readonly host: string; readonly range: Range; readonly format: Format }
+  | { readonly kind: 'forget'; readonly id: number; readonly host: string }
+  | { readonly kind: 'close' };
+
+export type FromHistory =
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: HistoryAnswer }
+  | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string };

@@ -1,0 +1,107 @@
+import type { DomainReport } from '../../traffic/protocol.ts';
+import { Distinct, type DistinctSize } from '../sketches/distinct.ts';
+import { Period } from './period.ts';
+import { ALL_HOSTS, HOUR } from './store.ts';
+
+/** Most rows that wait for the file, hosts and hours together. */
+export const MAX_WAITING = 50_000;
+/** Most hosts of one wildcard route with rows of their own in one hour; the others share the row of the pattern. */
+export const MAX_HOSTS_PER_PATTERN = 1_000;
+
+const MINUTE = 60_000;
+const NOW_MINUTES = 5;
+const VISITORS: DistinctSize = { exact: 256, precision: 12 };
+
+/** What has been counted and is not in the file yet, and who has visited in the last five minutes. */
+export class Recent {
+  /** By hour, then by host. */
+  private waiting = new Map<number, Map<string, Period>>();
+  private rows = 0;
+  private readonly hostsOfPatterns = new Map<string, Set<string>>();
+  private hour = 0;
+  private readonly minutes = new Map<number, Map<string, Distinct>>();
+  /** Reports that found no room since the last look. */
+  dropped = 0;
+
+  /** `now` in ms since 1970. */
+  add(report: DomainReport, now: number): void {
+    const hour = Math.floor(now / HOUR) * HOUR;
+    if (hour !== this.hour) this.hostsOfPatterns.clear();
+    this.hour = hour;
+    for (const host of [this.rowFor(report), ALL_HOSTS]) {
+      this.noteVisitors(host, report.audience.visitors, now);
+      const period = this.periodOf(host, hour);
+      if (period === null) this.dropped++;
+      else period.add(report);
+    }
+  }
+
+  /** What is not in the file yet. */
+  *all(): Generator<readonly [hour: number, host: string, period: Period]> {
+    for (const [hour, hosts] of this.waiting) for (const [host, period] of hosts) yield [hour, host, period];
+  }
+
+  /** Hands over everything that waits, by hour; what could not be saved comes back by `putBack`. */
+  take(): Map<number, Map<string, Period>> {
+    const { waiting } = this;
+    this.waiting = new Map();
+    this.rows = 0;
+    return waiting;
+  }
+
+  putBack(hour: number, hosts: ReadonlyMap<string, Period>): void {
+    for (const [host, period] of hosts) this.periodOf(host, hour)?.merge(period);
+  }
+
+  forget(host: string): void {
+    for (const hosts of this.waiting.values()) if (hosts.delete(host)) this.rows--;
+    for (const hosts of this.minutes.values()) hosts.delete(host);
+  }
+
+  has(host: string): boolean {
+    return [...this.waiting.values()].some((hosts) => hosts.has(host));
+  }
+
+  /** People in the last five minutes. */
+  visitorsNow(host: string, now: number): number {
+    const union = new Distinct(VISITORS);
+    for (const [minute, hosts] of this.minutes) {
+      const visitors = hosts.get(host);
+      if (visitors !== undefined && minute > now - NOW_MINUTES * MINUTE - MINUTE) union.merge(visitors);
+    }
+    return union.count;
+  }
+
+  private rowFor({ host, pattern }: DomainReport): string {
+    if (host === pattern) return host;
+    const hosts = this.hostsOfPatterns.get(pattern) ?? new Set();
+    this.hostsOfPatterns.set(pattern, hosts);
+    if (hosts.size >= MAX_HOSTS_PER_PATTERN && !hosts.has(host)) return pattern;
+    hosts.add(host);
+    return host;
+  }
+
+  private periodOf(host: string, hour: number): Period | null {
+    const hosts = this.waiting.get(hour) ?? new Map<string, Period>();
+    this.waiting.set(hour, hosts);
+    let period = hosts.get(host);
+    if (period === undefined) {
+      if (this.rows >= MAX_WAITING) return null;
+      period = new Period();
+      hosts.set(host, period);
+      this.rows++;
+    }
+    return period;
+  }
+
+  private noteVisitors(host: string, hashes: readonly number[], now: number): void {
+    if (hashes.length === 0) return;
+    const minute = Math.floor(now / MINUTE) * MINUTE;
+    for (const old of this.minutes.keys()) if (old < minute - NOW_MINUTES * MINUTE) this.minutes.delete(old);
+    const hosts = this.minutes.get(minute) ?? new Map<string, Distinct>();
+    this.minutes.set(minute, hosts);
+    const visitors = hosts.get(host) ?? new Distinct(VISITORS);
+    hosts.set(host, visitors);
+    for (const hash of hashes) visitors.add(hash);
+  }
+}

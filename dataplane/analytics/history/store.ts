@@ -1,0 +1,272 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { makePrivateFile } from '../../../shared/runtime/private-file.ts';
+import { Period } from './period.ts';
+
+export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
+
+/** How long another process of a takeover may hold the file (ms). */
+const BUSY_MS = 5_000;
+/** The write-ahead log is cut back to this size (bytes) after a checkpoint. */
+const LOG_LIMIT = 4_194_304;
+/** A day is rolled up when it has been over for this long (ms): counts reach the file 10 s late at most, twice as late at a takeover. */
+const SETTLED_MS = HOUR;
+/** Hosts that are rolled up in one transaction. */
+const STEP = 200;
+
+const FORMAT = 1;
+const SCHEMA = `
+  PRAGMA auto_vacuum = INCREMENTAL;
+  CREATE TABLE hosts (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE hours (
+    host INTEGER NOT NULL, at INTEGER NOT NULL, views INTEGER NOT NULL, humans INTEGER NOT NULL, page_views INTEGER NOT NULL, data BLOB NOT NULL,
+    PRIMARY KEY (host, at)
+  ) WITHOUT ROWID;
+  CREATE TABLE days (
+    host INTEGER NOT NULL, at INTEGER NOT NULL, views INTEGER NOT NULL, humans INTEGER NOT NULL, page_views INTEGER NOT NULL, data BLOB NOT NULL,
+    PRIMARY KEY (host, at)
+  ) WITHOUT ROWID;
+  CREATE INDEX hours_at ON hours (at);
+  CREATE INDEX days_at ON days (at);
+  CREATE TABLE marks (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+  PRAGMA user_version = ${FORMAT};
+`;
+
+export type Retention = {
+  /** How long hours and days are kept (ms). */
+  readonly hoursMs: number;
+  readonly daysMs: number;
+  /** The file's size (bytes), without the write-ahead log. */
+  readonly maxBytes: number;
+};
+
+/** Counts that begin at `at` (ms since 1970), for one hour or one day. */
+export type Row = { readonly at: number; readonly span: typeof HOUR | typeof DAY; readonly period: Period };
+
+export type HostSums = { readonly host: string; readonly views: number; readonly humans: number; readonly pageViews: number };
+
+/** The name under which the counts of all hosts together are kept. */
+export const ALL_HOSTS = '';
+
+/** The file's structure is damaged, or it has a format that is not ours. */
+export class DamagedHistoryError extends Error {}
+
+/**
+ * The history on disk: a row for each host and hour with traffic, and one for each host and day that is over. Rows merge, so two
+ * processes may add to the same hour during a takeover.
+ */
+export class HistoryStore {
+  private readonly database: DatabaseSync;
+  private readonly retention: Retention;
+  private readonly statements: Statements;
+  /** Rows that could not be read; they are replaced or left out. */
+  damaged = 0;
+
+  /** @throws the database's error if the file can't be opened or is not one of ours. */
+  constructor(path: string, retention: Retention) {
+    makePrivateFile(path);
+    this.retention = retention;
+    this.database = new DatabaseSync(path);
+    try {
+      this.database.exec(`PRAGMA busy_timeout = ${BUSY_MS};`);
+      const version = this.pragma('user_version');
+      if (version !== 0 && version !== FORMAT) throw new DamagedHistoryError(`it has the unknown format version ${version}`);
+      if (version === 0) this.database.exec(SCHEMA);
+      this.database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = ${LOG_LIMIT};`);
+      const [found] = Object.values(this.database.prepare('PRAGMA quick_check(1)').get() ?? {});
+      if (found !== 'ok') throw new DamagedHistoryError(`${found}`.replace(/\s+/g, ' '));
+      this.statements = prepare(this.database);
+    } catch (error) {
+      this.database.close();
+      throw error;
+    }
+  }
+
+  /** Adds counts to the rows of an hour, all of them or none. @throws the database's error. */
+  add(counts: Iterable<readonly [host: string, period: Period]>, hour: number): void {
+    this.transaction(() => {
+      for (const [host, period] of counts) {
+        const id = this.idOf(host);
+        const before = this.decode(this.statements.hour.get(id, hour));
+        if (before !== null) period.merge(before);
+        this.statements.putHour.run(...columns(id, hour, period));
+      }
+    });
+  }
+
+  /** Rows of a host from `from` until before `to`: days where hours are no longer kept, else hours. */
+  *rows(host: string, from: number, to: number): Generator<Row> {
+    for (const [table, first, last] of this.tables(from, to)) {
+      const query = `SELECT at, data FROM ${table} JOIN hosts ON id = host WHERE name = ? AND at >= ? AND at < ? ORDER BY at`;
+      for (const row of this.database.prepare(query).iterate(host, first, last)) {
+        const period = this.decode(row);
+        if (period !== null) yield { at: Number(row.at), span: table === 'days' ? DAY : HOUR, period };
+      }
+    }
+  }
+
+  /** The sums of every host in the same range. */
+  *sums(from: number, to: number): Generator<HostSums> {
+    for (const [table, first, last] of this.tables(from, to)) {
+      const query = `SELECT name, sum(views) AS views, sum(humans) AS humans, sum(page_views) AS pageViews
+        FROM ${table} JOIN hosts ON id = host WHERE at >= ? AND at < ? GROUP BY name`;
+      for (const { name, views, humans, pageViews } of this.database.prepare(query).iterate(first, last))
+        yield { host: String(name), views: Number(views), humans: Number(humans), pageViews: Number(pageViews) };
+    }
+  }
+
+  private tables(from: number, to: number): readonly (readonly [table: 'days' | 'hours', first: number, last: number])[] {
+    const boundary = this.hoursFrom;
+    return [
+      ['days', from, Math.min(to, boundary)],
+      ['hours', Math.max(from, boundary), to],
+    ];
+  }
+
+  /** The first moment of which hours are kept (ms since 1970). */
+  get hoursFrom(): number {
+    return this.mark('hours_from');
+  }
+
+  has(host: string): boolean {
+    return this.statements.idOf.get(host) !== undefined;
+  }
+
+  /** Removes everything about a host. */
+  forget(host: string): void {
+    this.transaction(() => {
+      const id = this.statements.idOf.get(host)?.id;
+      if (id === undefined) return;
+      for (const table of ['hours', 'days']) this.database.prepare(`DELETE FROM ${table} WHERE host = ?`).run(Number(id));
+      this.database.prepare('DELETE FROM hosts WHERE id = ?').run(Number(id));
+    });
+    this.database.exec('PRAGMA incremental_vacuum');
+  }
+
+  /**
+   * Rolls up days that are over and removes what is too old or too much, a part in each step; `now` in ms since 1970. The caller takes
+   * the steps and may answer queries between them.
+   */
+  *sweep(now: number): Generator<void> {
+    yield* this.rollUp(now);
+    const hoursFrom = Math.floor((now - this.retention.hoursMs) / DAY) * DAY;
+    yield* this.removeHours(Math.min(hoursFrom, this.mark('rolled_up')));
+    yield* this.remove('days', Math.floor((now - this.retention.daysMs) / DAY) * DAY);
+    while (this.usedBytes > this.retention.maxBytes) {
+      const [hours, days] = [this.oldest('hours'), this.oldest('days')];
+      const oldestDay = hours === null ? Number.POSITIVE_INFINITY : Math.floor(hours / DAY) * DAY;
+      if (oldestDay < this.mark('rolled_up')) yield* this.removeHours(oldestDay + DAY);
+      else if (days !== null) yield* this.remove('days', days + DAY);
+      else if (hours !== null) yield* this.removeHours(hours + HOUR);
+      else break;
+    }
+    this.database.exec('DELETE FROM hosts WHERE id NOT IN (SELECT host FROM hours) AND id NOT IN (SELECT host FROM days)');
+    this.database.exec('PRAGMA incremental_vacuum');
+  }
+
+  /** Bytes of the file that hold something. */
+  get usedBytes(): number {
+    return (this.pragma('page_count') - this.pragma('freelist_count')) * this.pragma('page_size');
+  }
+
+  close(): void {
+    if (this.database.isOpen) this.database.close();
+  }
+
+  private *rollUp(now: number): Generator<void> {
+    const end = Math.floor((now - SETTLED_MS) / DAY) * DAY;
+    const first = this.oldest('hours');
+    if (first === null) return;
+    for (let day = Math.max(this.mark('rolled_up'), Math.floor(first / DAY) * DAY); day < end; day += DAY) {
+      const hosts = this.database.prepare('SELECT DISTINCT host FROM hours WHERE at >= ? AND at < ?').all(day, day + DAY);
+      for (let from = 0; from < hosts.length; from += STEP) {
+        this.transaction(() => {
+          for (const { host } of hosts.slice(from, from + STEP)) this.rollUpHost(Number(host), day);
+        });
+        yield;
+      }
+      this.setMark('rolled_up', day + DAY);
+    }
+  }
+
+  private rollUpHost(host: number, day: number): void {
+    const whole = new Period();
+    for (const row of this.statements.hoursOf.all(host, day, day + DAY)) {
+      const period = this.decode(row);
+      if (period !== null) whole.merge(period);
+    }
+    this.statements.putDay.run(...columns(host, day, whole));
+  }
+
+  private *removeHours(until: number): Generator<void> {
+    if (until > this.hoursFrom) this.setMark('hours_from', until);
+    yield* this.remove('hours', until);
+  }
+
+  private *remove(table: 'hours' | 'days', before: number): Generator<void> {
+    for (let oldest = this.oldest(table); oldest !== null && oldest < before; oldest = this.oldest(table)) {
+      this.database.prepare(`DELETE FROM ${table} WHERE at = ?`).run(oldest);
+      yield;
+    }
+  }
+
+  private oldest(table: 'hours' | 'days'): number | null {
+    const found = this.database.prepare(`SELECT min(at) AS at FROM ${table}`).get()?.at;
+    return found == null ? null : Number(found);
+  }
+
+  private idOf(host: string): number {
+    const known = this.statements.idOf.get(host)?.id;
+    return known === undefined ? Number(this.statements.putHost.run(host).lastInsertRowid) : Number(known);
+  }
+
+  private decode(row: Record<string, unknown> | undefined): Period | null {
+    if (row === undefined) return null;
+    try {
+      return Period.decode(row.data as Uint8Array);
+    } catch {
+      // Everything else is readable: one row is no reason to give up the file.
+      this.damaged++;
+      return null;
+    }
+  }
+
+  private mark(name: string): number {
+    return Number(this.statements.mark.get(name)?.at ?? 0);
+  }
+
+  private setMark(name: string, at: number): void {
+    this.statements.putMark.run(name, at);
+  }
+
+  private pragma(name: string): number {
+    return Number(Object.values(this.database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+  }
+
+  private transaction(act: () => void): void {
+    this.database.exec('BEGIN IMMEDIATE');
+    try {
+      act();
+      this.database.exec('COMMIT');
+    } catch (error) {
+      if (this.database.isTransaction) this.database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+}
+
+const columns = (host: number, at: number, period: Period) =>
+  [host, at, period.views, period.humans, period.pageViews, period.encode()] as const;
+
+type Statements = Readonly<Record<'hour' | 'putHour' | 'hoursOf' | 'putDay' | 'idOf' | 'putHost' | 'mark' | 'putMark', StatementSync>>;
+
+const prepare = (database: DatabaseSync): Statements => ({
+  hour: database.prepare('SELECT data FROM hours WHERE host = ? AND at = ?'),
+  putHour: database.prepare('INSERT OR REPLACE INTO hours (host, at, views, humans, page_views, data) VALUES (?, ?, ?, ?, ?, ?)'),
+  hoursOf: database.prepare('SELECT data FROM hours WHERE host = ? AND at >= ? AND at < ?'),
+  putDay: database.prepare('INSERT OR REPLACE INTO days (host, at, views, humans, page_views, data) VALUES (?, ?, ?, ?, ?, ?)'),
+  idOf: database.prepare('SELECT id FROM hosts WHERE name = ?'),
+  putHost: database.prepare('INSERT INTO hosts (name) VALUES (?)'),
+  mark: database.prepare('SELECT at FROM marks WHERE name = ?'),
+  putMark: database.prepare('INSERT OR REPLACE INTO marks (name, at) VALUES (?, ?)'),
+});

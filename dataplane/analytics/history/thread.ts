@@ -1,0 +1,46 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import type { Log, LogLevel } from '../../../shared/runtime/log.ts';
+import { HistoryKeeper } from './keeper.ts';
+import type { FromHistory, HistoryStart, ToHistory } from './messages.ts';
+
+/** The edge of the history thread: messages in, messages out. */
+const { path, retention } = workerData as HistoryStart;
+const port = parentPort;
+if (port === null) throw new Error('history is kept in a thread of its own');
+
+const SAVE_MS = 10_000;
+const post = (message: FromHistory): void => port.postMessage(message);
+
+const at =
+  (level: LogLevel) =>
+  (fields: unknown, message?: string): void =>
+    typeof fields === 'string'
+      ? post({ kind: 'log', level, fields: {}, message: fields })
+      : post({ kind: 'log', level, fields: fields as object, message: message ?? '' });
+const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
+
+const keeper = new HistoryKeeper({ path, retention, clock: systemClock, log });
+
+function sweep(): void {
+  if (keeper.sweep()) setImmediate(sweep);
+}
+
+systemClock.every(SAVE_MS, () => {
+  keeper.save();
+  sweep();
+});
+
+port.on('message', (message: ToHistory) => {
+  switch (message.kind) {
+    case 'add':
+      return keeper.add(message.reports);
+    case 'answer':
+      return post({ kind: 'answer', id: message.id, answer: keeper.answer(message.host, message.range, message.format) });
+    case 'forget':
+      return post({ kind: 'answer', id: message.id, answer: keeper.forget(message.host) });
+    case 'close':
+      keeper.close();
+      port.close();
+  }
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { History } from '../shared/wire/history.ts';
+import { Dataplane, Folder } from './harness/dataplane.ts';
+import { until } from './harness/until.ts';
+import { Upstream } from './harness/upstream.ts';
+
+const ok = (dataplane: Dataplane, path = '/analytics/a.test/history'): Promise<History> =>
+  dataplane.admin('GET', path).then(({ status, text }) => {
+    assert.equal(status, 200, text);
+    return JSON.parse(text);
+  });
+
+/** `count` requests, counted when this returns. */
+async function visit(dataplane: Dataplane, count: number): Promise<void> {
+  for (let at = 0; at < count; at++) assert.equal((await dataplane.visit('a.test', `/${at}`)).status, 200);
+}
+
+test('history outlives a restart and a kill, is forgotten on request, and a damaged file is replaced', { timeout: 90_000 }, async () => {
+  using folder = new Folder();
+  await using app = await Upstream.start('app', (_, response) => response.end('ok'));
+  const stateDir = folder.file('state');
+  const file = `${stateDir}/analytics.db`;
+  {
+    await using dataplane = await Dataplane.start({ stateDir });
+    await dataplane.route('a.test', app.address);
+    assert.equal((await dataplane.admin('GET', '/analytics/a.test/history')).status, 404);
+    await visit(dataplane, 3);
+    const { totals, domain, series } = await ok(dataplane);
+    assert.deepEqual([domain, totals.views, totals.status_codes.s2xx, series.length], ['a.test', 3, 3, 24]);
+    assert.equal((await ok(dataplane, '/history')).hosts?.[0]?.domain, 'a.test');
+    for (const [query, words] of [
+      ['from=yesterday', 'from is a date or a time'],
+      ['from=2026-01-02&to=2026-01-01', 'from is before to'],
+      ['step=minute', 'step is hour or day'],
+      ['form=csv', 'form is none of from, to, step, format'],
+      ['from=2020-01-01&to=2026-01-01&step=hour', 'at most 1000 points'],
+    ] as const) {
+      const { status, text } = await dataplane.admin('GET', `/analytics/a.test/history?${query}`);
+      assert.equal(status, 400, query);
+      assert.match(text, new RegExp(words));
+    }
+    const csv = await dataplane.admin('GET', '/analytics/a.test/history?format=csv');
+    assert.match(csv.text, /^at,views,humans/);
+    assert.equal(csv.headers['content-type'], 'text/csv; charset=utf-8; header=present');
+  }
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  {
+    await using dataplane = await Dataplane.start({ stateDir });
+    assert.equal((await ok(dataplane)).totals.views, 3, 'a drain saves the last counts');
+    await visit(dataplane, 2);
+    await until('the counts to be saved', () => existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0, 30_000);
+    process.kill(dataplane.program.pid ?? assert.fail(), 'SIGKILL');
+    await dataplane.program.exited;
+  }
+  {
+    await using dataplane = await Dataplane.start({ stateDir });
+    assert.equal((await ok(dataplane)).totals.views, 5);
+    const { status, text } = await dataplane.admin('DELETE', '/analytics/a.test');
+    assert.deepEqual([status, JSON.parse(text)], [200, { deleted: 'a.test' }]);
+    assert.equal((await dataplane.admin('GET', '/analytics/a.test/history')).status, 404);
+    assert.equal((await dataplane.admin('DELETE', '/analytics/a.test')).status, 404);
+  }
+  writeFileSync(file, 'damaged');
+  await using dataplane = await Dataplane.start({ stateDir, flags: ['--analytics-retention', '30d', '--analytics-max-size', '1mb'] });
+  await visit(dataplane, 1);
+  assert.equal((await ok(dataplane)).totals.views, 1);
+  assert.ok(readdirSync(stateDir).some((name) => name.startsWith('analytics.db.damaged-')));
+});
+
+test('without history there is no file and no thread, and the endpoint says why', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--analytics-retention', 'off'] });
+  const { status, text } = await dataplane.admin('GET', '/history');
+  assert.deepEqual([status, JSON.parse(text)], [404, { error: 'no history' }]);
+  assert.ok(!existsSync(folder.file('state/analytics.db')));
+});

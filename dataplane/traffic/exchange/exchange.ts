@@ -83,6 +83,8 @@ export type Site = {
   readonly domain: string;
   /** Default and own response headers, for responses that come from no block. */
   readonly fields: AnswerFields;
+  /** Whose requests do not count as those of people; null for none. */
+  readonly excluded: ((address: string, path: string) => boolean) | null;
 };
 
 /** What every stage of the request path knows about the block that answers. */
@@ -108,6 +110,13 @@ export class Exchange {
   readonly bodyLength: number;
   readonly expectsContinue: boolean;
   readonly referer: string | null;
+  readonly userAgent: string | null;
+  /** What the browser wants it for (Sec-Fetch-Dest). */
+  readonly fetchDestination: string | null;
+  /** Whether its sender asks not to be tracked (Sec-GPC). */
+  readonly privacyControl: boolean;
+  /** Whether a browser loads it ahead of need. */
+  readonly prefetch: boolean;
   /** The protocols that the client offers to upgrade to; null for an ordinary request. */
   readonly upgrade: string | null;
   /** How many proxies like this one have forwarded it; Infinity if the count is invalid. */
@@ -161,6 +170,8 @@ export class Exchange {
   endsConnection = false;
   /** 0 until there is a response. */
   status = 0;
+  /** Content-Type of an upstream's response. */
+  contentType: string | null = null;
   /** Response bytes to the client, before TLS. */
   bytesSent = 0;
   /** Why the proxy answered itself, for the log; empty when it did not. */
@@ -179,6 +190,10 @@ export class Exchange {
       | 'bodyLength'
       | 'expectsContinue'
       | 'referer'
+      | 'userAgent'
+      | 'fetchDestination'
+      | 'privacyControl'
+      | 'prefetch'
       | 'upgrade'
       | 'hops'
       | 'forwarding'
@@ -201,6 +216,10 @@ export class Exchange {
     this.bodyLength = request.bodyLength;
     this.expectsContinue = request.expectsContinue;
     this.referer = request.referer;
+    this.userAgent = request.userAgent;
+    this.fetchDestination = request.fetchDestination;
+    this.privacyControl = request.privacyControl;
+    this.prefetch = request.prefetch;
     this.upgrade = request.upgrade;
     this.hops = request.hops;
     this.forwarding = request.forwarding;

@@ -13,6 +13,7 @@ import { FilterChain } from './filter-chain.ts';
 /** The head that an upstream has sent: the fields of the block are added to its own. */
 export function relayHead(x: Exchange, head: ResponseHead): void {
   const { fields } = head;
+  x.contentType = fields.contentType;
   const length = fields.chunked || fields.contentLength < 0 ? UNTIL_CLOSE : fields.contentLength;
   beginAnswer(x, head.status, head.reason, answerLines(x, fields), length);
 }

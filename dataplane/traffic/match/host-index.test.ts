@@ -10,6 +10,7 @@ const route = (domain: string, version: string): CompiledRoute & { version: stri
   domain,
   https: 'auto',
   clientRule: '',
+  excluded: null,
   clientAuth: null,
   version,
   site: null,

@@ -5,6 +5,7 @@ import type { Block, Exchange, Site } from '../exchange/exchange.ts';
 import type { Filter } from '../exchange/filter.ts';
 import type { Responder } from '../exchange/responder.ts';
 import { compileCondition, type Test } from '../match/condition.ts';
+import { compileExcluded } from '../match/excluded.ts';
 import type { HostIndex } from '../match/host-index.ts';
 import { compilePattern, foldsPaths, type Pattern } from '../match/pattern.ts';
 import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
@@ -99,6 +100,7 @@ export class RouteCompiler {
       fields: compileAnswerFields(unconditional(route.headers), route.https),
       ambiguity: compileAmbiguity(route),
       ownPaths: ownPathsOf(route),
+      excluded: compileExcluded(route),
     };
   }
 

@@ -54,6 +54,10 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     // Assumes a client that has presented the required certificate.
     clientRule: secure ? (route?.clientRule ?? '') : null,
     referer: null,
+    userAgent: null,
+    fetchDestination: null,
+    privacyControl: false,
+    prefetch: false,
     upgrade: null,
     hops: 0,
     forwarding: '',

@@ -34,6 +34,11 @@ export const FIELD = {
   vouched: 22,
   /** How often proxies like this one have forwarded the request. */
   hops: 23,
+  userAgent: 24,
+  fetchDestination: 25,
+  privacyControl: 26,
+  /** Says whether a browser loads something ahead of need. */
+  purpose: 27,
 } as const;
 
 export type FieldKind = (typeof FIELD)[keyof typeof FIELD];
@@ -59,6 +64,14 @@ const NAMES: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>([
   ['x-forwarded-host', FIELD.forwardedHost],
   ['x-request-id', FIELD.requestId],
   ['referer', FIELD.referer],
+  ['user-agent', FIELD.userAgent],
+  ['sec-fetch-dest', FIELD.fetchDestination],
+  ['sec-gpc', FIELD.privacyControl],
+  // The last three are what browsers sent before there was a standard.
+  ['sec-purpose', FIELD.purpose],
+  ['purpose', FIELD.purpose],
+  ['x-purpose', FIELD.purpose],
+  ['x-moz', FIELD.purpose],
   ['date', FIELD.date],
   ['strict-transport-security', FIELD.strictTransportSecurity],
   ['x-content-type-options', FIELD.contentTypeOptions],

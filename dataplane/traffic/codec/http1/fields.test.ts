@@ -254,3 +254,27 @@ test('finds the value of a forwarded field by name, whether it is first, last or
   assert.equal(fieldIn(kept, 'hos'), null);
   assert.equal(fieldIn('', 'host'), null);
 });
+
+test('what tells people from machines is noted from a request', () => {
+  const { fields } = scan('User-Agent: Mozilla/5.0\r\nsec-fetch-dest: document\r\nSec-GPC: 1\r\nSec-Purpose: prefetch;prerender\r\n');
+  assert.deepEqual(
+    [fields.userAgent, fields.fetchDestination, fields.privacyControl, fields.prefetch],
+    ['Mozilla/5.0', 'document', true, true],
+  );
+  assert.ok(fields.kept.startsWith('User-Agent: Mozilla/5.0\r\n'));
+  fields.scan(Buffer.from('A: b\r\n\r\n'), 'A: b\r\n\r\n', 0, 0, 6, 'request', null);
+  assert.deepEqual([fields.userAgent, fields.fetchDestination, fields.privacyControl, fields.prefetch], [null, null, false, false]);
+  assert.equal(scan('Sec-GPC: 0\r\n').fields.privacyControl, false);
+});
+
+test('every spelling of a request ahead of need is noted', () => {
+  for (const line of ['Sec-Purpose: prefetch', 'Purpose: prefetch', 'X-Purpose: preview', 'X-Moz: prefetch', 'Purpose: Prerender'])
+    assert.equal(scan(`${line}\r\nX-Other: a\r\n`).fields.prefetch, true, line);
+  for (const line of ['Sec-Purpose: other', 'X-Purpose: 1', 'X-Mozilla: prefetch'])
+    assert.equal(scan(`${line}\r\n`).fields.prefetch, false, line);
+});
+
+test('the type of a response is noted', () => {
+  assert.equal(scan('Content-Type: text/html; charset=utf-8\r\n', 'response').fields.contentType, 'text/html; charset=utf-8');
+  assert.equal(scan('Content-Length: 1\r\n', 'response').fields.contentType, null);
+});

@@ -1,6 +1,7 @@
 import { readHops } from '../hops.ts';
 import { hasBlankEdge } from './blank-edge.ts';
 import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, PLAIN, SP, TOKEN } from './chars.ts';
+import { readLength, readLengths } from './content-length.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { FIELD, type FieldKind, HASH_SEED, hashStep, kindOf, unlistedKind } from './field-names.ts';
 import { nameFault } from './partial-fields.ts';
@@ -11,7 +12,8 @@ export const MAX_REQUEST_FIELDS = 300;
 /** Most fields of a response unless configured otherwise, and of trailers. */
 export const MAX_ANSWER_FIELDS = 1_000;
 export const MAX_TRAILER_FIELDS = 100;
-const MAX_LENGTH_DIGITS = 16;
+/** `prefetch;prerender` in Sec-Purpose; Safari's `Purpose: preview` shows a page as a thumbnail. */
+const AHEAD = /prefetch|prerender|preview/i;
 /** The third letter of `X-Forwarded-`. */
 const F = 0x66;
 
@@ -48,6 +50,14 @@ export class Fields {
   /** How often proxies like this one have forwarded the request. Infinity if the count is malformed. */
   hops = 0;
   referer: string | null = null;
+  userAgent: string | null = null;
+  /** Sec-Fetch-Dest: what the browser wants it for. */
+  fetchDestination: string | null = null;
+  /** Sec-GPC: the person does not want to be tracked. */
+  privacyControl = false;
+  /** Whether a browser loads it ahead of need. */
+  prefetch = false;
+  contentType: string | null = null;
   hasDate = false;
   hasStrictTransportSecurity = false;
   hasContentTypeOptions = false;
@@ -82,6 +92,11 @@ export class Fields {
     this.requestId = null;
     this.hops = 0;
     this.referer = null;
+    this.userAgent = null;
+    this.fetchDestination = null;
+    this.privacyControl = false;
+    this.prefetch = false;
+    this.contentType = null;
     this.hasDate = false;
     this.hasStrictTransportSecurity = false;
     this.hasContentTypeOptions = false;
@@ -213,6 +228,21 @@ export class Fields {
       case FIELD.referer:
         this.referer = value;
         return null;
+      case FIELD.userAgent:
+        this.userAgent = value;
+        return null;
+      case FIELD.fetchDestination:
+        this.fetchDestination = value;
+        return null;
+      case FIELD.privacyControl:
+        this.privacyControl = value === '1';
+        return null;
+      case FIELD.purpose:
+        this.prefetch ||= AHEAD.test(value);
+        return null;
+      case FIELD.contentType:
+        this.contentType = value;
+        return null;
       case FIELD.date:
         this.hasDate = true;
         return null;
@@ -338,28 +368,6 @@ export function withoutFields(kept: string, names: ReadonlySet<string>): string 
     .split('\r\n')
     .filter((line) => line === '' || !names.has(line.slice(0, line.indexOf(':')).toLowerCase()))
     .join('\r\n');
-}
-
-/** RFC 9110 8.6: only digits, at most 16 of them, and at most 2^53-1. -1 for anything else. */
-function readLength(value: string): number {
-  if (value.length === 0 || value.length > MAX_LENGTH_DIGITS) return -1;
-  let length = 0;
-  for (let at = 0; at < value.length; at++) {
-    const digit = value.charCodeAt(at) - 48;
-    if (digit < 0 || digit > 9) return -1;
-    length = length * 10 + digit;
-  }
-  return length <= Number.MAX_SAFE_INTEGER ? length : -1;
-}
-
-/**
- * Like `readLength`, but also accepts a list of equal lengths, because several lines of one name may have been joined on the way (RFC 9110
- * 8.6).
- */
-function readLengths(value: string): number {
-  if (!value.includes(',')) return readLength(value);
-  const [first = -1, ...others] = value.split(',').map((part) => readLength(withoutOws(part)));
-  return others.every((length) => length === first) ? first : -1;
 }
 
 /** The value of a field in `kept` lines, or null. Meant for the few fields that are rarely needed. */

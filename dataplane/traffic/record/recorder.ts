@@ -2,13 +2,14 @@ import { createHmac } from 'node:crypto';
 import { bucketOf } from '../../../shared/log-buckets.ts';
 import { OWN_PATH_PREFIX } from '../../../shared/name.ts';
 import { targetName } from '../../ledger/targets.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import type { Exchange, Site } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import { rawPath } from '../match/path.ts';
 import {
   type BeaconOutcome,
   type DomainReport,
   DURATION_BOUNDS,
+  type MachineReason,
   type TargetFailures,
   type TrafficReport,
   UNROUTED,
@@ -17,9 +18,10 @@ import {
 import type { TargetName } from '../upstream/endpoint.ts';
 import { AudienceCounts } from './audience.ts';
 import type { Countries } from './countries.ts';
+import { isPageView } from './page-view.ts';
+import { increment } from './tally.ts';
+import { UserAgents } from './user-agents.ts';
 
-/** Most distinct pages and referrers of one host in one report; rarer ones of that second are left out. */
-const MAX_LISTED = 2_048;
 const MAX_PATH = 256;
 /** Hosts in one part of a report: together they take a few milliseconds on either side. */
 const PART = 250;
@@ -30,7 +32,9 @@ const MAX_VITALS = 1_000;
 /** Most client addresses whose hash and country are cached. */
 const KNOWN_CLIENTS = 16_384;
 
-type Client = { readonly hash: number; readonly country: string };
+type KnownAddress = { readonly hash: number; readonly country: string };
+/** What a request says about where it leads, where it comes from, and who sent it. */
+type Visit = { readonly address: KnownAddress; readonly path: string; readonly page: string; readonly referrer: string };
 
 /** The counts of one host since the last report. */
 class Counters {
@@ -89,7 +93,8 @@ function* parts(domains: readonly Counters[], targets: readonly TargetFailures[]
 export class Recorder {
   private domains = new Map<string, Counters>();
   private failing = new Map<string, TargetFailures>();
-  private readonly clients = new Map<string, Client>();
+  private readonly addresses = new Map<string, KnownAddress>();
+  private readonly userAgents = new UserAgents();
   private readonly hashKey: Uint8Array;
   private readonly countries: Countries;
 
@@ -109,21 +114,33 @@ export class Recorder {
     // A failure that a retry recovered from, or whose client left meanwhile, did not end the exchange.
     if (failure !== null && x.failure === failure.reason)
       counters.failures.set(failure.code, (counters.failures.get(failure.code) ?? 0) + 1);
-    const { hash, country } = this.clientOf(x.client.address);
-    counters.visitors.add(hash);
-    if (country !== '') counters.countries.set(country, (counters.countries.get(country) ?? 0) + 1);
+    const address = this.knownAddress(x.client.address);
+    counters.visitors.add(address.hash);
+    if (address.country !== '') counters.countries.set(address.country, (counters.countries.get(address.country) ?? 0) + 1);
     const path = rawPath(x.target);
-    increment(counters.pages, path.length > MAX_PATH ? path.slice(0, MAX_PATH) : path);
+    const page = path.length > MAX_PATH ? path.slice(0, MAX_PATH) : path;
+    increment(counters.pages, page);
     if (x.beacon !== null) counters.beacons.set(x.beacon, (counters.beacons.get(x.beacon) ?? 0) + 1);
-    if (x.referer !== null) {
-      const referrer = hostOf(x.referer);
-      if (referrer !== '' && referrer !== x.host) increment(counters.referrers, referrer);
-    }
+    const from = x.referer === null ? '' : hostOf(x.referer);
+    const referrer = from === x.host ? '' : from;
+    if (referrer !== '') increment(counters.referrers, referrer);
+    this.recordAudience(counters.audience, x, route, { address, path, page, referrer });
   }
 
   /** Adds bytes to an exchange that has already been counted. */
   more(x: Exchange, bytes: number): void {
     if (x.route !== null) this.countersOf(x.host, x.route.domain).bytes += bytes;
+  }
+
+  /** Who sent it: a person or one of the machines, by the first reason that applies. */
+  private recordAudience(audience: AudienceCounts, x: Exchange, route: Site, { address, path, page, referrer }: Visit): void {
+    const agent = this.userAgents.find(x.userAgent);
+    const machine = machineOf(x, route) ?? agent.machine;
+    if (machine !== null) return audience.machine(machine);
+    audience.human(address.hash);
+    if (!isPageView(x, path)) return;
+    const client = this.userAgents.clientOf(agent, x.userAgent ?? '');
+    audience.pageView({ path, target: x.target, referrer, country: address.country, client }, page);
   }
 
   /** Of the proxy's own paths only what pages report is counted. */
@@ -161,6 +178,7 @@ export class Recorder {
     const { domains, failing } = this;
     this.domains = new Map();
     this.failing = new Map();
+    this.userAgents.refill();
     return parts([...domains.values()], [...failing.values()]);
   }
 
@@ -186,13 +204,13 @@ export class Recorder {
     return counters;
   }
 
-  private clientOf(address: string): Client {
-    const known = this.clients.get(address);
+  private knownAddress(text: string): KnownAddress {
+    const known = this.addresses.get(text);
     if (known !== undefined) return known;
-    if (this.clients.size >= KNOWN_CLIENTS) this.clients.clear();
-    const client = { hash: this.hashOf(address), country: this.countries.find(address) };
-    this.clients.set(address, client);
-    return client;
+    if (this.addresses.size >= KNOWN_CLIENTS) this.addresses.clear();
+    const address = { hash: this.hashOf(text), country: this.countries.find(text) };
+    this.addresses.set(text, address);
+    return address;
   }
 
   /** 53 bits of a keyed hash: no address leaves this thread. */
@@ -202,11 +220,11 @@ export class Recorder {
   }
 }
 
-function increment(counts: Map<string, number>, key: string): void {
-  const count = counts.get(key);
-  if (count !== undefined) counts.set(key, count + 1);
-  // Copied out of the head it was cut from, so that a page in a list does not keep whole requests in memory.
-  else if (counts.size < MAX_LISTED) counts.set(Buffer.from(key, 'latin1').toString('latin1'), 1);
+/** What a request itself says about its sender, apart from its User-Agent. */
+function machineOf(x: Exchange, { excluded }: Site): MachineReason | null {
+  if (excluded?.(x.client.address, x.path)) return 'excluded';
+  if (x.privacyControl) return 'gpc';
+  return x.prefetch ? 'prefetch' : null;
 }
 
 /** The host of a Referer in lower case, without port; empty when it has none (RFC 9110 10.1.3). */

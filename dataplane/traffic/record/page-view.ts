@@ -1,0 +1,19 @@
+import type { Exchange } from '../exchange/exchange.ts';
+
+/** What a browser says it wants a page for, or what scripts fetch (Fetch Standard, destination). */
+const PAGES = new Set(['document', 'iframe', 'frame', 'empty']);
+const ASSET_TYPE =
+  /^(?:(?:image|font|audio|video)\/|text\/(?:css|javascript|ecmascript)|application\/(?:(?:x-)?javascript|ecmascript|wasm|manifest\+json|(?:x-)?font-))/i;
+/** For responses without Content-Type, above all 304 to browsers that do not send Sec-Fetch-Dest. */
+const ASSET_NAME =
+  /\.(?:css|m?js|wasm|map|webmanifest|png|jpe?g|gif|webp|avif|svg|ico|bmp|woff2?|ttf|otf|eot|mp[34]|m4[av]|webm|og[gv]|wav)$/i;
+
+/**
+ * Whether a person's request is a view of a page rather than of what pages consist of. `path` without query. A browser that says what it
+ * wants is believed; after that the type of the response decides, and the name if it has none.
+ */
+export function isPageView({ method, status, fetchDestination, contentType }: Exchange, path: string): boolean {
+  if (method !== 'GET' || (status !== 304 && (status < 200 || status > 299))) return false;
+  if (fetchDestination !== null && !PAGES.has(fetchDestination)) return false;
+  return !(contentType === null ? ASSET_NAME.test(path) : ASSET_TYPE.test(contentType));
+}

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { installForBenchmarks } from '../components.ts';
 import { allocations } from './allocations.ts';
+import { analytics } from './analytics.ts';
 import { applying } from './applying.ts';
 import { certificateStore } from './certificate-store.ts';
 import { certificates } from './certificates.ts';
@@ -26,6 +27,7 @@ const BENCHMARKS = {
   commands,
   connections,
   allocations,
+  analytics,
   routes,
   applying,
   posting,

@@ -1,5 +1,5 @@
 import type { Audience, ListName, MachineReason } from '../protocol.ts';
-import { CAMPAIGN_PARAMETERS, type CampaignParameter, campaignParameter, mayNameCampaign } from './campaign.ts';
+import { CAMPAIGN_PARAMETERS, type CampaignParameter, campaignParameter, campaignQuery } from './campaign.ts';
 import { increment } from './tally.ts';
 import type { Client } from './user-agents.ts';
 
@@ -57,7 +57,8 @@ class PageViews {
       increment(this.countries, country);
     }
     this.clients.set(client, (this.clients.get(client) ?? 0) + 1);
-    if (target.length > path.length && mayNameCampaign(target, path.length)) this.addCampaign(target, path.length);
+    const query = campaignQuery(target, path.length);
+    if (query !== '') this.addCampaign(query);
   }
 
   lists(): Readonly<Record<ListName, List>> {
@@ -75,10 +76,10 @@ class PageViews {
     };
   }
 
-  private addCampaign(target: string, pathLength: number): void {
+  private addCampaign(query: string): void {
     this.campaigns ??= { utm_source: new Map(), utm_medium: new Map(), utm_campaign: new Map() };
     for (const name of CAMPAIGN_PARAMETERS) {
-      const value = campaignParameter(target, name, pathLength);
+      const value = campaignParameter(query, name);
       if (value !== '') increment(this.campaigns[name], value);
     }
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CampaignParameter, campaignParameter } from './campaign.ts';
+import { type CampaignParameter, campaignParameter, campaignQuery } from './campaign.ts';
 
 const of = (query: string, name: CampaignParameter = 'utm_source', path = '/'): string =>
-  campaignParameter(path + query, name, path.length);
+  campaignParameter(campaignQuery(path + query, path.length), name);
 
 for (const [query, value] of [
   ['', ''],
@@ -33,4 +33,9 @@ test('a value is cut at 100 characters, escaped or not', () => {
   assert.equal(of(`?utm_source=${'a'.repeat(8_000)}`), 'a'.repeat(100));
   assert.equal(of(`?utm_source=${'%F0%9F%8E%89'.repeat(600)}`), '🎉'.repeat(100));
   assert.equal(of(`?utm_source=a${'%F0%9F%8E%89'.repeat(600)}`), `a${'🎉'.repeat(99)}`);
+});
+
+test('only the beginning of a long query is searched', () => {
+  assert.equal(of(`?a=${'b'.repeat(1_500)}&utm_source=news`), 'news');
+  assert.equal(of(`?a=${'b'.repeat(3_000)}&utm_source=news`), '');
 });

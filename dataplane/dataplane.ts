@@ -15,7 +15,7 @@ import { type Components, createComponents } from './components.ts';
 import { configureCertificates, openCertificates } from './configure-certificates.ts';
 import { listenOrUsageError } from './listen-error.ts';
 import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
-import { requireTokenForOthers } from './settings/remote-admin.ts';
+import { requireTokenForOthers, requireViewToken } from './settings/remote-admin.ts';
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
 import { ownAddresses } from './status/own-addresses.ts';
@@ -42,6 +42,8 @@ export type Dataplane = {
 
 type ProcessContext = Runtime & {
   readonly token: string | undefined;
+  /** A second token for the Admin API, which only reads. */
+  readonly viewToken: string | undefined;
   /** Asks the parent process to start a successor with a launcher. */
   readonly successor: (launcher: string) => Promise<UpgradeOutcome>;
   /** Another process has taken over. */
@@ -55,6 +57,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   const { clock, log } = runtime;
   const startedAt = clock.monotonic();
   requireTokenForOthers(base, runtime.token);
+  requireViewToken(base, runtime);
   const certificate = ownCertificate(base, runtime);
   const booted = await boot(base, runtime);
   const { settings } = booted.atBoot;
@@ -113,7 +116,7 @@ async function serve(
   await listenOrUsageError('--http-port', () => workers.start(), settings.httpPort);
 }
 
-type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token'> & {
+type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token' | 'viewToken'> & {
   readonly events: EventFeed;
   readonly settings: DataplaneSettings;
   /** On the monotonic clock. */
@@ -124,7 +127,7 @@ type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token'> & {
 /** What the Admin API reads and changes. */
 function adminDependencies(
   components: Components,
-  { clock, log, token, events, settings, startedAt, certificate }: AdminContext,
+  { clock, log, token, viewToken, events, settings, startedAt, certificate }: AdminContext,
 ): AdminDependencies {
   const { table, readiness, health, upstreams, analytics, history, metrics, workers, live, https } = components;
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
@@ -139,7 +142,7 @@ function adminDependencies(
     plainHttpCertificateOf: (host: string) => https.explainPlainHttp(host),
   };
   return {
-    ...{ table, clock, log, token, events, uptimeSecs, certificates: https },
+    ...{ table, clock, log, token, viewToken, events, uptimeSecs, certificates: https },
     analytics: {
       snapshots: () => fresh(() => analytics.snapshots()),
       snapshot: (host) => fresh(() => analytics.snapshot(host)),

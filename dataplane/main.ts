@@ -1,4 +1,4 @@
-import { NAME } from '../shared/name.ts';
+import { ENV_PREFIX } from '../shared/name.ts';
 import { runningBuild } from '../shared/runtime/build.ts';
 import { systemClock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
@@ -17,7 +17,8 @@ async function main(): Promise<void> {
     clock: systemClock,
     random: systemRandom,
     log,
-    token: process.env[`${NAME.toUpperCase()}_ADMIN_TOKEN`],
+    token: process.env[`${ENV_PREFIX}ADMIN_TOKEN`],
+    viewToken: process.env[`${ENV_PREFIX}VIEW_TOKEN`],
     successor: requestSuccessor,
     leaving: () => sendToParent({ kind: 'handed-over' }),
     handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),

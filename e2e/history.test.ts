@@ -23,13 +23,16 @@ test('history outlives a restart and a kill, is forgotten on request, and a dama
   const stateDir = folder.file('state');
   const file = `${stateDir}/analytics.db`;
   {
-    await using dataplane = await Dataplane.start({ stateDir });
+    await using dataplane = await Dataplane.start({ stateDir, env: { SLUICE_VIEW_TOKEN: 'view' } });
     await dataplane.route('a.test', app.address);
     assert.equal((await dataplane.admin('GET', '/analytics/a.test/history')).status, 404);
     await visit(dataplane, 3);
     const { totals, domain, series } = await ok(dataplane);
     assert.deepEqual([domain, totals.views, totals.status_codes.s2xx, series.length], ['a.test', 3, 3, 24]);
     assert.equal((await ok(dataplane, '/history')).hosts?.[0]?.domain, 'a.test');
+    const viewing = { authorization: 'Bearer view' };
+    assert.equal((await dataplane.admin('GET', '/history', undefined, viewing)).status, 200);
+    assert.equal((await dataplane.admin('DELETE', '/analytics/a.test', undefined, viewing)).status, 403);
     for (const [query, words] of [
       ['from=yesterday', 'from is a date or a time'],
       ['from=2026-01-02&to=2026-01-01', 'from is before to'],

@@ -374,3 +374,40 @@ test('listening on an address in use fails with the system error', async () => {
   await assert.rejects(api.admin.listenTcp('127.0.0.1', port), { code: 'EADDRINUSE' });
   taken.close();
 });
+
+test('the view token reads analytics, routes and status, and changes nothing', async () => {
+  await using api = await RunningAdmin.start({ viewToken: 'the-view-token' });
+  const status = async (method: string, path: string, token = 'the-view-token') => (await api.request(method, path, { token })).status;
+  for (const path of [
+    '/routes',
+    '/routes?view=full',
+    '/analytics',
+    '/metrics',
+    '/status',
+    '/upstreams',
+    '/certificates',
+    '/explain?url=http://a.test/',
+  ])
+    assert.equal(await status('GET', path), 200, path);
+  for (const [method, path] of [
+    ['POST', '/routes'],
+    ['DELETE', '/routes/a.test'],
+    ['DELETE', '/analytics/a.test'],
+    ['PURGE', '/cache/a/b'],
+    ['POST', '/reload'],
+    ['POST', '/certificates'],
+    ['DELETE', '/certificates/a.test'],
+    ['GET', '/settings'],
+  ] as const) {
+    const reply = await api.request(method, path, { token: 'the-view-token' });
+    assert.deepEqual([reply.status, JSON.parse(reply.text)], [403, error('forbidden: the view token only reads')], `${method} ${path}`);
+  }
+  assert.equal(await status('GET', '/nowhere'), 404);
+  assert.equal(await status('GET', '/routes', 'another'), 401);
+  assert.equal(await status('GET', '/settings', 'the-token'), 200);
+});
+
+test('an empty view token opens nothing', async () => {
+  await using api = await RunningAdmin.start({ viewToken: '' });
+  assert.equal((await api.request('GET', '/routes', { token: '' })).status, 401);
+});

@@ -11,7 +11,7 @@ import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import { ControllerStreams } from './apply/controller-streams.ts';
 import { Reload } from './apply/reload.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { isExtension, matchEndpoint, OPEN } from './endpoints/endpoints.ts';
+import { isExtension, matchEndpoint, OPEN, VIEWABLE } from './endpoints/endpoints.ts';
 import { CHALLENGE, createHandlers, type Handlers } from './endpoints/handlers.ts';
 import { ApiError } from './http/errors.ts';
 import { sendError } from './http/json.ts';
@@ -130,10 +130,13 @@ export class Admin {
     const { path, query } = targetOf(request);
     const method = request.method ?? '';
     const open = method === 'GET' && (path === '/health' || path === '/ready');
+    let viewing = false;
     if (!open) {
       const foreign = foreignRequest(request, known);
       if (foreign !== null) throw new ApiError('foreign', foreign);
-      if (needsToken && !authorized(request.headers.authorization, this.parts.token))
+      const { authorization } = request.headers;
+      viewing = needsToken && !authorized(authorization, this.parts.token);
+      if (viewing && !authorized(authorization, this.parts.viewToken))
         throw new ApiError('unauthorized', '', { headers: { 'www-authenticate': CHALLENGE } });
       const limit = isExtension(path) ? this.extensions : this.published;
       const wait = limit.admit();
@@ -143,6 +146,7 @@ export class Admin {
     const match = matched(method, path);
     if (match.kind === 'unknown') throw new ApiError('notFound');
     if (match.kind === 'wrong method') throw new ApiError('wrongMethod', '', { headers: { allow: match.allow.join(', ') } });
+    if (viewing && !VIEWABLE.has(match.endpoint.handler)) throw new ApiError('viewOnly');
     await this.handlers[match.endpoint.handler]({ request, response, segments: match.segments, query });
   }
 

@@ -14,6 +14,8 @@ export type AdminDependencies = {
   readonly clock: Clock;
   readonly log: Log;
   readonly token: string | undefined;
+  /** A second token, which only reads. */
+  readonly viewToken: string | undefined;
   readonly events: EventFeed;
   readonly analytics: {
     snapshots(): Promise<Iterable<AnalyticsSnapshot>>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UsageError } from '../../shared/runtime/flags.ts';
-import { requireTlsForOthers, requireTokenForOthers } from './remote-admin.ts';
+import { requireTlsForOthers, requireTokenForOthers, requireViewToken } from './remote-admin.ts';
 import { dataplaneHelp, readSettings } from './settings.ts';
 
 const PAIR = ['--admin-tls-cert', '/c.pem', '--admin-tls-key', '/k.pem'];
@@ -65,4 +65,17 @@ test('remote access needs a token that cannot be guessed', () => {
 test('--help is printed whatever the other arguments', () => {
   assert.equal(readSettings(['--admin-listen', '0.0.0.0:1', '--help'], {}).help, true);
   assert.match(dataplaneHelp(), /--admin-allow-remote .*SLUICE_ADMIN_ALLOW_REMOTE/);
+});
+
+test('a view token differs from the other token and, where other machines may try, is long', () => {
+  const local = readSettings([], {});
+  const remote = readSettings(
+    ['--admin-listen', '0.0.0.0:1', '--admin-allow-remote', '--admin-tls-cert', '/c', '--admin-tls-key', '/k'],
+    {},
+  );
+  requireViewToken(local, { token: 'one', viewToken: 'two' });
+  requireViewToken(local, { token: 'one', viewToken: undefined });
+  requireViewToken(remote, { token: 'one', viewToken: '0123456789abcdef' });
+  assert.throws(() => requireViewToken(local, { token: 'one', viewToken: 'one' }), /is the same as SLUICE_ADMIN_TOKEN/);
+  assert.throws(() => requireViewToken(remote, { token: 'one', viewToken: 'two' }), /is shorter than 16 characters/);
 });

@@ -31,3 +31,15 @@ export function requireTokenForOthers({ adminAllowRemote }: AdminSettings, token
   const what = token ? `is shorter than ${LEAST_TOKEN} characters` : 'is not set';
   throw refused(`--admin-allow-remote needs a token, and ${ENV_PREFIX}ADMIN_TOKEN ${what}; make one with: openssl rand -hex 32`);
 }
+
+/** @throws UsageError if the token that only reads is the one that may do everything, or could be guessed. */
+export function requireViewToken(
+  { adminAllowRemote }: AdminSettings,
+  { token, viewToken }: { readonly token: string | undefined; readonly viewToken: string | undefined },
+): void {
+  if (!viewToken) return;
+  if (viewToken === token)
+    throw refused(`${ENV_PREFIX}VIEW_TOKEN is the same as ${ENV_PREFIX}ADMIN_TOKEN, so it would not only read: choose another`);
+  if (adminAllowRemote && viewToken.length < LEAST_TOKEN)
+    throw refused(`${ENV_PREFIX}VIEW_TOKEN is shorter than ${LEAST_TOKEN} characters; make one with: openssl rand -hex 32`);
+}

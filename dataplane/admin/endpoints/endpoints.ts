@@ -61,6 +61,12 @@ export type HandlerName = Endpoint['handler'];
 /** The endpoints that need no token and never count against the limit. */
 export const OPEN: ReadonlySet<HandlerName> = new Set<HandlerName>(['health', 'ready']);
 
+/** What the view token reads: analytics, routes and the state of things. None of it holds a secret, and none changes anything. */
+export const VIEWABLE: ReadonlySet<HandlerName> = new Set<HandlerName>([
+  ...(['listRoutes', 'listAnalytics', 'oneAnalytics', 'history', 'historyOfAll', 'metrics', 'status'] as const),
+  ...(['upstreams', 'listCertificates', 'explain', 'events'] as const),
+]);
+
 /** The published interface (its section 4) and nothing else. */
 const PUBLISHED: ReadonlySet<HandlerName> = new Set<HandlerName>([
   'health',

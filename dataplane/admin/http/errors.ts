@@ -25,6 +25,11 @@ export const ERRORS = {
     message: 'forbidden: ...',
     cause: 'A browser sent the request on behalf of another site, or Host is not a name of this service',
   },
+  viewOnly: {
+    status: 403,
+    message: 'forbidden: the view token only reads',
+    cause: 'The view token was sent for something else than reading analytics, routes or status',
+  },
   notFound: { status: 404, message: 'not found', cause: 'The path does not exist' },
   routeNotFound: { status: 404, message: 'route not found', cause: 'DELETE of a domain that has no route' },
   certificateNotFound: { status: 404, message: 'certificate not found', cause: 'DELETE of a domain without a posted certificate' },

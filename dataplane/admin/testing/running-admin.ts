@@ -51,6 +51,7 @@ export class RunningAdmin {
         clock,
         log: this.log,
         token: TOKEN,
+        viewToken: undefined,
         events: this.events,
         analytics: {
           snapshots: async () => this.analytics.snapshots(),

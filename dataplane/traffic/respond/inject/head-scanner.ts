@@ -86,7 +86,7 @@ export class HeadScanner {
         const next = buffer.indexOf(LT, at);
         if (next < 0 || next >= to) break;
         at = next;
-      }
+      } else if (this.state === 'comment') at = this.skipComment(buffer, at, to);
       const byte = buffer[at] as number;
       if (this.state === 'tag name' && this.isPlace(byte)) return { outcome: 'found', safe: this.tagAt - offset };
       this.step(byte, at + offset);
@@ -94,6 +94,17 @@ export class HeadScanner {
     this.scanned += to - from;
     if (this.scanned > MAX_SEARCHED) return { outcome: 'none', safe: from };
     return { outcome: 'searching', safe: this.mayBePlace() ? this.tagAt - offset : to };
+  }
+
+  /** Only the three bytes before a `>` decide whether it ends the comment. @returns where they begin, or `at` if that is later. */
+  private skipComment(buffer: Buffer, at: number, to: number): number {
+    const end = buffer.indexOf(GT, at);
+    const next = (end < 0 || end >= to ? to : end) - 3;
+    if (next <= at) return at;
+    this.dashes = 0;
+    this.bang = false;
+    this.fresh = false;
+    return next;
   }
 
   private isPlace(byte: number): boolean {

@@ -80,6 +80,7 @@ export class RecodedPageStage implements BodyStage {
     });
     // The upstream's coding is damaged: the client must not take what it has for the whole page.
     on(this.decoder, 'error', () => this.abort());
+    on(this.encoder, 'error', () => this.abort());
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {

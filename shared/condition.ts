@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseCidr } from './values/cidr.ts';
+import { readBy } from './values/read-by.ts';
 
 /**
  * Which requests a block or directive applies to. Every member that is present must match, and none of `not`. A list of paths, methods or
@@ -16,12 +17,7 @@ const method = z
   .max(64)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a method is letters');
 /** An address or a range. */
-export const rangeSchema = z.string().transform((text, issues) => {
-  const parsed = parseCidr(text);
-  if (parsed.ok) return parsed.value;
-  issues.addIssue({ code: 'custom', message: parsed.reason });
-  return z.NEVER;
-});
+export const rangeSchema = readBy(parseCidr);
 const field = z.object({
   name: z
     .string()

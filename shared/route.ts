@@ -7,26 +7,15 @@ import { transportSchema } from './transport-schema.ts';
 import { parseUpstream } from './values/address.ts';
 import { CATCH_ALL, parseDomain } from './values/host.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
+import { readBy } from './values/read-by.ts';
 
 /**
  * The one schema of a route, used by POST, apply frames, the saved table and `adapt`. The six published members come first. Unknown
  * members are dropped, since the contract ignores them.
  */
 
-const domain = z.string().transform((text, issues) => {
-  if (text === CATCH_ALL) return CATCH_ALL;
-  const parsed = parseDomain(text);
-  if (parsed.ok) return parsed.value;
-  issues.addIssue({ code: 'custom', message: parsed.reason });
-  return z.NEVER;
-});
-
-const address = z.string().transform((text, issues) => {
-  const parsed = parseUpstream(text);
-  if (parsed.ok) return parsed.value;
-  issues.addIssue({ code: 'custom', message: parsed.reason });
-  return z.NEVER;
-});
+const domain = readBy((text) => (text === CATCH_ALL ? accepted(CATCH_ALL) : parseDomain(text)));
+const address = readBy(parseUpstream);
 
 /**
  * `draining` targets finish their requests and get no new ones. `starting`, `unhealthy` and `paused` targets are out of rotation;

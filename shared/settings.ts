@@ -5,6 +5,7 @@ import { readAcmeRoots } from './certificates/acme-roots.ts';
 import { MOST_CONNECTIONS } from './limits.ts';
 import { parseCidr } from './values/cidr.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
+import { readBy } from './values/read-by.ts';
 
 /**
  * The globals of a config file as sent to the data plane. An absent member means the default. Flags and environment variables of the data
@@ -12,26 +13,6 @@ import { accepted, type Parsed, refused } from './values/parsed.ts';
  */
 const port = z.int().min(1).max(65_535);
 const connections = z.int().min(1).max(MOST_CONNECTIONS);
-const cidr = z.string().transform((text, issues) => {
-  const parsed = parseCidr(text);
-  if (parsed.ok) return parsed.value;
-  issues.addIssue({ code: 'custom', message: parsed.reason });
-  return z.NEVER;
-});
-
-const acmeDirectory = z.string().transform((text, issues) => {
-  const parsed = parseDirectoryUrl(text);
-  if (parsed.ok) return parsed.value;
-  issues.addIssue({ code: 'custom', message: parsed.reason });
-  return z.NEVER;
-});
-
-const acmeRoot = z.string().transform((text, issues) => {
-  const parsed = readAcmeRoots(text);
-  if (parsed.ok) return parsed.value;
-  issues.addIssue({ code: 'custom', message: parsed.reason });
-  return z.NEVER;
-});
 
 export const globalsSchema = z.object({
   http_port: port.optional(),
@@ -41,11 +22,11 @@ export const globalsSchema = z.object({
     .refine((text) => isIP(text) !== 0, 'bind must be an IP address')
     .optional(),
   email: z.string().min(3).max(320).optional(),
-  acme_directory: acmeDirectory.optional(),
+  acme_directory: readBy(parseDirectoryUrl).optional(),
   /** PEM: the roots that verify the HTTPS certificate of the ACME directory. */
-  acme_ca_root: acmeRoot.optional(),
+  acme_ca_root: readBy(readAcmeRoots).optional(),
   local_certs: z.boolean().optional(),
-  trusted_proxies: z.array(cidr).max(1_000).optional(),
+  trusted_proxies: z.array(readBy(parseCidr)).max(1_000).optional(),
   max_connections: connections.optional(),
   max_connections_per_address: connections.optional(),
   /** Milliseconds. */

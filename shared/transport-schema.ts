@@ -8,26 +8,17 @@ import {
   readServerName,
   type TransportSpec,
 } from './transport.ts';
-import type { Parsed } from './values/parsed.ts';
-
-/** A string that a parser accepts, in the parser's form. */
-const readBy = (text: z.ZodString, read: (text: string) => Parsed<string>) =>
-  text.transform((given, issues) => {
-    const parsed = read(given);
-    if (parsed.ok) return parsed.value;
-    issues.addIssue({ code: 'custom', message: parsed.reason });
-    return z.NEVER;
-  });
+import { readBy } from './values/read-by.ts';
 
 export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
   .object({
     protocol: z.enum(['h2', 'h2c']).optional().describe('HTTP/2, over TLS (`h2`) or without (`h2c`); HTTP/1.1 if absent.'),
-    server_name: readBy(z.string().max(253), readServerName)
+    server_name: readBy(readServerName, z.string().max(253))
       .optional()
       .describe(
         'The name that the certificates must cover. If absent, it is the host of the target, or the domain if the host is an address.',
       ),
-    ca: readBy(z.string().max(MOST_CA_TEXT), readAuthorities)
+    ca: readBy(readAuthorities, z.string().max(MOST_CA_TEXT))
       .optional()
       .describe('PEM: the authorities that verify the certificates, instead of those the system trusts.'),
     insecure: z.boolean().optional().describe('Whether certificate verification is skipped.'),

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { authorized } from '../../shared/api/bearer-token.ts';
@@ -40,7 +41,7 @@ type Transport = { readonly needsToken: boolean; readonly known: KnownBy };
 export async function listenStatus(tools: StatusServerTools): Promise<StatusServer> {
   const { host, port, sockets } = tools;
   const tcp = open(tools, { needsToken: true, known: onThisMachine([host.toLowerCase()]) });
-  await listening(tcp, host, port);
+  await once(tcp.listen(port, host), 'listening');
   const stops = sockets.map((path) => keepListening(tools, path));
   const bound = tcp.address();
   return {
@@ -60,16 +61,6 @@ function open(tools: StatusServerTools, transport: Transport): Server {
   );
   server.once('listening', () => void new ConnectionRoom(server, tools.clock, MOST_CONNECTIONS));
   return server;
-}
-
-function listening(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 /** Opens a socket as soon as possible. @returns a function that closes it. */

@@ -109,14 +109,7 @@ function parseDrainTimeout(text: string): Parsed<Milliseconds> {
 export const DATAPLANE_FLAGS: readonly Flag[] = [
   { name: 'http-port', kind: 'value', placeholder: 'PORT', help: 'HTTP port', default: '80', parse: parsePort },
   { name: 'https-port', kind: 'value', placeholder: 'PORT', help: 'HTTPS port', default: '443', parse: parsePort },
-  {
-    name: 'bind',
-    kind: 'value',
-    placeholder: 'ADDR',
-    help: 'IP address to listen on',
-    default: 'all, IPv4 and IPv6',
-    parse: parseBind,
-  },
+  { name: 'bind', kind: 'value', placeholder: 'ADDR', help: 'IP address to listen on', default: 'all, IPv4 and IPv6', parse: parseBind },
   {
     name: 'workers',
     kind: 'value',

@@ -48,13 +48,7 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
   const supervisorGlobals = readSupervisorGlobals(env[FILE_GLOBALS_VARIABLE]);
   const values = mergeLayers(given, supervisorGlobals ?? {});
   if (!help) requireTlsForOthers(values);
-  return Object.freeze({
-    ...values,
-    given,
-    supervisorGlobals,
-    takeover: given.get('takeover')?.value === true,
-    help,
-  });
+  return Object.freeze({ ...values, given, supervisorGlobals, takeover: given.get('takeover')?.value === true, help });
 }
 
 /**

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
-import { FRESH } from './store/private-file.ts';
+import { FRESH, readIfPresent } from './store/private-file.ts';
 
 /** Bytes of the visitor hash key, and of the ticket keys (key name, HMAC key, AES key). */
 const VISITORS_BYTES = 16;
@@ -94,8 +94,8 @@ export class Keyring {
 }
 
 function readSaved(path: string, { random, log }: KeyringRuntime): Saved | undefined {
-  const text = readText(path);
-  if (text === undefined) return undefined;
+  const text = readIfPresent(path);
+  if (text === null) return undefined;
   const parsed = parseSaved(text);
   if (parsed.ok) {
     keepPrivate(path, log);
@@ -108,15 +108,6 @@ function readSaved(path: string, { random, log }: KeyringRuntime): Saved | undef
     'the key ring is unreadable: it was renamed and replaced, so returning visitors are counted again',
   );
   return undefined;
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 function parseSaved(text: string): Parsed<Saved> {

@@ -1,6 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, lstatSync, unlinkSync } from 'node:fs';
-import type { Server } from 'node:net';
-import { connect } from 'node:net';
+import { connect, type Server } from 'node:net';
 
 /** The socket belongs to a process that still accepts connections. */
 export class SocketInUseError extends Error {}
@@ -14,16 +14,11 @@ const OWNER_ONLY = 0o177;
  */
 export async function listenUnix(server: Server, path: string): Promise<void> {
   if (existsSync(path)) await removeStale(path);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    // The socket file is created synchronously in this call, so the umask affects nothing else.
-    const before = process.umask(OWNER_ONLY);
-    server.listen(path, () => {
-      server.off('error', reject);
-      resolve();
-    });
-    process.umask(before);
-  });
+  // The socket file is created synchronously in this call, so the umask affects nothing else.
+  const before = process.umask(OWNER_ONLY);
+  const listening = once(server.listen(path), 'listening');
+  process.umask(before);
+  await listening;
 }
 
 async function removeStale(path: string): Promise<void> {

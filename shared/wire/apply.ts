@@ -3,6 +3,7 @@ import type { Certificate } from '../certificates/certificate.ts';
 import type { PublishedRoute } from '../route.ts';
 import { globalsSchema } from '../settings.ts';
 import { parseDomain } from '../values/host.ts';
+import { readBy } from '../values/read-by.ts';
 
 /**
  * The apply stream: a controller's desired state as lines of JSON (`application/x-ndjson`) in the body of POST /routes, and the data
@@ -47,13 +48,7 @@ export const removeSchema = z.object({ domain: z.string().min(1).max(253), sourc
 const MOST_DOMAINS = 100;
 /** No chain and no key is longer (characters). */
 const MOST_PEM = 262_144;
-const certificateDomain = z.string().transform((text, issues) => {
-  const parsed = parseDomain(text);
-  if (parsed.ok) return parsed.value;
-  issues.addIssue({ code: 'custom', message: parsed.reason });
-  return z.NEVER;
-});
-const certificateDomains = z.array(certificateDomain).min(1).max(MOST_DOMAINS);
+const certificateDomains = z.array(readBy(parseDomain)).min(1).max(MOST_DOMAINS);
 
 /** A certificate for these domains, used as it is. A source has one certificate for a given set of domains. */
 export const certificateSchema = z.object({

@@ -18,11 +18,7 @@ const STATE_DIR_FLAG: Flag = {
   default: DEFAULT_STATE_DIR,
 };
 
-const WAIT_FLAG: Flag = {
-  name: 'wait',
-  kind: 'switch',
-  help: 'start nothing; wait until a process of this container has taken over',
-};
+const WAIT_FLAG: Flag = { name: 'wait', kind: 'switch', help: 'start nothing; wait until a process of this container has taken over' };
 
 export const upgrade: Command = {
   usage: '[flags]',

@@ -24,12 +24,7 @@ export const ENDPOINTS = [
   { method: 'PURGE', path: '/cache/{host}/{path...}', handler: 'purge', does: 'Invalidates one cache entry' },
   { method: 'POST', path: '/reload', handler: 'reload', does: 'Re-reads the config file; `?wait=true` waits for the result' },
   { method: 'GET', path: '/events', handler: 'events', does: 'Server-sent events: routes, upstreams, workers, controllers, reloads' },
-  {
-    method: 'GET',
-    path: '/certificates',
-    handler: 'listCertificates',
-    does: 'All certificates with their times, and why any are missing',
-  },
+  { method: 'GET', path: '/certificates', handler: 'listCertificates', does: 'All certificates with their times, and why any are missing' },
   {
     method: 'GET',
     path: '/certificates/root',
@@ -37,12 +32,7 @@ export const ENDPOINTS = [
     does: 'The root certificate of the internal authority, in PEM, without its key',
   },
   { method: 'POST', path: '/certificates', handler: 'postCertificate', does: 'Stores a certificate and its key for one or more domains' },
-  {
-    method: 'POST',
-    path: '/certificates/{domain}',
-    handler: 'retryCertificate',
-    does: 'Retries a failed order immediately',
-  },
+  { method: 'POST', path: '/certificates/{domain}', handler: 'retryCertificate', does: 'Retries a failed order immediately' },
   {
     method: 'DELETE',
     path: '/certificates/{domain}',

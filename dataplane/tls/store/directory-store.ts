@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -12,7 +12,7 @@ import { accountName, folderName } from './folder-name.ts';
 import { FolderWatcher } from './folder-watcher.ts';
 import { KeyValueFolder } from './key-value-folder.ts';
 import { writePairFolder } from './pair-folder.ts';
-import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
+import { makePrivateFolder, readIfPresent, syncFolder, writePrivate } from './private-file.ts';
 
 /** Delay before a rescan (ms), so that a program which replaces both files can finish. */
 const QUIET_MS = 200;
@@ -147,12 +147,7 @@ export class DirectoryStore implements CertStore {
   }
 
   async account(directory: string): Promise<string | null> {
-    try {
-      return readFileSync(join(this.root, ACCOUNTS, accountName(directory)), 'utf8');
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-      throw error;
-    }
+    return readIfPresent(join(this.root, ACCOUNTS, accountName(directory)));
   }
 
   putAccount(directory: string, text: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makePrivateFolder, replacePrivate } from './private-file.ts';
+import { makePrivateFolder, readIfPresent, replacePrivate } from './private-file.ts';
 
 const SAFE = /^[A-Za-z0-9_*-][A-Za-z0-9_.*-]*$/;
 /** Leaves room for the temporary suffix within the 255 bytes of a file name. */
@@ -21,19 +21,14 @@ export class KeyValueFolder {
     try {
       return readdirSync(this.folder).filter((name) => !name.endsWith(NEW));
     } catch (error) {
-      if (isMissing(error)) return [];
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
       throw error;
     }
   }
 
   /** null where there is none. @throws the system's error. */
   read(name: string): string | null {
-    try {
-      return readFileSync(this.path(name), 'utf8');
-    } catch (error) {
-      if (isMissing(error)) return null;
-      throw error;
-    }
+    return readIfPresent(this.path(name));
   }
 
   /** null deletes it. @throws the system's error. */
@@ -50,5 +45,3 @@ export class KeyValueFolder {
     return join(this.folder, short.replace('*', '_'));
   }
 }
-
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';

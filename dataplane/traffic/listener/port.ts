@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 
 /** The backlog of connections to be accepted; the system's own limit may be lower. */
@@ -62,14 +63,8 @@ export class Port {
   }
 }
 
-const listenOn = (server: Server, host: string, port: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port, backlog: BACKLOG, reusePort: process.platform === 'linux' }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+const listenOn = (server: Server, host: string, port: number): Promise<unknown> =>
+  once(server.listen({ host, port, backlog: BACKLOG, reusePort: process.platform === 'linux' }), 'listening');
 
 const isCode = (error: unknown, ...codes: string[]): boolean =>
   error instanceof Error && 'code' in error && codes.includes(String(error.code));

@@ -36,11 +36,7 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     because: 'clients that fail to authenticate learn nothing about the site, not even a fixed response',
     guards: ({ basic_auth }) => (basic_auth === null ? [] : [{}]),
   },
-  {
-    kind: respond,
-    because: 'a fixed response replaces the upstream, so every other policy comes first',
-    guards: respondGuards,
-  },
+  { kind: respond, because: 'a fixed response replaces the upstream, so every other policy comes first', guards: respondGuards },
 ];
 
 /** A site's limit counts requests for every path. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
 import { type BcryptHash, parseBcryptHash } from '../../values/bcrypt-hash.ts';
+import { readBy } from '../../values/read-by.ts';
 import type { Policy } from '../policy.ts';
 import { basicAuthDirective, DEFAULT_REALM } from './directive.ts';
 
@@ -12,12 +13,7 @@ const userName = z
   .max(256)
   .regex(/^[^\p{Cc}:]+$/u, 'a user name must not contain a colon or control characters');
 
-const passwordHash = z.string().transform((text, issues) => {
-  const hash = parseBcryptHash(text);
-  if (hash.ok) return hash.value;
-  issues.addIssue({ code: 'custom', message: hash.reason });
-  return z.NEVER;
-});
+const passwordHash = readBy(parseBcryptHash);
 
 const user = z
   .object({

@@ -1,6 +1,7 @@
 import type { Certificate } from '../../../../shared/certificates/certificate.ts';
 import type { Condition } from '../../../../shared/condition.ts';
 import type { Block, Grammar, Reading } from '../../../../shared/config-file/directive.ts';
+import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
@@ -10,6 +11,24 @@ export type Scope = 'globals' | 'site' | 'handle';
 
 /** A directive of the language, and where it is allowed. */
 export type Rule<Draft> = Grammar<Draft, Context> & { readonly scopes: readonly Scope[] };
+
+/** A directive with exactly one argument and no block. `refuse` reports the argument with a reason. */
+export const oneArgument = <Draft>(
+  name: string,
+  argument: string,
+  scopes: readonly Scope[],
+  reader: (word: Word, draft: Draft, refuse: (why: string) => void, context: Context) => void,
+): Rule<Draft> => ({
+  name,
+  form: `${name} ${argument}`,
+  scopes,
+  args: [1, 1],
+  block: 'none',
+  repeats: false,
+  read({ args: [word] }, draft, context) {
+    if (word) reader(word, draft, (why) => context.report.error(word, `${name} ${quote(word.text)}: ${why}`), context);
+  },
+});
 
 /** A planned directive, rejected until it is implemented. */
 export type PlannedRule = { readonly name: string; readonly scopes: readonly Scope[]; readonly planned: true };

@@ -14,25 +14,25 @@ import { parseSize } from '../../../../shared/values/size.ts';
 import { CADDY_TRANSPORT } from './caddy-words.ts';
 import type { Context, Rule, SiteDraft } from './rule.ts';
 
-/** The options in the block, each at most once. */
-const OPTIONS = new Map([
-  ['tls_server_name', 'tls_server_name <name>'],
-  ['ca', 'ca <path>'],
-  ['insecure', 'insecure'],
-  ['dial_timeout', 'dial_timeout <duration>'],
-  ['response_header_timeout', 'response_header_timeout <duration>|off'],
-  ['read_timeout', 'read_timeout <duration>|off'],
-  ['max_response_header_size', 'max_response_header_size <size>'],
-]);
-/** For each time limit the member that it sets, its bounds (s), and whether it may be off. */
-const TIMES = {
-  dial_timeout: { member: 'dial_timeout_secs', most: MAX_DIAL_SECS, offable: false },
-  response_header_timeout: { member: 'response_header_timeout_secs', most: MAX_ANSWER_SECS, offable: true },
-  read_timeout: { member: 'read_timeout_secs', most: MAX_ANSWER_SECS, offable: true },
-} as const;
-const PROTOCOLS = ['h2', 'h2c', 'http/1.1'];
-
 type Draft = { -readonly [member in keyof TransportSpec]: TransportSpec[member] };
+
+/** An option in the block, at most once there: its form, and how its argument is read. `insecure` has none. */
+type Option = { readonly form: string; readonly read?: ReadArgument };
+type ReadArgument = (word: Word, spec: Draft, refuse: (why: string) => void, context: Context) => void;
+
+const OPTIONS: ReadonlyMap<string, Option> = new Map([
+  ['tls_server_name', { form: 'tls_server_name <name>', read: readName }],
+  ['ca', { form: 'ca <path>', read: readCa }],
+  ['insecure', { form: 'insecure' }],
+  ['dial_timeout', { form: 'dial_timeout <duration>', read: timeReader('dial_timeout_secs', MAX_DIAL_SECS, false) }],
+  [
+    'response_header_timeout',
+    { form: 'response_header_timeout <duration>|off', read: timeReader('response_header_timeout_secs', MAX_ANSWER_SECS, true) },
+  ],
+  ['read_timeout', { form: 'read_timeout <duration>|off', read: timeReader('read_timeout_secs', MAX_ANSWER_SECS, true) }],
+  ['max_response_header_size', { form: 'max_response_header_size <size>', read: readSize }],
+]);
+const PROTOCOLS = ['h2', 'h2c', 'http/1.1'];
 
 export const transport: Rule<SiteDraft> = {
   name: 'transport',
@@ -58,53 +58,56 @@ export const transport: Rule<SiteDraft> = {
 
 function readOption({ name, args: [word, extra], block }: Directive, seen: Word[], spec: Draft, context: Context): void {
   const { report } = context;
-  const form = OPTIONS.get(name.text);
-  if (form === undefined) {
-    const instead = CADDY_TRANSPORT.get(name.text) ?? `write ${[...OPTIONS.values()].join(', ')}, one a line`;
-    return report.error(name, `transport has no ${quote(name.text)}: ${instead}`);
+  const option = OPTIONS.get(name.text);
+  if (option === undefined) {
+    const forms = [...OPTIONS.values()].map(({ form }) => form).join(', ');
+    return report.error(name, `transport has no ${quote(name.text)}: ${CADDY_TRANSPORT.get(name.text) ?? `write ${forms}, one a line`}`);
   }
+  const { form, read } = option;
   const earlier = firstOf(seen, name.text);
   seen.push(name);
   if (earlier) return report.error(name, `${name.text} stands in ${lineOf(earlier, name)} already; keep one of them`);
   if (block) return report.error(block.open, `${name.text} takes no block: write ${form}`);
-  const surplus = name.text === 'insecure' ? word : extra;
+  const surplus = read ? extra : word;
   if (surplus) return report.error(surplus, `${quote(surplus.text)} is one argument too many for ${name.text}: write ${form}`);
-  if (name.text === 'insecure') spec.insecure = true;
+  if (!read) spec.insecure = true;
   else if (!word) report.error(name, `${name.text} is incomplete: write ${form}`);
-  else if (name.text === 'ca') readCa(word, spec, context);
-  else if (name.text === 'max_response_header_size') readSize(word, spec, context);
-  else if (isTime(name.text)) readTime(name.text, word, spec, context);
-  else readName(word, spec, context);
+  else read(word, spec, (why) => report.error(word, `${name.text} ${quote(word.text)}: ${why}`), context);
 }
 
-const isTime = (name: string): name is keyof typeof TIMES => Object.hasOwn(TIMES, name);
-
-function readTime(name: keyof typeof TIMES, word: Word, spec: Draft, { report }: Context): void {
-  const { member, most, offable } = TIMES[name];
-  const time = offable && (word.text === 'off' || word.text === '0') ? parseDuration('0s') : parseDuration(word.text);
-  if (!time.ok) return report.error(word, `${name} ${quote(word.text)}: ${time.reason}${offable ? '; off is no limit' : ''}`);
-  const secs = time.value / 1_000;
-  if (Number.isInteger(secs) && secs <= most && (secs > 0 || offable)) spec[member] = secs;
-  else report.error(word, `${name} ${quote(word.text)}: whole seconds, 1s to ${most}s${offable ? '; off is no limit' : ''}`);
+/** Reads a time limit of at most `most` seconds into a member; `offable`: it may be off. */
+function timeReader(
+  member: 'dial_timeout_secs' | 'response_header_timeout_secs' | 'read_timeout_secs',
+  most: number,
+  offable: boolean,
+): ReadArgument {
+  const alsoOff = offable ? '; off is no limit' : '';
+  return ({ text }, spec, refuse) => {
+    const time = parseDuration(offable && (text === 'off' || text === '0') ? '0s' : text);
+    if (!time.ok) return refuse(`${time.reason}${alsoOff}`);
+    const secs = time.value / 1_000;
+    if (Number.isInteger(secs) && secs <= most && (secs > 0 || offable)) spec[member] = secs;
+    else refuse(`whole seconds, 1s to ${most}s${alsoOff}`);
+  };
 }
 
-function readSize(word: Word, spec: Draft, { report }: Context): void {
-  const size = parseSize(word.text);
+function readSize({ text }: Word, spec: Draft, refuse: (why: string) => void): void {
+  const size = parseSize(text);
   const { least, most } = RESPONSE_HEADER_BYTES;
-  if (!size.ok) report.error(word, `max_response_header_size ${quote(word.text)}: ${size.reason}`);
+  if (!size.ok) refuse(size.reason);
   else if (size.value >= least && size.value <= most) spec.max_response_header_bytes = size.value;
-  else report.error(word, `max_response_header_size ${quote(word.text)}: ${least / 1_024}kb to ${most / 1_048_576}mb`);
+  else refuse(`${least / 1_024}kb to ${most / 1_048_576}mb`);
 }
 
-function readName(word: Word, spec: Draft, { report }: Context): void {
-  const name = readServerName(word.text);
+function readName({ text }: Word, spec: Draft, refuse: (why: string) => void): void {
+  const name = readServerName(text);
   if (name.ok) spec.server_name = name.value;
-  else report.error(word, `tls_server_name ${quote(word.text)}: ${name.reason}`);
+  else refuse(name.reason);
 }
 
-function readCa(word: Word, spec: Draft, { report, textOf }: Context): void {
+function readCa(word: Word, spec: Draft, refuse: (why: string) => void, { textOf }: Context): void {
   const text = textOf(word);
   const authorities = text.ok ? readAuthorities(text.value) : text;
   if (authorities.ok) spec.ca = authorities.value;
-  else report.error(word, `ca ${quote(word.text)}: ${authorities.reason}`);
+  else refuse(authorities.reason);
 }

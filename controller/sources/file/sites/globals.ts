@@ -8,7 +8,7 @@ import { parseRanges } from '../../../../shared/private-ranges.ts';
 import type { Globals } from '../../../../shared/settings.ts';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
-import { type Context, type Rule, type Rules, rulesByName } from '../directives/rule.ts';
+import { type Context, oneArgument, type Rule, type Rules, rulesByName } from '../directives/rule.ts';
 
 /** The globals being read. */
 export type GlobalsDraft = { -readonly [Name in keyof Globals]: Globals[Name] };
@@ -17,22 +17,9 @@ const MOST_RANGES = 1_000;
 const LONGEST_EMAIL = 320;
 const LONGEST_DRAIN_MS = 86_400_000;
 
-type Reader = (word: Word, draft: GlobalsDraft, refuse: (why: string) => void) => void;
+type Reader = Parameters<typeof oneArgument<GlobalsDraft>>[3];
 
-/** A global with one argument. */
-function global(name: string, argument: string, reader: Reader): Rule<GlobalsDraft> {
-  return {
-    name,
-    form: `${name} ${argument}`,
-    scopes: ['globals'],
-    args: [1, 1],
-    block: 'none',
-    repeats: false,
-    read({ args: [word] }, draft, { report }) {
-      if (word) reader(word, draft, (why) => report.error(word, `${name} ${quote(word.text)}: ${why}`));
-    },
-  };
-}
+const global = (name: string, argument: string, reader: Reader): Rule<GlobalsDraft> => oneArgument(name, argument, ['globals'], reader);
 
 const port = (name: 'http_port' | 'https_port', other: 'http_port' | 'https_port') =>
   global(name, '<port>', ({ text }, draft, refuse) => {
@@ -58,21 +45,12 @@ const acmeDirectory = global('acme_directory', '<url>', ({ text }, draft, refuse
   else refuse(directory.reason);
 });
 
-const acmeCaRoot: Rule<GlobalsDraft> = {
-  name: 'acme_ca_root',
-  form: 'acme_ca_root <path>',
-  scopes: ['globals'],
-  args: [1, 1],
-  block: 'none',
-  repeats: false,
-  read({ args: [word] }, draft, { report, textOf }) {
-    if (!word) return;
-    const text = textOf(word);
-    const roots = text.ok ? readAcmeRoots(text.value) : text;
-    if (roots.ok) draft.acme_ca_root = roots.value;
-    else report.error(word, `acme_ca_root ${quote(word.text)}: ${roots.reason}`);
-  },
-};
+const acmeCaRoot = global('acme_ca_root', '<path>', (word, draft, refuse, { textOf }) => {
+  const text = textOf(word);
+  const roots = text.ok ? readAcmeRoots(text.value) : text;
+  if (roots.ok) draft.acme_ca_root = roots.value;
+  else refuse(roots.reason);
+});
 
 const localCerts: Rule<GlobalsDraft> = {
   name: 'local_certs',

@@ -30,11 +30,7 @@ const savedOrderSchema = z.object({
 });
 type SavedOrder = z.output<typeof savedOrderSchema>;
 
-export type OrderCoordinatorTools = {
-  readonly store: CertStore;
-  readonly clock: Clock;
-  readonly log: Log;
-};
+export type OrderCoordinatorTools = { readonly store: CertStore; readonly clock: Clock; readonly log: Log };
 
 /** The state of an order for the instance that holds the lease. */
 export type OrderProgress = {

@@ -91,6 +91,30 @@ test('a failed first start ends the parent with the child’s exit code', async 
   }
 });
 
+test('a usage error right after the first child began to serve ends the parent: its other part could not start', async () => {
+  const play = scene();
+  play.nth(1).serves();
+  play.clock.pass(10_000);
+  play.nth(1).ends(2);
+  await settled();
+  assert.deepEqual([play.exit, play.children.length], [2, 1]);
+});
+
+test('a usage error of a child that has served for longer, or that is not the first, is a reason to restart it', () => {
+  const late = scene();
+  late.nth(1).serves();
+  late.clock.pass(10_001);
+  late.nth(1).ends(2);
+  late.clock.pass(1_000);
+  assert.deepEqual([late.exit, late.children.length], [null, 2]);
+  const second = scene();
+  second.nth(1).serves().ends(137);
+  second.clock.pass(1_000);
+  second.nth(2).serves().ends(2);
+  second.clock.pass(1_000);
+  assert.deepEqual([second.exit, second.children.length], [null, 3]);
+});
+
 test('a child that has served is restarted, with a growing delay that resets after a long run', () => {
   const play = scene();
   play.nth(1).serves().ends(137);

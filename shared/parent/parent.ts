@@ -10,6 +10,8 @@ import type { ServiceManager } from './service-manager.ts';
 
 /** A child that ran for at least this long (ms) resets the backoff. */
 const STEADY_MS = 10_000;
+/** The exit code of a usage error, such as a port in use. */
+const USAGE = 2;
 /** Exit codes of an intended exit: SIGTERM during startup, as in a shell, and a completed takeover. */
 const AS_TOLD = new Set([143, HANDED_OVER_EXIT]);
 /** How long to wait before SIGKILL when told to exit immediately (ms). */
@@ -42,7 +44,8 @@ type Managed = {
 
 /**
  * Supervises a command for as long as the service runs: restarts it when it dies, passes signals on, and adopts its successor. The
- * exception is the first start: if the child exits before it ever serves, the parent exits with its code.
+ * exception is the first start: if the child exits before it ever serves, or soon after with a usage error, the parent exits with its
+ * code.
  */
 export class Parent {
   private readonly argv: readonly string[];
@@ -54,6 +57,7 @@ export class Parent {
   /** Processes that have handed over and are draining. */
   private readonly leaving = new Set<Managed>();
   private hasServed = false;
+  private starts = 0;
   private stops = 0;
   private code = 0;
   private cancelRestart: (() => void) | null = null;
@@ -102,6 +106,7 @@ export class Parent {
   }
 
   private launch(launcher: string, argv: readonly string[]): Managed {
+    this.starts++;
     const { clock, start } = this.outside;
     const child = start(
       { launcher, argv },
@@ -166,8 +171,13 @@ export class Parent {
     // Its successor decides what happens next.
     if (this.next !== null) return;
     if (kept.handedOver) return this.leave();
-    if (!this.hasServed) return this.end(code);
+    if (!this.hasServed || this.neverStarted(kept, code)) return this.end(code);
     this.restart(kept, code);
+  }
+
+  /** Whether the first process found a usage error in one of its two parts when the other was already serving. */
+  private neverStarted({ startedAt }: Managed, code: number): boolean {
+    return code === USAGE && this.starts === 1 && this.outside.clock.monotonic() - startedAt <= STEADY_MS;
   }
 
   /** Handles a successor that ended before it served. */

@@ -20,6 +20,7 @@ test('only a GET with a success or 304 is a page view', () => {
 
 test('what the browser wants it for decides first', () => {
   for (const dest of ['document', 'iframe', 'frame', 'empty']) assert.ok(viewed({ dest }), dest);
+  for (const type of ['application/json', 'text/plain', null]) assert.ok(!viewed({ dest: 'empty', type }), `fetched ${type}`);
   for (const dest of [
     'script',
     'style',

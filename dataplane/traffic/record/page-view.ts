@@ -1,7 +1,9 @@
 import type { Exchange } from '../exchange/exchange.ts';
 
-/** What a browser says it wants a page for, or what scripts fetch (Fetch Standard, destination). */
-const PAGES = new Set(['document', 'iframe', 'frame', 'empty']);
+/** What a browser shows as a page (Fetch Standard, destination). */
+const PAGES = new Set(['document', 'iframe', 'frame']);
+/** What a script fetches: a page where scripts replace parts of pages, data otherwise. */
+const FETCHED = 'empty';
 const ASSET_TYPE =
   /^(?:(?:image|font|audio|video)\/|text\/(?:css|javascript|ecmascript)|application\/(?:(?:x-)?javascript|ecmascript|wasm|manifest\+json|(?:x-)?font-))/i;
 /** For responses without Content-Type, above all 304 to browsers that do not send Sec-Fetch-Dest. */
@@ -14,6 +16,7 @@ const ASSET_NAME =
  */
 export function isPageView({ method, status, fetchDestination, contentType }: Exchange, path: string): boolean {
   if (method !== 'GET' || (status !== 304 && (status < 200 || status > 299))) return false;
+  if (fetchDestination === FETCHED) return contentType !== null && /^text\/html\b/i.test(contentType);
   if (fetchDestination !== null && !PAGES.has(fetchDestination)) return false;
   return !(contentType === null ? ASSET_NAME.test(path) : ASSET_TYPE.test(contentType));
 }

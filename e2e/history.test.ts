@@ -79,3 +79,17 @@ test('without history there is no file and no thread, and the endpoint says why'
   assert.deepEqual([status, JSON.parse(text)], [404, { error: 'no history' }]);
   assert.ok(!existsSync(folder.file('state/analytics.db')));
 });
+
+test('what both processes of a takeover count is one history', { timeout: 60_000 }, async () => {
+  using folder = new Folder();
+  await using app = await Upstream.start('app', (_, response) => response.end('ok'));
+  const stateDir = folder.file('state');
+  await using old = await Dataplane.start({ stateDir });
+  await old.route('a.test', app.address);
+  await visit(old, 3);
+  await using successor = await Dataplane.start({ stateDir, httpPort: old.httpPort, flags: ['--takeover'] });
+  // The old process saves what it has counted when it has drained.
+  await old.program.exited;
+  await visit(successor, 2);
+  assert.equal((await ok(successor)).totals.views, 5);
+});

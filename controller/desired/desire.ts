@@ -62,17 +62,8 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
   const listed = sources.filter((source) => views.get(source)?.listing).sort();
   const known = [...sources].sort();
   const told = { routes, certificates, settings, listed, sources: known, problems };
-  return {
-    ...told,
-    fingerprint: fingerprint(
-      routes,
-      settings,
-      listed,
-      known,
-      problems,
-      [...certificates.values()].map(({ text }) => text),
-    ),
-  };
+  const texts = [...certificates.values()].map(({ text }) => text);
+  return { ...told, fingerprint: fingerprint(routes, settings, listed, known, problems, texts) };
 }
 
 /** Within a source the first one listed wins: sources list their oldest first. */

@@ -52,16 +52,13 @@ export class StatePublisher implements Publisher {
   generation = 1;
   private readonly routes = new PublishedEntries();
   private readonly certificates = new PublishedEntries();
-  private challenges: readonly PublishedChallenge[] = [];
-  private uncertified: readonly string[] = [];
-  private ticketKeys: Uint8Array | null = null;
-  private settings: TrafficSettings;
+  private rest: Omit<WholeState, 'generation' | 'routes' | 'certificates'>;
   private workers: WorkerPool | null = null;
   private readonly routeWatchers: ((change: RoutesChange) => void)[] = [];
 
   constructor(routes: EntriesChange, settings: TrafficSettings) {
     this.routes.apply(routes);
-    this.settings = settings;
+    this.rest = { challenges: [], uncertified: [], settings };
   }
 
   /** Sets the workers that changes are sent to. */
@@ -76,24 +73,13 @@ export class StatePublisher implements Publisher {
 
   /** The whole state, for a new worker. */
   currentState(): WholeState {
-    return {
-      generation: this.generation,
-      routes: this.routes.all(),
-      certificates: this.certificates.all(),
-      challenges: this.challenges,
-      uncertified: this.uncertified,
-      ...(this.ticketKeys && { ticketKeys: this.ticketKeys }),
-      settings: this.settings,
-    };
+    return { generation: this.generation, routes: this.routes.all(), certificates: this.certificates.all(), ...this.rest };
   }
 
   async publish(change: StateChange): Promise<number> {
     const generation = ++this.generation;
-    const { routes, certificates, challenges, uncertified, ticketKeys, settings } = change;
-    if (settings !== undefined) this.settings = settings;
-    if (challenges !== undefined) this.challenges = challenges;
-    if (uncertified !== undefined) this.uncertified = uncertified;
-    if (ticketKeys !== undefined) this.ticketKeys = ticketKeys;
+    const { routes, certificates, ...rest } = change;
+    this.rest = { ...this.rest, ...rest };
     if (routes !== undefined) {
       this.routes.apply(routes);
       for (const watcher of this.routeWatchers) watcher(routes);
@@ -105,10 +91,7 @@ export class StatePublisher implements Publisher {
       generation,
       ...(routes && { routes: packEntriesChange(routes) }),
       ...(certificates && { certificates: packEntriesChange(certificates) }),
-      ...(challenges && { challenges }),
-      ...(uncertified && { uncertified }),
-      ...(ticketKeys && { ticketKeys }),
-      ...(settings && { settings }),
+      ...rest,
     };
     workers.broadcast(publication);
     if (await workers.whenServed(generation, ACKNOWLEDGE_MS)) return generation;

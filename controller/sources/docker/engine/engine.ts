@@ -95,7 +95,7 @@ function session(asked: EngineTools, docker: Dockerode, agent: Agent): EngineSes
     },
     inspect: async (id) => {
       try {
-        const found = await within(asked, 'inspect a container', docker.getContainer(id).inspect(), isGone);
+        const found = await within(asked, 'inspect a container', docker.getContainer(id).inspect().catch(undefinedIfGone));
         if (found === undefined) return undefined;
         if (typeof found?.Id !== 'string') throw new Error('the answer was cut off');
         return found;
@@ -142,26 +142,21 @@ function isLower(a: string, b: string): boolean {
   return majorA < majorB || (majorA === majorB && minorA < minorB);
 }
 
-const isGone = (error: unknown): boolean => (error as { statusCode?: unknown }).statusCode === 404;
+function undefinedIfGone(error: unknown): undefined {
+  if ((error as { statusCode?: unknown }).statusCode !== 404) throw error;
+}
 
-/** Limits the time for a response. `absent` says which error means that the object does not exist. */
-function within<T>(asked: EngineTools, what: string, answer: Promise<T>): Promise<T>;
-function within<T>(asked: EngineTools, what: string, answer: Promise<T>, absent: (error: unknown) => boolean): Promise<T | undefined>;
-function within<T>({ clock, address }: EngineTools, what: string, answer: Promise<T>, absent?: (error: unknown) => boolean) {
-  return new Promise<T | undefined>((resolve, reject) => {
-    const cancel = clock.after(ANSWER_MS, () => reject(engineFailure(address, what, new Error(`no answer within ${ANSWER_MS / 1_000} s`))));
-    answer.then(
-      (value) => {
-        cancel();
-        resolve(value);
-      },
-      (error: unknown) => {
-        cancel();
-        if (absent?.(error)) resolve(undefined);
-        else reject(engineFailure(address, what, error));
-      },
-    );
-  });
+/** Limits the time for a response. */
+async function within<T>({ clock, address }: EngineTools, what: string, answer: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const cancel = clock.after(ANSWER_MS, () => late.reject(new Error(`no answer within ${ANSWER_MS / 1_000} s`)));
+  try {
+    return await Promise.race([answer, late.promise]);
+  } catch (error) {
+    throw engineFailure(address, what, error);
+  } finally {
+    cancel();
+  }
 }
 
 function readLines(stream: NodeJS.ReadableStream, hear: (event: EngineEvent) => void, end: (error: unknown) => void): void {

@@ -3,7 +3,7 @@ import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { Label } from '../../../../shared/policy/policy.ts';
 import { healthCheckSchema, type RouteDraft } from '../../../../shared/route.ts';
 import { MAX_ANSWER_SECS } from '../../../../shared/transport.ts';
-import { parseDuration } from '../../../../shared/values/duration.ts';
+import { parseSeconds } from '../../../../shared/values/duration.ts';
 import { type Domain, parseDomain } from '../../../../shared/values/host.ts';
 
 /** The draft that labels are read into. */
@@ -126,20 +126,17 @@ function timeout(word: string, example: string, member: 'response_header_timeout
     otherwise: '60 s',
     example,
     read(value, said) {
-      const time = parseDuration(value === 'off' ? '0s' : value);
+      const time = parseSeconds(value === 'off' ? '0s' : value, MAX_ANSWER_SECS);
       if (!time.ok) return `${time.reason}; off is no limit`;
-      if (time.value % 1_000 !== 0 || time.value > MAX_ANSWER_SECS * 1_000)
-        return `whole seconds, ${MAX_ANSWER_SECS}s at most; off is no limit`;
-      said.transport = { ...said.transport, [member]: time.value / 1_000 };
+      said.transport = { ...said.transport, [member]: time.value };
       return undefined;
     },
   });
 }
 
 function readHold(value: string, said: RouteDraft): string | undefined {
-  const time = parseDuration(value);
+  const time = parseSeconds(value, MAX_HOLD_SECS);
   if (!time.ok) return time.reason;
-  if (time.value % 1_000 !== 0 || time.value > MAX_HOLD_SECS * 1_000) return `whole seconds, ${MAX_HOLD_SECS}s at most`;
-  said.hold_secs = time.value / 1_000;
+  said.hold_secs = time.value;
   return undefined;
 }

@@ -9,7 +9,6 @@ const NAME = 'dataplane-ca';
 /** For the controller, and for every command that queries a data plane. */
 export const DATAPLANE_CA_FLAG: Flag = {
   name: NAME,
-  kind: 'value',
   placeholder: 'PATH',
   help: 'root certificates to verify data planes at https://HOST:PORT with, in PEM',
   default: "Node's own and those in NODE_EXTRA_CA_CERTS",

@@ -11,7 +11,6 @@ import { DOCKER_FLAGS, type DockerSettings, dockerSettings } from './sources/doc
 
 export const CONFIG_FLAG: Flag = {
   name: 'config',
-  kind: 'value',
   placeholder: 'PATH',
   help: 'the config file',
   default: `./${CONFIG_FILE} if it exists, else ${DEFAULT_CONFIG_PATH}`,
@@ -21,7 +20,6 @@ const DEFAULT_ID = 'controller';
 
 export const ID_FLAG: Flag = {
   name: 'id',
-  kind: 'value',
   placeholder: 'NAME',
   help: 'name of this controller, if several configure the same data plane',
   default: DEFAULT_ID,
@@ -42,18 +40,17 @@ export const CONTROLLER_FLAGS: readonly Flag[] = [
   DATAPLANE_CA_FLAG,
   {
     name: 'listen',
-    kind: 'value',
     placeholder: 'HOST:PORT',
     help: "address for the controller's /health, /ready, /metrics and /status",
     default: DEFAULT_CONTROLLER_LISTEN,
     parse: parseListen,
   },
   ID_FLAG,
-  { name: 'log-level', kind: 'value', placeholder: LOG_LEVELS.join('|'), help: 'minimum level to log', default: 'info', parse: parseLevel },
+  { name: 'log-level', placeholder: LOG_LEVELS.join('|'), help: 'minimum level to log', default: 'info', parse: parseLevel },
   ...DOCKER_FLAGS,
   { name: 'kubernetes', kind: 'switch', help: 'discover routes in a cluster', unavailable: true },
-  { name: 'kubeconfig', kind: 'value', placeholder: 'PATH', help: 'how to reach the cluster', unavailable: true },
-  { name: 'ingress-class', kind: 'value', placeholder: 'NAME', help: 'ingress class to serve', unavailable: true },
+  { name: 'kubeconfig', placeholder: 'PATH', help: 'how to reach the cluster', unavailable: true },
+  { name: 'ingress-class', placeholder: 'NAME', help: 'ingress class to serve', unavailable: true },
 ];
 
 export type Listen = { readonly host: string; readonly port: number };

@@ -9,7 +9,6 @@ import { firstThatAnswers, likelyAddresses } from './find-admin.ts';
 
 export const ADMIN_FLAG: Flag = {
   name: 'admin',
-  kind: 'value',
   placeholder: 'ADDRESS',
   help: `the data plane to query: HOST:PORT, https://HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
   default: `the socket in the state directory, the default admin socket or port: the first that answers`,
@@ -26,7 +25,6 @@ export const JSON_FLAG: Flag = { name: 'json', kind: 'switch', help: 'print the 
 
 const STATE_DIR_FLAG: Flag = {
   name: 'state-dir',
-  kind: 'value',
   placeholder: 'PATH',
   help: `state directory of the running process; its Admin API is reached through ${ADMIN_SOCKET_FILE} in it`,
   default: DEFAULT_STATE_DIR,

@@ -9,7 +9,6 @@ const ROOT_FLAG: Flag = { name: 'root', kind: 'switch', help: 'print the root of
 
 const RETRY_FLAG: Flag = {
   name: 'retry',
-  kind: 'value',
   placeholder: 'NAME',
   help: 'retry the failed order for this name now instead of waiting for its next attempt',
 };

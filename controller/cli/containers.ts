@@ -16,7 +16,6 @@ import { table } from './table.ts';
 
 export const CONTROLLER_FLAG: Flag = {
   name: 'controller',
-  kind: 'value',
   placeholder: 'ADDRESS',
   help: `where the controller serves its status, for containers: HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
   default: `the controller's socket beside that of the data plane, else ${DEFAULT_CONTROLLER_LISTEN}`,

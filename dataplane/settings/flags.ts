@@ -107,12 +107,11 @@ function parseDrainTimeout(text: string): Parsed<Milliseconds> {
 
 /** Every flag of the data plane, in the order of `--help`. Flags marked `unavailable` are rejected until they are implemented. */
 export const DATAPLANE_FLAGS: readonly Flag[] = [
-  { name: 'http-port', kind: 'value', placeholder: 'PORT', help: 'HTTP port', default: '80', parse: parsePort },
-  { name: 'https-port', kind: 'value', placeholder: 'PORT', help: 'HTTPS port', default: '443', parse: parsePort },
-  { name: 'bind', kind: 'value', placeholder: 'ADDR', help: 'IP address to listen on', default: 'all, IPv4 and IPv6', parse: parseBind },
+  { name: 'http-port', placeholder: 'PORT', help: 'HTTP port', default: '80', parse: parsePort },
+  { name: 'https-port', placeholder: 'PORT', help: 'HTTPS port', default: '443', parse: parsePort },
+  { name: 'bind', placeholder: 'ADDR', help: 'IP address to listen on', default: 'all, IPv4 and IPv6', parse: parseBind },
   {
     name: 'workers',
-    kind: 'value',
     placeholder: 'N|auto',
     help: 'traffic worker threads; auto uses the CPU cores available to this process',
     default: 'auto',
@@ -120,7 +119,6 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   },
   {
     name: 'admin-listen',
-    kind: 'value',
     placeholder: 'HOST:PORT',
     help: 'address of the Admin API; a non-loopback address needs --admin-allow-remote',
     default: DEFAULT_ADMIN_LISTEN,
@@ -129,12 +127,11 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   { name: 'admin-allow-remote', kind: 'switch', help: 'allow other machines to use the Admin API, over TLS with a token' },
   {
     name: 'admin-tls-cert',
-    kind: 'value',
     placeholder: 'PATH',
     help: 'certificate chain of the Admin API, in PEM; it is then served over TLS only',
     default: 'none: plain HTTP on loopback',
   },
-  { name: 'admin-tls-key', kind: 'value', placeholder: 'PATH', help: 'private key of that certificate, in PEM', default: 'none' },
+  { name: 'admin-tls-key', placeholder: 'PATH', help: 'private key of that certificate, in PEM', default: 'none' },
   {
     name: 'admin-socket',
     kind: 'optional',
@@ -145,7 +142,6 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   },
   {
     name: 'probe-listen',
-    kind: 'value',
     placeholder: 'HOST:PORT',
     help: 'serve only /health, /ready and /metrics here, without a token',
     default: 'off',
@@ -153,22 +149,14 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   },
   {
     name: 'public-https-port',
-    kind: 'value',
     placeholder: 'PORT',
     help: 'the externally visible HTTPS port, for redirects',
     default: 'the HTTPS port',
     parse: parsePort,
   },
-  {
-    name: 'cert-dir',
-    kind: 'value',
-    placeholder: 'PATH',
-    help: 'directory for certificates and the ACME account',
-    default: DEFAULT_CERT_DIR,
-  },
+  { name: 'cert-dir', placeholder: 'PATH', help: 'directory for certificates and the ACME account', default: DEFAULT_CERT_DIR },
   {
     name: 'acme-email',
-    kind: 'value',
     placeholder: 'EMAIL',
     help: 'contact address for automatic certificates; setting it enables automatic HTTPS',
     default: 'none: no automatic certificates',
@@ -176,22 +164,14 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   },
   {
     name: 'acme-directory',
-    kind: 'value',
     placeholder: 'URL',
     help: 'ACME directory of the certificate authority',
     default: DEFAULT_ACME_DIRECTORY,
     parse: parseDirectoryUrl,
   },
-  {
-    name: 'acme-ca-root',
-    kind: 'value',
-    placeholder: 'PATH',
-    help: 'root certificates to verify the ACME server with, in PEM',
-    default: "the system's",
-  },
+  { name: 'acme-ca-root', placeholder: 'PATH', help: 'root certificates to verify the ACME server with, in PEM', default: "the system's" },
   {
     name: 'acme-eab',
-    kind: 'value',
     placeholder: 'KID:KEY',
     help: 'external account binding; prefer the environment variable, since flags show up in ps',
     default: 'none',
@@ -200,14 +180,12 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   },
   {
     name: 'acme-dns-hook',
-    kind: 'value',
     placeholder: 'PATH',
     help: 'program that sets DNS records for DNS-01 checks: PATH present|cleanup NAME VALUE',
     default: 'none: no wildcards',
   },
   {
     name: 'acme-dns-server',
-    kind: 'value',
     placeholder: 'HOST[:PORT]',
     help: 'DNS server that accepts dynamic updates for DNS-01 checks (RFC 2136)',
     default: 'none: no wildcards',
@@ -215,14 +193,12 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   },
   {
     name: 'acme-dns-key-file',
-    kind: 'value',
     placeholder: 'PATH',
     help: 'TSIG key that signs these updates, as printed by tsig-keygen',
     default: 'none: unsigned',
   },
   {
     name: 'acme-dns-resolver',
-    kind: 'value',
     placeholder: 'HOST[:PORT]',
     help: 'DNS server to query for whether a record is public',
     default: "the zone's name servers",
@@ -231,7 +207,6 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   { name: 'local-certs', kind: 'switch', help: 'use certificates from the internal authority for every site' },
   {
     name: 'state-dir',
-    kind: 'value',
     placeholder: 'PATH',
     help: 'directory for state that survives restarts: routes and secrets',
     default: DEFAULT_STATE_DIR,
@@ -248,7 +223,6 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   { name: 'proxy-protocol', kind: 'switch', help: 'expect a PROXY header on every connection; needs --trusted-proxies' },
   {
     name: 'max-connections',
-    kind: 'value',
     placeholder: 'N',
     help: 'maximum number of open client connections',
     default: 'three quarters of the file descriptor limit',
@@ -256,23 +230,14 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   },
   {
     name: 'max-connections-per-address',
-    kind: 'value',
     placeholder: 'N',
     help: 'maximum number of open connections per client address or IPv6 /64; trusted proxies are exempt',
     default: 'a quarter of the maximum, between 256 and 4096',
     parse: parseConnections,
   },
-  {
-    name: 'log-level',
-    kind: 'value',
-    placeholder: LOG_LEVELS.join('|'),
-    help: 'minimum level to log',
-    default: 'info',
-    parse: parseLogLevel,
-  },
+  { name: 'log-level', placeholder: LOG_LEVELS.join('|'), help: 'minimum level to log', default: 'info', parse: parseLogLevel },
   {
     name: 'drain-timeout',
-    kind: 'value',
     placeholder: 'DURATION',
     help: 'how long requests in flight may take to finish on shutdown',
     default: '30s',
@@ -280,7 +245,6 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   },
   {
     name: 'analytics-retention',
-    kind: 'value',
     placeholder: 'DURATION|off',
     help: 'how long the history of visits is kept by day; by hour at most 35 days of it',
     default: '400d',
@@ -288,14 +252,13 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   },
   {
     name: 'analytics-max-size',
-    kind: 'value',
     placeholder: 'BYTES',
     help: 'how large the history may become on disk; the oldest goes first',
     default: '1gb',
     parse: parseHistorySize,
   },
-  { name: 'cache-size', kind: 'value', placeholder: 'BYTES', help: 'size of the response cache', default: 'off', unavailable: true },
-  { name: 'access-log', kind: 'value', placeholder: 'off|stdout|PATH', help: 'one line per request', default: 'off', unavailable: true },
-  { name: 'geoip', kind: 'value', placeholder: 'PATH', help: 'country database', unavailable: true },
+  { name: 'cache-size', placeholder: 'BYTES', help: 'size of the response cache', default: 'off', unavailable: true },
+  { name: 'access-log', placeholder: 'off|stdout|PATH', help: 'one line per request', default: 'off', unavailable: true },
+  { name: 'geoip', placeholder: 'PATH', help: 'country database', unavailable: true },
   { name: 'takeover', kind: 'switch', help: 'take over from the running process with the same state directory' },
 ];

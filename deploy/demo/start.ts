@@ -26,7 +26,6 @@ const parsePort = (text: string): Parsed<number> =>
   /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535 ? accepted(Number(text)) : refused('a port is 1 to 65535');
 const portFlag = (name: string, what: string): Flag => ({
   name,
-  kind: 'value',
   placeholder: 'PORT',
   help: `port of ${what}`,
   parse: parsePort,

@@ -6,13 +6,12 @@ import { envTwin, type Flag, helpOf, readFlags, UsageError } from './flags.ts';
 const TABLE: readonly Flag[] = [
   {
     name: 'http-port',
-    kind: 'value',
     placeholder: 'PORT',
     help: 'HTTP port',
     default: '80',
     parse: (text) => (/^\d+$/.test(text) ? accepted(Number(text)) : refused('not a port number')),
   },
-  { name: 'config', kind: 'value', help: 'config file' },
+  { name: 'config', help: 'config file' },
   { name: 'verbose', kind: 'switch', help: 'says more' },
   { name: 'socket', kind: 'optional', placeholder: 'PATH', help: 'Unix socket' },
   {
@@ -22,8 +21,8 @@ const TABLE: readonly Flag[] = [
     help: 'numbers',
     parse: (text) => (text === 'x' ? refused('x is not a number') : accepted(text)),
   },
-  { name: 'key', kind: 'value', help: 'a key', secret: true, parse: () => refused('not a key') },
-  { name: 'soon', kind: 'value', help: 'not built', unavailable: true },
+  { name: 'key', help: 'a key', secret: true, parse: () => refused('not a key') },
+  { name: 'soon', help: 'not built', unavailable: true },
 ];
 
 const read = (argv: string[], env: Record<string, string | undefined> = {}) => readFlags('serve', TABLE, argv, env);

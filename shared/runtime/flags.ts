@@ -9,8 +9,8 @@ import type { Parsed } from '../values/parsed.ts';
 export type Flag<T = unknown> = {
   /** Without the dashes: `http-port`. */
   readonly name: string;
-  /** `switch` takes no value, `optional` may stand alone, `list` may be repeated. */
-  readonly kind: 'value' | 'switch' | 'optional' | 'list';
+  /** Absent: it takes a value. `switch` takes none, `optional` may stand alone, `list` may be repeated. */
+  readonly kind?: 'switch' | 'optional' | 'list';
   /** The placeholder for the value in `--help`: `PORT`, `HOST:PORT`. */
   readonly placeholder?: string;
   readonly help: string;

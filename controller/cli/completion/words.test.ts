@@ -4,7 +4,7 @@ import { type Flag, helpOf } from '../../../shared/runtime/flags.ts';
 import { flagWords, flagWordsIn, valuesOf } from './words.ts';
 
 const TABLE: readonly Flag[] = [
-  { name: 'port', kind: 'value', placeholder: 'PORT', help: 'where (or not)', default: '80 (HTTP)' },
+  { name: 'port', placeholder: 'PORT', help: 'where (or not)', default: '80 (HTTP)' },
   { name: 'all', kind: 'switch', help: 'everything' },
   { name: 'socket', kind: 'optional', placeholder: 'PATH', help: 'a socket as well', default: 'off' },
   { name: 'peer', kind: 'list', placeholder: 'A,...', help: 'who' },

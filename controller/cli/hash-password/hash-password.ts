@@ -13,7 +13,6 @@ const CANCELLED_EXIT = 130;
 
 const COST_FLAG: Flag = {
   name: 'cost',
-  kind: 'value',
   placeholder: 'N',
   help: `bcrypt cost, ${LEAST_COST} to ${MOST_COST}; each step doubles the time`,
   default: `${DEFAULT_COST}`,

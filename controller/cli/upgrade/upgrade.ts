@@ -12,7 +12,6 @@ import { waitForOurs } from './waiting.ts';
 
 const STATE_DIR_FLAG: Flag = {
   name: 'state-dir',
-  kind: 'value',
   placeholder: 'PATH',
   help: 'state directory of the data plane to replace',
   default: DEFAULT_STATE_DIR,

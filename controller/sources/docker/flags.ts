@@ -24,7 +24,6 @@ export const DOCKER_FLAGS: readonly Flag[] = [
   },
   {
     name: 'docker-address',
-    kind: 'value',
     placeholder: ADDRESS_KINDS.join('|'),
     help: 'which container address the data plane connects to',
     default: 'auto',
@@ -32,7 +31,6 @@ export const DOCKER_FLAGS: readonly Flag[] = [
   },
   {
     name: 'docker-network',
-    kind: 'value',
     placeholder: 'NAME',
     help: 'preferred network for containers with several',
     default: 'the first by name that the data plane shares',

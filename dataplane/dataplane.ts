@@ -23,7 +23,7 @@ import { awaitControllers } from './table/unconfirmed/await-controllers.ts';
 import { savedRoutes } from './table/unconfirmed/published-routes.ts';
 import { describeProcess } from './takeover/describe-process.ts';
 import { TakeoverServer } from './takeover/takeover-server.ts';
-import { MemoryWatchdog } from './workers/memory-watchdog.ts';
+import { watchMemory } from './workers/memory-watchdog.ts';
 import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
 
 /** How often idle clients are dropped from the rate ledger (ms). */
@@ -83,7 +83,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   const stops = [
     clock.every(SWEEP_MS, () => components.ledger.rates.sweep(clock.now())),
     clock.every(AGGREGATION_MS, () => void components.analytics.aggregate()),
-    new MemoryWatchdog(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }).start(),
+    watchMemory(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }),
   ];
   const end = async (patient: boolean): Promise<void> => {
     for (const stop of stops) stop();

@@ -15,7 +15,7 @@ import { isExtension, matchEndpoint, OPEN, VIEWABLE } from './endpoints/endpoint
 import { CHALLENGE, createHandlers, type Handlers } from './endpoints/handlers.ts';
 import { ApiError } from './http/errors.ts';
 import { sendError } from './http/json.ts';
-import { EXTENSION_LIMIT, PUBLISHED_LIMIT, RateLimit } from './http/rate-limit.ts';
+import { createRateLimit, EXTENSION_LIMIT, PUBLISHED_LIMIT } from './http/rate-limit.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 import { speakTls } from './tls-gate.ts';
 
@@ -40,8 +40,8 @@ export class Admin {
   private readonly streams: ControllerStreams;
   private readonly reload: Reload;
   private readonly handlers: Handlers;
-  private readonly published: RateLimit;
-  private readonly extensions: RateLimit;
+  private readonly admitPublished: () => number;
+  private readonly admitExtension: () => number;
   private readonly opened: Opened[] = [];
 
   constructor(parts: AdminDependencies, random: Random) {
@@ -49,8 +49,8 @@ export class Admin {
     this.streams = new ControllerStreams(parts.events, random, parts.clock, parts.targetReports);
     this.reload = new Reload(parts.clock, this.streams, parts.events, parts.reloaded);
     this.handlers = createHandlers(parts, this.streams, this.reload);
-    this.published = new RateLimit(parts.clock, PUBLISHED_LIMIT);
-    this.extensions = new RateLimit(parts.clock, EXTENSION_LIMIT);
+    this.admitPublished = createRateLimit(parts.clock, PUBLISHED_LIMIT);
+    this.admitExtension = createRateLimit(parts.clock, EXTENSION_LIMIT);
     parts.table.onChange((change) => {
       for (const { domain, controller, change: kind, route } of change.overwritten)
         this.streams.send(controller, { routes: { domain, change: kind, route: route && published(route) } });
@@ -138,8 +138,7 @@ export class Admin {
       viewing = needsToken && !authorized(authorization, this.parts.token);
       if (viewing && !authorized(authorization, this.parts.viewToken))
         throw new ApiError('unauthorized', '', { headers: { 'www-authenticate': CHALLENGE } });
-      const limit = isExtension(path) ? this.extensions : this.published;
-      const wait = limit.admit();
+      const wait = isExtension(path) ? this.admitExtension() : this.admitPublished();
       if (wait > 0) throw new ApiError('rateLimit', '', { headers: { 'retry-after': `${wait}` } });
       room.hold(request.socket, response);
     }

@@ -4,13 +4,13 @@ import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { TargetReport } from '../../shared/wire/apply.ts';
 import type { DataplaneStatus, Explanation, SettingStatus, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { History } from '../analytics/history/history.ts';
-import type { Table } from '../table/table.ts';
+import type { LiveTable } from '../table/live-table.ts';
 import type { CertificateAdmin } from '../tls/certificate-admin.ts';
 import type { EventFeed } from './events/event-feed.ts';
 
 /** What the Admin API reads and changes, provided by the data plane's main thread. */
 export type AdminDependencies = {
-  readonly table: Table;
+  readonly table: LiveTable;
   readonly clock: Clock;
   readonly log: Log;
   readonly token: string | undefined;

@@ -3,14 +3,15 @@ import { wildcardOf } from '../../shared/values/host.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
-import type { OwnedRoute, Table } from '../table/table.ts';
+import type { LiveTable } from '../table/live-table.ts';
+import type { OwnedRoute } from '../table/table.ts';
 import type { BeaconOutcome, DryRun, DryRunResult } from '../traffic/protocol.ts';
 import { describeMeasuring } from './measured-pages.ts';
 import { suggestDomain } from './suggest-domain.ts';
 import type { Upstreams } from './upstreams.ts';
 
 type ExplainTools = {
-  readonly table: Table;
+  readonly table: LiveTable;
   readonly upstreams: Upstreams;
   certificateOf(host: string): string;
   /** The same for plain HTTP. */
@@ -64,7 +65,7 @@ function withReasons(verdict: string, targets: readonly UpstreamStatus[]): strin
 const MOST_FAILURES = 10;
 
 /** Problems of the host itself, and failures of the sources that its route came from or could come from. */
-function problemsOf(table: Table, host: string, owned: OwnedRoute | undefined): Problem[] {
+function problemsOf(table: LiveTable, host: string, owned: OwnedRoute | undefined): Problem[] {
   const problems = table.problems();
   const from = [owned?.route.source, owned?.overrides?.source];
   const failures = problems.filter(({ code, source }) => code === SOURCE_FAILED && (owned === undefined || from.includes(source)));

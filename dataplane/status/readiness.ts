@@ -1,13 +1,14 @@
 import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { Restored } from '../table/disk/restore.ts';
-import type { KnownController, Table } from '../table/table.ts';
+import type { LiveTable } from '../table/live-table.ts';
+import type { KnownController } from '../table/table.ts';
 
 /** The data plane is ready once it serves a known good table, restored from disk or applied since. */
 export class Readiness {
-  private readonly table: Table;
+  private readonly table: LiveTable;
   private good: boolean;
 
-  constructor(table: Table, restored: Restored) {
+  constructor(table: LiveTable, restored: Restored) {
     this.table = table;
     this.good = restored.claims.size > 0 || [...restored.controllers.values()].some(hasListed);
     table.onChange(() => {

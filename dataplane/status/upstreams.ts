@@ -2,14 +2,19 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LastFailure, UpstreamStatus, UpstreamSummary } from '../../shared/wire/status.ts';
 import type { Health } from '../health/health.ts';
 import { type Targets, targetKey, targetName } from '../ledger/targets.ts';
-import type { Table } from '../table/table.ts';
+import type { LiveTable } from '../table/live-table.ts';
 import type { TargetChange, TrafficReport } from '../traffic/protocol.ts';
 import { type NamedTarget, namedTargets, outOfRotationReason } from './named-targets.ts';
 
 /** How many targets out of rotation are listed; further ones are only counted. */
 const MOST_SHOWN = 50;
 
-type UpstreamsTools = { readonly table: Table; readonly targets: Targets; readonly health: Pick<Health, 'reason'>; readonly clock: Clock };
+type UpstreamsTools = {
+  readonly table: LiveTable;
+  readonly targets: Targets;
+  readonly health: Pick<Health, 'reason'>;
+  readonly clock: Clock;
+};
 
 /** Health and load of every target that a route names, from the ledger that all workers share. */
 export class Upstreams {

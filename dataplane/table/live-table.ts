@@ -18,15 +18,7 @@ import type { Restored } from './disk/restore.ts';
 import type { Store } from './disk/store.ts';
 import { Mutex } from './mutex.ts';
 import { RoutePublication } from './route-publication.ts';
-import {
-  type CertificateKeeper,
-  type Frame,
-  type KnownController,
-  type OwnedRoute,
-  type Table,
-  type TableChange,
-  UnsavedError,
-} from './table.ts';
+import { type CertificateKeeper, type Frame, type KnownController, type OwnedRoute, type TableChange, UnsavedError } from './table.ts';
 import { confirm, type UnconfirmedSource } from './unconfirmed/unconfirmed.ts';
 
 type LiveTableOptions = {
@@ -51,8 +43,12 @@ type Committed = { readonly acknowledged: Promise<number> };
 
 type CommittedFrame = Committed & { readonly judgement: Judgement; readonly certificates: readonly CertificateOutcome[] };
 
-/** The table of a running data plane. A change is judged, saved and served, and then listeners are called. */
-export class LiveTable implements Table {
+/**
+ * Owns the routes of a running data plane: one visible route per domain. A change is judged, saved and served before it is acknowledged;
+ * then listeners are called.
+ */
+export class LiveTable {
+  /** Identifies this process; a different instance needs a full frame. */
   readonly instance: string;
   private readonly store: Store;
   private readonly clock: Clock;
@@ -81,6 +77,7 @@ export class LiveTable implements Table {
     this.fileGlobals = restored.globals;
   }
 
+  /** Visible routes, sorted by domain. */
   list(): readonly OwnedRoute[] {
     return this.claims.list();
   }
@@ -89,6 +86,7 @@ export class LiveTable implements Table {
     return this.claims.find(domain);
   }
 
+  /** How every site gets HTTPS; fast, even for many sites. */
   sites(): Iterable<Site> {
     return this.claims.sites();
   }
@@ -101,6 +99,7 @@ export class LiveTable implements Table {
     return this.claims.counts();
   }
 
+  /** Number of visible routes with restored targets that their controller has not confirmed yet. */
   get unconfirmedRoutes(): number {
     return this.claims.unconfirmedRoutes;
   }
@@ -113,19 +112,26 @@ export class LiveTable implements Table {
     return [...this.known.values()];
   }
 
+  /** The problems that controllers reported, from all sources. */
   problems(): readonly Problem[] {
     return this.reported.list();
   }
 
+  /** The config file's globals as last applied; empty if no file was applied. */
   globals(): Globals {
     return this.fileGlobals;
   }
 
+  /** Calls back after each change is served. @returns a function that unsubscribes. */
   onChange(listener: (change: TableChange) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
+  /**
+   * Adds or replaces a route manually. Resolves when it is on disk and every worker serves it.
+   * @throws UnsavedError (nothing changed) or UnacknowledgedError (saved, not yet served everywhere).
+   */
   async post(route: RouteSpec): Promise<OwnedRoute> {
     const { claims, acknowledged } = await this.writer.run(async () => {
       const { domain } = route;
@@ -141,6 +147,7 @@ export class LiveTable implements Table {
     return new LazyOwnedRoute(claims);
   }
 
+  /** Removes the visible route. @returns false if there is none. @throws as `post`. */
   async remove(domain: string): Promise<boolean> {
     const committed = await this.writer.run(async () => {
       const current = this.claims.get(domain);
@@ -152,6 +159,7 @@ export class LiveTable implements Table {
     return committed !== null;
   }
 
+  /** Applies a frame in one swap, or not at all. @throws as `post`. */
   async apply(frame: Frame): Promise<{ applied: Applied } | { refused: Refused }> {
     const { header } = frame;
     const committed = await this.writer.run(() => this.commitFrame(frame));
@@ -163,6 +171,7 @@ export class LiveTable implements Table {
     return { applied: certificates.length === 0 ? applied : { ...applied, certificates } };
   }
 
+  /** Called when a controller sends anything on its open stream; confirms its last state. */
   noteSignOfLife(controller: string): void {
     if (!this.confirmations.isRenewalDue(controller)) return;
     const renew = async () => {

@@ -1,53 +1,6 @@
-import type { Site } from '../../shared/certificates/issuer.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
-import type {
-  Applied,
-  Apply,
-  CertificateOutcome,
-  FrameCertificates,
-  Problem,
-  Refused,
-  ReloadOutcome,
-  Remove,
-  Revision,
-} from '../../shared/wire/apply.ts';
-import type { UnconfirmedSource } from './unconfirmed/unconfirmed.ts';
-
-/** Owns the routes: one visible route per domain. A change is saved and served before it is acknowledged. */
-export interface Table {
-  /** Identifies this process; a different instance needs a full frame. */
-  readonly instance: string;
-  /** Visible routes, sorted by domain. */
-  list(): readonly OwnedRoute[];
-  find(domain: string): OwnedRoute | undefined;
-  /** How every site gets HTTPS; fast, even for many sites. */
-  sites(): Iterable<Site>;
-  site(domain: string): Site | null;
-  counts(): { readonly routes: number; readonly overridden: number };
-  controllers(): readonly KnownController[];
-  /** Called when a controller sends anything on its open stream; confirms its last state. */
-  noteSignOfLife(controller: string): void;
-  /** Number of visible routes with restored targets that their controller has not confirmed yet. */
-  readonly unconfirmedRoutes: number;
-  unconfirmedSources(): readonly UnconfirmedSource[];
-  /** The problems that controllers reported, from all sources. */
-  problems(): readonly Problem[];
-  /** The config file's globals as last applied; empty if no file was applied. */
-  globals(): Globals;
-  /**
-   * Adds or replaces a route manually. Resolves when it is on disk and every worker serves it.
-   * @throws UnsavedError (nothing changed) or UnacknowledgedError (saved, not yet served everywhere).
-   */
-  post(route: RouteSpec): Promise<OwnedRoute>;
-  /** Removes the visible route. @returns false if there is none. @throws as `post`. */
-  remove(domain: string): Promise<boolean>;
-  /** Applies a frame in one swap, or not at all. @throws as `post`. */
-  apply(frame: Frame): Promise<{ readonly applied: Applied } | { readonly refused: Refused }>;
-  /** Calls back after each change is served. @returns a function that unsubscribes. */
-  onChange(listener: (change: TableChange) => void): () => void;
-  close(): void;
-}
+import type { Apply, CertificateOutcome, FrameCertificates, Problem, ReloadOutcome, Remove, Revision } from '../../shared/wire/apply.ts';
 
 /** The disk rejected the change (full, read-only, missing), and nothing was applied. */
 export class UnsavedError extends Error {}

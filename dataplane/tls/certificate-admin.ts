@@ -1,6 +1,7 @@
 import type { Certificate } from '../../shared/certificates/certificate.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import type { CertStore, StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
+import type { StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
+import type { DirectoryStore } from './store/directory-store.ts';
 
 /** When a name's certificate will be renewed, and how the last attempt failed. Times in milliseconds since 1970. */
 export type RenewalPlan = {
@@ -9,7 +10,7 @@ export type RenewalPlan = {
 };
 
 export type CertificateAdminTools = {
-  readonly store: CertStore;
+  readonly store: DirectoryStore;
   /** The contents of all stores. */
   holdings(): Promise<StoreContents>;
   /** null for names that no certificate is ordered for. */

@@ -21,7 +21,7 @@ import { InternalIssuer, type InternalIssuerTools, type RoutesChange } from './i
 import type { AcmeSettings } from './issue/acme/acme-client.ts';
 import { AutomaticHttps } from './issue/automatic-https.ts';
 import type { Keyring } from './keyring.ts';
-import type { CertificateSource, CertStore, StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
+import type { CertificateSource, StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
 
 /** How often the age of the session ticket keys is checked (ms). */
@@ -45,9 +45,9 @@ export class CertificateManager {
   readonly admin: CertificateAdmin;
   readonly applied: AppliedCertificates;
   private readonly tools: CertificateManagerTools;
-  private readonly store: CertStore;
+  private readonly store: DirectoryStore;
   /** Certificates applied by controllers to this data plane. Unlike the certificate directory, this store is never shared. */
-  private readonly appliedStore: CertStore;
+  private readonly appliedStore: DirectoryStore;
   private readonly selection: CertificateSelection;
   private readonly automatic: AutomaticHttps;
   private readonly internal: InternalIssuer;
@@ -60,9 +60,9 @@ export class CertificateManager {
   private uncertifiable: readonly UncertifiableSite[] | null = null;
   /** Serializes publications. */
   private publishing: Promise<unknown> = Promise.resolve();
-  private readonly problems = new Map<CertStore, readonly StoreProblem[]>();
+  private readonly problems = new Map<DirectoryStore, readonly StoreProblem[]>();
 
-  private constructor(store: CertStore, appliedStore: CertStore, tools: CertificateManagerTools) {
+  private constructor(store: DirectoryStore, appliedStore: DirectoryStore, tools: CertificateManagerTools) {
     const { clock, publisher, keyring } = tools;
     this.tools = tools;
     this.store = store;
@@ -295,7 +295,7 @@ export class CertificateManager {
     return this.publishing;
   }
 
-  private logProblems(store: CertStore, problems: readonly StoreProblem[]): void {
+  private logProblems(store: DirectoryStore, problems: readonly StoreProblem[]): void {
     const before = new Set(this.problems.get(store)?.map(({ id, reason }) => `${id} ${reason}`));
     this.problems.set(store, problems);
     for (const { id, reason } of problems)

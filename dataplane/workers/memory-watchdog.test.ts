@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { memoryLog } from '../../shared/runtime/log.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
-import { type Heap, MemoryWatchdog } from './memory-watchdog.ts';
+import { type Heap, watchMemory } from './memory-watchdog.ts';
 
 const LOOK_MS = 10_000;
 const heap = (worker: number, used: number): Heap => ({ worker, used, limit: 100 });
@@ -20,7 +20,7 @@ async function watched(looks: readonly (readonly Heap[])[], replace = () => Prom
       return replace();
     },
   };
-  new MemoryWatchdog(workers, { clock, log: memoryLog(), drainMs: () => 7_000 }).start();
+  watchMemory(workers, { clock, log: memoryLog(), drainMs: () => 7_000 });
   for (heaps of looks) {
     clock.pass(LOOK_MS);
     await nextTurn();

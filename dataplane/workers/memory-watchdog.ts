@@ -17,51 +17,37 @@ export type Heap = { readonly worker: number; readonly used: number; readonly li
 type MeasuredPool = { heaps(): Promise<readonly Heap[]>; replace(worker: number, withinMs: number): Promise<void> };
 type MemoryWatchdogTools = { readonly clock: Clock; readonly log: Log; drainMs(): number };
 
-/** Replaces a worker gracefully before it runs out of heap and crashes with its connections. */
-export class MemoryWatchdog {
-  private readonly workers: MeasuredPool;
-  private readonly tools: MemoryWatchdogTools;
+/** Replaces a worker gracefully before it runs out of heap and crashes with its connections. @returns a function that stops it. */
+export function watchMemory(workers: MeasuredPool, { clock, log, drainMs }: MemoryWatchdogTools): () => void {
   /** Consecutive measurements above the limit, by worker. */
-  private strikes = new Map<number, number>();
-  private checking = false;
-  private replacedAt = Number.NEGATIVE_INFINITY;
+  let strikes = new Map<number, number>();
+  let checking = false;
+  let replacedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(workers: MeasuredPool, tools: MemoryWatchdogTools) {
-    this.workers = workers;
-    this.tools = tools;
-  }
-
-  /** @returns a function that stops it. */
-  start(): () => void {
-    return this.tools.clock.every(PERIOD_MS, () => void this.check());
-  }
-
-  private async check(): Promise<void> {
-    if (this.checking) return;
-    this.checking = true;
-    try {
-      const found = this.judge(await this.workers.heaps());
-      if (found !== undefined) await this.replace(found);
-    } catch (error) {
-      this.tools.log.error({ error: String(error) }, 'a worker that uses too much memory could not be replaced');
-    } finally {
-      this.checking = false;
-    }
-  }
-
-  /** @returns the largest worker that has been above the limit for long enough. */
-  private judge(heaps: readonly Heap[]): Heap | undefined {
+  /** The largest worker that has been above the limit for long enough. */
+  const judge = (heaps: readonly Heap[]): Heap | undefined => {
     const tooLarge = heaps.filter(({ used, limit }) => used > limit * MAX_SHARE);
-    this.strikes = new Map(tooLarge.map(({ worker }) => [worker, (this.strikes.get(worker) ?? 0) + 1]));
-    if (this.tools.clock.monotonic() - this.replacedAt < MIN_INTERVAL_MS) return undefined;
-    return tooLarge.filter(({ worker }) => (this.strikes.get(worker) ?? 0) >= MAX_STRIKES).sort((a, b) => b.used - a.used)[0];
-  }
-
-  private async replace({ worker, used, limit }: Heap): Promise<void> {
-    const { clock, log, drainMs } = this.tools;
-    this.replacedAt = clock.monotonic();
+    strikes = new Map(tooLarge.map(({ worker }) => [worker, (strikes.get(worker) ?? 0) + 1]));
+    if (clock.monotonic() - replacedAt < MIN_INTERVAL_MS) return undefined;
+    return tooLarge.filter(({ worker }) => (strikes.get(worker) ?? 0) >= MAX_STRIKES).sort((a, b) => b.used - a.used)[0];
+  };
+  const replace = async ({ worker, used, limit }: Heap): Promise<void> => {
+    replacedAt = clock.monotonic();
     const [used_mb, limit_mb] = [Math.round(used / MB), Math.round(limit / MB)];
     log.warn({ worker, used_mb, limit_mb }, 'a worker is close to its memory limit and is replaced');
-    await this.workers.replace(worker, drainMs());
-  }
+    await workers.replace(worker, drainMs());
+  };
+  const check = async (): Promise<void> => {
+    if (checking) return;
+    checking = true;
+    try {
+      const found = judge(await workers.heaps());
+      if (found !== undefined) await replace(found);
+    } catch (error) {
+      log.error({ error: String(error) }, 'a worker that uses too much memory could not be replaced');
+    } finally {
+      checking = false;
+    }
+  };
+  return clock.every(PERIOD_MS, () => void check());
 }

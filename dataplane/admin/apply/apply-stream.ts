@@ -3,7 +3,8 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { APPLY_CONTENT_TYPE, KEEP_ALIVE_MS, SILENCE_MS, type StreamLine } from '../../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
-import { type Frame, type Table, UnsavedError } from '../../table/table.ts';
+import type { LiveTable } from '../../table/live-table.ts';
+import { type Frame, UnsavedError } from '../../table/table.ts';
 import { finishResponse, sendContinue } from '../http/early-answer.ts';
 import { ApiError } from '../http/errors.ts';
 import type { ControllerStreams, OpenStream } from './controller-streams.ts';
@@ -14,7 +15,7 @@ import { LineReader } from './line-reader.ts';
 const MAX_UNREAD = 67_108_864;
 
 type ApplyStreamOptions = {
-  readonly table: Table;
+  readonly table: LiveTable;
   readonly streams: ControllerStreams;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,9 +1,10 @@
 import type { Apply, CertificateOutcome, FrameCertificates } from '../../../shared/wire/apply.ts';
-import type { CertStore, StoredCertificate } from '../store/cert-store.ts';
+import type { StoredCertificate } from '../store/cert-store.ts';
 import { describeFileError } from '../store/directory-access.ts';
+import type { DirectoryStore } from '../store/directory-store.ts';
 
 export type AppliedCertificatesTools = {
-  readonly store: CertStore;
+  readonly store: DirectoryStore;
   /** Every certificate known so far. */
   held(): Iterable<StoredCertificate>;
   /** Resolves when every worker serves what the store holds. */

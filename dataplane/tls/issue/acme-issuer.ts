@@ -2,8 +2,9 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Publisher } from '../../publish/publisher.ts';
-import type { CertStore, StoredCertificate } from '../store/cert-store.ts';
+import type { StoredCertificate } from '../store/cert-store.ts';
 import { describeFileError } from '../store/directory-access.ts';
+import type { DirectoryStore } from '../store/directory-store.ts';
 import { AccountManager } from './acme/account-manager.ts';
 import type { AcmeSettings, IssuedCertificate } from './acme/acme-client.ts';
 import type { ChallengeSolver } from './challenges/challenge.ts';
@@ -23,7 +24,7 @@ export type AcmeIssuerTools = {
   readonly stateDir: string;
   /** Our id among the instances that share the store. */
   readonly instance: string;
-  readonly store: CertStore;
+  readonly store: DirectoryStore;
   readonly publisher: Publisher;
   /** The certificate currently served for a name; null if there is none. */
   current(name: string): StoredCertificate | null;

@@ -58,34 +58,3 @@ export interface Lease {
 
 /** Other shared data: orders in progress by name, challenge responses by token, and instances by id. */
 export type Bucket = 'orders' | 'challenges' | 'instances';
-
-/** Persistent storage for certificates and accounts, possibly shared by several instances. All times in milliseconds. */
-export interface CertStore {
-  /** The whole content, after checking for changes. */
-  list(): Promise<StoreContents>;
-  /** Ensures that the store is writable. @throws the system's error. */
-  prepare(): Promise<void>;
-  /** null if there is none, or it is unusable. */
-  get(id: string): Promise<Certificate | null>;
-  /** Resolves when it is safely on disk. @throws the system's error; then the old one is kept. */
-  put(certificate: NewCertificate): Promise<StoredCertificate>;
-  /** @returns false if there is none, or it was placed there manually and must not be deleted. */
-  delete(id: string): Promise<boolean>;
-  /** null: another process holds it. An expired lease, as after a crash, is free. */
-  lock(name: string, ttlMs: number): Promise<Lease | null>;
-  /** The ordered certificate for a name, after checking the disk; null if there is none, or it is unusable. */
-  refresh(name: string): Promise<StoredCertificate | null>;
-  /** The keys in a bucket. */
-  keys(kind: Bucket): Promise<string[]>;
-  /** null if there is none. */
-  read(kind: Bucket, name: string): Promise<string | null>;
-  /** Resolves when other instances and the next process can read it; null deletes it. @throws the system's error. */
-  write(kind: Bucket, name: string, text: string | null): Promise<void>;
-  /** Reports every change, our own and those of other processes. The returned function unsubscribes. */
-  watch(listener: (change: StoreChange) => void): () => void;
-  /** The saved account for the authority with this directory URL. */
-  account(directory: string): Promise<string | null>;
-  putAccount(directory: string, text: string): Promise<void>;
-  /** Stops watching. Operations in progress are completed first. */
-  close(): Promise<void>;
-}

@@ -4,7 +4,7 @@ import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { Bucket, CertStore, Lease, NewCertificate, StoreChange, StoreContents, StoredCertificate } from './cert-store.ts';
+import type { Bucket, Lease, NewCertificate, StoreChange, StoreContents, StoredCertificate } from './cert-store.ts';
 import { makeWritable } from './directory-access.ts';
 import { ACCOUNTS, DirectoryIndex, isOurs, OWN_FOLDERS, type OwnFolder } from './directory-index.ts';
 import { acquireLease } from './file-lease.ts';
@@ -24,10 +24,11 @@ const LOCKS = '.locks';
 type StoreRuntime = { readonly clock: Clock; readonly random: Random; readonly log: Log; readonly instance?: string };
 
 /**
- * Stores certificates as files. `acme/NAME` and `pushed/NAME`, or the given `folders`, hold ours (cert.pem, key.pem, meta.json). Every other
- * folder is a manually placed pair, which is read and never written. Accounts are in `accounts`.
+ * Stores certificates and accounts as files, possibly shared by several instances. `acme/NAME` and `pushed/NAME`, or the given `folders`,
+ * hold ours (cert.pem, key.pem, meta.json). Every other folder is a manually placed pair, which is read and never written. Accounts are in
+ * `accounts`. All times in milliseconds.
  */
-export class DirectoryStore implements CertStore {
+export class DirectoryStore {
   private readonly root: string;
   private readonly runtime: StoreRuntime;
   private readonly index: DirectoryIndex;
@@ -56,6 +57,7 @@ export class DirectoryStore implements CertStore {
     this.stopRescan = runtime.clock.every(RESCAN_MS, () => void this.rescan());
   }
 
+  /** The whole content, after checking for changes. */
   list(): Promise<StoreContents> {
     return this.inTurn(async () => {
       await this.scan();
@@ -63,16 +65,19 @@ export class DirectoryStore implements CertStore {
     });
   }
 
+  /** Ensures that the store is writable. @throws the system's error. */
   async prepare(): Promise<void> {
     if (this.prepared) return;
     for (const folder of ['', ...this.folders]) makeWritable(join(this.root, folder));
     this.prepared = true;
   }
 
+  /** null if there is none, or it is unusable. */
   async get(id: string): Promise<Certificate | null> {
     return this.index.pair(id);
   }
 
+  /** Resolves when it is safely on disk. @throws the system's error; then the old one is kept. */
   put({ source, domains, pair, order, ariId, owner }: NewCertificate): Promise<StoredCertificate> {
     return this.inTurn(async () => {
       this.prepared = false;
@@ -92,6 +97,7 @@ export class DirectoryStore implements CertStore {
     });
   }
 
+  /** @returns false if there is none, or it was placed there manually and must not be deleted. */
   delete(id: string): Promise<boolean> {
     return this.inTurn(async () => {
       if (!isOurs(id) || this.index.get(id) === undefined) return false;
@@ -103,6 +109,7 @@ export class DirectoryStore implements CertStore {
     });
   }
 
+  /** null: another process holds it. An expired lease, as after a crash, is free. */
   async lock(name: string, ttlMs: number): Promise<Lease | null> {
     if (this.locked.has(name)) return null;
     const { instance } = this.runtime;
@@ -119,6 +126,7 @@ export class DirectoryStore implements CertStore {
     }
   }
 
+  /** The ordered certificate for a name, after checking the disk; null if there is none, or it is unusable. */
   refresh(name: string): Promise<StoredCertificate | null> {
     return this.inTurn(async () => {
       const id = `acme/${folderName([name])}`;
@@ -128,24 +136,29 @@ export class DirectoryStore implements CertStore {
     });
   }
 
+  /** The keys in a bucket. */
   async keys(kind: Bucket): Promise<string[]> {
     return this.buckets[kind].keys();
   }
 
+  /** null if there is none. */
   async read(kind: Bucket, name: string): Promise<string | null> {
     return this.buckets[kind].read(name);
   }
 
+  /** Resolves when other instances and the next process can read it; null deletes it. @throws the system's error. */
   write(kind: Bucket, name: string, text: string | null): Promise<void> {
     return this.buckets[kind].write(name, text);
   }
 
+  /** Reports every change, our own and those of other processes. The returned function unsubscribes. */
   watch(listener: (change: StoreChange) => void): () => void {
     this.listeners.add(listener);
     this.updateWatches();
     return () => this.listeners.delete(listener);
   }
 
+  /** The saved account for the authority with this directory URL. */
   async account(directory: string): Promise<string | null> {
     return readIfPresent(join(this.root, ACCOUNTS, accountName(directory)));
   }
@@ -161,6 +174,7 @@ export class DirectoryStore implements CertStore {
     });
   }
 
+  /** Stops watching. Operations in progress are completed first. */
   async close(): Promise<void> {
     this.listeners.clear();
     this.cancelRescan();

@@ -1,18 +1,18 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '../../../../shared/runtime/log.ts';
-import type { CertStore } from '../../store/cert-store.ts';
+import type { DirectoryStore } from '../../store/directory-store.ts';
 import { AccountGoneError, IssueError } from '../issue-error.ts';
 import { type Account, AcmeClient, type AcmeSettings } from './acme-client.ts';
 
 /** Our account at the authority: registered on first use and kept in the store. */
 export class AccountManager {
-  private readonly store: CertStore;
+  private readonly store: DirectoryStore;
   private readonly log: Log;
   private settings: AcmeSettings | null = null;
   private client: Promise<AcmeClient> | null = null;
 
-  constructor(store: CertStore, log: Log) {
+  constructor(store: DirectoryStore, log: Log) {
     this.store = store;
     this.log = log;
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
-import type { CertStore } from '../../store/cert-store.ts';
+import type { DirectoryStore } from '../../store/directory-store.ts';
 
 /** How often other instances' tokens are polled (ms), and how long they get to find ours and pass them to their workers. */
 const POLL_MS = 1_000;
@@ -17,7 +17,7 @@ const recordSchema = z.object({ at: z.number(), keyAuthorization: z.string().def
 export type SharedToken = { readonly token: string; readonly keyAuthorization: string };
 
 export type SharedTokensTools = {
-  readonly store: CertStore;
+  readonly store: DirectoryStore;
   readonly clock: Clock;
   readonly log: Log;
   /** Our id among the instances that share the store. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
-import type { CertStore, Lease, StoredCertificate } from '../../store/cert-store.ts';
+import type { Lease, StoredCertificate } from '../../store/cert-store.ts';
+import type { DirectoryStore } from '../../store/directory-store.ts';
 import type { ResumableOrder } from '../acme/acme-client.ts';
 import { IssueError, type IssueFailureKind } from '../issue-error.ts';
 import { retryDelay } from './retry.ts';
@@ -30,7 +31,7 @@ const savedOrderSchema = z.object({
 });
 type SavedOrder = z.output<typeof savedOrderSchema>;
 
-export type OrderCoordinatorTools = { readonly store: CertStore; readonly clock: Clock; readonly log: Log };
+export type OrderCoordinatorTools = { readonly store: DirectoryStore; readonly clock: Clock; readonly log: Log };
 
 /** The state of an order for the instance that holds the lease. */
 export type OrderProgress = {

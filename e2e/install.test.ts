@@ -39,6 +39,6 @@ test('a different version in the lockfile is installed, and without a network th
   writeFileSync(lock, JSON.stringify(packages));
   const { code, stderr } = await install();
   assert.equal(code, 1);
-  assert.match(stderr, /^The packages could not be installed.* https:\/\/registry\.example\/: is there a way to it from here\?$/m);
+  assert.match(stderr, /^The packages could not be installed.* https:\/\/registry\.example\/: can this machine reach it\?$/m);
   assert.match(calls(), /^ci .*--fetch-retries=1 /);
 });

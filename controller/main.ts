@@ -20,6 +20,8 @@ async function main(): Promise<void> {
     );
     return;
   }
+  // A service manager sends it to every process of the service. This one writes to standard output only, and has nothing to reopen.
+  process.on('SIGUSR2', () => undefined);
   const settings = controllerSettings('controller', flags);
   const log = createLog('controller', settings.logLevel);
   const parts = { clock: systemClock, random: systemRandom, log };

@@ -173,8 +173,17 @@ test('other signals are passed to the serving child', () => {
   play.nth(1).serves().says(UPGRADE);
   play.parent.signal('SIGHUP');
   play.nth(2).serves();
+  play.parent.signal('SIGHUP');
+  assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [['SIGHUP'], ['SIGHUP']]);
+});
+
+test('SIGUSR2 is also passed to a process that drains, which still writes a log', () => {
+  const play = scene();
+  play.nth(1).serves().says(UPGRADE);
   play.parent.signal('SIGUSR2');
-  assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [['SIGHUP'], ['SIGUSR2']]);
+  play.nth(2).serves();
+  play.parent.signal('SIGUSR2');
+  assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [['SIGUSR2', 'SIGUSR2'], ['SIGUSR2']]);
 });
 
 test('a successor is started with the given launcher, adopted, and restarted from then on', async () => {

@@ -89,8 +89,10 @@ export class Parent {
     this.endIfAlone();
   }
 
+  /** SIGUSR2 also reaches processes that drain, which still log. A process that starts has no file that was renamed. */
   signal(signal: NodeJS.Signals): void {
     this.current?.child.signal(signal);
+    if (signal === 'SIGUSR2') for (const { child } of this.leaving) child.signal(signal);
   }
 
   private tellAll(signal: NodeJS.Signals): void {

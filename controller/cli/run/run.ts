@@ -22,6 +22,8 @@ export const GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
 /** Data plane and controller as two processes. @returns the exit code of a process whose first start failed, else 0. @throws UsageError. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) return help(terminal);
+  // Until the data plane runs there is no log to reopen, and the signal would end this process.
+  process.on('SIGUSR2', () => undefined);
   const split = splitArguments(CONTROLLER_FLAGS, argv, process.env);
   const settings = settingsOf(split);
   await requireAlone(split);

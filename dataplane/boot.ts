@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../shared/name.ts';
 import { runningBuild } from '../shared/runtime/build.ts';
@@ -7,6 +8,7 @@ import type { Log } from '../shared/runtime/log.ts';
 import type { Random } from '../shared/runtime/random.ts';
 import { describeTakenBy, runningInstance } from '../shared/runtime/running-instance.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
+import { openLog } from './access-log/log-output.ts';
 import { listenOrUsageError } from './listen-error.ts';
 import {
   type DataplaneSettings,
@@ -50,6 +52,7 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
   requireTrustedProxies(atBoot.settings);
   const dns = await dnsSettingsOf(atBoot.settings);
   if (takeover === null) await requirePorts(atBoot.settings);
+  requireAccessLog(atBoot.settings.accessLog, log);
   return { base, atBoot, dns, keyring, restored, takeover };
 }
 
@@ -82,6 +85,21 @@ async function requirePorts(settings: DataplaneSettings): Promise<void> {
   const { bind, httpPort, httpsPort } = trafficSettings(settings);
   await listenOrUsageError('--http-port', () => probePort(bind, httpPort), httpPort);
   if (httpsPort !== null) await listenOrUsageError('--https-port', () => probePort(bind, httpsPort), httpsPort);
+}
+
+/** Errors that only a change of the setting or of the directory can end. Others, such as a full disk, must not keep the proxy from starting. */
+const WRONG_PATH = new Set(['EACCES', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS']);
+
+/** @throws UsageError if the file of the access log can't be opened. */
+function requireAccessLog(path: string | null, log: Log): void {
+  if (path === null || path === 'stdout') return;
+  try {
+    closeSync(openLog(path, true));
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (WRONG_PATH.has(code)) throw new UsageError(`${NAME} dataplane: --access-log ${path} can't be opened: ${message}`);
+    log.warn({ output: path, error: message }, "the access log can't be written");
+  }
 }
 
 /** How DNS records are set for DNS-01. @throws UsageError naming the flag. */

@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { runningBuild } from '../shared/runtime/build.ts';
 import type { ServiceEvent } from '../shared/wire/events.ts';
+import { AccessLog } from './access-log/access-log.ts';
 import { createAnalytics } from './analytics/analytics.ts';
 import { readCountryDatabase } from './analytics/country-database.ts';
 import { History } from './analytics/history/history.ts';
@@ -47,6 +48,7 @@ export function createComponents(
       emit({ kind: 'upstream', ...change });
     },
   });
+  const accessLog = new AccessLog(ledger.buffers.accessLines, { clock, log });
   const upstreams = new Upstreams({ table, targets: ledger.targets, health, clock });
   const analytics = createAnalytics({ clock });
   const history = openHistory(settings, base.stateDir, { clock, log });
@@ -60,6 +62,7 @@ export function createComponents(
       connections: ledger.connections.reading(),
       upstreams: upstreams.list(),
       certificates: https.stats(),
+      accessLogLost: accessLog.lost,
     }),
   });
   const workers = new WorkerPool({
@@ -77,6 +80,7 @@ export function createComponents(
       emit({ kind: 'upstream', ...report });
     },
     onAwaited: (name) => https.prioritize(name),
+    onAccessLog: () => accessLog.start(),
     onChange: (worker, state, reason) => {
       if (state === 'died' || state === 'replaced') metrics.countWorkerRestart(state === 'died' ? 'died' : 'silent');
       emit({ kind: 'worker', worker, state, reason });
@@ -105,7 +109,7 @@ export function createComponents(
         .catch((error: unknown) => log.error({ error: String(error) }, 'not every worker has opened the HTTPS port'));
     },
   });
-  return { publisher, table, readiness, ledger, health, upstreams, analytics, history, metrics, workers, live, https };
+  return { publisher, table, readiness, ledger, health, upstreams, analytics, history, metrics, workers, live, https, accessLog };
 }
 
 /** Days are kept as set, hours for 35 days of it. */

@@ -36,6 +36,8 @@ const FIRST_ANSWERS_MS = 2_000;
 export type Dataplane = {
   /** Asks the controllers to reload their config file. */
   reload(): void;
+  /** Begins new files for the access log in place of those that were renamed. */
+  reopenLogs(): void;
   /** Finishes requests in progress, up to the drain timeout, and closes everything. */
   drain(): Promise<void>;
 };
@@ -98,7 +100,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
       log.warn({ error: String(error) }, 'the takeover socket could not be opened: no other process can take over from this one'),
     );
   announce(components, settings, runtime);
-  return { reload: () => admin.requestReload(), drain: () => end(false) };
+  return { reload: () => admin.requestReload(), reopenLogs: () => components.accessLog.reopen(), drain: () => end(false) };
 }
 
 /** Opens the ports and serves the saved state. @throws UsageError. */
@@ -176,6 +178,7 @@ function adminDependencies(
         ...live.warnings,
         ...exposedDirectories(sensitiveDirectories(settings)),
         ...https.warnings,
+        ...components.accessLog.warnings,
         ...(certificate?.warnings ?? []),
       ],
       advice: tcpMigrationAdvice(),
@@ -248,7 +251,7 @@ function createTakeoverServer(
 
 /** `patient`: a successor has the table and takes new connections. */
 async function endServing(
-  { health, https, table, workers, live, history }: Components,
+  { health, https, table, workers, live, history, accessLog }: Components,
   admin: Admin,
   { log }: Runtime,
   patient: boolean,
@@ -260,6 +263,7 @@ async function endServing(
   if (patient) table.close();
   await workers.drain(drainTimeoutMs, patient);
   await history?.close();
+  await accessLog.end();
   await admin.close();
   if (!patient) table.close();
   log.info('data plane stopped');

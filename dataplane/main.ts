@@ -9,9 +9,13 @@ import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/
 import { startDataplane } from './dataplane.ts';
 import { COMMAND, dataplaneHelp, readSettings } from './settings/settings.ts';
 
+const nothing = (): void => undefined;
+
 async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2), process.env);
   if (settings.help) return void process.stdout.write(dataplaneHelp());
+  // Logs may be rotated at any time, and the signal would end a process that does not handle it.
+  process.on('SIGUSR2', nothing);
   const log = createLog(COMMAND, settings.logLevel);
   const dataplane = await startDataplane(settings, {
     clock: systemClock,
@@ -32,6 +36,7 @@ async function main(): Promise<void> {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   process.on('SIGHUP', () => dataplane.reload());
+  process.on('SIGUSR2', () => dataplane.reopenLogs()).off('SIGUSR2', nothing);
   whenOrphaned(stop);
   sendToParent({ kind: 'serving', version: runningBuild.version });
 }

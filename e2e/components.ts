@@ -31,6 +31,7 @@ export const COMPONENTS = {
   named: { package: 'bind9', purpose: 'a real DNS server that accepts updates', for: 'tests' },
   certutil: { package: 'libnss3-tools', purpose: 'the trusted roots of a real browser', for: 'tests' },
   chromium: { package: 'chromium', purpose: 'a real browser', for: 'tests' },
+  goaccess: { package: 'goaccess', purpose: 'a real reader of the access log', for: 'tests' },
   perl: { package: 'perl-base', purpose: 'receiving notifications to a service manager', for: 'tests' },
   'systemd-notify': { package: 'systemd', purpose: 'notifying a service manager', for: 'tests' },
   'systemd-analyze': { package: 'systemd', purpose: 'checking the systemd units', for: 'tests' },

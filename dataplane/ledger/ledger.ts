@@ -1,6 +1,7 @@
 import { Connections } from './connections.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { InFlight } from './in-flight.ts';
+import { LineRing } from './line-ring.ts';
 import { Rates } from './rates.ts';
 import { SharedSemaphore } from './shared-semaphore.ts';
 import { Targets } from './targets.ts';
@@ -18,6 +19,8 @@ export type LedgerBuffers = {
   readonly targets: SharedArrayBuffer;
   readonly passwordChecks: SharedArrayBuffer;
   readonly wrongGuesses: SharedArrayBuffer;
+  /** Lines of the access log on their way to the thread that writes them. */
+  readonly accessLines: SharedArrayBuffer;
 };
 
 export type Ledger = {
@@ -41,6 +44,7 @@ export function createLedger(workers: number): Ledger {
     targets: Targets.buffer(workers),
     passwordChecks: SharedSemaphore.buffer(workers),
     wrongGuesses: WrongGuesses.buffer(),
+    accessLines: LineRing.buffer(workers),
   });
 }
 

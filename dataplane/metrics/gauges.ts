@@ -16,6 +16,8 @@ export type MetricsSnapshot = {
   readonly connections: ConnectionStats;
   readonly upstreams: Iterable<UpstreamHealth>;
   readonly certificates: CertificateStats;
+  /** Lines of the access log that were not written, since the start. */
+  readonly accessLogLost: number;
 };
 /** Client connections: how many are open, and how many were refused since the start, by reason. */
 export type ConnectionStats = { readonly open: number; readonly refused: Iterable<readonly [reason: string, count: number]> };
@@ -35,6 +37,11 @@ export function registerGauges(registry: Registry): (reading: MetricsSnapshot) =
     labelNames: ['reason'],
     registers: [registry],
   });
+  const accessLogLost = new Counter({
+    name: `${METRIC_PREFIX}access_log_lines_lost_total`,
+    help: 'Lines of the access log that were lost because an output was too slow or failed.',
+    registers: [registry],
+  });
   const healthy = new Gauge({
     name: `${METRIC_PREFIX}upstream_healthy`,
     help: `Whether a target is in rotation; at most ${MAX_UPSTREAMS} targets, those out of rotation first.`,
@@ -51,6 +58,8 @@ export function registerGauges(registry: Registry): (reading: MetricsSnapshot) =
     connections.set(reading.connections.open);
     refused.reset();
     for (const [reason, count] of reading.connections.refused) refused.inc({ reason }, count);
+    accessLogLost.reset();
+    accessLogLost.inc(reading.accessLogLost);
     healthy.reset();
     for (const upstream of unhealthyFirst(reading.upstreams)) healthy.set({ address: upstream.address }, upstream.healthy ? 1 : 0);
   };

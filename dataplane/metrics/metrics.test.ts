@@ -10,6 +10,7 @@ import { MAX_DOMAIN_LABELS } from './totals.ts';
 
 const NOTHING: MetricsSnapshot = {
   ...{ routes: 0, overridden: 0, workers: 0, inFlight: 0, connections: { open: 0, refused: [] }, upstreams: [] },
+  accessLogLost: 0,
   certificates: { shown: [], orders: [] },
 };
 const clock: Clock = { ...systemClock, now: () => 1_700_000_000_500 };
@@ -122,6 +123,7 @@ describe('values read at a scrape', () => {
       overridden: 1,
       workers: 2,
       inFlight: 7,
+      accessLogLost: 0,
       certificates: NOTHING.certificates,
       connections: { open: 9, refused: [['limit', 3]] },
       upstreams: [{ address: '10.0.0.1:80', healthy: true }],

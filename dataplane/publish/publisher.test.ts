@@ -93,6 +93,7 @@ test('a port in use by another process is reported, not retried', async () => {
       state: () => first.publisher.currentState(),
       onReport: () => undefined,
       onTarget: () => undefined,
+      onAccessLog: () => undefined,
       onAwaited: () => undefined,
       onChange: () => undefined,
     });

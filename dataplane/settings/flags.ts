@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { parseDirectoryUrl } from '../../shared/certificates/acme-directory.ts';
 import { MOST_CONNECTIONS } from '../../shared/limits.ts';
 import {
@@ -78,6 +79,12 @@ function parseSocketPath(text: string): Parsed<string> {
 function parseLogLevel(text: string): Parsed<LogLevel> {
   const level = LOG_LEVELS.find((known) => known === text);
   return level === undefined ? refused(`it is not one of ${LOG_LEVELS.join(', ')}`) : accepted(level);
+}
+
+/** A relative path is one below the directory that the process is started in, as in every other flag. */
+function parseAccessLogFlag(text: string): Parsed<string | null> {
+  if (text === 'off' || text === 'stdout') return accepted(text === 'off' ? null : text);
+  return text.includes('\0') ? refused('it is not a path') : accepted(resolve(text));
 }
 
 function parseEmail(text: string): Parsed<string> {
@@ -258,7 +265,13 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     parse: parseHistorySize,
   },
   { name: 'cache-size', placeholder: 'BYTES', help: 'size of the response cache', default: 'off', unavailable: true },
-  { name: 'access-log', placeholder: 'off|stdout|PATH', help: 'one line per request', default: 'off', unavailable: true },
+  {
+    name: 'access-log',
+    placeholder: 'off|stdout|PATH',
+    help: 'one line of JSON per request; reopened on SIGUSR2',
+    default: 'off',
+    parse: parseAccessLogFlag,
+  },
   { name: 'geoip', placeholder: 'PATH', help: 'country database', unavailable: true },
   { name: 'takeover', kind: 'switch', help: 'take over from the running process with the same state directory' },
 ];

@@ -46,6 +46,8 @@ export type SettingValues = {
   /** Maximum number of open client connections per address or IPv6 /64. */
   readonly maxConnectionsPerAddress: number;
   readonly logLevel: LogLevel;
+  /** `stdout`, an absolute path, or null for no access log. */
+  readonly accessLog: string | null;
   readonly drainTimeoutMs: number;
   readonly email: string | null;
   /** The URL of the authority's directory. */
@@ -112,6 +114,7 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
       defaultPerAddress(maxConnections),
     ),
     logLevel: pick<LogLevel>('logLevel', 'log-level', undefined, 'info'),
+    accessLog: pick<string | null>('accessLog', 'access-log', undefined, null),
     drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
     email: pick<string | null>('email', 'acme-email', file.email, null),
     acmeDirectory: pick('acmeDirectory', 'acme-directory', file.acme_directory, DEFAULT_ACME_DIRECTORY),

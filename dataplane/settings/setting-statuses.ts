@@ -27,6 +27,7 @@ export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
     { name: 'max_connections', value: settings.maxConnections, origin: origins.maxConnections },
     { name: 'max_connections_per_address', value: settings.maxConnectionsPerAddress, origin: origins.maxConnectionsPerAddress },
     { name: 'log_level', value: settings.logLevel, origin: origins.logLevel },
+    { name: 'access_log', value: settings.accessLog ?? 'off', origin: origins.accessLog },
     { name: 'drain_timeout', value: durationText(settings.drainTimeoutMs), origin: origins.drainTimeoutMs },
     { name: 'email', value: settings.email, origin: origins.email },
     { name: 'acme_directory', value: settings.acmeDirectory, origin: origins.acmeDirectory },

@@ -73,7 +73,7 @@ export function effectiveSettings(
 
 /** The settings that the workers need. */
 export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
-  const { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, logLevel } = settings;
+  const { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, logLevel, accessLog } = settings;
   const maxSockets = maxSocketsFor(settings.workers);
   const https = {
     automatic: settings.email !== null,
@@ -94,6 +94,7 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
     maxConnectionsPerAddress,
     maxSockets,
     logLevel,
+    accessLog,
   };
 }
 

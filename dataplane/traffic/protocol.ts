@@ -30,6 +30,8 @@ export type TrafficSettings = {
   readonly maxConnectionsPerAddress: number;
   readonly maxSockets: number;
   readonly logLevel: LogLevel;
+  /** Where requests are logged whose site does not say: `stdout`, a path, or null for nowhere. */
+  readonly accessLog: string | null;
 };
 
 /**
@@ -110,6 +112,8 @@ export type FromWorker =
   | { readonly kind: 'target'; readonly change: TargetChange }
   /** A handshake waits for the first certificate of a name. */
   | { readonly kind: 'awaited'; readonly name: string }
+  /** It has lines for the access log. */
+  | { readonly kind: 'access-log' }
   /** It can't listen: the process logs that and exits. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
 

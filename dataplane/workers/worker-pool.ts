@@ -43,6 +43,7 @@ export type WorkerPoolOptions = {
   onReport(report: TrafficReport): void;
   onTarget(change: TargetChange): void;
   onAwaited(name: string): void;
+  onAccessLog(): void;
   onChange(worker: number, state: 'started' | 'replaced' | 'retired' | 'died', reason: string): void;
 };
 
@@ -202,10 +203,8 @@ export class WorkerPool {
 
   /** Resolves with true when every worker serves the generation, or false after `withinMs`. */
   whenServed(generation: number, withinMs: number): Promise<boolean> {
-    return this.waitUntil(
-      () => [...this.members.values()].every((member) => member.ending !== '' || member.generation >= generation),
-      withinMs,
-    );
+    const serves = (member: WorkerHandle): boolean => member.ending !== '' || member.generation >= generation;
+    return this.waitUntil(() => [...this.members.values()].every(serves), withinMs);
   }
 
   /** Collects the counters of every worker. Does not wait for a silent worker. */
@@ -251,8 +250,8 @@ export class WorkerPool {
     const id = this.nextId++;
     const slot = this.freeSlot();
     const state = parts.state();
-    const { hashKey, countries } = parts;
-    const workerData: WorkerStart = { worker: id, slot, ledger: parts.ledger.buffers, state, hashKey, countries };
+    const { ledger, hashKey, countries } = parts;
+    const workerData: WorkerStart = { worker: id, slot, ledger: ledger.buffers, state, hashKey, countries };
     const thread = new Worker(ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     const member: WorkerHandle = {
       id,
@@ -302,6 +301,9 @@ export class WorkerPool {
         break;
       case 'awaited':
         this.options.onAwaited(message.name);
+        break;
+      case 'access-log':
+        this.options.onAccessLog();
         break;
       case 'log':
         this.options.log[message.level]({ worker: member.id, ...message.fields }, message.message);

@@ -6,6 +6,8 @@ export type Load = {
   readonly path?: string;
   /** Each request on a new connection. */
   readonly close?: boolean;
+  /** Field lines of each request, without line ends; wrk only. */
+  readonly fields?: readonly string[];
   /** Over TLS. */
   readonly secure?: boolean;
 };

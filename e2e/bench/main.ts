@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { installForBenchmarks } from '../components.ts';
+import { accessLog } from './access-log.ts';
 import { allocations } from './allocations.ts';
 import { analytics } from './analytics.ts';
 import { applying } from './applying.ts';
@@ -17,6 +18,7 @@ import { connecting, handshakes, http2, keepalive, large, tls } from './wire.ts'
 /** npm run bench: compares speed and memory with the promised limits, with all ratios from one run on one machine. */
 const BENCHMARKS = {
   keepalive,
+  accessLog,
   large,
   connecting,
   tls,

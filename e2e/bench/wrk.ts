@@ -5,9 +5,10 @@ import type { Load, Measured } from './load.ts';
 /** Loads a port from one core with 64 keep-alive connections, by default. @throws if any response was not 2xx. */
 export async function wrk(
   port: number,
-  { core, seconds, connections = 64, path = '/', close = false, secure = false }: Load,
+  { core, seconds, connections = 64, path = '/', close = false, secure = false, fields = [] }: Load,
 ): Promise<Measured> {
   const args = ['-c', `${core}`, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-H', `Host: ${HOST}`];
+  for (const field of fields) args.push('-H', field);
   if (close) args.push('-H', 'Connection: close');
   const program = new Program('taskset', [...args, `http${secure ? 's' : ''}://127.0.0.1:${port}${path}`]);
   await program.exited;

@@ -15,6 +15,7 @@ const NOTES: { readonly [Member in keyof SaidOfPolicies]-?: ((said: SaidOfPolici
   responds: null,
   client_auth: () => 'client certificate',
   analytics: null,
+  log: null,
 };
 
 const MEMBERS = Object.keys(NOTES) as (keyof typeof NOTES)[];

@@ -15,7 +15,6 @@ export const PLANNED: readonly Planned[] = [
   },
   { name: 'health_uri' },
   { name: 'lb_policy' },
-  { name: 'log' },
   { name: 'request_body' },
   { name: 'root' },
   { name: 'under_attack', mislabelled: { words: ['underattack', 'challenge', 'captcha', 'waf'], advice: ELSEWHERE } },

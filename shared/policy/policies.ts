@@ -4,6 +4,7 @@ import { basicAuth } from './basic-auth/basic-auth.ts';
 import { clientAuth } from './client-auth/client-auth.ts';
 import { header } from './header/header.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
+import { log } from './log/log.ts';
 import type { Description, Said } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
@@ -12,7 +13,7 @@ import { respond } from './respond/respond.ts';
 /** The policies of sites and blocks, in the order of the reference. */
 const ANYWHERE = [rateLimit, redirect, header, basicAuth, ipFilter, respond] as const;
 /** The policies of sites only. */
-const OF_SITES = [clientAuth, analytics] as const;
+const OF_SITES = [clientAuth, analytics, log] as const;
 
 type Joined<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void ? All : never;
 type Members<List extends readonly { readonly members: z.ZodRawShape }[]> = Joined<List[number]['members']>;

@@ -33,6 +33,7 @@ export class WorkersFixture {
       maxConnectionsPerAddress: 10_000,
       maxSockets: 20_000,
       logLevel: 'debug',
+      accessLog: null,
     });
     this.workers = new WorkerPool({
       count,
@@ -44,6 +45,7 @@ export class WorkersFixture {
       state: () => this.publisher.currentState(),
       onReport: (report) => this.reports.push(report),
       onTarget: () => undefined,
+      onAccessLog: () => undefined,
       onAwaited: () => undefined,
       onChange: (_, state) => this.changes.push(state),
     });

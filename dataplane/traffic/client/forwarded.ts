@@ -1,5 +1,6 @@
 import { isIP, SocketAddress } from 'node:net';
 import type { RequestHead } from '../codec/http1/request-head.ts';
+import type { TlsFacts } from '../exchange/exchange.ts';
 
 /**
  * The client's address, and what the upstream is told about it. A trusted proxy may speak for
@@ -8,7 +9,11 @@ import type { RequestHead } from '../codec/http1/request-head.ts';
 export type Peer = {
   /** The connection's own address. */
   readonly address: string;
+  /** null if a PROXY header named the address. */
+  readonly port: number | null;
   readonly secure: boolean;
+  /** What was negotiated; null without TLS. */
+  readonly tls: TlsFacts | null;
   /** The certificate shown to the client; null without TLS. */
   readonly certificate: Covering | null;
   /** Re-evaluated when the settings change: a proxy may keep its connections open for days. */
@@ -30,9 +35,15 @@ export type Covering = {
 /** `secure`: whether the client itself came over HTTPS. */
 export type Origin = { readonly address: string; readonly secure: boolean; readonly lines: string };
 
-export function peerOf(address: string, certificate: Covering | null, trusted: boolean): Peer {
+export function peerOf(
+  address: string,
+  certificate: Covering | null,
+  trusted: boolean,
+  port: number | null = null,
+  tls: TlsFacts | null = null,
+): Peer {
   const secure = certificate !== null;
-  return { address, secure, certificate, trusted, lines: lines(address, secure ? 'https' : 'http', address) };
+  return { address, port, secure, tls, certificate, trusted, lines: lines(address, secure ? 'https' : 'http', address) };
 }
 
 const lines = (chain: string, proto: string, client: string): string =>

@@ -1,5 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { AccessLogSpec } from '../../../shared/values/log-output.ts';
 import type { BeaconOutcome, VitalsObservation } from '../protocol.ts';
 import type { AnswerFields } from './answer-fields.ts';
 import type { Attempt, Progress } from './attempt.ts';
@@ -16,10 +17,41 @@ export const UNTIL_CLOSE = -1;
 /** A piece of a body up to this many bytes is cheaper to copy than to pass on. */
 export const SMALL_PIECE = 4_096;
 
+/** What is logged about a connection. */
+export type ConnectionFacts = {
+  /** Its own address, whatever proxies report. */
+  readonly address: string;
+  /** null if a PROXY header named the address. */
+  readonly port: number | null;
+  /** null without TLS. */
+  readonly tls: TlsFacts | null;
+};
+
+/** What was negotiated in a TLS handshake: version and cipher suite as numbers of the protocol (RFC 8446 4.1.2, B.4), 0 if unknown. */
+export type TlsFacts = {
+  readonly resumed: boolean;
+  readonly version: number;
+  readonly cipherSuite: number;
+  /** ALPN; empty if none was negotiated. */
+  readonly protocol: string;
+  /** Empty if the client sent none. */
+  readonly serverName: string;
+};
+
+/** What is logged about the client's side of an exchange. */
+export type ClientFacts = {
+  readonly connection: ConnectionFacts;
+  readonly protocol: 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0';
+  /** Bytes of the request body that have been read, with the framing of its chunks. */
+  readonly bodyRead: number;
+};
+
 /** The client's side of an exchange, in any protocol. Everything sent back to the client goes through here. */
 export interface Downstream {
   /** The client's address as text, as reported by trusted proxies if there are any. */
   readonly address: string;
+  /** For the access log; valid until its next request. */
+  facts(): ClientFacts;
   /** The final head. `fields` are whole lines; `length` in bytes or UNTIL_CLOSE. */
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void;
   /** A 1xx head other than 101. */
@@ -85,6 +117,8 @@ export type Site = {
   readonly fields: AnswerFields;
   /** Whose requests do not count as those of people; null for none. */
   readonly excluded: ((address: string, path: string) => boolean) | null;
+  /** Whether and where its requests are logged; absent: as all requests are. */
+  readonly log?: AccessLogSpec | undefined;
 };
 
 /** What every stage of the request path knows about the block that answers. */
@@ -174,6 +208,10 @@ export class Exchange {
   contentType: string | null = null;
   /** Response bytes to the client, before TLS. */
   bytesSent = 0;
+  /** Those of the body, without framing. */
+  bodySent = 0;
+  /** The fields of the response as lines; empty until there is one. */
+  answerFields = '';
   /** Why the proxy answered itself, for the log; empty when it did not. */
   failure = '';
 

@@ -14,6 +14,7 @@ import type { Certificates, ShownCertificate } from './certificates.ts';
 import type { Hello } from './hello.ts';
 import { Port } from './port.ts';
 import { ProxyHeaderReader } from './proxy-header.ts';
+import { tlsFacts } from './tls-facts.ts';
 import { TlsHandshake } from './tls-handshake.ts';
 import type { TlsServers } from './tls-servers.ts';
 
@@ -158,7 +159,7 @@ export class Listener {
     if (!this.admission.enter(address)) return void socket.resetAndDestroy();
     try {
       if (this.proxyProtocol) this.expectProxy(socket, address, secure);
-      else this.greet(socket, address, secure);
+      else this.greet(socket, address, socket.remotePort ?? null, secure);
     } catch (error) {
       this.drop(socket, UNCOUNTED, error);
     }
@@ -184,7 +185,7 @@ export class Listener {
       faults: this.tools.faults,
       done: (read, client, address) => {
         this.connections.delete(read);
-        this.greet(client, address ?? proxy, secure);
+        this.greet(client, address ?? proxy, address === null ? (client.remotePort ?? null) : null, secure);
       },
       refused: (read, reason) => {
         this.admission.refused('proxy_header', proxy, reason);
@@ -196,7 +197,7 @@ export class Listener {
   }
 
   /** The client's address is known. */
-  private greet(socket: Socket, address: string, secure: boolean): void {
+  private greet(socket: Socket, address: string, port: number | null, secure: boolean): void {
     let place: number | null = UNCOUNTED;
     try {
       const trusted = this.trusts(address);
@@ -205,14 +206,14 @@ export class Listener {
         this.admission.leave(UNCOUNTED);
         return void socket.resetAndDestroy();
       }
-      if (secure) this.expectTls(socket, address, place);
-      else this.serve(socket, peerOf(address, null, trusted), place, false);
+      if (secure) this.expectTls(socket, address, port, place);
+      else this.serve(socket, peerOf(address, null, trusted, port), place, false);
     } catch (error) {
       this.drop(socket, place ?? UNCOUNTED, error);
     }
   }
 
-  private expectTls(raw: Socket, address: string, place: number): void {
+  private expectTls(raw: Socket, address: string, port: number | null, place: number): void {
     const { certificates } = this;
     const handshake = new TlsHandshake(raw, {
       monotonic: this.tools.monotonic,
@@ -235,7 +236,8 @@ export class Listener {
         this.connections.delete(stage);
         this.waiting.delete(stage);
         try {
-          this.serve(socket, peerOf(address, shown, this.trusts(address)), place, socket.alpnProtocol === 'h2');
+          const peer = peerOf(address, shown, this.trusts(address), port, tlsFacts(socket));
+          this.serve(socket, peer, place, socket.alpnProtocol === 'h2');
         } catch (error) {
           this.drop(socket, place, error);
         }

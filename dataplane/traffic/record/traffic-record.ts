@@ -5,6 +5,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import type { TrafficReport } from '../protocol.ts';
 import type { TargetName } from '../upstream/endpoint.ts';
+import { AccessLines, type AccessLinesTools } from './access-lines.ts';
 import { Countries } from './countries.ts';
 import { Recorder } from './recorder.ts';
 import { RefusedHeads } from './refused-heads.ts';
@@ -19,6 +20,7 @@ export type TrafficRecordTools = {
   readonly countries: SharedArrayBuffer | null;
   /** Whether the log level includes `debug`. */
   readonly debug: boolean;
+  readonly accessLog: Omit<AccessLinesTools, 'clock'>;
 };
 
 /** Counts and logs the traffic of one worker. */
@@ -27,12 +29,14 @@ export class TrafficRecord {
   private readonly recorder: Recorder;
   private readonly requestLog: RequestLog;
   private readonly refusedHeads: RefusedHeads;
+  private readonly accessLines: AccessLines;
 
-  constructor({ clock, log, hashKey, countries, debug }: TrafficRecordTools) {
+  constructor({ clock, log, hashKey, countries, debug, accessLog }: TrafficRecordTools) {
     this.clock = clock;
     this.recorder = new Recorder(hashKey, new Countries(countries));
     this.requestLog = new RequestLog(log, debug);
     this.refusedHeads = new RefusedHeads(log);
+    this.accessLines = new AccessLines({ clock, ...accessLog });
   }
 
   /** A target has accepted an upgrade; the request is counted now. */
@@ -47,12 +51,14 @@ export class TrafficRecord {
     if (x.counted) this.recorder.more(x, x.bytesSent);
     else this.recorder.record(x, now);
     this.requestLog.over(x, now);
+    this.accessLines.over(x, now);
   }
 
   /** A head was refused before there was an exchange. */
   refused(head: RefusedHead, bytes: number): void {
     this.recorder.refused(head.status, bytes);
     this.refusedHeads.saw(head, this.clock.monotonic());
+    this.accessLines.refused(head);
   }
 
   targetFailed(target: TargetName, failure: Failure): void {

@@ -101,6 +101,7 @@ export class RouteCompiler {
       ambiguity: compileAmbiguity(route),
       ownPaths: ownPathsOf(route),
       excluded: compileExcluded(route),
+      log: route.log,
     };
   }
 

@@ -34,6 +34,7 @@ export const SETTINGS: TrafficSettings = {
   maxConnectionsPerAddress: 20_000,
   maxSockets: 40_000,
   logLevel: 'debug',
+  accessLog: null,
 };
 
 /** `classes` as in a report: 1xx to 5xx and other. */

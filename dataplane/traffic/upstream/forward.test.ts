@@ -32,6 +32,9 @@ class KeptAnswer implements Downstream {
     this.settle = resolve;
   });
 
+  facts(): never {
+    throw new Error('nothing is logged');
+  }
   head(_: Exchange, status: number, __: string, fields: string): void {
     this.status = status;
     this.fields = fields;

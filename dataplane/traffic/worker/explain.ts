@@ -12,6 +12,7 @@ import { blockFor, type CompiledRoute } from '../route/compile.ts';
 /** A placeholder client to which nothing may be sent. */
 const DISCARD: Downstream = {
   address: '127.0.0.1',
+  facts: throwSent,
   head: throwSent,
   informational: throwSent,
   body: throwSent,

@@ -30,6 +30,7 @@ test('what is published while a worker starts is in effect when it serves', asyn
     maxConnectionsPerAddress: 10_000,
     maxSockets: 20_000,
     logLevel: 'debug',
+    accessLog: null,
   } as const;
   const worker = new TrafficWorker({
     start: {

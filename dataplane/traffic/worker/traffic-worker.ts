@@ -4,6 +4,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { type Ledger, openLedger } from '../../ledger/ledger.ts';
+import { LineRing } from '../../ledger/line-ring.ts';
 import { setHttpDate } from '../codec/date.ts';
 import { Faults } from '../exchange/faults.ts';
 import { RunQueue } from '../io/run-queue.ts';
@@ -85,7 +86,12 @@ export class TrafficWorker {
     const { inFlight } = ledger;
     const faults = new Faults({ clock, log });
     const debug = state.settings.logLevel === 'debug';
-    const record = new TrafficRecord({ clock, log, hashKey, countries, debug });
+    const accessLog = {
+      ring: new LineRing(start.ledger.accessLines, slot),
+      everywhere: state.settings.accessLog,
+      begun: () => post({ kind: 'access-log' }),
+    };
+    const record = new TrafficRecord({ clock, log, hashKey, countries, debug, accessLog });
     const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
     const runQueue = new RunQueue();
     this.tools = tools;

@@ -24,6 +24,10 @@ export class AnswerWriter {
     this.chunked = false;
   }
 
+  get protocol(): 'HTTP/1.0' | 'HTTP/1.1' {
+    return this.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0';
+  }
+
   /** Whether the framing lets the client tell a truncated body from a complete one. */
   get delimited(): boolean {
     return this.chunked || this.minor === 1;
@@ -36,6 +40,7 @@ export class AnswerWriter {
   /** RFC 9112 6. @returns whether the connection can be reused after this response. */
   head(x: Exchange, status: number, reason: string, fields: string, length: number, persist: boolean): boolean {
     x.status = status;
+    x.answerFields = fields;
     this.headSent = true;
     let goesOn = persist;
     let framing = '';
@@ -56,6 +61,7 @@ export class AnswerWriter {
     if (length === 0) return true;
     if (this.chunked) this.gather(x, `${length.toString(16)}\r\n`);
     x.bytesSent += length;
+    x.bodySent += length;
     if (length <= SMALL_PIECE) {
       this.out += buffer.toString('latin1', from, to);
       if (this.out.length > MOST_GATHERED) this.flush();

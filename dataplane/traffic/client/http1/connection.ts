@@ -3,7 +3,7 @@ import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import type { RequestHead } from '../../codec/http1/request-head.ts';
 import { RequestHeadReader } from '../../codec/http1/request-head-reader.ts';
 import { beginsHttp2, PREFACE } from '../../codec/http2/preface.ts';
-import { type DetachedSocket, type Downstream, detachAttempt, type Exchange } from '../../exchange/exchange.ts';
+import { type ClientFacts, type DetachedSocket, type Downstream, detachAttempt, type Exchange } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guard } from '../../exchange/faults.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
 import { Intake } from '../../io/intake.ts';
@@ -13,7 +13,7 @@ import { TOO_SLOW } from '../body-pace.ts';
 import type { ClientTools, OpenConnection } from '../client-tools.ts';
 import { originOf, type Peer, trustedRequestId } from '../forwarded.ts';
 import { AnswerWriter } from './answer-writer.ts';
-import { BODY_IDLE_MS, HEAD_MS, IDLE_MS, LAST_REQUEST_MS, LINGER_MS, PIPELINE_BYTES } from './limits.ts';
+import { HEAD_MS, LAST_REQUEST_MS, LINGER_MS, limitOf, PIPELINE_BYTES } from './limits.ts';
 import { type RefusalStatus, refusal } from './refusal.ts';
 import { RequestBody } from './request-body.ts';
 import { ClientSocket } from './socket.ts';
@@ -61,6 +61,10 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.intake = new Intake(socket, tools.runQueue, () => this.continueReading());
     this.requestBody = new RequestBody({ pause: () => this.intake.holdBack(), discarded: (bytes) => this.wire.discard(bytes) });
     this.wire = new ClientSocket(socket, this);
+  }
+
+  facts(): ClientFacts {
+    return { connection: this.peer, protocol: this.writer.protocol, bodyRead: this.requestBody.received };
   }
 
   // Receiving.
@@ -375,17 +379,13 @@ export class ClientConnection implements Downstream, OpenConnection {
       this.sentBefore = x.bytesSent;
       this.deadline = UNSET;
     }
-    if (this.deadline === UNSET) this.deadline = now + this.limit();
+    if (this.deadline === UNSET)
+      this.deadline = now + limitOf(this.x !== null || this.requestBody.open || this.blocked, this.pending !== null);
     if (now < this.deadline) return;
     // RFC 9110 15.5.9: the head did not arrive in time.
     if (x === null && this.pending !== null && !this.closing && !this.blocked)
       this.answerRefused(null, 408, 'the head did not arrive in time');
     else this.socket.destroy();
-  }
-
-  private limit(): number {
-    if (this.x !== null || this.requestBody.open || this.blocked) return BODY_IDLE_MS;
-    return this.pending === null ? IDLE_MS : HEAD_MS;
   }
 
   /**

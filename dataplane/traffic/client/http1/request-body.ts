@@ -24,12 +24,12 @@ export type BodyTools = {
  */
 export class RequestBody implements ChunkSink {
   fault: Fault | null = null;
+  /** Bytes received so far, including framing. */
+  received = 0;
   private readonly tools: BodyTools;
   private mode: number = MODE.none;
   private x: Exchange | null = null;
   private remaining = 0;
-  /** Bytes received so far, including framing. */
-  private received = 0;
   private pace: BodyPace | null = null;
   private decoder: ChunkedDecoder | null = null;
   private held: HeldBody | null = null;

@@ -140,6 +140,7 @@ export class Http2Connection implements OpenConnection {
     if (head.hostField === '') return this.refuse(stream, FAULT.badHost);
     const origin = originOf(peer, head, tools.trusts);
     const client = new ClientStream(stream, origin.address, {
+      facts: (bodyRead) => ({ connection: peer, protocol: 'HTTP/2.0', bodyRead }),
       monotonic: tools.monotonic,
       faults: tools.faults,
       record: (x) => {

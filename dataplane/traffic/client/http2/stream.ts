@@ -26,6 +26,7 @@ const { NGHTTP2_PROTOCOL_ERROR } = constants;
 export type StreamTools = {
   monotonic(): number;
   readonly faults: Faults;
+  facts(bodyRead: number): ReturnType<Downstream['facts']>;
   /** The exchange is over, successfully or not. */
   record(x: Exchange): void;
   /** The stream has closed. */
@@ -92,6 +93,10 @@ export class ClientStream implements Downstream {
     x.bodyComplete = x.bodyLength === 0;
     this.connects = x.upgrade !== null;
     if (!x.bodyComplete || this.connects) coalesceSmallPieces(this.stream, (error) => this.onFault(error));
+  }
+
+  facts(): ReturnType<Downstream['facts']> {
+    return this.tools.facts(this.received);
   }
 
   // Receiving.
@@ -188,6 +193,7 @@ export class ClientStream implements Downstream {
     if (this.x !== x || this.headSent) return;
     x.status = this.connects && status < 300 ? NO_TUNNEL : status > MAX_STATUS ? BAD_GATEWAY : status;
     x.bytesSent += fields.length;
+    x.answerFields = fields;
     const list = fieldArray(fields, [':status', `${x.status}`]);
     if (length !== UNTIL_CLOSE && status !== 204) list.push('content-length', `${length}`);
     this.pendingHead = { fields: list, length };
@@ -200,17 +206,17 @@ export class ClientStream implements Downstream {
   body(buffer: Buffer, from: number, to: number): boolean {
     const { stream, x } = this;
     if (to === from || x === null || this.gone) return true;
+    x.bytesSent += to - from;
+    x.bodySent += to - from;
     if (this.early !== null) {
       this.earlyBytes += to - from;
       if (this.earlyBytes <= HOLD_BYTES) {
-        x.bytesSent += to - from;
         this.early.push(Buffer.from(buffer.subarray(from, to)));
         return true;
       }
       this.sendEarly(this.early);
     }
     this.sendHead(false);
-    x.bytesSent += to - from;
     const piece = buffer.subarray(from, to);
     // Small pieces are in a buffer that is reused before they have been sent.
     stream.write(to - from <= SMALL_PIECE ? Buffer.from(piece) : piece);

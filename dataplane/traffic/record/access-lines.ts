@@ -1,0 +1,75 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { AccessLogSpec } from '../../../shared/values/log-output.ts';
+import type { LineRing } from '../../ledger/line-ring.ts';
+import { announcementOf } from '../../ledger/output-name.ts';
+import type { RefusedHead } from '../client/client-tools.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { accessLine, refusedLine } from './access-line.ts';
+
+export type AccessLinesTools = {
+  readonly clock: Clock;
+  readonly ring: LineRing;
+  /** Where requests are logged whose site does not say: a path, `stdout`, or null for nowhere. */
+  readonly everywhere: string | null;
+  /** Called before the first line: the thread that writes them has to run. */
+  readonly begun: () => void;
+};
+
+const STDOUT = announcementOf({ path: null, follows: false });
+
+/** The lines of the access log of one worker. */
+export class AccessLines {
+  private readonly tools: AccessLinesTools;
+  /** The numbers of outputs that the thread knows since `epoch`, by their announcement. */
+  private readonly numbers = new Map<string, number>();
+  private readonly everywhere: string | null;
+  private begun = false;
+  private epoch = 0;
+
+  constructor(tools: AccessLinesTools) {
+    this.tools = tools;
+    const { everywhere } = tools;
+    // Whoever starts the process may link the file to another; who names the file of a site may not.
+    if (everywhere === null || everywhere === 'stdout') this.everywhere = everywhere && STDOUT;
+    else this.everywhere = announcementOf({ path: everywhere, follows: true });
+  }
+
+  /** An exchange is over; `now` in milliseconds on the monotonic clock. */
+  over(x: Exchange, now: number): void {
+    const output = x.route === null || x.route.log === undefined ? this.everywhere : this.outputOf(x.route.log);
+    if (output !== null) this.write(output, accessLine(x, this.tools.clock.now(), now - x.startedAt));
+  }
+
+  /** A head was refused before there was an exchange. */
+  refused({ address, status }: RefusedHead): void {
+    if (this.everywhere !== null) this.write(this.everywhere, refusedLine(address, status, this.tools.clock.now()));
+  }
+
+  private outputOf(log: AccessLogSpec): string | null {
+    if (log === 'off') return null;
+    if (log === 'on') return this.everywhere ?? STDOUT;
+    return log === 'stdout' ? STDOUT : announcementOf({ path: log, follows: false });
+  }
+
+  private write(output: string, line: string): void {
+    const { ring, begun } = this.tools;
+    if (!this.begun) {
+      this.begun = true;
+      begun();
+    }
+    const { epoch } = ring;
+    if (epoch !== this.epoch) {
+      this.epoch = epoch;
+      this.numbers.clear();
+    }
+    const number = this.numbers.get(output) ?? this.announce(output);
+    ring.push(number, line);
+  }
+
+  /** If there is no room for the announcement there is none for the line either. */
+  private announce(output: string): number {
+    const number = this.numbers.size;
+    if (this.tools.ring.push(~number, Buffer.from(output).toString('latin1'))) this.numbers.set(output, number);
+    return number;
+  }
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { namesSecret, redactedUrl } from './redacted-url.ts';
+
+test('the values of secret parameters are replaced in queries and fragments', () => {
+  for (const [url, redacted] of [
+    ['/', '/'],
+    ['/?a=1&b=2', '/?a=1&b=2'],
+    ['/?token=x', '/?token=REDACTED'],
+    ['/?a=1&access_token=x&b=2', '/?a=1&access_token=REDACTED&b=2'],
+    ['/?api_key=x;pwd=y', '/?api_key=REDACTED;pwd=REDACTED'],
+    ['/?TOKEN=x==&a=1', '/?TOKEN=REDACTED&a=1'],
+    ['/?%74oken=x', '/?%74oken=REDACTED'],
+    ['/?token=&a=1', '/?token=&a=1'],
+    ['/?token', '/?token'],
+    ['/?a=token=x', '/?a=token=REDACTED'],
+    ['/?a=1&a=2&password=p?q&b=3', '/?a=1&a=2&password=REDACTED?q&b=3'],
+    ['/cb#id_token=x&state=1', '/cb#id_token=REDACTED&state=1'],
+    ['https://ann:pw@host/?code=1', 'https://REDACTED@host/?code=REDACTED'],
+    ['//ann@host/', '//REDACTED@host/'],
+    ['/@ann/?mail=a@b.c', '/@ann/?mail=a@b.c'],
+    ['/?X-Amz-Signature=a&X-Amz-Credential=b&X-Amz-Date=c', '/?X-Amz-Signature=REDACTED&X-Amz-Credential=REDACTED&X-Amz-Date=c'],
+  ] as const)
+    assert.equal(redactedUrl(url), redacted);
+});
+
+test('a long query is read in one pass', () => {
+  const query = `/?${'a=1&'.repeat(100_000)}token=x`;
+  assert.ok(redactedUrl(query).endsWith('&token=REDACTED'));
+  assert.equal(redactedUrl(`/?${'='.repeat(200_000)}`).length, 200_002);
+});
+
+test('names of credentials are secret, and those of the usual fields are not', () => {
+  const secret = [
+    'Authorization',
+    'Proxy-Authorization',
+    'Cookie',
+    'Set-Cookie',
+    'X-Api-Key',
+    'X-CSRF-Token',
+    'X-Vault-Token',
+    'Private-Token',
+  ];
+  for (const name of [...secret, 'X-Amz-Security-Token', 'X-Hub-Signature-256', 'Signature']) assert.ok(namesSecret(name), name);
+  for (const name of ['Host', 'User-Agent', 'Accept', 'Author', 'ETag', 'Sec-WebSocket-Key', 'Idempotency-Key', 'Content-Type', 'Referer'])
+    assert.ok(!namesSecret(name), name);
+});

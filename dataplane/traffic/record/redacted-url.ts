@@ -1,0 +1,55 @@
+/** In place of a secret, as in Caddy's log. */
+export const REDACTED = 'REDACTED';
+
+/** A name that tells that its value is a secret, whether it names a query parameter or a field. */
+const SECRET =
+  /token|secret|passw|passphrase|pwd|api[-_.]?key|access[-_.]?key|private[-_.]?key|credential|authori[sz]ation|^auth$|[-_.]auth$|cookie|session|^sid$|^sig$|signature|jwt|assertion|^(?:code|key|otp|pin|ticket)$/i;
+
+export const namesSecret = (name: string): boolean => SECRET.test(name);
+
+/** What is known of parameter names. Clients choose them, so there is a limit. */
+const known = new Map<string, boolean>();
+const MOST_KNOWN = 2_000;
+const LONGEST_KNOWN = 64;
+
+const USER = /(:\/\/|^\/\/)[^/?#@\s]*@/g;
+const [QUESTION, AND, SEMICOLON, HASH, EQUALS] = [0x3f, 0x26, 0x3b, 0x23, 0x3d];
+
+/**
+ * Text that contains URLs, without the values of parameters whose name tells that they are secret, in the query and in the
+ * fragment, and without user names and passwords before a host.
+ */
+export function redactedUrl(url: string): string {
+  const text = url.includes('@') ? url.replace(USER, `$1${REDACTED}@`) : url;
+  let kept = '';
+  let from = 0;
+  for (let equals = text.indexOf('='); equals >= 0; equals = text.indexOf('=', from > equals ? from : equals + 1)) {
+    let start = equals;
+    while (start > from && !beginsName(text.charCodeAt(start - 1))) start--;
+    if (!isSecret(text.slice(start, equals))) continue;
+    let end = equals + 1;
+    while (end < text.length && !separates(text.charCodeAt(end))) end++;
+    if (end > equals + 1) kept += `${text.slice(from, equals + 1)}${REDACTED}`;
+    else kept += text.slice(from, end);
+    from = end;
+  }
+  return from === 0 ? text : kept + text.slice(from);
+}
+
+const beginsName = (code: number): boolean => separates(code) || code === EQUALS;
+const separates = (code: number): boolean => code === QUESTION || code === AND || code === SEMICOLON || code === HASH;
+
+function isSecret(name: string): boolean {
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  const secret = namesSecret(decoded(name));
+  if (name.length <= LONGEST_KNOWN) {
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(name, secret);
+  }
+  return secret;
+}
+
+/** A malformed escape is left as it is. */
+const decoded = (name: string): string =>
+  name.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))).trim();

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Word } from '../../config-file/word.ts';
+import { parseRoute } from '../../route.ts';
+import { refused } from '../../values/parsed.ts';
+import { logDirective } from './directive.ts';
+
+const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
+const line = (text: string, block: Block | null = null): Directive => {
+  const [name = '', ...args] = text.split(' ');
+  return { name: word(name), args: args.map(word), block };
+};
+const block = (...lines: string[]): Directive => line('log', { open: word('{'), lines: lines.map((text) => line(text)) });
+
+const unasked = (): never => assert.fail('a log does not use this');
+
+/** The result of a directive, and its mistakes without the marks around quoted text. */
+function read(directive: Directive) {
+  const mistakes: string[] = [];
+  const said: Parameters<typeof logDirective.read>[1] = {};
+  const reading: Reading = {
+    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
+    conditionFor: unasked,
+    expanded: (lines) => lines,
+    textOf: () => refused('no file'),
+    now: 0,
+    wordOf: new WeakMap(),
+  };
+  logDirective.read(directive, said, reading, null);
+  return mistakes.length === 0 ? said.log : mistakes.join('; ');
+}
+
+test('a site is logged where all are, nowhere, on standard output, or in a file', () => {
+  assert.equal(read(line('log')), 'on');
+  assert.equal(read(line('log on')), 'on');
+  assert.equal(read(line('log off')), 'off');
+  assert.equal(read(block('output stdout')), 'stdout');
+  assert.equal(read(block('output file /var/log/shop.log', 'format json')), '/var/log/shop.log');
+});
+
+test('what Caddy has and this log has not is refused with what to write instead', () => {
+  assert.match(String(read(line('log shop'))), /logs have no names/);
+  assert.match(String(read(block())), /empty block/);
+  assert.match(String(read(block('output discard'))), /write log off/);
+  assert.match(String(read(block('output net localhost:5000'))), /write output stdout\|file <path>/);
+  assert.match(String(read(block('output file /a.log x'))), /write output stdout\|file <path>/);
+  assert.match(String(read(block('format console'))), /always JSON/);
+  assert.match(String(read(block('level error'))), /every request is logged/);
+  assert.match(String(read(block('output stdout', 'output stdout'))), /one output line/);
+  const rolled = line('output file /a.log', { open: word('{'), lines: [line('roll_size 1gb')] });
+  assert.match(String(read(line('log', { open: word('{'), lines: [rolled] }))), /SIGUSR2/);
+  assert.match(String(read(line('log off', { open: word('{'), lines: [] }))), /no block/);
+});
+
+test('a file is absolute and named like a log, in the Sluicefile and in a posted route', () => {
+  const route = (log: unknown) => parseRoute({ domain: 'a.test', upstream: '127.0.0.1:1', tls: false, log });
+  for (const [path, reason] of [
+    ['shop.log', 'must be absolute'],
+    ['/etc/cron.d/shop', 'must end with .log or .json'],
+    ['/var/log/.log', 'must end with .log or .json'],
+    [`/${'x'.repeat(5_000)}.log`, 'at most 4096 bytes'],
+    ['/var/a\u0007.log', 'control character'],
+  ] as const) {
+    assert.match(String(read(block(`output file ${path}`))), new RegExp(reason));
+    assert.match(JSON.stringify(route(path)), new RegExp(reason));
+  }
+  for (const [given, kept] of [
+    [true, 'on'],
+    [false, 'off'],
+    ['stdout', 'stdout'],
+    ['/var/log/a.json', '/var/log/a.json'],
+  ] as const) {
+    const parsed = route(given);
+    assert.equal('value' in parsed ? parsed.value.log : JSON.stringify(parsed), kept);
+  }
+});

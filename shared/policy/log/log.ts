@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { parseAccessLog } from '../../values/log-output.ts';
+import type { Policy } from '../policy.ts';
+import { logDirective } from './directive.ts';
+
+const output = z.string().transform((text, issues) => {
+  const parsed = parseAccessLog(text);
+  if (parsed.ok) return parsed.value;
+  issues.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
+});
+
+const members = {
+  log: z
+    .preprocess((value) => (value === true ? 'on' : value === false ? 'off' : value), output)
+    .optional()
+    .describe(
+      'Where the requests of this site are logged: "on" (where all requests are, or standard output), "off", "stdout", or the absolute path of a .log or .json file. Absent: where all requests are.',
+    ),
+};
+
+/** It has no label: what a container says must not name files of the machine. */
+export const log: Policy<typeof members> = {
+  members,
+  directive: logDirective,
+  mislabelled: { words: ['log', 'logs', 'accesslog', 'logging'], advice: 'no label does this: start the data plane with --access-log' },
+};

@@ -1,10 +1,12 @@
 import type { ClientFacts, ConnectionFacts, Exchange } from '../exchange/exchange.ts';
 import { jsonText } from './json-text.ts';
-import { loggedFields } from './logged-fields.ts';
+import { LoggedFields } from './logged-fields.ts';
 import { redactedUrl } from './redacted-url.ts';
 
 const ID_FIELD = 'X-Request-ID: ';
 const MILLION = 1_000_000;
+const requestFields = new LoggedFields();
+const answerFields = new LoggedFields();
 const NOBODY = '"user_id":""';
 
 type ConnectionText = { readonly address: string; readonly client: string; readonly remote: string; readonly tls: string };
@@ -26,9 +28,9 @@ export function accessLine(x: Exchange, at: number, took: number): string {
   return (
     `{"level":"${x.status >= 500 ? 'error' : 'info'}","ts":${seconds(at)},"logger":"http.log.access","msg":"handled request",` +
     `"request":{${remote}"client_ip":${address === x.client.address ? client : jsonText(x.client.address)},"proto":"${facts.protocol}","method":${jsonText(x.method)},` +
-    `"host":${jsonText(x.hostField)},"uri":${jsonText(target)},"headers":${loggedFields(x.fields)}${tls}},` +
+    `"host":${jsonText(x.hostField)},"uri":${jsonText(target)},"headers":${requestFields.json(x.fields)}${tls}},` +
     `"bytes_read":${facts.bodyRead},${NOBODY},"duration":${exactSeconds(took)},"size":${size},"status":${x.status},` +
-    `"resp_headers":${loggedFields(x.answerFields)},"request_id":${requestId(x.forwarding)}${upstream}}\n`
+    `"resp_headers":${answerFields.json(x.answerFields)},"request_id":${requestId(x.forwarding)}${upstream}}\n`
   );
 }
 

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loggedFields } from './logged-fields.ts';
+import { LoggedFields } from './logged-fields.ts';
+
+const fields = new LoggedFields();
+const loggedFields = (lines: string): string => fields.json(lines);
 
 const logged = (...lines: string[]): unknown => JSON.parse(loggedFields(lines.map((line) => `${line}\r\n`).join('')));
 

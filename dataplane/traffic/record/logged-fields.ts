@@ -22,48 +22,53 @@ type Name = {
 const names = new Map<string, Name>();
 let sections = 0;
 
-/** Sections that are remembered, and the longest of them: clients repeat their fields from request to request. */
+/** Sections that are remembered, and the longest of them. */
 const MOST_SECTIONS = 500;
 const LONGEST_SECTION = 2_048;
-const rendered = new Map<string, string>();
-/**
- * What is remembered and never comes again costs more than it saves: after this many sections that were not known, without as many that were,
- * the next ones are not remembered.
- */
+/** After this many more sections that were not known than that were, the next ones are not looked for. */
 const MOST_UNKNOWN = 500;
 const PAUSE = 50_000;
-let unknown = 0;
-let paused = 0;
 
 /** What can't be part of a JSON string as it is, or may belong to a URL with a query or a user in it. */
 const SPECIAL = /[^ !$%'->A-[\]-~\r\n]/g;
 const URL_PART = /[?#&@]/;
 
 /**
- * Field lines as a JSON object: each name in the usual capitals (`X-Request-Id`) with a list of its values, as in Caddy's log. `Host` is
- * left out, since it has a member of its own. Secrets are replaced.
+ * Renders field sections of one kind, and remembers them: clients and upstreams repeat theirs from message to message. Where they don't,
+ * remembering costs more than it saves, and pauses.
  */
-export function loggedFields(lines: string): string {
-  if (lines === '' || lines.length > MOST_BYTES) return '{}';
-  if (lines.length > LONGEST_SECTION) return render(lines);
-  if (paused > 0) {
-    paused--;
-    return render(lines);
-  }
-  const found = rendered.get(lines);
-  if (found !== undefined) {
-    if (unknown > 0) unknown--;
+export class LoggedFields {
+  private readonly rendered = new Map<string, string>();
+  private unknown = 0;
+  private paused = 0;
+
+  /**
+   * Field lines as a JSON object: each name in the usual capitals (`X-Request-Id`) with a list of its values, as in Caddy's log. `Host` is
+   * left out, since it has a member of its own. Secrets are replaced.
+   */
+  json(lines: string): string {
+    if (lines === '' || lines.length > MOST_BYTES) return '{}';
+    if (lines.length > LONGEST_SECTION) return render(lines);
+    if (this.paused > 0) {
+      this.paused--;
+      return render(lines);
+    }
+    const found = this.rendered.get(lines);
+    if (found === undefined) return this.remember(lines);
+    if (this.unknown > 0) this.unknown--;
     return found;
   }
-  if (++unknown === MOST_UNKNOWN) {
-    unknown = 0;
-    paused = PAUSE;
-    rendered.clear();
+
+  private remember(lines: string): string {
+    const json = render(lines);
+    if (this.rendered.size >= MOST_SECTIONS) this.rendered.clear();
+    this.rendered.set(lines, json);
+    if (++this.unknown < MOST_UNKNOWN) return json;
+    this.unknown = 0;
+    this.paused = PAUSE;
+    this.rendered.clear();
+    return json;
   }
-  if (rendered.size >= MOST_SECTIONS) rendered.clear();
-  const json = render(lines);
-  rendered.set(lines, json);
-  return json;
 }
 
 function render(lines: string): string {

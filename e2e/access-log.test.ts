@@ -179,16 +179,25 @@ test('an access log that can’t be opened is an error in one line, and that of 
   assert.equal(existsSync(folder.file('elsewhere')), false);
 });
 
-test('lines on standard output are whole and among those of the process', async () => {
+test('lines on standard output are whole, among those of the process, and wait for a slow reader when it ends', async () => {
   using folder = new Folder();
   await using dataplane = await start(folder, 'stdout');
+  dataplane.program.child.stdout?.pause();
   await Promise.all(Array.from({ length: 200 }, (_, n) => dataplane.visit('a.test', `/${n}${'x'.repeat(n * 30)}`)));
-  await dataplane.program.kill();
+  const exited = dataplane.program.kill();
+  await until('the traffic to end', () =>
+    dataplane.visit('a.test', '/late').then(
+      () => false,
+      () => true,
+    ),
+  );
+  dataplane.program.child.stdout?.resume();
+  await exited;
   const lines = dataplane.program.stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as Partial<Line>);
-  assert.equal(lines.filter(({ request }) => request !== undefined).length, 200);
+  assert.equal(lines.filter(({ request }) => request !== undefined && request.uri !== '/late').length, 200);
 });
 
 test('SIGUSR2 ends no process and reopens the log through every parent; SIGUSR1 opens no debugger', async () => {

@@ -165,6 +165,11 @@ export class LogOutput {
     if (fd > 2) closeSync(fd);
   }
 
+  /** Whether bytes wait that the output may soon take: its reader is slower than the traffic, but it has not failed. */
+  get busy(): boolean {
+    return this.from < this.to && this.failure === null;
+  }
+
   /** Lines that have not been written; counted when the process ends. */
   get unwritten(): number {
     let lines = 0;

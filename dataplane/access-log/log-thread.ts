@@ -1,11 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '../../shared/runtime/clock.ts';
+import { sleep, systemClock } from '../../shared/runtime/clock.ts';
 import { LineRings } from '../ledger/line-ring.ts';
 import type { FromLogThread, ToLogThread } from './access-log.ts';
 import { LogWriter } from './log-writer.ts';
 
 /** How long a line may wait while there are few (ms). */
 const TURN_MS = 100;
+/** How long the last lines may wait for a pipe whose reader is slow, and how often it is tried (ms). */
+const LAST_LINES_MS = 1_500;
+const FULL_MS = 5;
 
 /** The thread that writes the access log. It is the only one that a slow disk can stop. */
 const port = parentPort;
@@ -21,10 +24,23 @@ port.on('message', ({ kind }: ToLogThread) => {
     return post({ kind: 'reopened' });
   }
   ended = true;
-  writer.end(systemClock.monotonic());
-  post({ kind: 'ended' });
-  port.close();
+  void end().then(() => {
+    post({ kind: 'ended' });
+    port.close();
+  });
 });
+
+/** The reader of a full pipe gets some time for the last lines. */
+async function end(): Promise<void> {
+  const last = systemClock.monotonic() + LAST_LINES_MS;
+  for (;;) {
+    const now = systemClock.monotonic();
+    writer.turn(now);
+    if (!writer.busy || now >= last) break;
+    await sleep(systemClock, FULL_MS);
+  }
+  writer.end();
+}
 
 async function run(): Promise<void> {
   while (!ended) {

@@ -60,9 +60,13 @@ export class LogWriter {
     }
   }
 
-  /** The process ends: what can't be written now is lost. */
-  end(now: number): void {
-    this.turn(now);
+  /** Whether another turn may write more. */
+  get busy(): boolean {
+    return [...this.outputs.values()].some((output) => output.busy);
+  }
+
+  /** The process ends: what has not been written is lost. */
+  end(): void {
     for (const output of this.outputs.values()) this.rings.lose(output.unwritten);
   }
 

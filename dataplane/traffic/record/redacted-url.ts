@@ -20,7 +20,7 @@ const [QUESTION, AND, SEMICOLON, HASH, EQUALS] = [0x3f, 0x26, 0x3b, 0x23, 0x3d];
  * fragment, and without user names and passwords before a host.
  */
 export function redactedUrl(url: string): string {
-  const text = url.includes('@') ? url.replace(USER, `$1${REDACTED}@`) : url;
+  const text = url.includes('@') ? url.replace(USER, (_, before: string) => `${before}${REDACTED}@`) : url;
   let kept = '';
   let from = 0;
   for (let equals = text.indexOf('='); equals >= 0; equals = text.indexOf('=', from > equals ? from : equals + 1)) {

@@ -12,6 +12,21 @@ export type FullRoute = RouteSpec & {
   overrides: RouteSpec | null;
   /** RFC 3339: when it was last added or changed. */
   since: string;
+  /** Absent in older data planes. */
+  conditions?: RouteConditions;
+};
+
+/** Whether something is true of a route, why, and since when (RFC 3339). */
+export type Fact = { holds: boolean; reason: string; since: string };
+
+/** `accepted` and `resolved` are what the route's controller knows; absent if it was posted, or the controller does not report them. */
+export type RouteConditions = {
+  /** Its source could be read as written, and the domain belongs to it. */
+  accepted?: Fact;
+  /** It has a target that is not known to be down, or needs none. */
+  resolved?: Fact;
+  /** This data plane serves it. */
+  programmed: Fact;
 };
 
 export type ControllerStatus = {

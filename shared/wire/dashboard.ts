@@ -1,0 +1,52 @@
+import type { DataplaneStatus } from './status.ts';
+
+/** What `GET /events?view=dashboard` sends every two seconds, as the server-sent event `overview`. */
+export type Overview = {
+  /** RFC 3339. */
+  at: string;
+  /** As `GET /status` answers it, but `problems` is empty (they are alerts) and `upstreams.out` has at most fifty entries. */
+  status: DataplaneStatus;
+  /** Worst first, at most two hundred of `alert_count`. */
+  alerts: Alert[];
+  alert_count: number;
+  traffic: Traffic;
+  /** The hundred busiest of the last hour of `host_count`, busiest first. */
+  hosts: HostNow[];
+  host_count: number;
+  upstreams: { count: number; healthy: number };
+  /** `expiring`: those that nothing renews in time. */
+  certificates: { count: number; failed: number; expiring: number };
+};
+
+/** Over the last ten seconds. `errors_per_sec` counts 5xx responses. */
+export type Traffic = { requests_per_sec: number; bytes_per_sec: number; errors_per_sec: number; open_requests?: number };
+
+/** `requests` and `errors` (5xx responses) are since the start, the rest as in `GET /analytics`. */
+export type HostNow = {
+  domain: string;
+  page_views_1m: number;
+  page_views_60m: number;
+  unique_visitors: number;
+  requests: number;
+  errors: number;
+};
+
+/** From worst to least: something does not work, something will not work or is degraded, something could be better. */
+export type Severity = 'error' | 'warning' | 'advice';
+
+/** What is wrong right now, and what to do about it. */
+export type Alert = {
+  severity: Severity;
+  /** Stable. */
+  code: string;
+  /** The affected domain; null if it is not about one. */
+  domain: string | null;
+  /** Where: a container, a line of a file, a pool, a controller, a worker. */
+  subject: string;
+  /** What is wrong, one sentence. */
+  message: string;
+  /** What to do, one sentence. */
+  action: string;
+  /** RFC 3339: when it began; null if that is not known. */
+  since: string | null;
+};

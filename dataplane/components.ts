@@ -55,13 +55,16 @@ export function createComponents(
   const metrics: Metrics = createMetrics({
     clock,
     version: runningBuild.version,
-    read: () => ({
+    read: async (isConnected) => ({
       ...table.counts(),
-      workers: workers.serving,
+      ready: readiness.now().ready,
+      workers: { serving: workers.serving, configured: settings.workers, busySeconds: workers.busySeconds() },
       inFlight: ledger.inFlight.total(),
-      connections: ledger.connections.reading(),
-      upstreams: upstreams.list(),
+      connections: { ...ledger.connections.reading(), most: live.settings.maxConnections },
+      targets: await upstreams.load(),
       certificates: https.stats(),
+      controllers: table.controllerLoads(isConnected),
+      problems: table.problems(),
       accessLogLost: accessLog.lost,
     }),
   });

@@ -154,7 +154,7 @@ function adminDependencies(
       answer: (host, range, format) => fresh(() => history.answer(host, range, format)),
       forget: (host) => fresh(() => history.forget(host)),
     },
-    metrics: settings.metrics ? { text: () => fresh(() => metrics.text()) } : null,
+    metrics: settings.metrics ? { text: (isConnected) => fresh(() => metrics.text(isConnected)) } : null,
     ready: () => readiness.now(),
     settings: () => live.statuses,
     upstreams: () => upstreams.list(),

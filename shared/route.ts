@@ -173,7 +173,7 @@ export function readRoute(input: unknown): { readonly route: RouteSpec } | { rea
 }
 
 /** Whether a part of the route responds without needing a target. */
-const answersItself = (route: RouteSpec): boolean =>
+export const answersItself = (route: RouteSpec): boolean =>
   route.handles.length > 0 || route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
 
 /** As `readRoute`, for applied routes: a site that has lost its last target remains valid. */

@@ -38,6 +38,15 @@ export function createControllerMetrics(report: Report): Registry {
     for (const { address, connected } of report.dataplanes()) one.set({ dataplane: address }, connected ? 1 : 0);
   });
   gauge('routes', 'Routes in the latest table.', [], (one) => one.set(report.counts().routes));
+  gauge('ready', '1 while every source has been listed and every data plane has acknowledged the routes.', [], (one) =>
+    one.set(report.readiness().ready ? 1 : 0),
+  );
+  gauge('conditions', 'Objects by condition and whether it holds; programmed: by every data plane.', ['condition', 'holds'], (one) => {
+    for (const [condition, { holding, failing }] of Object.entries(report.objects.counts())) {
+      one.set({ condition, holds: 'true' }, holding);
+      one.set({ condition, holds: 'false' }, failing);
+    }
+  });
   gauge('problems', 'Objects and settings of a source that cannot be used as written.', ['source'], (one) => {
     for (const { source } of report.problems()) one.inc({ source });
   });

@@ -16,6 +16,9 @@ export type RouteStatus = {
   readonly programmed: Readonly<Record<string, Condition>>;
 };
 
+type ConditionCount = { holding: number; failing: number };
+const noObjects = (): ConditionCount => ({ holding: 0, failing: 0 });
+
 type Entry = {
   domain: string;
   source: string;
@@ -78,6 +81,24 @@ export class RouteConditions {
     if (healthy) this.down.delete(address);
     else this.down.set(address, reason);
     for (const entry of this.entries.values()) if (entry.targets.includes(address)) this.resolve(entry);
+  }
+
+  /** How many objects each condition holds for. `programmed` holds if every data plane that has answered serves the route. */
+  counts(): Record<'accepted' | 'resolved' | 'programmed', ConditionCount> {
+    const counts = { accepted: noObjects(), resolved: noObjects(), programmed: noObjects() };
+    const count = (into: ConditionCount, holds: boolean) => (holds ? into.holding++ : into.failing++);
+    for (const { accepted, resolved, programmed } of this.entries.values()) {
+      count(counts.accepted, accepted.holds);
+      // An object that is not accepted has no targets and is sent to no data plane.
+      if (!accepted.holds) continue;
+      count(counts.resolved, resolved.holds);
+      if (programmed.size > 0)
+        count(
+          counts.programmed,
+          [...programmed.values()].every(({ holds }) => holds),
+        );
+    }
+    return counts;
   }
 
   list(): RouteStatus[] {

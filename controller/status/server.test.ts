@@ -180,7 +180,7 @@ test('a socket still in use by another process is opened as soon as it is free',
   assert.equal(await first.asked('socket', '/status'), 200);
 });
 
-test('metrics report pushes by outcome, the revision, routes, problems and the last reload', async (t) => {
+test('metrics report pushes by outcome, the revision, routes, conditions, problems and the last reload', async (t) => {
   const { report, get } = await pages(t);
   const state = stateOf();
   report.built(state);
@@ -197,8 +197,16 @@ test('metrics report pushes by outcome, the revision, routes, problems and the l
     'sluice_controller_routes 1',
     'sluice_controller_problems{source="docker"} 1',
     'sluice_controller_last_reload_successful 0',
+    'sluice_controller_ready 1',
+    'sluice_controller_conditions{condition="accepted",holds="true"} 1',
+    'sluice_controller_conditions{condition="accepted",holds="false"} 1',
+    'sluice_controller_conditions{condition="resolved",holds="false"} 0',
+    'sluice_controller_conditions{condition="programmed",holds="true"} 1',
   ])
     assert.ok(text.includes(`${line}\n`), line);
+  report.applied(ADDRESS, applied({ domain: 'a.example', result: 'rejected', reason: 'too large' }), state);
+  const after = await (await get('/metrics')).text();
+  assert.ok(after.includes('\nsluice_controller_conditions{condition="programmed",holds="false"} 1\n'));
 });
 
 test('status shows accepted, resolved and programmed for every object, each with its reason and time', async (t) => {

@@ -25,7 +25,7 @@ export type AdminDependencies = {
   /** null if none is kept. */
   readonly history: Pick<History, 'answer' | 'forget'> | null;
   /** null if metrics are disabled. */
-  readonly metrics: { text(): Promise<string> } | null;
+  readonly metrics: { text(isConnected: (controller: string) => boolean): Promise<string> } | null;
   readonly uptimeSecs: () => number;
   readonly ready: () => { readonly ready: boolean; readonly reason: string | null };
   readonly settings: () => SettingStatus[];

@@ -8,6 +8,8 @@ export type CertificateStats = {
   readonly shown: Iterable<{ readonly name: string; readonly notAfter: number; readonly source: string }>;
   /** Number of orders since the start, by result. */
   readonly orders: Iterable<readonly [result: string, count: number]>;
+  /** Names whose last order failed: those without a certificate, and those that still have one. */
+  readonly failing: { readonly missing: number; readonly renewal: number };
 };
 
 /** Registers the metrics of certificates. @returns a function that updates them. */
@@ -30,7 +32,15 @@ export function registerCertificates(registry: Registry): (reading: CertificateS
     labelNames: ['result'],
     registers: [registry],
   });
+  const failing = new Gauge({
+    name: `${METRIC_PREFIX}certificates_failing`,
+    help: 'Names whose last certificate order failed: missing (they have no certificate) or renewal (they still have one).',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
   return (reading) => {
+    failing.set({ kind: 'missing' }, reading.failing.missing);
+    failing.set({ kind: 'renewal' }, reading.failing.renewal);
     const shown = [...reading.shown].sort((one, other) => one.notAfter - other.notAfter);
     bySource.reset();
     for (const { source } of shown) bySource.inc({ source });

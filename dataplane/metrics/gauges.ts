@@ -1,77 +1,111 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 import { type CertificateStats, registerCertificates } from './certificates.ts';
-
-/** Maximum number of individually listed targets; those out of rotation come first. */
-export const MAX_UPSTREAMS = 1_000;
+import { type ControllersReading, registerControllers } from './controllers.ts';
+import { registerTargets, type TargetsReading } from './targets.ts';
 
 /** Values at the time of a scrape. */
-export type MetricsSnapshot = {
+export type MetricsSnapshot = ControllersReading & {
+  /** As `GET /ready`. */
+  readonly ready: boolean;
   readonly routes: number;
   /** Controllers' routes that are overridden by manually posted ones. */
   readonly overridden: number;
-  /** Number of running workers. */
-  readonly workers: number;
+  readonly workers: WorkersReading;
   readonly inFlight: number;
   readonly connections: ConnectionStats;
-  readonly upstreams: Iterable<UpstreamHealth>;
+  readonly targets: TargetsReading;
   readonly certificates: CertificateStats;
   /** Lines of the access log that were not written, since the start. */
   readonly accessLogLost: number;
 };
-/** Client connections: how many are open, and how many were refused since the start, by reason. */
-export type ConnectionStats = { readonly open: number; readonly refused: Iterable<readonly [reason: string, count: number]> };
-export type UpstreamHealth = { readonly address: string; readonly healthy: boolean };
+/** `busySeconds`: how long each worker's event loop has been busy since the worker started. The slot of a worker that ended is used again. */
+export type WorkersReading = {
+  readonly serving: number;
+  readonly configured: number;
+  readonly busySeconds: Iterable<readonly [slot: number, seconds: number]>;
+};
+/** Client connections: how many are open and may be open, and how many were refused since the start, by reason. */
+export type ConnectionStats = {
+  readonly open: number;
+  readonly most: number;
+  readonly refused: Iterable<readonly [reason: string, count: number]>;
+};
 
-/** Registers values that are read at each scrape instead of counted. @returns a function that updates them. */
-export function registerGauges(registry: Registry): (reading: MetricsSnapshot) => void {
-  const gauge = (name: string, help: string) => new Gauge({ name: `${METRIC_PREFIX}${name}`, help, registers: [registry] });
-  const routes = gauge('routes', 'Active routes.');
-  const overridden = gauge('routes_overridden', "Controllers' routes that a manually posted route overrides.");
-  const workers = gauge('workers', 'Running traffic workers.');
-  const inFlight = gauge('requests_in_flight', 'Requests in flight.');
-  const connections = gauge('connections_open', 'Open client connections.');
+/**
+ * Registers values that are read at each scrape instead of counted. @returns functions that update them; each makes its
+ * own metrics complete, so others may be served between two of them.
+ */
+export function registerGauges(registry: Registry): ((reading: MetricsSnapshot) => void)[] {
+  const showProcess = registerProcess(registry);
+  const showWorkers = registerWorkers(registry);
+  const showConnections = registerConnections(registry);
+  const showTargets = registerTargets(registry);
+  const showCertificates = registerCertificates(registry);
+  const showControllers = registerControllers(registry);
+  return [
+    showProcess,
+    ({ workers }) => showWorkers(workers),
+    ({ connections }) => showConnections(connections),
+    ({ targets }) => showTargets(targets),
+    ({ certificates }) => showCertificates(certificates),
+    showControllers,
+  ];
+}
+
+const gauge = (registry: Registry, name: string, help: string) =>
+  new Gauge({ name: `${METRIC_PREFIX}${name}`, help, registers: [registry] });
+
+function registerProcess(registry: Registry): (reading: MetricsSnapshot) => void {
+  const ready = gauge(registry, 'ready', 'Whether a known good configuration is served, as GET /ready reports.');
+  const routes = gauge(registry, 'routes', 'Active routes.');
+  const overridden = gauge(registry, 'routes_overridden', "Controllers' routes that a manually posted route overrides.");
+  const inFlight = gauge(registry, 'requests_in_flight', 'Requests in flight.');
+  const accessLogLost = new Counter({
+    name: `${METRIC_PREFIX}access_log_lines_lost_total`,
+    help: 'Lines of the access log that were lost because an output was too slow or failed.',
+    registers: [registry],
+  });
+  return (reading) => {
+    ready.set(reading.ready ? 1 : 0);
+    routes.set(reading.routes);
+    overridden.set(reading.overridden);
+    inFlight.set(reading.inFlight);
+    accessLogLost.reset();
+    accessLogLost.inc(reading.accessLogLost);
+  };
+}
+
+function registerWorkers(registry: Registry): (reading: WorkersReading) => void {
+  const serving = gauge(registry, 'workers', 'Running traffic workers.');
+  const configured = gauge(registry, 'workers_configured', 'Traffic workers that should be running.');
+  const busy = new Counter({
+    name: `${METRIC_PREFIX}worker_busy_seconds_total`,
+    help: 'Time that the event loop of a traffic worker was busy. Its rate is the utilization of the worker, at most 1.',
+    labelNames: ['worker'],
+    registers: [registry],
+  });
+  return (reading) => {
+    serving.set(reading.serving);
+    configured.set(reading.configured);
+    busy.reset();
+    for (const [slot, seconds] of reading.busySeconds) busy.inc({ worker: slot }, seconds);
+  };
+}
+
+function registerConnections(registry: Registry): (reading: ConnectionStats) => void {
+  const open = gauge(registry, 'connections_open', 'Open client connections.');
+  const most = gauge(registry, 'connections_max', 'Maximum number of open client connections.');
   const refused = new Counter({
     name: `${METRIC_PREFIX}connections_refused_total`,
     help: 'Client connections that were closed before a request was read, by reason.',
     labelNames: ['reason'],
     registers: [registry],
   });
-  const accessLogLost = new Counter({
-    name: `${METRIC_PREFIX}access_log_lines_lost_total`,
-    help: 'Lines of the access log that were lost because an output was too slow or failed.',
-    registers: [registry],
-  });
-  const healthy = new Gauge({
-    name: `${METRIC_PREFIX}upstream_healthy`,
-    help: `Whether a target is in rotation; at most ${MAX_UPSTREAMS} targets, those out of rotation first.`,
-    labelNames: ['address'],
-    registers: [registry],
-  });
-  const showCertificates = registerCertificates(registry);
   return (reading) => {
-    showCertificates(reading.certificates);
-    routes.set(reading.routes);
-    overridden.set(reading.overridden);
-    workers.set(reading.workers);
-    inFlight.set(reading.inFlight);
-    connections.set(reading.connections.open);
+    open.set(reading.open);
+    most.set(reading.most);
     refused.reset();
-    for (const [reason, count] of reading.connections.refused) refused.inc({ reason }, count);
-    accessLogLost.reset();
-    accessLogLost.inc(reading.accessLogLost);
-    healthy.reset();
-    for (const upstream of unhealthyFirst(reading.upstreams)) healthy.set({ address: upstream.address }, upstream.healthy ? 1 : 0);
+    for (const [reason, count] of reading.refused) refused.inc({ reason }, count);
   };
-}
-
-/** Up to the maximum, with targets out of rotation first so that none of them is cut off by healthy ones. */
-function unhealthyFirst(upstreams: Iterable<UpstreamHealth>): UpstreamHealth[] {
-  const out: UpstreamHealth[] = [];
-  const inRotation: UpstreamHealth[] = [];
-  for (const upstream of upstreams) {
-    const list = upstream.healthy ? inRotation : out;
-    if (list.length < MAX_UPSTREAMS) list.push(upstream);
-  }
-  return [...out, ...inRotation].slice(0, MAX_UPSTREAMS);
 }

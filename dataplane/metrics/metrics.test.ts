@@ -4,21 +4,26 @@ import { describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { DURATION_BOUNDS } from '../traffic/protocol.ts';
 import { domainReport } from '../traffic/testing/domain-report.ts';
-import { MAX_UPSTREAMS, type MetricsSnapshot } from './gauges.ts';
+import { MAX_CONTROLLERS, MAX_PROBLEM_KINDS } from './controllers.ts';
+import type { MetricsSnapshot } from './gauges.ts';
 import { createMetrics } from './metrics.ts';
+import { MAX_UPSTREAMS } from './targets.ts';
 import { MAX_DOMAIN_LABELS } from './totals.ts';
 
 const NOTHING: MetricsSnapshot = {
-  ...{ routes: 0, overridden: 0, workers: 0, inFlight: 0, connections: { open: 0, refused: [] }, upstreams: [] },
-  accessLogLost: 0,
-  certificates: { shown: [], orders: [] },
+  ...{ ready: false, routes: 0, overridden: 0, inFlight: 0, accessLogLost: 0, controllers: [], problems: [] },
+  workers: { serving: 0, configured: 0, busySeconds: [] },
+  connections: { open: 0, most: 0, refused: [] },
+  targets: { addresses: [], routes: [] },
+  certificates: { shown: [], orders: [], failing: { missing: 0, renewal: 0 } },
 };
+const targetAt = (address: string, healthy: boolean, more = {}) => ({ address, healthy, inFlight: 0, failures: 0, ...more });
 const clock: Clock = { ...systemClock, now: () => 1_700_000_000_500 };
 const metricsOf = (read: () => MetricsSnapshot = () => NOTHING) => createMetrics({ clock, version: '1.2.3', read });
 
 /** Values by series: `name{labels}`. */
 async function scrape(metrics: ReturnType<typeof metricsOf>): Promise<Map<string, number>> {
-  const lines = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const lines = (await metrics.text(() => true)).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
 }
 const own = (lines: Map<string, number>, family: string) =>
@@ -91,7 +96,7 @@ describe('traffic', () => {
     assert.equal(lines.get('sluice_request_duration_seconds_bucket{le="+Inf",domain="a.example"}'), expected);
     assert.equal(lines.get('sluice_request_duration_seconds_count{domain="a.example"}'), expected);
     assert.equal(lines.get('sluice_request_duration_seconds_sum{domain="a.example"}'), 7);
-    assert.match(await metrics.text(), /^# TYPE sluice_request_duration_seconds histogram$/m);
+    assert.match(await metrics.text(() => true), /^# TYPE sluice_request_duration_seconds histogram$/m);
   });
 
   it('counts unrouted requests in a separate family', async () => {
@@ -119,38 +124,95 @@ describe('traffic', () => {
 describe('values read at a scrape', () => {
   it('are current, and a removed target has no line', async () => {
     let reading: MetricsSnapshot = {
+      ...NOTHING,
+      ready: true,
       routes: 5,
       overridden: 1,
-      workers: 2,
+      workers: { serving: 2, configured: 3, busySeconds: [[0, 1.5]] },
       inFlight: 7,
-      accessLogLost: 0,
-      certificates: NOTHING.certificates,
-      connections: { open: 9, refused: [['limit', 3]] },
-      upstreams: [{ address: '10.0.0.1:80', healthy: true }],
+      connections: { open: 9, most: 10, refused: [['limit', 3]] },
+      targets: { addresses: [targetAt('10.0.0.1:80', true, { inFlight: 4, failures: 6 })], routes: [] },
     };
     const metrics = metricsOf(() => reading);
     const first = await scrape(metrics);
-    const gauges = ['sluice_routes', 'sluice_routes_overridden', 'sluice_workers', 'sluice_requests_in_flight', 'sluice_connections_open'];
+    const gauges = [
+      ...['sluice_routes', 'sluice_routes_overridden', 'sluice_workers', 'sluice_requests_in_flight', 'sluice_connections_open'],
+      ...['sluice_workers_configured', 'sluice_connections_max', 'sluice_ready'],
+    ];
     assert.deepEqual(
       gauges.map((name) => first.get(name)),
-      [5, 1, 2, 7, 9],
+      [5, 1, 2, 7, 9, 3, 10, 1],
     );
     assert.deepEqual(own(first, 'sluice_connections_refused_total'), { 'sluice_connections_refused_total{reason="limit"}': 3 });
-    assert.deepEqual(own(first, 'sluice_upstream_healthy'), { 'sluice_upstream_healthy{address="10.0.0.1:80"}': 1 });
-    reading = { ...NOTHING, upstreams: [{ address: '10.0.0.2:80', healthy: false }] };
+    assert.deepEqual(own(first, 'sluice_worker_busy_seconds_total'), { 'sluice_worker_busy_seconds_total{worker="0"}': 1.5 });
+    assert.deepEqual(
+      ['healthy', 'requests_in_flight', 'attempt_failures_total'].map((name) =>
+        first.get(`sluice_upstream_${name}{address="10.0.0.1:80"}`),
+      ),
+      [1, 4, 6],
+    );
+    reading = { ...NOTHING, targets: { addresses: [targetAt('10.0.0.2:80', false)], routes: [] } };
     const second = await scrape(metrics);
     assert.deepEqual(
       gauges.map((name) => second.get(name)),
-      [0, 0, 0, 0, 0],
+      [0, 0, 0, 0, 0, 0, 0, 0],
     );
     assert.deepEqual(own(second, 'sluice_upstream_healthy'), { 'sluice_upstream_healthy{address="10.0.0.2:80"}': 0 });
   });
 
   it('list at most 1,000 targets, those out of rotation before those in rotation', async () => {
-    const upstreams = Array.from({ length: 1_500 }, (_, at) => ({ address: `t:${at + 1}`, healthy: at % 3 !== 0 }));
-    const lines = Object.values(own(await scrape(metricsOf(() => ({ ...NOTHING, upstreams }))), 'sluice_upstream_healthy'));
+    const addresses = Array.from({ length: 1_500 }, (_, at) => targetAt(`t:${at + 1}`, at % 3 !== 0));
+    const metrics = metricsOf(() => ({ ...NOTHING, targets: { addresses, routes: [] } }));
+    const lines = Object.values(own(await scrape(metrics), 'sluice_upstream_healthy'));
     assert.equal(lines.length, MAX_UPSTREAMS);
     assert.equal(lines.filter((value) => value === 0).length, 500);
+  });
+
+  it('list at most 1,000 routes with their targets, those with a pool that is down first, and the sum of the others', async () => {
+    const routes = Array.from({ length: 1_100 }, (_, at) => ({
+      domain: `d${at}.example`,
+      inRotation: 2,
+      out: 1,
+      poolsDown: at === 1_099 ? 1 : 0,
+    }));
+    const lines = await scrape(metricsOf(() => ({ ...NOTHING, targets: { addresses: [], routes } })));
+    const down = own(lines, 'sluice_route_pools_down');
+    assert.equal(Object.keys(down).length, MAX_DOMAIN_LABELS + 1);
+    assert.equal(down['sluice_route_pools_down{domain="d1099.example"}'], 1);
+    const targets = own(lines, 'sluice_route_targets');
+    assert.equal(targets['sluice_route_targets{domain="d1099.example",state="in_rotation"}'], 2);
+    assert.equal(targets['sluice_route_targets{domain="other",state="in_rotation"}'], 200);
+    assert.equal(targets['sluice_route_targets{domain="other",state="out"}'], 100);
+  });
+
+  it('include controllers that are connected or have routes, and their problems by source and kind', async () => {
+    const controller = (id: string, connected: boolean, routes: number) => ({ id, connected, routes, lastApplied: 1_500 });
+    const problem = (code: string) => ({ source: 'docker', code });
+    const reading = {
+      ...NOTHING,
+      controllers: [controller('here', true, 0), controller('away', false, 3), controller('removed', false, 0)],
+      problems: ['bad_label', 'bad_label', 'no_address'].map(problem),
+    };
+    const lines = await scrape(metricsOf(() => reading));
+    assert.deepEqual(own(lines, 'sluice_apply_stream_connected'), {
+      'sluice_apply_stream_connected{controller="here"}': 1,
+      'sluice_apply_stream_connected{controller="away"}': 0,
+    });
+    assert.equal(lines.get('sluice_apply_stream_routes{controller="away"}'), 3);
+    assert.equal(lines.get('sluice_apply_stream_last_frame_timestamp_seconds{controller="away"}'), 1.5);
+    assert.deepEqual(own(lines, 'sluice_problems'), {
+      'sluice_problems{source="docker",code="bad_label"}': 2,
+      'sluice_problems{source="docker",code="no_address"}': 1,
+    });
+    const many = {
+      ...NOTHING,
+      controllers: Array.from({ length: 200 }, (_, at) => controller(`c${at}`, true, 1)),
+      problems: Array.from({ length: 200 }, (_, at) => problem(`p${at}`)),
+    };
+    const bounded = await scrape(metricsOf(() => many));
+    assert.equal(Object.keys(own(bounded, 'sluice_apply_stream_connected')).length, MAX_CONTROLLERS);
+    assert.equal(Object.keys(own(bounded, 'sluice_problems')).length, MAX_PROBLEM_KINDS + 1);
+    assert.equal(bounded.get('sluice_problems{source="other",code="other"}'), 200 - MAX_PROBLEM_KINDS);
   });
 
   it('include certificates by source, their expiry, and orders by result', async () => {
@@ -162,7 +224,7 @@ describe('values read at a scrape', () => {
       ['issued', 3],
       ['validation', 1],
     ] as const;
-    const lines = await scrape(metricsOf(() => ({ ...NOTHING, certificates: { shown, orders } })));
+    const lines = await scrape(metricsOf(() => ({ ...NOTHING, certificates: { shown, orders, failing: { missing: 2, renewal: 1 } } })));
     assert.deepEqual(own(lines, 'sluice_certificates'), {
       'sluice_certificates{source="acme"}': 1,
       'sluice_certificates{source="file"}': 1,
@@ -170,6 +232,10 @@ describe('values read at a scrape', () => {
     assert.deepEqual(own(lines, 'sluice_certificate_not_after_timestamp_seconds'), {
       'sluice_certificate_not_after_timestamp_seconds{domain="a.example"}': 1_600_000_000,
       'sluice_certificate_not_after_timestamp_seconds{domain="b.example"}': 1_700_000_000,
+    });
+    assert.deepEqual(own(lines, 'sluice_certificates_failing'), {
+      'sluice_certificates_failing{kind="missing"}': 2,
+      'sluice_certificates_failing{kind="renewal"}': 1,
     });
     assert.deepEqual(own(lines, 'sluice_certificate_orders_total'), {
       'sluice_certificate_orders_total{result="issued"}': 3,
@@ -180,7 +246,7 @@ describe('values read at a scrape', () => {
   it('list the 1,000 certificates that expire first, and the earliest of all others', async () => {
     const shown = Array.from({ length: 1_100 }, (_, at) => ({ name: `d${at}.example`, notAfter: (2_000 - at) * 1_000, source: 'acme' }));
     const lines = own(
-      await scrape(metricsOf(() => ({ ...NOTHING, certificates: { shown, orders: [] } }))),
+      await scrape(metricsOf(() => ({ ...NOTHING, certificates: { ...NOTHING.certificates, shown } }))),
       'sluice_certificate_not_after_timestamp_seconds',
     );
     assert.equal(Object.keys(lines).length, MAX_DOMAIN_LABELS + 1);
@@ -191,7 +257,10 @@ describe('values read at a scrape', () => {
     const metrics = metricsOf(() => {
       throw new Error('gone');
     });
-    await assert.rejects(metrics.text(), /gone/);
+    await assert.rejects(
+      metrics.text(() => true),
+      /gone/,
+    );
   });
 });
 
@@ -251,7 +320,9 @@ describe('docs/reference/metrics.md', () => {
     const page = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8');
     const documented = new Map([...page.matchAll(/^\| `([a-z0-9_]+)` \| (\w+) \|/gm)].map((row) => [row[1] ?? '', row[2]]));
     const metrics = metricsOf();
-    const served = new Map([...(await metrics.text()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((line) => [line[1] ?? '', line[2]]));
+    const served = new Map(
+      [...(await metrics.text(() => true)).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((line) => [line[1] ?? '', line[2]]),
+    );
     assert.deepEqual([...served.keys()], metrics.families());
     const onlyOnLinux = process.platform === 'linux' ? [] : [...page.matchAll(/`([a-z_]+)`.*\(Linux\)/g)].map((row) => row[1] ?? '');
     for (const name of onlyOnLinux) documented.delete(name);

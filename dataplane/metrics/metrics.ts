@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -15,21 +16,25 @@ export interface Metrics {
   countWorkerRestart(reason: RestartReason): void;
   /** Records the result of a reload of the config file. */
   reloadOutcome(ok: boolean): void;
-  /** The Prometheus text format, version 0.0.4. */
-  text(): Promise<string>;
+  /** The Prometheus text format, version 0.0.4. `isConnected`: whether this controller has an open apply stream. */
+  text(isConnected: (controller: string) => boolean): Promise<string>;
   /** Names of all families, in the order of the text. */
   families(): string[];
 }
 
 /** `read` is called once per scrape. */
-type MetricsOptions = { readonly clock: Clock; readonly version: string; readonly read: () => MetricsSnapshot };
+type MetricsOptions = {
+  readonly clock: Clock;
+  readonly version: string;
+  readonly read: (isConnected: (controller: string) => boolean) => MetricsSnapshot | Promise<MetricsSnapshot>;
+};
 
 export function createMetrics({ clock, version, read }: MetricsOptions): Metrics {
   const registry = new Registry();
   const domains = new TotalsByDomain();
   const unrouted = emptyTotals();
   registerTraffic(registry, domains, unrouted);
-  const show = registerGauges(registry);
+  const updates = registerGauges(registry);
   const restarts = registerRestarts(registry);
   const faults = registerFaults(registry);
   const reloadOutcome = registerReloads(registry, clock);
@@ -46,9 +51,19 @@ export function createMetrics({ clock, version, read }: MetricsOptions): Metrics
     },
     countWorkerRestart: (reason) => restarts.inc({ reason }),
     reloadOutcome,
-    text: async () => {
-      show(read());
-      return registry.metrics();
+    text: async (isConnected) => {
+      const reading = await read(isConnected);
+      // One family can have 16,000 lines, and all families in one turn would stop the main thread for too long.
+      for (const update of updates) {
+        update(reading);
+        await nextTurn();
+      }
+      const families: string[] = [];
+      for (const { name } of registry.getMetricsAsArray()) {
+        families.push(await registry.getSingleMetricAsString(name));
+        await nextTurn();
+      }
+      return `${families.join('\n\n')}\n`;
     },
     families: () => registry.getMetricsAsArray().map((metric) => metric.name),
   };

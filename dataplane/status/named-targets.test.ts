@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RouteInput, readAppliedRoute } from '../../shared/route.ts';
 import type { OwnedRoute } from '../table/table.ts';
-import { namedTargets, outOfRotationReason } from './named-targets.ts';
+import { indexTargets, outOfRotationReason } from './named-targets.ts';
 
 type Target = NonNullable<RouteInput['upstreams']>[number];
 
@@ -14,7 +14,7 @@ function owned(domain: string, upstreams: Target[], more: Partial<RouteInput> = 
 
 const ADDRESS = '10.0.0.1:80';
 const why = (name: string, outcome: string, ...routes: OwnedRoute[]): string | null => {
-  const target = namedTargets(routes).get(name);
+  const target = indexTargets(routes).targets.get(name);
   assert.ok(target, name);
   return outOfRotationReason(target, () => outcome);
 };
@@ -44,6 +44,6 @@ test('up to ten domains of a target are listed, and all are counted once', () =>
   const routes = Array.from({ length: 12 }, (_, n) =>
     owned(`d${n}.test`, [{ address: ADDRESS }], { handles: [{ path: '/x', upstreams: [{ address: ADDRESS }] }] }),
   );
-  const target = namedTargets(routes).get(ADDRESS);
+  const target = indexTargets(routes).targets.get(ADDRESS);
   assert.deepEqual([target?.count, target?.domains.length], [12, 10]);
 });

@@ -1,5 +1,5 @@
 import { poolsIn } from '../../shared/pools.ts';
-import type { RouteSpec } from '../../shared/route.ts';
+import { answersItself, type RouteSpec } from '../../shared/route.ts';
 import { transportName } from '../../shared/transport.ts';
 import { activeCheck, type HealthCheck } from '../ledger/health-checks.ts';
 import { targetName } from '../ledger/targets.ts';
@@ -11,7 +11,7 @@ const NAMED_DOMAINS = 10;
 export const UNCONFIRMED = 'unconfirmed';
 
 /** How one route sees a target. */
-type RouteView = { readonly state: string; readonly check: HealthCheck | null };
+export type RouteView = { readonly state: string; readonly check: HealthCheck | null };
 
 /** A target with the domains that use it and their distinct views of it. */
 export type NamedTarget = {
@@ -27,38 +27,64 @@ export type NamedTarget = {
   readonly views: Map<string, RouteView>;
 };
 
+/** A target as one pool of a route uses it. */
+export type PoolMember = { readonly target: NamedTarget; readonly view: RouteView };
+/** The pools of a route. A pool without members belongs to a site that has lost its last target. */
+export type RoutePools = { readonly domain: string; readonly pools: readonly (readonly PoolMember[])[] };
+
+/** The targets of all routes, and the pools of each. */
+export class TargetIndex {
+  /** By name. */
+  readonly targets = new Map<string, NamedTarget>();
+  /** Routes that need a target. */
+  readonly routes: RoutePools[] = [];
+
+  add({ route, unconfirmed }: OwnedRoute): void {
+    const pools = poolsIn(route).flatMap((pool) => {
+      const members = viewsIn(pool, route, unconfirmed).map((seen) => addTarget(this.targets, route.domain, seen));
+      return members.length === 0 ? [] : [members];
+    });
+    if (pools.length > 0) this.routes.push({ domain: route.domain, pools });
+    else if (!answersItself(route)) this.routes.push({ domain: route.domain, pools: [[]] });
+  }
+}
+
 /** Every target used by a route, by its name. */
-export function namedTargets(routes: readonly OwnedRoute[]): Map<string, NamedTarget> {
-  const known = new Map<string, NamedTarget>();
-  for (const { route, unconfirmed } of routes) for (const view of viewsOf(route, unconfirmed)) addTarget(known, route.domain, view);
-  return known;
+export function indexTargets(routes: readonly OwnedRoute[]): TargetIndex {
+  const index = new TargetIndex();
+  for (const route of routes) index.add(route);
+  return index;
 }
 
 type SeenTarget = RouteView & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'transport'>;
+type Pool = ReturnType<typeof poolsIn<RouteSpec['upstreams'][number]>>[number];
 
-const viewsOf = (route: RouteSpec, unconfirmed: boolean): SeenTarget[] =>
-  poolsIn(route).flatMap(({ upstreams, tls, transport }) => {
-    const name = transportName(transport);
-    return upstreams.map((upstream): SeenTarget => {
-      const { address, id = null } = upstream;
-      const target = { address, tls, id, transport: name };
-      if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, check: null };
-      return { ...target, state: upstream.state, check: activeCheck(route.domain, upstream, tls, route.health, transport) };
-    });
+function viewsIn({ upstreams, tls, transport }: Pool, route: RouteSpec, unconfirmed: boolean): SeenTarget[] {
+  const name = transportName(transport);
+  return upstreams.map((upstream): SeenTarget => {
+    const { address, id = null } = upstream;
+    const target = { address, tls, id, transport: name };
+    if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, check: null };
+    return { ...target, state: upstream.state, check: activeCheck(route.domain, upstream, tls, route.health, transport) };
   });
+}
 
-function addTarget(known: Map<string, NamedTarget>, domain: string, { address, tls, id, transport, state, check }: SeenTarget): void {
+function addTarget(known: Map<string, NamedTarget>, domain: string, { address, tls, id, transport, state, check }: SeenTarget): PoolMember {
   const name = targetName(address, tls, id, transport);
   let target = known.get(name);
   if (target === undefined) {
     target = { address, tls, id, transport, domains: [], count: 0, counted: '', views: new Map() };
     known.set(name, target);
   }
-  target.views.set(`${state} ${check?.name ?? ''}`, { state, check });
-  if (target.counted === domain) return;
-  target.counted = domain;
-  target.count++;
-  if (target.domains.length < NAMED_DOMAINS) target.domains.push(domain);
+  const key = `${state} ${check?.name ?? ''}`;
+  const view = target.views.get(key) ?? { state, check };
+  target.views.set(key, view);
+  if (target.counted !== domain) {
+    target.counted = domain;
+    target.count++;
+    if (target.domains.length < NAMED_DOMAINS) target.domains.push(domain);
+  }
+  return { target, view };
 }
 
 /**
@@ -76,7 +102,8 @@ export function outOfRotationReason({ views }: NamedTarget, outcome: (check: Hea
   return why;
 }
 
-function outOfRotationReasonFor({ state, check }: RouteView, outcome: (check: HealthCheck) => string): string | null {
+/** Why this route would not send a request to the target; null if it would. */
+export function outOfRotationReasonFor({ state, check }: RouteView, outcome: (check: HealthCheck) => string): string | null {
   if (check !== null) return outcome(check) || null;
   if (state === 'healthy') return null;
   return state === UNCONFIRMED ? 'its restored address is not confirmed; waiting for the controller' : `its source says ${state}`;

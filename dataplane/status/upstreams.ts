@@ -1,13 +1,24 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { inTurns } from '../../shared/runtime/turns.ts';
 import type { LastFailure, UpstreamStatus, UpstreamSummary } from '../../shared/wire/status.ts';
 import type { Health } from '../health/health.ts';
 import { type Targets, targetKey, targetName } from '../ledger/targets.ts';
 import type { LiveTable } from '../table/live-table.ts';
 import type { TargetChange, TrafficReport } from '../traffic/protocol.ts';
-import { type NamedTarget, namedTargets, outOfRotationReason } from './named-targets.ts';
+import {
+  indexTargets,
+  type NamedTarget,
+  outOfRotationReason,
+  outOfRotationReasonFor,
+  type PoolMember,
+  type RoutePools,
+  TargetIndex,
+} from './named-targets.ts';
 
 /** How many targets out of rotation are listed; further ones are only counted. */
 const MOST_SHOWN = 50;
+/** How many routes are parsed, or targets looked at, in one turn of the event loop: about 4 ms. */
+const PER_TURN = 500;
 
 type UpstreamsTools = {
   readonly table: LiveTable;
@@ -16,6 +27,12 @@ type UpstreamsTools = {
   readonly clock: Clock;
 };
 
+/** Current state of an address; targets that share it are added up. `healthy`: one of them is in rotation. */
+export type AddressLoad = { readonly address: string; healthy: boolean; inFlight: number; failures: number };
+/** Targets of a route by their state, and how many of its pools have none in rotation. */
+export type RouteLoad = { readonly domain: string; readonly inRotation: number; readonly out: number; readonly poolsDown: number };
+export type Load = { readonly addresses: readonly AddressLoad[]; readonly routes: readonly RouteLoad[] };
+
 /** Health and load of every target that a route names, from the ledger that all workers share. */
 export class Upstreams {
   private readonly tools: UpstreamsTools;
@@ -23,12 +40,15 @@ export class Upstreams {
   private readonly reasons = new Map<string, string>();
   private readonly failures = new Map<string, LastFailure>();
   /** Recomputed on demand after a change, not with each change. */
-  private known: ReadonlyMap<string, NamedTarget> | null = null;
+  private known: TargetIndex | null = null;
+  /** Number of changes of the table so far. */
+  private changes = 0;
 
   constructor(parts: UpstreamsTools) {
     this.tools = parts;
     parts.table.onChange(() => {
       this.known = null;
+      this.changes++;
     });
   }
 
@@ -65,6 +85,45 @@ export class Upstreams {
     return target && this.status(target);
   }
 
+  /**
+   * The state of all targets and routes, for metrics. There may be many thousands, so this takes several turns of the event loop, and a
+   * route that is changed meanwhile may be missing.
+   */
+  async load(): Promise<Load> {
+    const index = await this.prepared();
+    const addresses = new Map<string, AddressLoad>();
+    await inTurns(index.targets.values(), PER_TURN, (target) => this.addTo(addresses, this.status(target)));
+    const routes: RouteLoad[] = [];
+    await inTurns(index.routes, PER_TURN, (route) => routes.push(this.routeLoad(route)));
+    return { addresses: [...addresses.values()], routes };
+  }
+
+  private addTo(addresses: Map<string, AddressLoad>, { address, healthy, in_flight, last_failure }: UpstreamStatus): void {
+    const load = addresses.get(address) ?? { address, healthy: false, inFlight: 0, failures: 0 };
+    load.healthy ||= healthy;
+    load.inFlight += in_flight;
+    load.failures += last_failure?.count ?? 0;
+    addresses.set(address, load);
+  }
+
+  private routeLoad({ domain, pools }: RoutePools): RouteLoad {
+    const load = { domain, inRotation: 0, out: 0, poolsDown: 0 };
+    for (const pool of pools) {
+      const inRotation = pool.filter((member) => this.isInRotation(member)).length;
+      load.inRotation += inRotation;
+      load.out += pool.length - inRotation;
+      if (inRotation === 0) load.poolsDown++;
+    }
+    return load;
+  }
+
+  private isInRotation({ target: { address, tls, id, transport }, view }: PoolMember): boolean {
+    const { targets, health, clock } = this.tools;
+    const slot = targets.find(targetKey(address, tls, id, transport));
+    if (slot >= 0 && targets.ejected(slot, clock.now())) return false;
+    return outOfRotationReasonFor(view, (check) => health.reason(check.name)) === null;
+  }
+
   private status(target: NamedTarget): UpstreamStatus {
     const { address, tls, id, transport, domains, count } = target;
     const { targets, health, clock } = this.tools;
@@ -90,10 +149,22 @@ export class Upstreams {
   }
 
   private all(): ReadonlyMap<string, NamedTarget> {
+    this.known ??= this.forgetOthers(indexTargets(this.tools.table.list()));
+    return this.known.targets;
+  }
+
+  /** As `all`, in several turns; parsing all routes at once would stop the main thread. */
+  private async prepared(): Promise<TargetIndex> {
     if (this.known !== null) return this.known;
-    const known = namedTargets(this.tools.table.list());
-    for (const notes of [this.reasons, this.failures]) for (const name of notes.keys()) if (!known.has(name)) notes.delete(name);
-    this.known = known;
-    return known;
+    const index = new TargetIndex();
+    const { changes } = this;
+    await inTurns(this.tools.table.list(), PER_TURN, (route) => index.add(route));
+    if (changes === this.changes) this.known ??= this.forgetOthers(index);
+    return index;
+  }
+
+  private forgetOthers(index: TargetIndex): TargetIndex {
+    for (const notes of [this.reasons, this.failures]) for (const name of notes.keys()) if (!index.targets.has(name)) notes.delete(name);
+    return index;
   }
 }

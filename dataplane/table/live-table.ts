@@ -21,6 +21,9 @@ import { RoutePublication } from './route-publication.ts';
 import { type CertificateKeeper, type Frame, type KnownController, type OwnedRoute, type TableChange, UnsavedError } from './table.ts';
 import { confirm, type UnconfirmedSource } from './unconfirmed/unconfirmed.ts';
 
+/** `lastApplied`: when a frame of it was last applied, in ms since 1970. */
+type ControllerLoad = { readonly id: string; readonly connected: boolean; readonly routes: number; readonly lastApplied: number };
+
 type LiveTableOptions = {
   readonly restored: Restored;
   readonly publisher: Publisher;
@@ -110,6 +113,12 @@ export class LiveTable {
 
   controllers(): readonly KnownController[] {
     return [...this.known.values()];
+  }
+
+  /** Every known controller with the number of its visible routes. */
+  controllerLoads(isConnected: (controller: string) => boolean): ControllerLoad[] {
+    const routes = this.claims.routesByController();
+    return this.controllers().map(({ id, lastApplied }) => ({ id, connected: isConnected(id), routes: routes.get(id) ?? 0, lastApplied }));
   }
 
   /** The problems that controllers reported, from all sources. */

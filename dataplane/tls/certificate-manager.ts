@@ -38,6 +38,8 @@ export type CertificateManagerTools = Omit<InternalIssuerTools, 'changed'> & {
 export type CertificateStats = {
   readonly shown: readonly { readonly name: string; readonly notAfter: number; readonly source: CertificateSource }[];
   readonly orders: Iterable<readonly [result: string, count: number]>;
+  /** Names whose last order failed: those without a certificate, and those that still have one. */
+  readonly failing: { readonly missing: number; readonly renewal: number };
 };
 
 /** Ties certificates together: store → selection → workers, ACME orders for what is missing, and the internal authority. */
@@ -168,7 +170,9 @@ export class CertificateManager {
   /** Served certificates and order results, for metrics. */
   stats(): CertificateStats {
     const shown = [...this.selection.entries()].map(([name, { notAfter, source }]) => ({ name, notAfter, source }));
-    return { shown, orders: this.automatic.results() };
+    const failing = [...this.automatic.failing()];
+    const missing = failing.filter((name) => this.selection.find(name) === null).length;
+    return { shown, orders: this.automatic.results(), failing: { missing, renewal: failing.length - missing } };
   }
 
   /** Stops ordering while another process takes over. */

@@ -116,7 +116,7 @@ export class LazyCertificateManager {
 
   /** Served certificates and order results, for metrics. */
   stats(): CertificateStats {
-    return this.manager?.stats() ?? { shown: [], orders: [] };
+    return this.manager?.stats() ?? { shown: [], orders: [], failing: { missing: 0, renewal: 0 } };
   }
 
   list(): Promise<CertificateRecord[]> {

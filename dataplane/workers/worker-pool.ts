@@ -222,6 +222,11 @@ export class WorkerPool {
     return (await Promise.all(asked)).flat();
   }
 
+  /** Seconds that each worker's event loop has been busy since the worker started, by its slot. */
+  busySeconds(): (readonly [slot: number, seconds: number])[] {
+    return this.accepting().map(({ slot, thread }) => [slot, thread.performance.eventLoopUtilization().active / 1_000]);
+  }
+
   /** Runs a dry run in one worker. @returns null if it does not answer in time. */
   async dryRun(request: DryRun): Promise<DryRunResult | null> {
     const member = [...this.members.values()].find((candidate) => candidate.serving && candidate.ending === '');
@@ -254,17 +259,8 @@ export class WorkerPool {
     const workerData: WorkerStart = { worker: id, slot, ledger: ledger.buffers, state, hashKey, countries };
     const thread = new Worker(ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     const member: WorkerHandle = {
-      id,
-      slot,
-      thread,
-      startedAt: parts.clock.monotonic(),
-      serving: false,
-      generation: state.generation,
-      ending: '',
-      leaving: false,
-      successor,
-      refusal: null,
-      unmoved: null,
+      ...{ id, slot, thread, successor, generation: state.generation, startedAt: parts.clock.monotonic() },
+      ...{ serving: false, ending: '', leaving: false, refusal: null, unmoved: null },
     };
     this.members.set(id, member);
     this.watchdog.forget(slot);

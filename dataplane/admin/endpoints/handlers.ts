@@ -57,7 +57,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     },
     metrics: async ({ response }) => {
       if (parts.metrics === null) throw new ApiError('metricsOff');
-      const text = await parts.metrics.text();
+      const text = await parts.metrics.text((controller) => streams.isConnected(controller));
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' });
       response.end(text);
     },

@@ -49,6 +49,15 @@ export class ClaimTable {
     return { routes: this.claims.size, overridden: this.overridden };
   }
 
+  routesByController(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const claims of this.claims.values()) {
+      const owner = visible(claims)?.controller ?? null;
+      if (owner !== null) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    }
+    return counts;
+  }
+
   /** Whether any claim is unconfirmed, including overridden ones. */
   get hasUnconfirmed(): boolean {
     return this.unconfirmed > 0;

@@ -107,6 +107,11 @@ export class AutomaticHttps {
     return this.scheduler.results;
   }
 
+  /** Names whose last order failed. */
+  failing(): Iterable<string> {
+    return this.scheduler.failing();
+  }
+
   /** The names that should have a certificate. */
   names(): Iterable<string> {
     return this.scheduler.names();

@@ -127,6 +127,11 @@ export class OrderScheduler {
     return this.entries.keys();
   }
 
+  /** Names whose last order failed. */
+  *failing(): Generator<string> {
+    for (const name of this.entries.keys()) if (this.tools.attempts.get(name) !== null) yield name;
+  }
+
   /** Stops placing orders. Orders in progress are completed. */
   pause(): void {
     this.paused = true;

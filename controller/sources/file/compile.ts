@@ -125,7 +125,10 @@ function readPart(part: Part, before: number, house: House): void {
       return house.imports.define(part);
     case 'globals':
       if (house.sites || house.globals !== null)
-        return house.report.error(part.block.open, 'this block has no site address before it; globals stand once, at the top of the file');
+        return house.report.error(
+          part.block.open,
+          'this block has no site address before it; globals are written once, at the top of the file',
+        );
       house.globals = readGlobals(part.block, before, house);
       return;
     case 'site':

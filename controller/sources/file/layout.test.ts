@@ -50,7 +50,7 @@ test('a text with mismatched braces or strings is rejected with all positions', 
   const layout = layOut(Buffer.from('a{\n  respond "x\n}\n}\nb {\n'), 'f');
   assert.ok(!layout.ok);
   assert.deepEqual(layout.diagnostics.map(formatDiagnostic), [
-    'f:1:2: "{" stands alone: put a space or a line end before and after it',
+    'f:1:2: "{" must be separate: put a space or a line end before and after it',
     'f:2:11: the string is not closed on its line: add ", or use backquotes for several lines',
     'f:4:1: "}" closes nothing: delete it',
     'f:5:3: the block is never closed: add "}"',

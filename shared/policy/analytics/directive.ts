@@ -23,7 +23,7 @@ export const analyticsDirective: Grammar<Part> = {
     const excluded = (block?.lines ?? []).flatMap((line) => {
       if (line.name.text !== 'exclude') report.error(line.name, `analytics ${quote(line.name.text)}: write ${LINE}`);
       else if (line.block) report.error(line.block.open, `a line of analytics has no block: write ${LINE}`);
-      else if (line.args.length === 0) report.error(line.name, `exclude is incomplete: write ${LINE}`);
+      else if (line.args.length === 0) report.error(line.name, `exclude is missing an argument: write ${LINE}`);
       else return line.args.flatMap((arg) => readExcluded(arg, report));
       return [];
     });

@@ -39,7 +39,7 @@ function faultOfRealm(realm: string): string | undefined {
 function readUsers(directive: Word, block: Block, report: Reading['report']): User[] {
   const users: User[] = [];
   const names: Word[] = [];
-  if (block.lines.length === 0) report.error(directive, `basic_auth has no users, so nobody can log in: write one ${FORM} per line`);
+  if (block.lines.length === 0) report.error(directive, `basic_auth has no users, so no one can log in: write one ${FORM} per line`);
   if (block.lines.length > MOST_USERS) report.error(directive, `basic_auth has at most ${MOST_USERS} users`);
   for (const line of block.lines) {
     const user = readUser(line, report);

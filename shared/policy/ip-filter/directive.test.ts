@@ -47,7 +47,7 @@ for (const [directive, mistake] of [
   [line('ip_filter 10.0.0.1 10.0.0.2'), 'ip_filter "10.0.0.1": write allow|deny <ip-or-range> [<ip-or-range> …]'],
   [line('ip_filter allow localhost'), 'allow "localhost": it is not an IP address or range (expected 10.0.0.0/8 or ::1)'],
   [line('ip_filter deny 10.0.0.0/33'), 'deny "10.0.0.0/33": the prefix length must be a number from 0 to 32'],
-  [block('allow'), 'allow is incomplete: write allow|deny <ip-or-range> [<ip-or-range> …]'],
+  [block('allow'), 'allow is missing an argument: write allow|deny <ip-or-range> [<ip-or-range> …]'],
   [block(), 'ip_filter is empty and lets everyone in: write one allow|deny <ip-or-range> [<ip-or-range> …] per line'],
   [line(`ip_filter deny${' ::1'.repeat(1_001)}`), 'ip_filter has at most 1000 ranges to deny'],
 ] as const)

@@ -34,7 +34,7 @@ export const ipFilterDirective: Grammar<{ ip_filter?: Filter | null | undefined 
 function readList(name: Word, words: readonly Word[], filter: Filter, report: Reading['report']): void {
   const list = LISTS.find((known) => known === name.text);
   if (list === undefined) return report.error(name, `ip_filter ${quote(name.text)}${didYouMean(name.text, LISTS) || `: write ${LINE}`}`);
-  if (words.length === 0) return report.error(name, `${list} is incomplete: write ${LINE}`);
+  if (words.length === 0) return report.error(name, `${list} is missing an argument: write ${LINE}`);
   for (const word of words) {
     const ranges = parseRanges(word.text);
     if (!ranges.ok) report.error(word, `${list} ${quote(word.text)}: ${ranges.reason}`);

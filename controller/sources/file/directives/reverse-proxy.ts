@@ -29,7 +29,7 @@ export const reverseProxy: Rule<SiteDraft> = {
       const name = socketPath(text) === null ? text.toLowerCase() : text;
       if (!address.ok) report.error(word, `reverse_proxy ${quote(word.text)}: ${address.reason}`);
       else if ((scheme === 'https://') !== tlsOfFirst)
-        report.error(word, `reverse_proxy ${quote(word.text)}: upstreams of one pool all have https:// or none of them has`);
+        report.error(word, `reverse_proxy ${quote(word.text)}: upstreams of one pool must all have https://, or none of them`);
       else if (seen.has(name)) report.error(word, `reverse_proxy ${quote(word.text)}: this upstream is listed twice; delete one`);
       else upstreams.push({ address: address.value, weight: 1, state: 'healthy' });
       seen.add(name);

@@ -17,7 +17,7 @@ export const tls: Rule<SiteDraft> = {
   repeats: false,
   read({ name, args: [first, second], block }, draft, context) {
     const { report } = context;
-    if (!first && !block) return report.error(name, `tls is incomplete: write ${FORMS}, or a block with ${CLIENT_CA}`);
+    if (!first && !block) return report.error(name, `tls is missing an argument: write ${FORMS}, or a block with ${CLIENT_CA}`);
     if (first && second) readPair(first, second, draft, context);
     else if (first) readWord(first, draft, context);
     if (block && first?.text === 'off' && !second)
@@ -70,9 +70,9 @@ function readOption({ name, args: [word, extra], block }: Directive, seen: Word[
     return report.error(name, `tls has no ${quote(name.text)}: ${CADDY_TLS.get(name.text) ?? `write ${CLIENT_CA}`}`);
   const earlier = firstOf(seen, name.text);
   seen.push(name);
-  if (earlier) return report.error(name, `client_ca stands in ${lineOf(earlier, name)} already; put all authorities into one file`);
+  if (earlier) return report.error(name, `client_ca is already in ${lineOf(earlier, name)}; put all authorities into one file`);
   if (block) return report.error(block.open, `client_ca takes no block: write ${CLIENT_CA}`);
   if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for client_ca: write ${CLIENT_CA}`);
-  if (!word) return report.error(name, `client_ca is incomplete: write ${CLIENT_CA}`);
+  if (!word) return report.error(name, `client_ca is missing an argument: write ${CLIENT_CA}`);
   readClientCa(word, draft.said, context);
 }

@@ -43,7 +43,7 @@ export const transport: Rule<SiteDraft> = {
   repeats: false,
   read({ name, args: [protocol], block }, draft, context) {
     const { report } = context;
-    if (!protocol && !block) return report.error(name, `transport is incomplete: write ${transport.form}`);
+    if (!protocol && !block) return report.error(name, `transport is missing an argument: write ${transport.form}`);
     const spec: Draft = {};
     if (protocol?.text === 'h2' || protocol?.text === 'h2c') spec.protocol = protocol.text;
     else if (protocol?.text === 'http') report.error(protocol, 'transport "http": leave the word out: transport { … }');
@@ -61,17 +61,17 @@ function readOption({ name, args: [word, extra], block }: Directive, seen: Word[
   const option = OPTIONS.get(name.text);
   if (option === undefined) {
     const forms = [...OPTIONS.values()].map(({ form }) => form).join(', ');
-    return report.error(name, `transport has no ${quote(name.text)}: ${CADDY_TRANSPORT.get(name.text) ?? `write ${forms}, one a line`}`);
+    return report.error(name, `transport has no ${quote(name.text)}: ${CADDY_TRANSPORT.get(name.text) ?? `write ${forms}, one per line`}`);
   }
   const { form, read } = option;
   const earlier = firstOf(seen, name.text);
   seen.push(name);
-  if (earlier) return report.error(name, `${name.text} stands in ${lineOf(earlier, name)} already; keep one of them`);
+  if (earlier) return report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
   if (block) return report.error(block.open, `${name.text} takes no block: write ${form}`);
   const surplus = read ? extra : word;
   if (surplus) return report.error(surplus, `${quote(surplus.text)} is one argument too many for ${name.text}: write ${form}`);
   if (!read) spec.insecure = true;
-  else if (!word) report.error(name, `${name.text} is incomplete: write ${form}`);
+  else if (!word) report.error(name, `${name.text} is missing an argument: write ${form}`);
   else read(word, spec, (why) => report.error(word, `${name.text} ${quote(word.text)}: ${why}`), context);
 }
 

@@ -58,7 +58,7 @@ function define(snippet: Snippet, { snippets, report, env }: State): void {
   if (!SNIPPET_NAME.test(name.text)) return report.error(name, `${quote(name.text)} is not a valid snippet name: write (name) { … }`);
   const earlier = snippets.get(name.text);
   if (earlier)
-    return report.error(name, `the snippet ${said(name.text)} stands at ${positionOf(earlier.name)} already; rename one of them`);
+    return report.error(name, `the snippet ${said(name.text)} is already defined at ${positionOf(earlier.name)}; rename one of them`);
   snippets.set(name.text, snippet);
   // Its structure is checked whether or not it is imported.
   parseLines(replay(tokens), { env, report, args: 'unknown', from: name.from });
@@ -67,7 +67,7 @@ function define(snippet: Snippet, { snippets, report, env }: State): void {
 function open({ name, args: [what, ...args], block }: Directive, state: State): readonly Piece[] {
   const { report, snippets } = state;
   if (state.spent || report.full()) return [];
-  if (!what) return fail(report, name, `import is incomplete: ${FORM}`);
+  if (!what) return fail(report, name, `import is missing an argument: ${FORM}`);
   if (block) return fail(report, block.open, `import takes no block: ${FORM}`);
   const snippet = snippets.get(`(${what.text})`);
   if (snippet) {
@@ -84,7 +84,7 @@ function pathsOf(what: Word, { files, report }: State): readonly string[] {
   const path = isAbsolute(what.text) ? normalize(what.text) : join(dirname(what.path), what.text);
   if (!isGlob(path)) return [path];
   if (what.text.includes('**'))
-    return fail(report, what, `import ${quote(what.text)}: "**" is not known; write one * for each directory, as in sites/*/*`);
+    return fail(report, what, `import ${quote(what.text)}: "**" is not supported; write one * for each directory, as in sites/*/*`);
   const found = files.glob(path);
   if (!found.ok) return fail(report, what, `import ${quote(what.text)}: ${found.reason}`);
   if (found.value.length === 0) report.warn(what, `import ${quote(what.text)} matches no file`);
@@ -144,7 +144,7 @@ function enter(
   if (chain.some((link) => link.key === key))
     report.error(what, `this import never ends: ${[...chain.map((link) => link.label).reverse(), label].join(' > ')}`);
   else if (chain.length > DEEPEST) report.error(what, `imports are nested more than ${DEEPEST} deep`);
-  else if (state.spent) report.error(what, `too much is imported: ${MOST_IMPORTS} imports or 64 MB in all are the most`);
+  else if (state.spent) report.error(what, `too much is imported: the limits are ${MOST_IMPORTS} imports and 64 MB in all`);
   else return { env, report, args: args.map(({ text }) => text), from: { at: placeOf(name), key, label } };
   return undefined;
 }

@@ -58,7 +58,7 @@ const header: Kind = {
     if (extra) return refuse(extra, 'a header has one value a line: put it in quotes, or write another line for another value');
     if (value && absent) return refuse(value, `${said(name.text)} is a header that must be absent, so it has no value`);
     if (value && value.text.length > LONGEST_VALUE) return refuse(value, `a value is at most ${LONGEST_VALUE} characters long`);
-    if (value?.text.slice(1, -1).includes('*')) return refuse(value, '"*" stands only at the beginning or at the end of a value');
+    if (value?.text.slice(1, -1).includes('*')) return refuse(value, '"*" is only allowed at the beginning or at the end of a value');
     const entry: FieldCondition = { name: field, values: value ? [value.text] : [], ...(absent && { absent: true }) };
     const isSame = (other: FieldCondition): boolean => other.name.toLowerCase() === field.toLowerCase();
     if (draft.header?.some((other) => isSame(other) && other.absent !== entry.absent))
@@ -78,7 +78,7 @@ const query: Kind = {
       if (word.text.length > LONGEST_VALUE) return refuse(word, `a parameter is at most ${LONGEST_VALUE} characters long`);
       const [name, value] = [word.text.slice(0, equals), word.text.slice(equals + 1)];
       if (name.length > 1_024) return refuse(word, 'the name of a parameter is at most 1024 characters long');
-      if (value !== '*' && value.includes('*')) return refuse(word, '"*" stands for a whole value');
+      if (value !== '*' && value.includes('*')) return refuse(word, '"*" is only allowed as the whole value');
       const entry = { name, values: value === '*' ? [] : [value] };
       const added = withValues(draft.query ?? [], entry, (other) => other.name === name);
       if (added === null) return refuse(word, `a matcher has at most ${MOST_FIELDS} parameters with ${MOST_VALUES} values each`);

@@ -15,7 +15,7 @@ export type Matchers = ReadonlyMap<string, Matcher>;
 const NAME = /^@[A-Za-z0-9_-]{1,64}$/;
 const MOST_EXCEPTIONS = 50;
 const ALL_KINDS = [...Object.keys(KINDS), 'not'];
-const FORM = `write @name <kind> <value> …, or a block with one <kind> <value> … a line; kinds are ${ALL_KINDS.join(', ')}`;
+const FORM = `write @name <kind> <value> …, or a block with one <kind> <value> … per line; kinds are ${ALL_KINDS.join(', ')}`;
 
 /** Kinds of other proxies, and their names here. */
 const OTHER_KINDS: ReadonlyMap<string, string> = new Map([
@@ -36,7 +36,7 @@ export function readMatchers(block: Block, around: Matchers, report: Report): { 
     own.set(name.text, name);
     if (!NAME.test(name.text))
       report.error(name, `${quote(name.text)} is not a valid matcher name: write @ followed by letters, digits, "-" and "_"`);
-    else if (earlier) report.error(name, `${said(name.text)} stands in ${lineOf(earlier, name)} already; rename one of them`);
+    else if (earlier) report.error(name, `${said(name.text)} is already defined in ${lineOf(earlier, name)}; rename one of them`);
     else matchers.set(name.text, { name, condition: readCondition(line, report), used: false });
   }
   return { matchers, rest: { open: block.open, lines: block.lines.filter(({ name }) => !isMatcher(name)) } };
@@ -81,7 +81,7 @@ function readCondition(line: Directive, report: Report): Condition {
 function readException(line: Directive, report: Report): PlainCondition {
   const draft: PlainDraft = {};
   for (const { name: kind, args, block } of kindLines(line, report)) {
-    if (kind.text === 'not') report.error(kind, 'not stands in a matcher, not in another not: leave both out');
+    if (kind.text === 'not') report.error(kind, 'not cannot be inside another not: leave both out');
     else readKind(kind, args, block, draft, report);
   }
   return draft;
@@ -91,7 +91,7 @@ function readException(line: Directive, report: Report): PlainCondition {
 function kindLines({ name, args: [kind, ...args], block }: Directive, report: Report): readonly Directive[] {
   // `not path /x` and `@name not { … }` have their block after the inner kind.
   if (kind) return [{ name: kind, args, block }];
-  if (!block || block.lines.length === 0) report.error(name, `${quote(name.text)} says nothing: ${FORM}`);
+  if (!block || block.lines.length === 0) report.error(name, `${quote(name.text)} is empty: ${FORM}`);
   return block?.lines ?? [];
 }
 
@@ -100,10 +100,10 @@ function readKind(kind: Word, args: readonly Word[], block: Block | null, draft:
   const [first] = args;
   if (!read) {
     const other = OTHER_KINDS.get(kind.text);
-    const meant = didYouMean(other ?? kind.text, ALL_KINDS) || `; known are ${ALL_KINDS.join(', ')}`;
+    const meant = didYouMean(other ?? kind.text, ALL_KINDS) || `; the kinds are ${ALL_KINDS.join(', ')}`;
     return report.error(kind, `${quote(kind.text)} is not a kind of matcher${meant}`);
   }
   if (block) return report.error(block.open, `${kind.text} takes no block: ${FORM}`);
-  if (!first) return report.error(kind, `${kind.text} is incomplete: write ${read.form}`);
+  if (!first) return report.error(kind, `${kind.text} is missing an argument: write ${read.form}`);
   read.read(args, draft, (word, why) => report.error(word, `${kind.text} ${quote(word.text)}: ${why}`));
 }

@@ -29,7 +29,7 @@ export function readLines<Draft>(written: Block, scope: Scope, rules: Rules<Draf
     else if (!rule.scopes.includes(scope)) report.error(name, misplaced(name.text, rule.scopes, scope));
     else if ('planned' in rule) report.error(name, `${name.text} is not available yet`);
     else if (first && rule.repeats !== true && condition === null)
-      report.error(name, `${rule.name} stands in ${lineOf(first, name)} already; keep one of them`);
+      report.error(name, `${rule.name} is already in ${lineOf(first, name)}; keep one of them`);
     else readLine(directive, rule, condition, draft, context);
   }
 }
@@ -78,7 +78,7 @@ function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, re
   }
   if (!block && rule.block === 'required') return fail(name, `${rule.name} needs a block`);
   if (block && rule.block === 'instead') return args[0] ? fail(args[0], `${rule.name} has arguments or a block, not both`) : true;
-  if (args.length < least) return fail(name, `${rule.name} is incomplete`);
+  if (args.length < least) return fail(name, `${rule.name} is missing an argument`);
   return extra ? fail(extra, `${quote(extra.text)} is one argument too many for ${rule.name}`) : true;
 }
 
@@ -100,12 +100,12 @@ function answerTransport({ lines }: Block, report: Report): void {
 
 function misplaced(name: string, scopes: readonly Scope[], scope: Scope): string {
   if (scope === 'handle' && (name === 'handle' || name === 'handle_path'))
-    return `${name} stands in a site, not inside another block: write it there, above that block, with its whole path`;
-  return `${name} stands in ${scopes.map(described).join(' or in ')}, not in ${described(scope)}`;
+    return `${name} belongs in a site, not inside another block: write it there, above that block, with its whole path`;
+  return `${name} belongs in ${scopes.map(described).join(' or in ')}, not in ${described(scope)}`;
 }
 
 function unknown({ name, block }: Directive, scope: Scope, within: Block): string {
-  if (isMatcher(name)) return 'a matcher stands in a site or in a handle, not in the globals block';
+  if (isMatcher(name)) return 'a matcher belongs in a site or in a handle, not in the globals block';
   const elsewhere = (scope === 'globals' ? SITE_RULES : GLOBAL_RULES).get(name.text);
   if (elsewhere) return misplaced(name.text, elsewhere.scopes, scope);
   const what = scope === 'globals' ? 'global option' : 'directive';
@@ -119,7 +119,7 @@ function unknown({ name, block }: Directive, scope: Scope, within: Block): strin
 }
 
 function siteInside(name: Word, { open }: Block): string {
-  if (open.path !== name.path) return `if it is a site, its import stands outside of the block of ${lineOf(open, name)}`;
+  if (open.path !== name.path) return `if it is a site, its import belongs outside the block at ${lineOf(open, name)}`;
   return `if it is a site, the block of ${lineOf(open, name)} is not closed before it`;
 }
 

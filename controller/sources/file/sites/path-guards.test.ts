@@ -58,7 +58,7 @@ test('path_case is insensitive or sensitive, and allowed only in a site', () => 
   assert.deepEqual(errorsOf('a.example {\n path_case off\n respond 200\n}'), ['f:2:12: path_case "off": it is insensitive or sensitive']);
   assert.match(
     errorsOf('a.example {\n handle /a {\n path_case insensitive\n respond 200\n }\n}').join('\n'),
-    /path_case stands in a site, not in a handle/,
+    /path_case belongs in a site, not in a handle/,
   );
   const compiled = compileBytes(Buffer.from('a.example {\n path_case insensitive\n respond 200\n}'), 'f', {});
   assert.ok(compiled.ok && compiled.routes[0]?.path_case === 'insensitive');

@@ -45,7 +45,7 @@ function reportLoop(line: Line, goals: ReadonlyMap<Line, Goal>, answering: (patt
   const target = line.target;
   const said = `redir ${quote(line.spec.to)}`;
   let goal = goals.get(line);
-  if (goal?.kind === 'same') return report.error(target, `${said}: this target is what was asked for, so the redirect never ends`);
+  if (goal?.kind === 'same') return report.error(target, `${said}: this target is the requested URL, so the redirect never ends`);
   for (let step = 0, over: Line | undefined; step < LONGEST_CIRCLE; step++) {
     if (goal === undefined || goal.kind === 'elsewhere' || goal.kind === 'same') return;
     const next = answering(goal.pattern);

@@ -88,7 +88,7 @@ function claim(word: Word, taken: Map<Domain, Position>, report: Report): Domain
   const owner = taken.get(domain.value);
   if (owner) {
     const name = domain.value === CATCH_ALL ? '"*"' : domain.value;
-    report.error(word, `${said(name)} has a site at ${positionOf(owner)} already; merge the two`);
+    report.error(word, `${said(name)} already has a site at ${positionOf(owner)}; merge the two`);
     return undefined;
   }
   taken.set(domain.value, word);

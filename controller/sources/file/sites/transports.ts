@@ -16,7 +16,7 @@ export function reportTransports(site: SiteDraft, report: Report): void {
     else {
       const upstreams = firstOf(draft.seen, 'reverse_proxy');
       if (upstreams)
-        report.error(upstreams, `the transport of the site holds here, too: ${wrong}, or a transport of its own beside this line`);
+        report.error(upstreams, `the transport of the site applies here too: ${wrong}, or a transport of its own beside this line`);
     }
   }
 }

@@ -19,7 +19,7 @@ export function looseBrace(word: string): LooseBrace | null {
   const isCut = word.length <= LONGEST_CUT && (index === 0 || index === word.length - 1);
   const brace = word.charAt(index);
   const message = isCut
-    ? `"${brace}" stands alone: put a space or a line end before and after it`
+    ? `"${brace}" must be separate: put a space or a line end before and after it`
     : `"${brace}" has no partner in ${quote(word)}: close it, or put the word in backquotes`;
   return { index, message, isCut };
 }

@@ -13,13 +13,13 @@ export function argumentFor(whole: string, inner: string, place: () => Position,
     return '';
   };
   if (args === null) return fail(`${said(whole)} has a value only in a snippet or an imported file`);
-  if (inner.includes(':')) return fail(`${said(whole)} stands for several words, so it stands alone; one of them is {args[0]}`);
+  if (inner.includes(':')) return fail(`${said(whole)} is several words, so it must be a word by itself; one of them is {args[0]}`);
   if (!/^\d{1,4}$/.test(inner))
     return fail(`${quote(whole)} is not an argument: write {args[0]} for the first one, {args[:]} for all of them`);
   const value = args[Number(inner)];
   if (value !== undefined) return value;
   const passed = args.length === 0 ? 'no arguments' : args.length === 1 ? 'one argument' : `${args.length} arguments`;
-  return fail(`${whole} has no value, for the import passes ${passed} (the first is {args[0]})`);
+  return fail(`${whole} has no value, because the import passes ${passed} (the first is {args[0]})`);
 }
 
 /** The words that replace a token that is `{args[:]}`, `{args[1:]}` or `{args[0:2]}` as a whole; undefined for any other. */

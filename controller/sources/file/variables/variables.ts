@@ -61,7 +61,7 @@ function placesIn({ raw, style, path, line, column: start }: Token, from: Import
 function escaped(whole: string, place: () => Position, report: Report): string {
   const meant = ESCAPES.get(whole.slice(1));
   if (meant === undefined)
-    report.error(place(), `unknown escape ${quote(whole)}: write \\\\ for a backslash (known are \\" \\\\ \\{ \\n \\t)`);
+    report.error(place(), `unknown escape ${quote(whole)}: write \\\\ for a backslash (the escapes are \\" \\\\ \\{ \\n \\t)`);
   return meant ?? whole;
 }
 

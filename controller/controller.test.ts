@@ -38,19 +38,19 @@ async function started(t: TestContext, content: string, env: Record<string, stri
     await dataplane.close();
     rmSync(directory, { recursive: true });
   });
-  const said = async (message: string) => {
+  const logged = async (message: string) => {
     for (;;) {
       const line = lines.find(({ msg }) => msg === message);
       if (line) return line;
       await once(child, 'line');
     }
   };
-  const page = async (path: string) => fetch(`http://${(await said('controller started')).status}${path}`);
+  const page = async (path: string) => fetch(`http://${(await logged('controller started')).status}${path}`);
   const save = (next: string) => {
     writeFileSync(`${config}.new`, next);
     renameSync(`${config}.new`, config);
   };
-  return { child, exit, dataplane, said, page, save };
+  return { child, exit, dataplane, logged, page, save };
 }
 
 const domainsOf = (frame: { routes: { domain: string }[] }) => frame.routes.map(({ domain }) => domain);
@@ -101,11 +101,11 @@ test('a requested reload is answered with its id', async (t) => {
 });
 
 test('SIGHUP reloads', async (t) => {
-  const { child, dataplane, said, save } = await started(t, site('a.example'));
+  const { child, dataplane, logged, save } = await started(t, site('a.example'));
   await dataplane.frame(0);
   save(BROKEN);
   child.kill('SIGHUP');
-  await said('the reload failed; the previous configuration stays in effect');
+  await logged('the reload failed; the previous configuration stays in effect');
 });
 
 test('a newer controller with the same name has a higher epoch', async (t) => {

@@ -64,18 +64,18 @@ test('no response, command or log shows a hash, and diff reports that one has ch
   const site = (of: string) => `tools.test {\n  basic_auth {\n    bob ${of}\n  }\n  respond "in"\n}\n`;
   await using pair = await Pair.start(folder, site(first), { flags: ['--log-level', 'debug'] });
   assert.equal((await pair.visit('tools.test', '/', as('bob', 'first'))).text, 'in');
-  const said: string[] = [];
-  for (const path of ['/routes', '/routes?view=full', '/explain?url=tools.test', '/status']) said.push((await pair.admin(path)).text);
+  const texts: string[] = [];
+  for (const path of ['/routes', '/routes?view=full', '/explain?url=tools.test', '/status']) texts.push((await pair.admin(path)).text);
   for (const command of [
     ['routes', '--json'],
     ['explain', 'tools.test', '--json'],
     ['explain', 'tools.test'],
   ])
-    said.push((await pair.command(...command)).stdout);
+    texts.push((await pair.command(...command)).stdout);
   const { stdout } = await run(['adapt', '--config', pair.file]);
   assert.match(stdout, /redacted-[0-9a-f]{12}/);
-  said.push(stdout, pair.program.output);
-  for (const text of said) assert.ok(!text.includes(first.slice(7)) && !text.includes('first'), text.slice(0, 500));
+  texts.push(stdout, pair.program.output);
+  for (const text of texts) assert.ok(!text.includes(first.slice(7)) && !text.includes('first'), text.slice(0, 500));
   assert.ok((await run(['adapt', '--config', pair.file, '--secrets'])).stdout.includes(first));
 
   assert.equal((await pair.command('diff', '--config', pair.file)).code, 0);

@@ -19,27 +19,27 @@ test('the admin token and the keys of the installation are never printed', { ski
   const [key = ''] = /[0-9a-f]{32}/.exec(readFileSync(folder.file('state/keyring.json'), 'utf8')) ?? [];
   assert.equal(key.length, 32);
 
-  const said: string[] = [];
+  const texts: string[] = [];
   const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
   assert.equal((await ask({ port: admin }, '/routes', bearer(TOKEN))).status, 200);
   for (const wrong of ['', `${TOKEN}x`, TOKEN.slice(1)]) {
     const refused = await ask({ port: admin }, '/routes', bearer(wrong));
     assert.equal(refused.status, 401);
-    said.push(refused.text);
+    texts.push(refused.text);
   }
   for (const path of ['/settings', '/status', '/routes?view=full', '/explain?url=site.test', '/metrics', '/upstreams'])
-    said.push((await ask({ port: admin }, path, bearer(TOKEN))).text);
-  for (const path of ['/status', '/metrics']) said.push((await pair.controller(path)).text);
+    texts.push((await ask({ port: admin }, path, bearer(TOKEN))).text);
+  for (const path of ['/status', '/metrics']) texts.push((await pair.controller(path)).text);
   for (const command of [['routes'], ['status'], ['explain', 'site.test'], ['status', '--json']]) {
     const { code, stdout, stderr } = await run([...command, '--admin', `127.0.0.1:${admin}`], { SLUICE_ADMIN_TOKEN: TOKEN });
     assert.equal(code, 0, stderr);
-    said.push(stdout, stderr);
+    texts.push(stdout, stderr);
   }
   const { dataplane, controller } = await childrenOf(pair.program.pid);
-  for (const pid of [pair.program.pid, dataplane, controller]) said.push(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+  for (const pid of [pair.program.pid, dataplane, controller]) texts.push(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
   await until('a log line', () => pair.program.output.includes('"level":"'));
-  said.push(pair.program.output);
-  for (const text of said) assert.ok(!text.includes(TOKEN) && !text.includes(key), text.slice(0, 500));
+  texts.push(pair.program.output);
+  for (const text of texts) assert.ok(!text.includes(TOKEN) && !text.includes(key), text.slice(0, 500));
 });
 
 test('no other user of the machine can read the state or use the socket', { skip: LINUX }, async () => {

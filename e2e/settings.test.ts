@@ -69,11 +69,11 @@ test('a new port that is in use is not applied, status says so, and everything s
   const globals = (listen: number) => `{\n  bind 127.0.0.1\n  http_port ${listen}\n}\n`;
   await using pair = await Pair.start(folder, SITE, { globals: globals(port) });
   writeFileSync(pair.file, globals(wanted) + SITE);
-  const said = await until('status to name it', async () => {
+  const warning = await until('status to name it', async () => {
     const { stdout } = await pair.command('status');
     return stdout.includes('but stays') ? stdout : undefined;
   });
-  assert.ok(said.includes(`http_port is ${wanted} in the config file, but stays ${port}: the address is already in use`), said);
+  assert.ok(warning.includes(`http_port is ${wanted} in the config file, but stays ${port}: the address is already in use`), warning);
   const { http_port } = await settingsOf(pair);
   assert.deepEqual(http_port, [port, 'file']);
   assert.equal((await ask({ port }, '/', { headers: { host: 'site.test' } })).text, 'here');

@@ -44,9 +44,9 @@ class Stream {
     lines.on('error', () => undefined);
     lines.on('line', (line) => {
       if (line === '') return;
-      const said = JSON.parse(line) as { applied?: { revision: number }; upstream?: Told };
-      if (said.applied !== undefined) this.applied.add(said.applied.revision);
-      if (said.upstream !== undefined) this.told.push(said.upstream);
+      const message = JSON.parse(line) as { applied?: { revision: number }; upstream?: Told };
+      if (message.applied !== undefined) this.applied.add(message.applied.revision);
+      if (message.upstream !== undefined) this.told.push(message.upstream);
     });
   }
 }

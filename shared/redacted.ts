@@ -1,4 +1,4 @@
-import { BLOCK_POLICIES, type SaidOfPolicies, SITE_POLICIES } from './policy/policies.ts';
+import { BLOCK_POLICIES, type PolicyMembers, SITE_POLICIES } from './policy/policies.ts';
 import type { Description } from './policy/policy.ts';
 import type { RouteSpec } from './route.ts';
 
@@ -13,7 +13,7 @@ export function redacted(route: RouteSpec): RouteSpec {
 }
 
 /** The same object if it contains no secrets. */
-function concealed<Part extends SaidOfPolicies>(part: Part, policies: readonly Description<SaidOfPolicies>[]): Part {
+function concealed<Part extends PolicyMembers>(part: Part, policies: readonly Description<PolicyMembers>[]): Part {
   const marked = policies.flatMap((policy) => policy.concealed?.(part) ?? []);
   return marked.length === 0 ? part : Object.assign({}, part, ...marked);
 }

@@ -5,8 +5,8 @@ import { notesOn } from './routes.ts';
 
 const USERS = { users: [{ name: 'ann', hash: `$2b$10$${'a'.repeat(53)}` }] };
 
-function noted(said: Partial<RouteInput>): string {
-  const parsed = parseRoute({ domain: 'a.test', upstream: '127.0.0.1:1', tls: false, ...said });
+function noted(members: Partial<RouteInput>): string {
+  const parsed = parseRoute({ domain: 'a.test', upstream: '127.0.0.1:1', tls: false, ...members });
   assert.ok(parsed.ok, JSON.stringify(parsed));
   return notesOn({ ...parsed.value, controller: null, overrides: null, since: '' }).join(', ');
 }

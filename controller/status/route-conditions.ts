@@ -65,11 +65,11 @@ export class RouteConditions {
     const bad = new Map(
       applied.results.filter(({ result }) => result === 'rejected' || result === 'conflicted').map((one) => [one.domain, one]),
     );
-    const said = new Set(applied.results.map(({ domain }) => domain));
+    const reported = new Set(applied.results.map(({ domain }) => domain));
     for (const [domain, { route, source }] of desired.routes) {
       const entry = this.entries.get(keyOf(domain, source, route.origin ?? source));
       const before = entry?.programmed.get(dataplane);
-      if (!entry || (before?.holds === false && !said.has(domain))) continue;
+      if (!entry || (before?.holds === false && !reported.has(domain))) continue;
       const refusal = bad.get(domain);
       const reason = refusal ? `${refusal.result}: ${refusal.reason ?? 'no reason given'}` : 'served';
       entry.programmed.set(dataplane, this.next(before, !refusal, reason));

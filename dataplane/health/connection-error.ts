@@ -10,7 +10,7 @@ export function describeConnectionError(error: NodeJS.ErrnoException): string {
       return 'its socket does not exist';
     case 'EACCES':
     case 'EPERM':
-      return 'port' in error ? 'it cannot be reached' : `its socket may not be opened by ${PROCESS_USER}`;
+      return 'port' in error ? 'it cannot be reached' : `${PROCESS_USER} is not allowed to open its socket`;
     case 'EAGAIN':
       return 'the queue of its socket is full';
     case 'ECONNRESET':
@@ -18,7 +18,7 @@ export function describeConnectionError(error: NodeJS.ErrnoException): string {
       return 'it closed the connection';
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return 'its name is not known';
+      return 'its name cannot be resolved';
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'ETIMEDOUT':

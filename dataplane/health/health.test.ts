@@ -239,7 +239,7 @@ test('a page that does not arrive in time counts as a failure', async () => {
   using fixture = new Fixture();
   fixture.publish(checked(silent.address));
   await fixture.until('the result', () => fixture.changes.length === 1);
-  assert.equal(fixture.changes[0]?.reason, 'GET /up?deep had no answer within 1 s');
+  assert.equal(fixture.changes[0]?.reason, 'GET /up?deep got no response within 1 s');
 });
 
 test('a target of several routes is checked once for each host', async () => {

@@ -36,7 +36,7 @@ test('a target that speaks HTTP/2 is checked over HTTP/2', async () => {
 });
 
 test('a target whose name is not valid in a URL can still be checked', async () => {
-  assert.equal(await failureOf('web.1:80'), 'GET /up failed: its name is not known');
+  assert.equal(await failureOf('web.1:80'), 'GET /up failed: its name cannot be resolved');
 });
 
 test('a target at a Unix socket is checked there, and a missing socket is reported', async () => {

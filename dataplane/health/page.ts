@@ -50,7 +50,7 @@ export function requestPage(target: PageTarget, page: Page, clock: Clock, done: 
     stop();
     done(reason === null ? null : `GET ${page.path} ${reason}`);
   };
-  const cancel = clock.after(timeoutMs, () => settle(`had no answer within ${timeoutMs / 1_000} s`));
+  const cancel = clock.after(timeoutMs, () => settle(`got no response within ${timeoutMs / 1_000} s`));
   const end = begin(
     target,
     page,

@@ -53,14 +53,14 @@ async function apply(frame: Frame, { table }: TemporaryTable, model: ReferenceMo
   });
   const expected = model.apply(frame);
   const outcome = await table.apply(frame);
-  const said =
+  const outcomes =
     'refused' in outcome
       ? null
       : [
           ...outcome.applied.results.map(({ domain, result }) => `${domain} ${result}`),
           ...outcome.applied.removed.map((domain) => `${domain} removed`),
         ].sort();
-  assert.deepEqual(said, expected, words);
+  assert.deepEqual(outcomes, expected, words);
   return words;
 }
 

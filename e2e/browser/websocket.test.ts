@@ -26,13 +26,13 @@ test('a browser opens WebSockets on the HTTP/2 connection of its page', {
   const { page } = browser;
   await page.goto(`https://chat.example.com:${httpsPort}/`);
   assert.equal(await pageProtocol(page), 'h2');
-  const said = await page.evaluate<string>(`new Promise((resolve, reject) => {
+  const echo = await page.evaluate<string>(`new Promise((resolve, reject) => {
     const socket = new WebSocket(location.origin.replace('http', 'ws') + '/chat');
     socket.onopen = () => socket.send('hello');
     socket.onmessage = ({ data }) => resolve(data);
     socket.onerror = () => reject(new Error('it did not open'));
   })`);
-  assert.equal(said, 'hello');
+  assert.equal(echo, 'hello');
   // A browser's key is 16 random bytes; a key made by the proxy is text.
   assert.match(Buffer.from(keys[0] ?? '', 'base64').toString('latin1'), /^[\x21-\x7e]{16}$/);
   server.close();

@@ -45,8 +45,8 @@ export function upgradesInContainers(engineOf: () => Engine): void {
       const before = await dataplane();
       const answered = await underLoad(async () => {
         for (let upgrades = 0; upgrades < 2; upgrades++) {
-          const said = await project.run('exec', '-T', 'dataplane', 'sluice', 'upgrade');
-          assert.match(said, /^sluice \S+ \(process \d+\) handed over to sluice \S+ \(process \d+\)$/m);
+          const stdout = await project.run('exec', '-T', 'dataplane', 'sluice', 'upgrade');
+          assert.match(stdout, /^sluice \S+ \(process \d+\) handed over to sluice \S+ \(process \d+\)$/m);
         }
       });
       const { Id, State, RestartCount } = await dataplane();

@@ -22,7 +22,7 @@ export type Reading = {
   /** Milliseconds since 1970, to warn about what has expired. */
   readonly now: number;
   /** The word of the file that each part of a route comes from, for checks of the site as a whole. */
-  readonly wordOf: WeakMap<object, Word>;
+  readonly sourceWords: WeakMap<object, Word>;
 };
 
 /** The syntax of a directive, which is checked before `read` is called, and its meaning. */

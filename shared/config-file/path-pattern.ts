@@ -1,6 +1,6 @@
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
 import { normalizedPath } from '../values/path.ts';
-import { said } from './quote.ts';
+import { unquoted } from './quote.ts';
 
 /** The longest pattern. Characters. */
 const LONGEST = 8_192;
@@ -16,7 +16,7 @@ export function parsePathPattern(text: string): Parsed<string> {
   if (/[?#]/.test(text)) return refused('a path pattern must not have a query or fragment');
   if (text.slice(0, -1).includes('*')) return refused('"*" is allowed only at the end of a path pattern, as in /api/*');
   const normal = normalized(text);
-  return normal === text ? accepted(text) : refused(`paths are compared in normalized form: write ${said(normal)}`);
+  return normal === text ? accepted(text) : refused(`paths are compared in normalized form: write ${unquoted(normal)}`);
 }
 
 /** Reads the other forms of a matcher: a suffix (`*.php`), or a substring with a star at both ends. */
@@ -30,7 +30,7 @@ export function parsePathPart(text: string): Parsed<string> {
   const normal = normalized(`/x${part}`).slice(2);
   return normal === part
     ? accepted(text)
-    : refused(`paths are compared in normalized form: write ${said(text.replace(part, () => normal))}`);
+    : refused(`paths are compared in normalized form: write ${unquoted(text.replace(part, () => normal))}`);
 }
 
 /** Whether `outer` matches everything that `inner` matches. null matches every path. */

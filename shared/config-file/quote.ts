@@ -17,7 +17,7 @@ export const LONGEST_SEEN = 4_096;
 export const quote = (text: string): string => `${START}"${spelt(text)}"${END}`;
 
 /** The same without quotation marks, for text that the message tells the user to write. */
-export const said = (text: string): string => `${START}${spelt(text)}${END}`;
+export const unquoted = (text: string): string => `${START}${spelt(text)}${END}`;
 
 export function spelt(text: string): string {
   let shown = '';

@@ -1,10 +1,10 @@
-import type { SaidOfPolicies } from './policies.ts';
+import type { PolicyMembers } from './policies.ts';
 
 /**
  * What a list of routes notes about a site or block that has a member; null for nothing. It is not part of the descriptions because those
  * load the schema, which commands that only query do not need. A member that is missing here is a compile error.
  */
-const NOTES: { readonly [Member in keyof SaidOfPolicies]-?: ((said: SaidOfPolicies) => string) | null } = {
+const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers) => string) | null } = {
   rate_limit_rps: ({ rate_limit_rps: rps }) => `${rps}/s`,
   rate_limits: null,
   redirects: null,
@@ -21,5 +21,5 @@ const NOTES: { readonly [Member in keyof SaidOfPolicies]-?: ((said: SaidOfPolici
 const MEMBERS = Object.keys(NOTES) as (keyof typeof NOTES)[];
 
 /** The notes about a site or about one of its blocks, in the order of the table. */
-export const notesAbout = (said: SaidOfPolicies): string[] =>
-  MEMBERS.flatMap((member) => (said[member] == null ? [] : (NOTES[member]?.(said) ?? [])));
+export const notesAbout = (part: PolicyMembers): string[] =>
+  MEMBERS.flatMap((member) => (part[member] == null ? [] : (NOTES[member]?.(part) ?? [])));

@@ -1,7 +1,7 @@
-import type { Mislabelled } from './policy.ts';
+import type { UnknownLabels } from './policy.ts';
 
 /** A planned directive, which is refused until it is implemented. */
-export type Planned = { readonly name: string; readonly mislabelled?: Mislabelled };
+export type Planned = { readonly name: string; readonly unknownLabels?: UnknownLabels };
 
 const ELSEWHERE = 'not available: leave it out, and let the app or a proxy behind this one do it';
 
@@ -11,11 +11,11 @@ export const PLANNED: readonly Planned[] = [
   { name: 'file_server' },
   {
     name: 'forward_auth',
-    mislabelled: { words: ['forwardauth', 'authrequest', 'oidc', 'oauth', 'oauth2', 'sso', 'jwt'], advice: ELSEWHERE },
+    unknownLabels: { words: ['forwardauth', 'authrequest', 'oidc', 'oauth', 'oauth2', 'sso', 'jwt'], advice: ELSEWHERE },
   },
   { name: 'health_uri' },
   { name: 'lb_policy' },
   { name: 'request_body' },
   { name: 'root' },
-  { name: 'under_attack', mislabelled: { words: ['underattack', 'challenge', 'captcha', 'waf'], advice: ELSEWHERE } },
+  { name: 'under_attack', unknownLabels: { words: ['underattack', 'challenge', 'captcha', 'waf'], advice: ELSEWHERE } },
 ];

@@ -5,7 +5,7 @@ import { clientAuth } from './client-auth/client-auth.ts';
 import { header } from './header/header.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
 import { log } from './log/log.ts';
-import type { Description, Said } from './policy.ts';
+import type { Description, PolicyPart } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
 import { respond } from './respond/respond.ts';
@@ -24,7 +24,7 @@ export const BLOCK_MEMBERS: Members<typeof ANYWHERE> = Object.assign({}, ...ANYW
 export const SITE_MEMBERS: All = Object.assign({}, BLOCK_MEMBERS, ...OF_SITES.map(({ members }) => members));
 
 /** The values of a site or block for all policies. */
-export type SaidOfPolicies = Said<All>;
+export type PolicyMembers = PolicyPart<All>;
 
-export const BLOCK_POLICIES: readonly Description<SaidOfPolicies>[] = ANYWHERE;
-export const SITE_POLICIES: readonly Description<SaidOfPolicies>[] = [...ANYWHERE, ...OF_SITES];
+export const BLOCK_POLICIES: readonly Description<PolicyMembers>[] = ANYWHERE;
+export const SITE_POLICIES: readonly Description<PolicyMembers>[] = [...ANYWHERE, ...OF_SITES];

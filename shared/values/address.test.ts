@@ -88,10 +88,10 @@ describe('a target at a Unix socket', () => {
     'unix//run/a\0b': /spaces or control characters/,
     [`unix//${'x'.repeat(107)}`]: /at most 107 bytes/,
   };
-  for (const [text, said] of Object.entries(BAD))
+  for (const [text, expected] of Object.entries(BAD))
     it(`is refused as ${JSON.stringify(text).slice(0, 40)}`, () => {
       const parsed = parseUpstream(text);
-      assert.match(parsed.ok ? 'accepted' : parsed.reason, said);
+      assert.match(parsed.ok ? 'accepted' : parsed.reason, expected);
     });
 
   it('is not an address to listen on', () => assert.equal(parseAddress('unix//run/app.sock').ok, false));

@@ -66,13 +66,13 @@ export class FakeDataplane {
   }
 
   applied(frame: Heard, results: { domain: string; result: 'rejected' | 'conflicted' | 'added'; reason?: string }[] = []): StreamLine {
-    const said = frame.routes.map(({ domain }) => results.find((one) => one.domain === domain) ?? { domain, result: 'added' as const });
+    const outcomes = frame.routes.map(({ domain }) => results.find((one) => one.domain === domain) ?? { domain, result: 'added' as const });
     return {
       applied: {
         instance: this.instance,
         revision: frame.apply.revision,
         generation: 1,
-        results: said,
+        results: outcomes,
         removed: frame.removes.map(({ domain }) => domain),
       },
     };

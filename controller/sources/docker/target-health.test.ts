@@ -32,7 +32,7 @@ test('a data plane’s report about an address counts until it is withdrawn or t
   assert.deepEqual(health.applyTo(READING), {
     ...READING,
     resolved: { holds: false, reason: 'connection refused', since },
-    change: 'it answers again',
+    change: 'make it respond again',
   });
   health.record({ ...refused, id: 'a1', healthy: true, reason: 'it accepts connections' });
   assert.equal(resolved(), 'its address');

@@ -28,6 +28,6 @@ export class TargetHealth {
   applyTo(reading: Reading): Reading {
     const down = this.down.get(`${reading.id} ${reading.address}`);
     if (!down || !reading.resolved.holds) return reading;
-    return { ...reading, resolved: down, change: reading.change ?? 'it answers again' };
+    return { ...reading, resolved: down, change: reading.change ?? 'make it respond again' };
   }
 }

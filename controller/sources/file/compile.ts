@@ -98,7 +98,7 @@ function createHouse(report: Collected, env: Environment, files: Files): House {
   return {
     report,
     imports,
-    shared: { report, expanded, textOf, now: systemClock.now(), wordOf: new WeakMap() },
+    shared: { report, expanded, textOf, now: systemClock.now(), sourceWords: new WeakMap() },
     taken: new Map(),
     routes: [],
     certificates: [],

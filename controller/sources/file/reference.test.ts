@@ -32,8 +32,8 @@ test('every example of the reference compiles, without a warning', () => {
   assert.ok(blocks.length > 10);
   for (const block of blocks) {
     const compiled = compileBytes(Buffer.from(block), 'example', {}, filesOnDisk(NAMED));
-    const said = compiled.ok ? compiled.warnings : compiled.diagnostics;
-    assert.deepEqual(said.map(formatDiagnostic), [], block);
+    const messages = compiled.ok ? compiled.warnings : compiled.diagnostics;
+    assert.deepEqual(messages.map(formatDiagnostic), [], block);
   }
 });
 

@@ -15,7 +15,7 @@ async function importing(t: TestContext, files: Readonly<Record<string, string>>
   for (const [name, content] of Object.entries(files)) await write(name, content);
   const following = follow(t, at('Sluicefile'), withoutPolls);
   const first = await following.next();
-  return { at, write, first: first.said, ...following };
+  return { at, write, first: first.gist, ...following };
 }
 
 const ALL = { Sluicefile: 'import sites/*\n', 'sites/a': site('a'), 'sites/b': site('b') };
@@ -24,16 +24,16 @@ test('a change of an imported file is notified', async (t) => {
   const { write, first, next } = await importing(t, ALL);
   assert.equal(first, 'a.example b.example');
   await write('sites/b', site('c'));
-  assert.equal((await next()).said, 'a.example c.example');
+  assert.equal((await next()).gist, 'a.example c.example');
 });
 
 test('a new file that matches a pattern is notified, and a deleted one after a grace period', async (t) => {
   const { at, write, next } = await importing(t, ALL);
   await write('sites/c', site('c'));
-  assert.equal((await next()).said, 'a.example b.example c.example');
+  assert.equal((await next()).gist, 'a.example b.example c.example');
   await unlink(at('sites/a'));
   const removed = await next();
-  assert.equal(removed.said, 'b.example c.example');
+  assert.equal(removed.gist, 'b.example c.example');
   assert.ok(removed.tookMs >= MISSING_MS - 300, `${removed.tookMs} ms`);
 });
 
@@ -45,15 +45,15 @@ test('an imported file saved by deleting and rewriting is never reported missing
   await wait(300);
   assert.deepEqual(rest(), []);
   await write('sites/a', site('back'));
-  assert.equal((await next()).said, 'back.example also.example');
+  assert.equal((await next()).gist, 'back.example also.example');
 });
 
 test('an added import is followed from then on, and a removed one no longer', async (t) => {
   const { write, next, rest } = await importing(t, { ...ALL, Sluicefile: 'import sites/a\n' });
   await write('Sluicefile', 'import sites/b\n');
-  assert.equal((await next()).said, 'b.example');
+  assert.equal((await next()).gist, 'b.example');
   await write('sites/b', site('two'));
-  assert.equal((await next()).said, 'two.example');
+  assert.equal((await next()).gist, 'two.example');
   await write('sites/a', site('unheard'));
   await wait(300);
   assert.deepEqual(rest(), []);
@@ -64,15 +64,15 @@ test('a missing import is a failure, and is listed once it exists', async (t) =>
   assert.match(first, /^failed: .*Sluicefile:1:8: .*deep\/down\/x/);
   await mkdir(at('deep/down'), { recursive: true });
   await writeFile(at('deep/down/x'), site('x'));
-  assert.equal((await next()).said, 'x.example');
+  assert.equal((await next()).gist, 'x.example');
 });
 
 test('a half-written import is a failure at its own line, and the complete one is listed', async (t) => {
   const { write, next } = await importing(t, ALL);
   await write('sites/b', 'b.example {\n  respond "b');
-  assert.match((await next()).said, /^failed: .*sites\/b:\d/);
+  assert.match((await next()).gist, /^failed: .*sites\/b:\d/);
   await write('sites/b', site('b'));
-  assert.equal((await next()).said, 'a.example b.example');
+  assert.equal((await next()).gist, 'a.example b.example');
 });
 
 test('a directory of imports that is replaced is never reported missing, and is watched again', async (t) => {
@@ -83,9 +83,9 @@ test('a directory of imports that is replaced is never reported missing, and is 
   await mkdir(at('new'));
   await write('new/a', site('a'));
   await rename(at('new'), at('sites'));
-  assert.equal((await next()).said, 'a.example');
+  assert.equal((await next()).gist, 'a.example');
   await write('sites/a', site('again'));
-  assert.equal((await next()).said, 'again.example');
+  assert.equal((await next()).gist, 'again.example');
 });
 
 test('a swapped link adds and removes imports at once', async (t) => {
@@ -101,8 +101,8 @@ test('a swapped link adds and removes imports at once', async (t) => {
   }
   await symlink('..one', at('..data'));
   const { next } = follow(t, at('..data/Sluicefile'), withoutPolls);
-  assert.equal((await next()).said, 'a.example b.example');
+  assert.equal((await next()).gist, 'a.example b.example');
   await symlink('..two', at('..tmp'));
   await rename(at('..tmp'), at('..data'));
-  assert.equal((await next()).said, 'b.example c.example');
+  assert.equal((await next()).gist, 'b.example c.example');
 });

@@ -28,7 +28,7 @@ test('the file is listed at the start, with its source, its settings and its war
 test('a write in place is notified', async (t) => {
   const { path, next } = await started(t, withoutPolls);
   await writeFile(path, site('two'));
-  assert.equal((await next()).said, 'two.example');
+  assert.equal((await next()).gist, 'two.example');
 });
 
 test('a save by renaming is notified, and so is the next one', async (t) => {
@@ -36,7 +36,7 @@ test('a save by renaming is notified, and so is the next one', async (t) => {
   for (const name of ['two', 'three']) {
     await writeFile(join(directory, '.Sluicefile.swp'), site(name));
     await rename(join(directory, '.Sluicefile.swp'), path);
-    assert.equal((await next()).said, `${name}.example`);
+    assert.equal((await next()).gist, `${name}.example`);
   }
 });
 
@@ -49,11 +49,11 @@ test('a swap of the ..data link of a ConfigMap is notified', async (t) => {
   await symlink('..one', join(directory, '..data'));
   await symlink('..data/Sluicefile', join(directory, 'Sluicefile'));
   const { next } = follow(t, join(directory, 'Sluicefile'), withoutPolls);
-  assert.equal((await next()).said, 'one.example');
+  assert.equal((await next()).gist, 'one.example');
   for (const name of ['two', 'three']) {
     await symlink(`..${name}`, join(directory, '..data_tmp'));
     await rename(join(directory, '..data_tmp'), join(directory, '..data'));
-    assert.equal((await next()).said, `${name}.example`);
+    assert.equal((await next()).gist, `${name}.example`);
   }
 });
 
@@ -65,12 +65,12 @@ test('a swap of a link above the file’s directory is notified', async (t) => {
   }
   await symlink('worktrees/one', join(directory, 'current'));
   const { next } = follow(t, join(directory, 'current', 'Sluicefile'), withoutPolls);
-  assert.equal((await next()).said, 'one.example');
+  assert.equal((await next()).gist, 'one.example');
   await symlink('worktrees/two', join(directory, 'next'));
   await rename(join(directory, 'next'), join(directory, 'current'));
-  assert.equal((await next()).said, 'two.example');
+  assert.equal((await next()).gist, 'two.example');
   await writeFile(join(directory, 'worktrees', 'two', 'Sluicefile'), site('edited'));
-  assert.equal((await next()).said, 'edited.example');
+  assert.equal((await next()).gist, 'edited.example');
 });
 
 test('a file that is deleted and rewritten is never reported missing', async (t) => {
@@ -79,17 +79,17 @@ test('a file that is deleted and rewritten is never reported missing', async (t)
   await wait(300);
   assert.deepEqual(rest(), []);
   await writeFile(path, site('two'));
-  assert.equal((await next()).said, 'two.example');
+  assert.equal((await next()).gist, 'two.example');
 });
 
 test('a file that stays missing is a failure, not an empty listing; once it returns it is listed', async (t) => {
   const { path, next } = await started(t);
   await unlink(path);
-  const { said, tookMs } = await next(MISSING_MS + LONG_MS);
-  assert.equal(said, `failed: ${path}: there is no such file`);
+  const { gist, tookMs } = await next(MISSING_MS + LONG_MS);
+  assert.equal(gist, `failed: ${path}: there is no such file`);
   assert.ok(tookMs >= MISSING_MS - 300, `${tookMs} ms`);
   await writeFile(path, site('one'));
-  assert.equal((await next()).said, 'one.example');
+  assert.equal((await next()).gist, 'one.example');
 });
 
 test('a directory that is deleted and recreated is watched again', async (t) => {
@@ -102,40 +102,40 @@ test('a directory that is deleted and recreated is watched again', async (t) => 
   await rm(join(directory, 'conf'), { recursive: true });
   await mkdir(join(directory, 'conf'));
   await writeFile(path, site('two'));
-  assert.equal((await next()).said, 'two.example');
+  assert.equal((await next()).gist, 'two.example');
   await writeFile(path, site('three'));
-  assert.equal((await next()).said, 'three.example');
+  assert.equal((await next()).gist, 'three.example');
 });
 
 test('a half-written file is a failure with its errors, and the complete one is listed', async (t) => {
   const { path, next } = await started(t);
   await writeFile(path, 'two.example {\n  respond 200 "tw');
-  assert.match((await next()).said, /^failed: .*Sluicefile:1:13: the block is never closed/);
+  assert.match((await next()).gist, /^failed: .*Sluicefile:1:13: the block is never closed/);
   await writeFile(path, site('two'));
-  assert.equal((await next()).said, 'two.example');
+  assert.equal((await next()).gist, 'two.example');
 });
 
 test('a file that is truncated before it is rewritten does not count as empty', async (t) => {
   const { path, next } = await started(t);
   await writeFile(path, '');
-  assert.match((await next()).said, /^failed: .*the file is empty/);
+  assert.match((await next()).gist, /^failed: .*the file is empty/);
 });
 
 test('a file missing at the start is a failure at once, and is found once it and its directory exist', async (t) => {
   const directory = await temporary(t);
   const path = join(directory, 'not', 'yet', 'Sluicefile');
   const { next } = follow(t, path);
-  assert.equal((await next()).said, `failed: ${path}: there is no such file`);
+  assert.equal((await next()).gist, `failed: ${path}: there is no such file`);
   await mkdir(join(directory, 'not', 'yet'), { recursive: true });
   await writeFile(path, site('one'));
-  assert.equal((await next()).said, 'one.example');
+  assert.equal((await next()).gist, 'one.example');
 });
 
 test('a reload lists an unchanged file again, before it resolves', async (t) => {
   const { source, next, rest } = await started(t);
   const snapshot = await source.reload();
   assert.equal(gist(snapshot), 'one.example');
-  assert.equal((await next(0)).said, 'one.example');
+  assert.equal((await next(0)).gist, 'one.example');
   assert.deepEqual(rest(), []);
 });
 
@@ -143,7 +143,7 @@ test('a reload before the notification gives the only snapshot', async (t) => {
   const { path, source, next, rest } = await started(t);
   await writeFile(path, site('two'));
   await source.reload();
-  assert.equal((await next(0)).said, 'two.example');
+  assert.equal((await next(0)).gist, 'two.example');
   await wait(400);
   assert.deepEqual(rest(), []);
 });
@@ -160,7 +160,7 @@ test('other files in the directory are ignored, and a touched file is listed unc
   await wait(300);
   assert.deepEqual(rest(), []);
   await utimes(path, new Date(), new Date());
-  assert.equal((await next()).said, 'one.example');
+  assert.equal((await next()).gist, 'one.example');
 });
 
 test('without any notification the poll finds a change', async (t) => {
@@ -175,7 +175,7 @@ test('without any notification the poll finds a change', async (t) => {
   await wait(200);
   await rename(join(directory, 'real'), join(directory, 'old'));
   await rename(join(directory, 'other'), join(directory, 'real'));
-  assert.equal((await next(POLL_MS + LONG_MS)).said, 'two.example');
+  assert.equal((await next(POLL_MS + LONG_MS)).gist, 'two.example');
 });
 
 test('nothing is emitted after the stop, and run resolves', async (t) => {

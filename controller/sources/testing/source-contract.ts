@@ -109,14 +109,14 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     await first.until('the failure', () => snapshots.at(-1)?.kind === 'failed');
     await stop();
     assert.deepEqual(pending(), []);
-    const said = snapshots.length;
+    const count = snapshots.length;
     await recover();
     await set('b.example');
     source.relist();
     const second = first.start();
     await second.until('the new listing', () => second.served() === 'b.example');
     await second.stop();
-    assert.deepEqual([pending(), snapshots.length], [[], said]);
+    assert.deepEqual([pending(), snapshots.length], [[], count]);
   });
 
   test(`${name}: a source stopped before it has listed emits nothing`, async (t) => {
@@ -138,9 +138,9 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
       assert.ok(Date.parse(of?.accepted.since ?? '') <= Date.now());
     }
     assert.equal(new Set(before.map(({ id, section }) => JSON.stringify([id, section]))).size, before.length);
-    const said = snapshots.length;
+    const count = snapshots.length;
     source.relist();
-    await until('another', () => snapshots.length > said);
+    await until('another', () => snapshots.length > count);
     assert.deepEqual(source.readings(), before);
   });
 

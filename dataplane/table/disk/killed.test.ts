@@ -9,7 +9,7 @@ const SAVER = fileURLToPath(new URL('../testing/saving-process.ts', import.meta.
 /** All system calls with which a save and the final checkpoint write to the disk. */
 const STEPS = ['pwrite64', 'fdatasync', 'fsync', 'ftruncate', 'unlink'];
 
-type Ended = { readonly said: readonly string[]; readonly killed: boolean };
+type Ended = { readonly printed: readonly string[]; readonly killed: boolean };
 
 /** Starts the saving process, optionally under another program, and reads its output until it ends. `each` may kill it. */
 function save(
@@ -39,18 +39,18 @@ function save(
     });
     child
       .once('error', reject)
-      .once('close', (_, signal) => resolve({ said: text.split('\n').slice(0, -1), killed: signal === 'SIGKILL' }));
+      .once('close', (_, signal) => resolve({ printed: text.split('\n').slice(0, -1), killed: signal === 'SIGKILL' }));
   });
 }
 
 /** After a kill the table is one complete version: the last acknowledged one, or the one being saved. */
-async function judge(fixture: TemporaryTable, said: readonly string[], what: string, savedBefore: boolean): Promise<void> {
+async function judge(fixture: TemporaryTable, printed: readonly string[], what: string, savedBefore: boolean): Promise<void> {
   await fixture.restart();
   if (savedBefore) assert.equal(fixture.table.counts().routes, 5, `${what}: an earlier version is gone`);
   const versions = new Set(fixture.table.list().map(({ route }) => route.upstream));
   assert.ok(versions.size <= 1, `${what}: a partial version is there: ${[...versions]}`);
   assert.equal(fixture.log.lines.filter(({ level }) => level === 'error').length, 0, what);
-  const last = said.filter((line) => line !== 'open').at(-1);
+  const last = printed.filter((line) => line !== 'open').at(-1);
   const [found] = versions;
   if (last !== undefined) {
     assert.equal(fixture.table.counts().routes, 5, what);
@@ -65,11 +65,11 @@ test('kill -9 at any moment leaves a complete version with every acknowledged ch
   for (let round = 0; round < 12; round++) {
     const after = 3 + round * 7;
     let count = 0;
-    const { said, killed } = await save([], fixture.folder, 1_000_000, (_, kill) => {
+    const { printed, killed } = await save([], fixture.folder, 1_000_000, (_, kill) => {
       if (++count === after) setTimeout(kill, round % 4);
     });
     assert.ok(killed);
-    await judge(fixture, said, `round ${round}`, round > 0);
+    await judge(fixture, printed, `round ${round}`, round > 0);
   }
 });
 
@@ -84,8 +84,8 @@ test('kill -9 at any step of a save leaves the version before or after it', { ti
     for (let step = 1; ; step++) {
       const inject = `inject=${call}:signal=SIGKILL:when=${step}`;
       const strace = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', `trace=${call}`, '-e', inject];
-      const { said, killed } = await save(strace, fixture.folder, 2);
-      await judge(fixture, said, `${call} ${step}`, true);
+      const { printed, killed } = await save(strace, fixture.folder, 2);
+      await judge(fixture, printed, `${call} ${step}`, true);
       if (killed) steps++;
       else break;
     }

@@ -182,6 +182,6 @@ test('a saved route with headers that are no longer allowed is served without th
     assert.deepEqual([found?.route.headers, found?.route.handles[0]?.headers], [[kept], [kept]]);
     assert.doesNotMatch(fixture.publisher.served.get('old.test') ?? '', /Content-Length/);
   }
-  const said = fixture.log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
-  assert.deepEqual(said, [{ domain: 'old.test', headers: ['Content-Length', 'te', 'Content-Length', 'te'] }]);
+  const warnings = fixture.log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
+  assert.deepEqual(warnings, [{ domain: 'old.test', headers: ['Content-Length', 'te', 'Content-Length', 'te'] }]);
 });

@@ -43,21 +43,21 @@ export class ReferenceModel {
     if (same && life.settled && revision === life.revision) return routes.map(({ domain }) => `${domain} unchanged`).sort();
     if (based_on !== null && (life === undefined || based_on !== life.revision || !life.settled)) return null;
     this.lives.set(controller, { epoch, revision, sources: new Set([...(life?.sources ?? []), ...sources]), settled: true });
-    const said = rejected.map(({ domain }) => `${domain} rejected`);
+    const outcomes = rejected.map(({ domain }) => `${domain} rejected`);
     const named = new Set(rejected.map(({ domain }) => domain));
     const taken = new Set<string>();
     for (const route of routes) {
       named.add(route.domain);
-      said.push(`${route.domain} ${this.applyRoute(route, controller, sources, taken)}`);
+      outcomes.push(`${route.domain} ${this.applyRoute(route, controller, sources, taken)}`);
     }
     for (const domain of based_on === null ? [...this.applied.keys()] : new Set(removes.map((one) => one.domain))) {
       const applied = this.applied.get(domain);
       const asked = based_on === null ? sources : removes.filter((one) => one.domain === domain).map(({ source }) => source);
       if (named.has(domain) || applied?.controller !== controller || !asked.includes(applied.route.source ?? '')) continue;
       this.applied.delete(domain);
-      said.push(`${domain} removed`);
+      outcomes.push(`${domain} removed`);
     }
-    return said.sort();
+    return outcomes.sort();
   }
 
   /** `DOMAIN UPSTREAM OWNER` of each served route, with the route it overrides, sorted. */

@@ -26,7 +26,7 @@ export const FAILURE = {
   unresolved: failure(502, 'unresolved', 'the host name of the target does not resolve', true),
   refused: failure(502, 'refused', 'the target refused the connection', true),
   noSocket: failure(502, 'no_socket', 'the socket of the target does not exist', true),
-  socketDenied: failure(502, 'socket_denied', `the socket of the target may not be opened by ${PROCESS_USER}`, true),
+  socketDenied: failure(502, 'socket_denied', `${PROCESS_USER} is not allowed to open the socket of the target`, true),
   socketFull: failure(503, 'socket_full', 'the queue of the target’s socket is full', false),
   unreachable: failure(502, 'unreachable', 'the target cannot be reached', true),
   connectTimeout: failure(504, 'connect_timeout', 'the target did not accept the connection in time', true),

@@ -49,12 +49,12 @@ describe('a TLS-ALPN-01 challenge (RFC 8737)', () => {
     assert.ok(isShown(socket));
     const requests = upstream.requests.length;
     socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
-    let said = '';
+    let received = '';
     socket.on('data', (chunk) => {
-      said += chunk;
+      received += chunk;
     });
     await once(socket, 'close');
-    assert.deepEqual([said, upstream.requests.length], ['', requests]);
+    assert.deepEqual([received, upstream.requests.length], ['', requests]);
   });
 
   test('is refused for a name without a pending challenge, with or without a certificate', async () => {

@@ -123,8 +123,8 @@ test('a truncated response is logged, and a client that disconnects is not', asy
   await upstream.nextRequest();
   gone.reset();
   await eventually('both to be over', () => proxy.ledger.inFlight.total() === 0);
-  const said = lines(proxy).map(({ level, path, status, failure }) => ({ level, path, status, failure }));
-  assert.deepEqual(said, [{ level: 'warn', path: '/cut', status: 200, failure: 'closed' }]);
+  const entries = lines(proxy).map(({ level, path, status, failure }) => ({ level, path, status, failure }));
+  assert.deepEqual(entries, [{ level: 'warn', path: '/cut', status: 200, failure: 'closed' }]);
 });
 
 test('a site without a target has one line and counts, and fixed responses have none', async () => {

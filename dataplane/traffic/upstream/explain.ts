@@ -17,10 +17,10 @@ export function explainPool(pool: Pool, holdMs: number, now: number): string {
 /** Time limits that the site or block sets itself. */
 function describeLimits({ connectMs, headMs, bodyIdleMs }: Limits): string {
   const within = (ms: number): string => (ms === Number.POSITIVE_INFINITY ? 'at any time' : `within ${ms / 1_000} s`);
-  const said = [
+  const parts = [
     connectMs === null ? '' : `connects ${within(connectMs)}`,
     headMs === USUAL.headMs ? '' : `begins its response ${within(headMs)}`,
     bodyIdleMs === USUAL.bodyIdleMs ? '' : `sends the next piece of it ${within(bodyIdleMs)}`,
   ].filter((words) => words !== '');
-  return said.length === 0 ? '' : `; it ${said.join(', ')}, or the response is 504`;
+  return parts.length === 0 ? '' : `; it ${parts.join(', ')}, or the response is 504`;
 }

@@ -98,7 +98,7 @@ test('each error of opening a Unix socket has its own reason, and a firewall’s
   const failing = (code: string, more: object = {}) => connectFailure(Object.assign(new Error(code), { code, ...more }));
   assert.equal(failing('ENOENT'), FAILURE.noSocket);
   assert.equal(failing('EACCES'), FAILURE.socketDenied);
-  assert.match(FAILURE.socketDenied.reason, /may not be opened by the user \w+/);
+  assert.match(FAILURE.socketDenied.reason, /the user \w+ is not allowed to open the socket/);
   assert.equal(failing('EPERM', { port: 80 }), FAILURE.unreachable);
   assert.deepEqual([failing('EAGAIN'), FAILURE.socketFull.blamesTarget], [FAILURE.socketFull, false]);
 });

@@ -193,8 +193,8 @@ test('a filter that throws ends only its own exchange', async () => {
   for (const path of ['/fail-now', '/fail-later']) {
     const client = await proxy.connect();
     client.send(get(path));
-    const said = await client.readAll();
-    assert.ok(!said.includes('!'), said);
+    const received = await client.readAll();
+    assert.ok(!received.includes('!'), received);
     assert.equal((await proxy.request(get())).body, 'HELLO!');
   }
 });

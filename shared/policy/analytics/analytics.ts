@@ -37,9 +37,9 @@ export const analytics: Policy<typeof members> = {
       form: 'on or off',
       otherwise: 'off',
       example: 'on',
-      read(value, said) {
+      read(value, part) {
         if (value !== 'on' && value !== 'off') return 'write on or off';
-        said.analytics = value === 'on' ? {} : null;
+        part.analytics = value === 'on' ? {} : null;
         return undefined;
       },
     },

@@ -45,7 +45,7 @@ const members = { basic_auth: spec.nullable().default(null).describe('Basic auth
 export const basicAuth: Policy<typeof members> = {
   members,
   directive: basicAuthDirective,
-  mislabelled: {
+  unknownLabels: {
     words: [
       ...['basicauth', 'basicauthentication', 'auth', 'authentication', 'authorization', 'authorize', 'password', 'passwords'],
       ...['users', 'htpasswd', 'digestauth', 'login', 'private', 'protect', 'protected', 'require', 'secure'],
@@ -54,7 +54,7 @@ export const basicAuth: Policy<typeof members> = {
   },
   concealed: ({ basic_auth: auth }) =>
     auth ? { basic_auth: { ...auth, users: auth.users.map(({ name, hash }) => ({ name, hash: markOf(hash) })) } } : null,
-  keepsOut: ({ basic_auth: auth }) => auth != null,
+  restrictsAccess: ({ basic_auth: auth }) => auth != null,
 };
 
 /**

@@ -29,7 +29,7 @@ const members = {
 /** Its form as `client_ca` in the block of `tls`. */
 export const clientAuth: Policy<typeof members> = {
   members,
-  mislabelled: {
+  unknownLabels: {
     words: ['clientauth', 'clientca', 'clientcert', 'clientcertificate', 'mtls'],
     advice: `no label does this: configure the site in the ${CONFIG_FILE}, with tls { client_ca … }`,
   },

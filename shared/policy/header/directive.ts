@@ -1,7 +1,7 @@
 import type { Condition } from '../../condition.ts';
 import type { Grammar, Reading } from '../../config-file/directive.ts';
 import { findPlaceholder } from '../../config-file/placeholder.ts';
-import { quote, said } from '../../config-file/quote.ts';
+import { quote, unquoted } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { HEADER_NAME, HEADER_VALUE, isFramingHeader, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE } from '../../response-header.ts';
 
@@ -39,7 +39,10 @@ function readHeader(name: Word, values: readonly Word[], condition: Condition | 
   if (wrongName) return report.error(name, `header ${quote(name.text)}: ${wrongName}`);
   if (removes && value) return report.error(value, `header ${quote(name.text)} removes the header and takes no value`);
   if (!removes && !value)
-    return report.error(name, `header ${quote(name.text)} has no value: write ${said(field)} "<value>", or -${said(field)} to remove it`);
+    return report.error(
+      name,
+      `header ${quote(name.text)} has no value: write ${unquoted(field)} "<value>", or -${unquoted(field)} to remove it`,
+    );
   if (extra) return report.error(extra, `header ${quote(name.text)} has several values: put the value in quotes`);
   const wrongValue = value && faultOfValue(value);
   if (value && wrongValue) return report.error(value, `header ${quote(name.text)}: ${wrongValue}`);
@@ -52,8 +55,8 @@ function readHeader(name: Word, values: readonly Word[], condition: Condition | 
 
 function faultOfName(name: string): string | undefined {
   if (name.startsWith('/')) return 'header takes no path: put it in a handle block';
-  if (/^[+?>]/.test(name)) return `headers can only be set or removed: write ${said(name.slice(1))} or -${said(name.slice(1))}`;
-  if (/^[^:]+:$/.test(name)) return `a header name must not end with a colon: write ${said(name.slice(0, -1))}`;
+  if (/^[+?>]/.test(name)) return `headers can only be set or removed: write ${unquoted(name.slice(1))} or -${unquoted(name.slice(1))}`;
+  if (/^[^:]+:$/.test(name)) return `a header name must not end with a colon: write ${unquoted(name.slice(0, -1))}`;
   if (!HEADER_NAME.test(name)) return 'a header name consists of letters, digits and hyphens';
   if (name.length > LONGEST_HEADER_NAME) return `a header name is at most ${LONGEST_HEADER_NAME} characters long`;
   return isFramingHeader(name) ? 'the proxy itself sets this header; delete the line' : undefined;
@@ -63,5 +66,5 @@ function faultOfValue(value: Word): string | undefined {
   if (!HEADER_VALUE.test(value.text)) return 'a value must not contain control characters or characters above U+00FF';
   if (value.text.length > LONGEST_HEADER_VALUE) return `a value is at most ${LONGEST_HEADER_VALUE} characters long`;
   const placeholder = findPlaceholder(value);
-  return placeholder && `${said(placeholder)} is not available yet in headers; in backquotes it is sent literally`;
+  return placeholder && `${unquoted(placeholder)} is not available yet in headers; in backquotes it is sent literally`;
 }

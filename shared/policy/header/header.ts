@@ -8,7 +8,7 @@ import {
   LONGEST_HEADER_VALUE,
   NOT_FRAMING,
 } from '../../response-header.ts';
-import type { Label, Policy, Said } from '../policy.ts';
+import type { Label, Policy, PolicyPart } from '../policy.ts';
 import { headerDirective, MOST_HEADERS } from './directive.ts';
 
 const name = z
@@ -30,20 +30,20 @@ const field = z
 
 const members = { headers: z.array(field).max(MOST_HEADERS).default([]).describe('Response header fields to set or remove.') };
 
-const label: Label<Said<typeof members>> = {
+const label: Label<PolicyPart<typeof members>> = {
   word: 'header',
   form: 'VALUE',
   otherwise: 'only the default headers',
   example: 'DENY',
-  read(text, said, called) {
-    const { headers = [] } = said;
+  read(text, part, called) {
+    const { headers = [] } = part;
     if (!HEADER_NAME.test(called) || called.length > LONGEST_HEADER_NAME) return 'a header name consists of letters, digits and hyphens';
     if (isFramingHeader(called)) return 'the proxy itself sets this header';
     if (!HEADER_VALUE.test(text) || text.length > LONGEST_HEADER_VALUE)
       return 'a header value must not contain control characters or characters above U+00FF';
     if (headers.some((other) => other.name.toLowerCase() === called.toLowerCase())) return 'the header appears twice, in different case';
     if (headers.length === MOST_HEADERS) return `a site has at most ${MOST_HEADERS} headers`;
-    said.headers = [...headers, { name: called, value: text }];
+    part.headers = [...headers, { name: called, value: text }];
     return undefined;
   },
 };

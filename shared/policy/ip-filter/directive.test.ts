@@ -18,17 +18,17 @@ const unasked = (): never => assert.fail('an address filter does not use this');
 /** The result of a directive, and its mistakes without the marks around quoted text. */
 function read(directive: Directive) {
   const mistakes: string[] = [];
-  const said: Parameters<typeof ipFilterDirective.read>[1] = {};
+  const part: Parameters<typeof ipFilterDirective.read>[1] = {};
   const reading: Reading = {
     report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
     conditionFor: unasked,
     expanded: (lines) => lines,
     textOf: () => refused('no file'),
     now: 0,
-    wordOf: new WeakMap(),
+    sourceWords: new WeakMap(),
   };
-  ipFilterDirective.read(directive, said, reading, null);
-  return { filter: said.ip_filter, mistakes };
+  ipFilterDirective.read(directive, part, reading, null);
+  return { filter: part.ip_filter, mistakes };
 }
 
 test('one list is written after the directive’s name, several in a block', () => {

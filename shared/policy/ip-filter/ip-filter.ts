@@ -19,12 +19,12 @@ const members = { ip_filter: spec.nullable().optional().describe('The client add
 export const ipFilter: Policy<typeof members> = {
   members,
   directive: ipFilterDirective,
-  mislabelled: {
+  unknownLabels: {
     words: [
       ...['ipfilter', 'ipallow', 'ipallowlist', 'ipwhitelist', 'ipdeny', 'ipblock', 'ipdenylist', 'ipblacklist', 'iprestrict'],
       ...['allow', 'allowlist', 'allowfrom', 'whitelist', 'deny', 'denylist', 'block', 'blocklist', 'blacklist', 'remoteip'],
     ],
     advice: `no label does this: configure the site in the ${CONFIG_FILE}, with ip_filter`,
   },
-  keepsOut: ({ ip_filter: filter }) => filter != null,
+  restrictsAccess: ({ ip_filter: filter }) => filter != null,
 };

@@ -18,17 +18,17 @@ const unasked = (): never => assert.fail('a log does not use this');
 /** The result of a directive, and its mistakes without the marks around quoted text. */
 function read(directive: Directive) {
   const mistakes: string[] = [];
-  const said: Parameters<typeof logDirective.read>[1] = {};
+  const part: Parameters<typeof logDirective.read>[1] = {};
   const reading: Reading = {
     report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
     conditionFor: unasked,
     expanded: (lines) => lines,
     textOf: () => refused('no file'),
     now: 0,
-    wordOf: new WeakMap(),
+    sourceWords: new WeakMap(),
   };
-  logDirective.read(directive, said, reading, null);
-  return mistakes.length === 0 ? said.log : mistakes.join('; ');
+  logDirective.read(directive, part, reading, null);
+  return mistakes.length === 0 ? part.log : mistakes.join('; ');
 }
 
 test('a site is logged where all are, nowhere, on standard output, or in a file', () => {

@@ -23,5 +23,5 @@ const members = {
 export const log: Policy<typeof members> = {
   members,
   directive: logDirective,
-  mislabelled: { words: ['log', 'logs', 'accesslog', 'logging'], advice: 'no label does this: start the data plane with --access-log' },
+  unknownLabels: { words: ['log', 'logs', 'accesslog', 'logging'], advice: 'no label does this: start the data plane with --access-log' },
 };

@@ -32,15 +32,15 @@ export const rateLimit: Policy<typeof members> = {
       form: '<n>/s',
       otherwise: 'no limit',
       example: '10/s',
-      read(value, said) {
+      read(value, part) {
         const parsed = parseRate(value);
         if (!parsed.ok) return parsed.reason;
-        said.rate_limit_rps = parsed.value;
+        part.rate_limit_rps = parsed.value;
         return undefined;
       },
     },
   ],
-  mislabelled: {
+  unknownLabels: {
     words: ['ratelimit', 'ratelimits', 'ratelimiting', 'limit', 'limits', 'limitreq', 'throttle'],
     advice: `write ${LABEL_PREFIX}rate_limit=<n>/s`,
   },

@@ -23,7 +23,7 @@ export const redirectDirective: Grammar<Part> = {
   repeats: true,
   answers: true,
   matcher: 'instead',
-  read({ name, args: [from, to, status] }, part, { report, conditionFor, wordOf }) {
+  read({ name, args: [from, to, status] }, part, { report, conditionFor, sourceWords }) {
     if (!from || !to || !status) return;
     const match = isMatcher(from) ? conditionFor(name.text, from) : null;
     const pattern = parsePathPattern(isMatcher(from) ? '/*' : from.text);
@@ -43,7 +43,7 @@ export const redirectDirective: Grammar<Part> = {
     if (redirects.length === MOST_REDIRECTS) return report.error(name, `a block has at most ${MOST_REDIRECTS} redir lines`);
     const spec = { from: pattern.value, to: target, status: code, ...(match && { match }) };
     part.redirects = [...redirects, spec];
-    wordOf.set(spec, to);
+    sourceWords.set(spec, to);
   },
 };
 

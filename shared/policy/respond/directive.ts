@@ -1,7 +1,7 @@
 import type { Condition } from '../../condition.ts';
 import type { Grammar } from '../../config-file/directive.ts';
 import { findPlaceholder } from '../../config-file/placeholder.ts';
-import { quote, said } from '../../config-file/quote.ts';
+import { quote, unquoted } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 
 /** Characters. */
@@ -22,7 +22,7 @@ export const respondDirective: Grammar<Part> = {
   repeats: 'conditionally',
   answers: true,
   matcher: 'before',
-  read({ name, args: [first, second] }, part, { report, wordOf }, condition) {
+  read({ name, args: [first, second] }, part, { report, sourceWords }, condition) {
     if (!first) return;
     const statusWord = isNumber(first) ? first : second;
     const body = isNumber(first) ? second : first;
@@ -37,11 +37,11 @@ export const respondDirective: Grammar<Part> = {
     if (body && body.text.length > LONGEST_BODY) return report.error(body, `a body is at most ${LONGEST_BODY} characters long`);
     const placeholder = body && findPlaceholder(body);
     if (body && placeholder)
-      return report.error(body, `respond: ${said(placeholder)} is not available yet in bodies; in backquotes it is sent literally`);
+      return report.error(body, `respond: ${unquoted(placeholder)} is not available yet in bodies; in backquotes it is sent literally`);
     if (body?.text.startsWith('/') && body.style === 'bare')
       return report.error(
         body,
-        `respond ${quote(body.text)}: to select a path, write "handle ${said(body.text)} {", respond inside it, and "}"`,
+        `respond ${quote(body.text)}: to select a path, write "handle ${unquoted(body.text)} {", respond inside it, and "}"`,
       );
     const answer = { status, body: body?.text ?? '' };
     if (condition === null) {
@@ -52,7 +52,7 @@ export const respondDirective: Grammar<Part> = {
     if (responds.length === MOST_RESPONDS) return report.error(name, `a block has at most ${MOST_RESPONDS} respond lines with a matcher`);
     const spec = { ...answer, match: condition };
     part.responds = [...responds, spec];
-    wordOf.set(spec, name);
+    sourceWords.set(spec, name);
   },
 };
 

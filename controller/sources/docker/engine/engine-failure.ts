@@ -22,19 +22,19 @@ function byCode(address: EngineAddress, where: string, code: string): string | u
   switch (code) {
     case 'EACCES':
     case 'EPERM':
-      return `the container engine's socket ${where} may not be opened by this user; find its group with "stat -c %g ${where}" and give the controller that group (group_add in a compose file)`;
+      return `this user is not allowed to open the container engine's socket ${where}; find its group with "stat -c %g ${where}" and give the controller that group (group_add in a compose file)`;
     case 'ENOENT':
       return `no container engine at ${where}: there is no such socket; start the engine, mount its socket there, or name another with --docker SOCKET`;
     case 'ENOTSOCK':
     case 'EISDIR':
-      return `${where} is no socket; name the container engine's with --docker SOCKET`;
+      return `${where} is not a socket; name that of the container engine with --docker SOCKET`;
     case 'ECONNREFUSED':
       return isSocket
-        ? `the container engine at ${where} is not running: the socket is there, but nobody answers`
+        ? `the container engine at ${where} is not running: its socket exists, but refuses connections`
         : `no container engine at ${where}: connection refused; start it or name another with --docker tcp://HOST:PORT`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `no container engine at ${where}: the name is not known`;
+      return `no container engine at ${where}: the name cannot be resolved`;
     default:
       return undefined;
   }

@@ -72,7 +72,7 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
           : { socketPath: undefined, host: address.host, port: address.port };
       const options = { ...target, protocol: 'http', agent } as const;
       try {
-        const about = await within(asked, 'tell its version', new Docker(options).version());
+        const about = await within(asked, 'report its version', new Docker(options).version());
         const version = negotiatedVersion(address, about);
         return session(asked, new Docker({ ...options, version: `v${version}` }), agent);
       } catch (error) {
@@ -90,14 +90,14 @@ function session(asked: EngineTools, docker: Dockerode, agent: Agent): EngineSes
   return {
     list: async () => {
       const listed: unknown = await within(asked, 'list containers', docker.listContainers({ all: true }));
-      if (!Array.isArray(listed)) throw engineFailure(asked.address, 'list containers', new Error('the answer was cut off'));
+      if (!Array.isArray(listed)) throw engineFailure(asked.address, 'list containers', new Error('the response was truncated'));
       return listed.map(readSummary).filter((one) => one !== undefined);
     },
     inspect: async (id) => {
       try {
         const found = await within(asked, 'inspect a container', docker.getContainer(id).inspect().catch(undefinedIfGone));
         if (found === undefined) return undefined;
-        if (typeof found?.Id !== 'string') throw new Error('the answer was cut off');
+        if (typeof found?.Id !== 'string') throw new Error('the response was truncated');
         return found;
       } catch (error) {
         throw engineFailure(asked.address, 'inspect a container', error);
@@ -107,7 +107,7 @@ function session(asked: EngineTools, docker: Dockerode, agent: Agent): EngineSes
       const end = (error: unknown) => {
         if (closed) return;
         closed = true;
-        ended(engineFailure(asked.address, 'tell its events', error));
+        ended(engineFailure(asked.address, 'stream its events', error));
       };
       const stream = docker.getEvents({
         filters: { type: ['container', 'network'] },
@@ -128,7 +128,7 @@ function session(asked: EngineTools, docker: Dockerode, agent: Agent): EngineSes
 export function negotiatedVersion(address: EngineAddress, about: { ApiVersion?: unknown; MinAPIVersion?: unknown }): string {
   const theirs = typeof about.ApiVersion === 'string' && /^\d+\.\d+$/.test(about.ApiVersion) ? about.ApiVersion : undefined;
   const where = formatEngineAddress(address);
-  if (theirs === undefined) throw new EngineFailure(`what answers at ${where} is no container engine; name one with --docker SOCKET`);
+  if (theirs === undefined) throw new EngineFailure(`the server at ${where} is not a container engine; name one with --docker SOCKET`);
   if (isLower(theirs, OLDEST_API))
     throw new EngineFailure(`the container engine at ${where} speaks API ${theirs}; ${OLDEST_API} or newer is needed`);
   const least = typeof about.MinAPIVersion === 'string' && /^\d+\.\d+$/.test(about.MinAPIVersion) ? about.MinAPIVersion : OLDEST_API;
@@ -149,7 +149,7 @@ function undefinedIfGone(error: unknown): undefined {
 /** Limits the time for a response. */
 async function within<T>({ clock, address }: EngineTools, what: string, answer: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const cancel = clock.after(ANSWER_MS, () => late.reject(new Error(`no answer within ${ANSWER_MS / 1_000} s`)));
+  const cancel = clock.after(ANSWER_MS, () => late.reject(new Error(`no response within ${ANSWER_MS / 1_000} s`)));
   try {
     return await Promise.race([answer, late.promise]);
   } catch (error) {
@@ -172,5 +172,5 @@ function readLines(stream: NodeJS.ReadableStream, hear: (event: EngineEvent) => 
     }
   });
   stream.once('error', end);
-  stream.once('close', () => end(new Error('the stream was cut')));
+  stream.once('close', () => end(new Error('the stream was closed')));
 }

@@ -12,7 +12,7 @@ export type SiteDraft = {
   port: number | null;
   network: string | null;
   /** Members of the route. */
-  said: RouteDraft;
+  members: RouteDraft;
 };
 
 export type LabelRule = Omit<Label<SiteDraft>, 'word'> & {
@@ -26,7 +26,7 @@ const ownLabel = (label: Label<SiteDraft>): [string, LabelRule] => [label.word, 
 /** A label that describes the route. */
 const routeLabel = (label: Label<RouteDraft>): [string, LabelRule] => [
   label.word,
-  { ...label, perContainer: false, read: (value, { said }, field) => label.read(value, said, field) },
+  { ...label, perContainer: false, read: (value, { members }, field) => label.read(value, members, field) },
 ];
 
 /** All labels by the text after `sluice.` or `sluice.<site>.`; `header` is followed by a field name. In the order of the reference. */
@@ -55,9 +55,9 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
     form: 'off',
     otherwise: 'automatic HTTPS, as for every site',
     example: 'off',
-    read(value, said) {
+    read(value, members) {
       if (value !== 'off' && value !== 'auto') return 'it can only be switched off';
-      said.https = value;
+      members.https = value;
       return undefined;
     },
   }),
@@ -67,9 +67,9 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
     form: '/PATH',
     otherwise: 'no health check',
     example: '/healthz',
-    read(value, said) {
+    read(value, members) {
       if (!/^\/[\x21-\x7e]{0,2047}$/.test(value)) return 'a path must start with / and must not contain spaces';
-      said.health = healthCheckSchema.parse({ path: value });
+      members.health = healthCheckSchema.parse({ path: value });
       return undefined;
     },
   }),
@@ -79,10 +79,10 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
     form: 'true',
     otherwise: 'plain HTTP',
     example: 'true',
-    read(value, said) {
+    read(value, members) {
       if (value !== 'true' && value !== 'insecure' && value !== 'false') return 'it is true, insecure or false';
-      said.tls = value !== 'false';
-      if (value === 'insecure') said.transport = { ...said.transport, insecure: true };
+      members.tls = value !== 'false';
+      if (value === 'insecure') members.transport = { ...members.transport, insecure: true };
       return undefined;
     },
   }),
@@ -91,9 +91,9 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
     form: 'h2c',
     otherwise: 'HTTP/1.1',
     example: 'h2c',
-    read(value, said) {
+    read(value, members) {
       if (value !== 'h2c' && value !== 'h2') return 'it is h2c, or h2 where TLS is spoken with the app';
-      said.transport = { ...said.transport, protocol: value };
+      members.transport = { ...members.transport, protocol: value };
       return undefined;
     },
   }),
@@ -125,18 +125,18 @@ function timeout(word: string, example: string, member: 'response_header_timeout
     form: '90s',
     otherwise: '60 s',
     example,
-    read(value, said) {
+    read(value, members) {
       const time = parseSeconds(value === 'off' ? '0s' : value, MAX_ANSWER_SECS);
       if (!time.ok) return `${time.reason}; off is no limit`;
-      said.transport = { ...said.transport, [member]: time.value };
+      members.transport = { ...members.transport, [member]: time.value };
       return undefined;
     },
   });
 }
 
-function readHold(value: string, said: RouteDraft): string | undefined {
+function readHold(value: string, members: RouteDraft): string | undefined {
   const time = parseSeconds(value, MAX_HOLD_SECS);
   if (!time.ok) return time.reason;
-  said.hold_secs = time.value;
+  members.hold_secs = time.value;
   return undefined;
 }

@@ -2,7 +2,7 @@ import { closest } from '../../../../shared/closest.ts';
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import { PLANNED } from '../../../../shared/policy/planned.ts';
 import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
-import type { Mislabelled } from '../../../../shared/policy/policy.ts';
+import type { UnknownLabels } from '../../../../shared/policy/policy.ts';
 import { LABELS } from './label-rules.ts';
 
 /** An unknown label that was meant to restrict access: ignoring it would leave the site more open than intended. */
@@ -13,11 +13,11 @@ export type Protection = {
   readonly advice: string;
 };
 
-const NONE: Mislabelled = { words: [], advice: '' };
+const NONE: UnknownLabels = { words: [], advice: '' };
 
 /** By names without hyphens and underscores: ours, those of other proxies, and common ones. */
 const PROTECTIONS: ReadonlyMap<string, string> = new Map([
-  ...[...SITE_POLICIES, ...PLANNED].flatMap(({ mislabelled: { words, advice } = NONE }) => words.map((word) => [word, advice] as const)),
+  ...[...SITE_POLICIES, ...PLANNED].flatMap(({ unknownLabels: { words, advice } = NONE }) => words.map((word) => [word, advice] as const)),
   ...['upstreamtls', 'upstreamhttps'].map((word) => [word, `write ${LABEL_PREFIX}upstream_tls=true`] as const),
 ]);
 

@@ -85,7 +85,7 @@ test('reads every supported label', () => {
     domains: ['a.example'],
     port: 8080,
     network: 'shop',
-    said: {
+    members: {
       https: 'off',
       rate_limit_rps: 10,
       headers: [
@@ -181,7 +181,7 @@ for (const [value, analytics] of [
 ] as const)
   test(`sluice.analytics=${value} sets the analytics of the route`, () => {
     const { sites, bad, warnings } = readLabels({ ...DOMAIN, 'sluice.analytics': value });
-    assert.deepEqual([sites[0]?.said.analytics, bad, warnings], [analytics, [], []]);
+    assert.deepEqual([sites[0]?.members.analytics, bad, warnings], [analytics, [], []]);
   });
 
 test('the order of the labels does not matter', () => {

@@ -76,14 +76,14 @@ const SITE_NAME = /^[A-Za-z0-9_-]{1,63}$/;
 
 /** `port`, `api.port`, `header.X-A`, `api.header.X-A`. */
 function placeOf(rest: string): LabelName | undefined {
-  const own = wordOf(rest);
+  const own = parseLabelWord(rest);
   if (own) return { site: null, ...own };
   const dot = rest.indexOf('.');
-  const named = SITE_NAME.test(rest.slice(0, dot)) ? wordOf(rest.slice(dot + 1)) : undefined;
+  const named = SITE_NAME.test(rest.slice(0, dot)) ? parseLabelWord(rest.slice(dot + 1)) : undefined;
   return named && { site: rest.slice(0, dot), ...named };
 }
 
-function wordOf(text: string): Omit<LabelName, 'site'> | undefined {
+function parseLabelWord(text: string): Omit<LabelName, 'site'> | undefined {
   if (text.startsWith('header.')) return { word: 'header', header: text.slice('header.'.length) };
   return text !== 'header' && LABELS.has(text) ? { word: text, header: null } : undefined;
 }
@@ -98,7 +98,7 @@ function draftOf(drafts: Map<string | null, Draft>, site: string | null): Draft 
     domains: [],
     port: null,
     network: null,
-    said: {},
+    members: {},
   };
   drafts.set(site, draft);
   return draft;

@@ -82,7 +82,7 @@ for (const [claim, container, snapshot, site, reason, change] of [
   ['no common network: reports the command that connects them', several, inside('z'), {}, /a, b, c.*proxy.*z/, /network connect z app-1/],
   ['the network of the label is not one of the container’s', several, {}, { network: 'x' }, /not on the network "x"/, /a, b, c/],
   ['the network of the label is not shared', several, inside('b'), { network: 'a' }, /the data plane/, /connect/],
-  ['no data plane has responded yet', {}, { reach: { kind: 'unknown' } }, {}, /no data plane/, /answers/],
+  ['no data plane has responded yet', {}, { reach: { kind: 'unknown' } }, {}, /no data plane/, /connect a data plane/],
   [
     "the host's own network is not reached from a container",
     { networkMode: 'host' },
@@ -109,7 +109,7 @@ for (const [claim, container, snapshot, site, reason, change] of [
         { publishedPorts: [{ containerPort: 80, hostIp, hostPort: 32_768 }] },
         { addresses: 'published', elsewhere: true },
         {},
-        /published on (?:every address|127\.0\.0\.1, the loopback address) of this machine, and a data plane is on another one/,
+        /published on (?:every address|127\.0\.0\.1, the loopback address) of this machine, but a data plane is on another machine/,
         /-p ADDRESS:32768:80/,
       ] as const,
   ),

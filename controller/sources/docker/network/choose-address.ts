@@ -32,7 +32,7 @@ export function chooseAddress(
   const port = site.port ?? onlyPort(container);
   if (port === null) return withoutPort(container, site.site);
   if (where.addresses === 'published') return published(container, port, where);
-  if (where.reach.kind === 'unknown') return nowhere('no data plane has said yet which networks it has', 'a data plane answers');
+  if (where.reach.kind === 'unknown') return nowhere('no data plane has reported its networks yet', 'connect a data plane');
   if (container.networkMode === 'host') return onHost(port, where);
   if (container.networkMode.startsWith('container:'))
     return nowhere('it uses the network of another container', 'put the labels on the container whose network it uses');
@@ -58,12 +58,12 @@ function published({ publishedPorts }: Container, port: number, { reach, elsewhe
   const host = isAny ? '127.0.0.1' : found.hostIp;
   if (elsewhere && isLoopback(host))
     return nowhere(
-      `its port ${port} is published on ${isAny ? 'every address' : `${host}, the loopback address`} of this machine, and a data plane is on another one`,
+      `its port ${port} is published on ${isAny ? 'every address' : `${host}, the loopback address`} of this machine, but a data plane is on another machine`,
       `publish it on the address that the data plane reaches: -p ADDRESS:${found.hostPort}:${port}`,
     );
   if (reach.kind === 'networks' && isLoopback(host))
     return nowhere(
-      `its port ${port} is published on the loopback address of the host, which the data plane (${reach.container}) is not on`,
+      `its port ${port} is published on the loopback address of the host, which the data plane (${reach.container}) cannot reach`,
       'run the data plane on the host, or leave out --docker-address published',
     );
   return { address: socketAddress(host, found.hostPort), reason: `the published port of its port ${port}` };
@@ -72,10 +72,10 @@ function published({ publishedPorts }: Container, port: number, { reach, elsewhe
 function onHost(port: number, { reach, elsewhere }: AddressContext): AddressChoice {
   if (elsewhere)
     return nowhere(
-      "it is on the host's own network, and a data plane is on another machine",
+      "it is on the host's own network, but a data plane is on another machine",
       'put it on a network that the data plane reaches',
     );
-  if (reach.kind === 'host') return { address: `127.0.0.1:${port}`, reason: "it is on the host's own network, as the data plane is" };
+  if (reach.kind === 'host') return { address: `127.0.0.1:${port}`, reason: "it is on the host's own network, like the data plane" };
   return nowhere("it is on the host's own network, which the data plane does not share", 'put it on a network of the data plane');
 }
 
@@ -95,17 +95,17 @@ function onNetwork(container: Container, port: number, named: string | null, whe
 }
 
 function reasonFor({ name }: ContainerNetwork, named: string | null, { network, reach, addresses }: AddressContext): string {
-  const why = name === named ? 'as its label says' : name === network ? 'the preferred one' : 'the first by name';
+  const why = name === named ? 'named by its label' : name === network ? 'the preferred one' : 'the first by name';
   const shared =
-    addresses === 'container' ? '' : reach.kind === 'networks' ? `, which ${reach.container} is on too` : ', seen from the host';
+    addresses === 'container' ? '' : reach.kind === 'networks' ? `, shared with ${reach.container}` : ', reachable from the host';
   return `its address on the network ${name} (${why})${shared}`;
 }
 
 function notShared({ name, networks }: Container, { reach }: AddressContext): AddressChoice {
   const [own, dataplane] = reach.kind === 'networks' ? [reach.names, reach.container] : [[], ''];
   return nowhere(
-    `it is on ${networks.map((one) => one.name).join(', ')}, and the data plane (${dataplane}) is on ${own.join(', ') || 'no network with others'}`,
-    own[0] === undefined ? `connect both to one network` : `connect them: docker network connect ${own[0]} ${name}`,
+    `it is on ${networks.map((one) => one.name).join(', ')}, but the data plane (${dataplane}) is on ${own.join(', ') || 'no network with others'}`,
+    own[0] === undefined ? `connect both to the same network` : `connect them: docker network connect ${own[0]} ${name}`,
   );
 }
 

@@ -62,8 +62,11 @@ function resolve(container: Container, choice: AddressChoice, isDraining: boolea
   if (status !== 'running') return no(status === 'created' ? 'it was never started' : `it is not running (${status})`, 'start it');
   if (choice.address === null) return no(choice.reason, choice.change);
   if (isDraining)
-    return no('it was sent a stop signal and is draining', 'nothing, if it is to end; one that still runs a minute later is taken back');
-  if (health === 'starting') return no('its HEALTHCHECK has not passed yet', 'its HEALTHCHECK passes');
-  if (health === 'unhealthy') return no('its HEALTHCHECK fails', 'its HEALTHCHECK passes again');
+    return no(
+      'it was sent a stop signal and is draining',
+      'nothing if it should end; if it still runs a minute later, it gets requests again',
+    );
+  if (health === 'starting') return no('its HEALTHCHECK has not passed yet', 'wait until its HEALTHCHECK passes');
+  if (health === 'unhealthy') return no('its HEALTHCHECK fails', 'make its HEALTHCHECK pass again');
   return { resolved: { holds: true, reason: choice.reason }, change: null };
 }

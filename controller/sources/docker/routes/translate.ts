@@ -122,7 +122,7 @@ function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<
   const targets = [...upstreams.values()];
   return checked({
     tls: false,
-    ...site.said,
+    ...site.members,
     domain,
     upstream: targets[0]?.address ?? null,
     source: DOCKER_SOURCE,

@@ -1,6 +1,6 @@
 import type { Grammar } from '../../../../shared/config-file/directive.ts';
 import { PLANNED } from '../../../../shared/policy/planned.ts';
-import { BLOCK_POLICIES, type SaidOfPolicies, SITE_POLICIES } from '../../../../shared/policy/policies.ts';
+import { BLOCK_POLICIES, type PolicyMembers, SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import { handle, handlePath } from './handle.ts';
 import { hold } from './hold.ts';
 import { pathCase } from './path-case.ts';
@@ -9,10 +9,10 @@ import { type Rule, type Rules, rulesByName, type Scope, type SiteDraft } from '
 import { tls } from './tls.ts';
 import { transport } from './transport.ts';
 
-const ruleOf = (directive: Grammar<SaidOfPolicies>, scopes: readonly Scope[]): Rule<SiteDraft> => ({
+const ruleOf = (directive: Grammar<PolicyMembers>, scopes: readonly Scope[]): Rule<SiteDraft> => ({
   ...directive,
   scopes,
-  read: (line, draft, context, condition) => directive.read(line, draft.said, context, condition),
+  read: (line, draft, context, condition) => directive.read(line, draft.members, context, condition),
 });
 
 const policies = SITE_POLICIES.flatMap((policy) =>

@@ -1,7 +1,7 @@
 import type { Condition } from '../../../../shared/condition.ts';
 import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { covers, parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
-import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';
 
@@ -54,7 +54,7 @@ function readPattern(name: Word, word: Word, strip: boolean, report: Context['re
   if (!pattern.ok) return refuse(pattern.reason);
   // Stripping "/api" from "/apix" would leave a path without its slash.
   if (strip && /[^/]\*$/.test(pattern.value))
-    return refuse(`only whole segments are taken off: write ${said(`${pattern.value.slice(0, -1)}/*`)}`);
+    return refuse(`only whole segments are taken off: write ${unquoted(`${pattern.value.slice(0, -1)}/*`)}`);
   return pattern.value;
 }
 
@@ -67,5 +67,5 @@ function hides(earlier: HandleDraft, path: string | null, match: Condition | nul
 
 function describe({ path, match, place }: HandleDraft, reader: Position): string {
   const pattern = match?.name ?? path ?? undefined;
-  return `the handle ${pattern === undefined ? 'without a pattern' : said(pattern)} in ${lineOf(place, reader)}`;
+  return `the handle ${pattern === undefined ? 'without a pattern' : unquoted(pattern)} in ${lineOf(place, reader)}`;
 }

@@ -4,6 +4,6 @@ import { oneArgument, type SiteDraft } from './rule.ts';
 
 export const hold = oneArgument<SiteDraft>('hold', '<duration>', ['site', 'handle'], ({ text }, draft, refuse) => {
   const time = parseSeconds(text, MAX_HOLD_SECS);
-  if (time.ok) draft.said.hold_secs = time.value;
+  if (time.ok) draft.members.hold_secs = time.value;
   else refuse(time.reason);
 });

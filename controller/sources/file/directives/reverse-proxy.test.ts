@@ -21,7 +21,7 @@ test('an upstream may be a socket, next to others, with or without TLS', () => {
   }
 });
 
-for (const [word, said] of [
+for (const [word, reason] of [
   ['unix:/run/app.sock', /write a socket as unix\/ followed by its absolute path: unix\/\/run\/app\.sock/],
   ['unix/run/app.sock', /write a socket as unix\/ followed by its absolute path/],
   ['unix//run/', /a socket path must name a file/],
@@ -29,5 +29,5 @@ for (const [word, said] of [
 ] as const)
   test(`reverse_proxy ${word} is an error`, () => {
     const result = compiled(word);
-    assert.match(result.ok ? 'accepted' : result.diagnostics.map(formatDiagnostic).join('\n'), said);
+    assert.match(result.ok ? 'accepted' : result.diagnostics.map(formatDiagnostic).join('\n'), reason);
   });

@@ -1,4 +1,4 @@
-import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
 import type { UpstreamSpec } from '../../../../shared/route.ts';
 import { parseUpstream, socketPath } from '../../../../shared/values/address.ts';
@@ -34,8 +34,8 @@ export const reverseProxy: Rule<SiteDraft> = {
       else upstreams.push({ address: address.value, weight: 1, state: 'healthy' });
       seen.add(name);
     }
-    draft.said.tls = tlsOfFirst;
-    draft.said.upstreams = upstreams;
+    draft.members.tls = tlsOfFirst;
+    draft.members.upstreams = upstreams;
   },
 };
 
@@ -57,5 +57,5 @@ function isUpstream(word: Word, scheme: string, text: string, report: Context['r
     return refuse('an upstream is host:port, http://host:port or https://host:port');
   if (/^unix[/:+@]/i.test(text)) return true;
   const slash = text.indexOf('/');
-  return slash < 0 || refuse(`an upstream has no path: write ${scheme}${said(text.slice(0, slash))}`);
+  return slash < 0 || refuse(`an upstream has no path: write ${scheme}${unquoted(text.slice(0, slash))}`);
 }

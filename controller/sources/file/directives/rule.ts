@@ -46,7 +46,7 @@ export type SiteDraft = {
   /** The first of each directive in the block, valid or not. */
   readonly seen: Word[];
   /** Members of its route. */
-  readonly said: RouteDraft;
+  readonly members: RouteDraft;
   /** The certificate supplied by the site, and the word that names its file. */
   pair: { readonly word: Word; readonly pair: Certificate } | null;
   readonly handles: HandleDraft[];
@@ -61,7 +61,7 @@ export type HandleDraft = {
   readonly draft: SiteDraft;
 };
 
-export const emptyDraft = (): SiteDraft => ({ seen: [], said: {}, pair: null, handles: [] });
+export const emptyDraft = (): SiteDraft => ({ seen: [], members: {}, pair: null, handles: [] });
 
 export function rulesByName<Draft>(available: readonly Rule<Draft>[], planned: readonly string[], scopes: readonly Scope[]): Rules<Draft> {
   const later = planned.map((name): PlannedRule => ({ name, scopes, planned: true }));

@@ -23,7 +23,7 @@ put('torn.pem', shop.certificate.slice(0, 200));
 const compile = (text: string): Compiled => compileBytes(Buffer.from(text), 'Sluicefile', {}, filesOnDisk(folder));
 const site = (addresses: string, ...lines: string[]): string => `${addresses} {\n${lines.join('\n')}\nrespond 200\n}\n`;
 
-function said(text: string): string[] {
+function unquoted(text: string): string[] {
   const compiled = compile(text);
   return (compiled.ok ? compiled.warnings : compiled.diagnostics).map(formatDiagnostic);
 }
@@ -62,14 +62,14 @@ test('the certificate of the catch-all takes no name from another site', () => {
 });
 
 test('an unusable file is reported with its name, without quoting the key', () => {
-  assert.deepEqual(said(site('shop.example', 'tls torn.pem shop.key')), [
+  assert.deepEqual(unquoted(site('shop.example', 'tls torn.pem shop.key')), [
     'Sluicefile:2:5: tls "torn.pem": part 1 (CERTIFICATE) was cut off, so there is no certificate to use; give the whole file',
   ]);
-  const strange = said(site('wiki.example', 'tls both.pem shop.key'));
+  const strange = unquoted(site('wiki.example', 'tls both.pem shop.key'));
   assert.deepEqual(strange, [
     'Sluicefile:2:14: tls "shop.key": the key does not belong to the certificate in "both.pem"; use the key that the certificate was issued for',
   ]);
-  assert.deepEqual(said(site('shop.example, wiki.example', 'tls shop.pem shop.key')), [
+  assert.deepEqual(unquoted(site('shop.example, wiki.example', 'tls shop.pem shop.key')), [
     'Sluicefile:2:5: tls "shop.pem": it is for shop.example, *.shop.example, 192.0.2.7, not for wiki.example',
   ]);
 });
@@ -77,20 +77,20 @@ test('an unusable file is reported with its name, without quoting the key', () =
 test('validity times cause only warnings', async () => {
   const over = await makePair(['a.example'], { notBefore: Date.parse('2001-01-01'), notAfter: Date.parse('2001-02-03') });
   put('over.pem', over.certificate, over.privateKey);
-  assert.deepEqual(said(site('a.example', 'tls over.pem over.pem')), [
+  assert.deepEqual(unquoted(site('a.example', 'tls over.pem over.pem')), [
     'Sluicefile:2:5: tls "over.pem": it expired on 2001-02-03; put a newer one there',
   ]);
   const early = await makePair(['a.example'], { notBefore: Date.parse('2990-01-01') });
   put('early.pem', early.certificate, early.privateKey);
-  assert.match(said(site('a.example', 'tls early.pem early.pem'))[0] ?? '', /it is not valid before 2990-01-01/);
+  assert.match(unquoted(site('a.example', 'tls early.pem early.pem'))[0] ?? '', /it is not valid before 2990-01-01/);
 });
 
 test('a file of authorities needs a root, and a key in it is dropped', async () => {
   const { root, middle } = await makeChain(['x.example']);
   put('middle.pem', middle.certificate);
-  assert.match(said(site('a.example', 'tls {', 'client_ca middle.pem', '}'))[0] ?? '', /client_ca "middle.pem": it contains no root/);
+  assert.match(unquoted(site('a.example', 'tls {', 'client_ca middle.pem', '}'))[0] ?? '', /client_ca "middle.pem": it contains no root/);
   put('key.pem', root.privateKey);
-  assert.match(said(site('a.example', 'tls {', 'client_ca key.pem', '}'))[0] ?? '', /it contains no certificate/);
+  assert.match(unquoted(site('a.example', 'tls {', 'client_ca key.pem', '}'))[0] ?? '', /it contains no certificate/);
   put('all.pem', root.privateKey, root.certificate, 'words\n', middle.certificate);
   for (const head of ['tls', 'tls internal', 'tls both.pem both.pem']) {
     const { routes } = good(site('wiki.example', `${head} {`, 'client_ca all.pem', '}'));

@@ -27,7 +27,7 @@ export const tls: Rule<SiteDraft> = {
 };
 
 function readWord(word: Word, draft: SiteDraft, { report }: Context): void {
-  if (word.text === 'off' || word.text === 'internal') draft.said.https = word.text;
+  if (word.text === 'off' || word.text === 'internal') draft.members.https = word.text;
   else if (word.text.includes('@')) report.error(word, 'tls takes no e-mail address: write it as the global email');
   else report.error(word, `tls ${quote(word.text)}: write ${FORMS}`);
 }
@@ -35,7 +35,7 @@ function readWord(word: Word, draft: SiteDraft, { report }: Context): void {
 /** The files are read again whenever they change. */
 function readPair(certificate: Word, key: Word, draft: SiteDraft, { report, textOf, now }: Context): void {
   // Also with errors, so that no certificate is ordered for a site that supplies its own.
-  draft.said.https = 'provided';
+  draft.members.https = 'provided';
   const texts = [certificate, key].map((word) => {
     const text = textOf(word);
     if (!text.ok) report.error(word, `tls ${quote(word.text)}: ${text.reason}`);
@@ -74,5 +74,5 @@ function readOption({ name, args: [word, extra], block }: Directive, seen: Word[
   if (block) return report.error(block.open, `client_ca takes no block: write ${CLIENT_CA}`);
   if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for client_ca: write ${CLIENT_CA}`);
   if (!word) return report.error(name, `client_ca is missing an argument: write ${CLIENT_CA}`);
-  readClientCa(word, draft.said, context);
+  readClientCa(word, draft.members, context);
 }

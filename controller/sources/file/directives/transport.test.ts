@@ -38,7 +38,7 @@ test('the size of a response head is in bytes', () => {
   assert.deepEqual(transportOf('max_response_header_size 1MB'), { max_response_header_bytes: 1_048_576 });
 });
 
-for (const [line, said] of [
+for (const [line, reason] of [
   ['max_response_header_size 512', /max_response_header_size "512": a size is a whole number followed by b, kb, mb or gb/],
   ['max_response_header_size 2mb', /max_response_header_size "2mb": 16kb to 1mb$/],
   ['max_response_header_size 1kb', /16kb to 1mb$/],
@@ -54,4 +54,4 @@ for (const [line, said] of [
   ['dial_timeout 5m', /whole seconds, 1s to 60s$/],
   ['wriet_timeout 5s', /transport has no "wriet_timeout": write .*response_header_timeout <duration>\|off, read_timeout/],
 ] as const)
-  test(`${JSON.stringify(line)} is an error`, () => assert.match(mistakeIn(line), said));
+  test(`${JSON.stringify(line)} is an error`, () => assert.match(mistakeIn(line), reason));

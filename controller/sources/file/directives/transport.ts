@@ -52,7 +52,7 @@ export const transport: Rule<SiteDraft> = {
     const seen: Word[] = [];
     for (const line of block === null ? [] : context.expanded(block).lines) readOption(line, seen, spec, context);
     // Even the default transport is set, because it overrides that of the site.
-    draft.said.transport = Object.keys(spec).length === 0 ? null : spec;
+    draft.members.transport = Object.keys(spec).length === 0 ? null : spec;
   },
 };
 

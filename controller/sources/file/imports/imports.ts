@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join, normalize } from 'node:path';
 import { didYouMean } from '../../../../shared/closest.ts';
 import type { Directive } from '../../../../shared/config-file/directive.ts';
-import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import { positionOf, type Report } from '../diagnostics/diagnostics.ts';
 import type { Files } from '../text/files.ts';
@@ -58,7 +58,7 @@ function define(snippet: Snippet, { snippets, report, env }: State): void {
   if (!SNIPPET_NAME.test(name.text)) return report.error(name, `${quote(name.text)} is not a valid snippet name: write (name) { … }`);
   const earlier = snippets.get(name.text);
   if (earlier)
-    return report.error(name, `the snippet ${said(name.text)} is already defined at ${positionOf(earlier.name)}; rename one of them`);
+    return report.error(name, `the snippet ${unquoted(name.text)} is already defined at ${positionOf(earlier.name)}; rename one of them`);
   snippets.set(name.text, snippet);
   // Its structure is checked whether or not it is imported.
   parseLines(replay(tokens), { env, report, args: 'unknown', from: name.from });
@@ -106,7 +106,7 @@ function openFile(path: string, name: Word, what: Word, args: readonly Word[], s
 function readImported(path: string, name: Word, what: Word, { files, report, snippets }: State): string | null {
   // Several files of a pattern may be wrong, so each error is reported for its file; otherwise for the line.
   const refuse = (why: string): null => {
-    const shown = path === what.text ? '' : `${said(path)}: `;
+    const shown = path === what.text ? '' : `${unquoted(path)}: `;
     if (isGlob(what.text)) report.error({ path, line: 1, column: 1, from: { at: placeOf(name), key: path, label: path } }, why);
     else report.error(what, `import ${quote(what.text)}: ${shown}${why}`);
     return null;
@@ -114,8 +114,8 @@ function readImported(path: string, name: Word, what: Word, { files, report, sni
   const content = files.read(path);
   if (!content.ok && !/[./*?]/.test(what.text)) {
     const names = [...snippets.keys()].map((snippet) => snippet.slice(1, -1));
-    const none = content.reason === NO_FILE ? `no file ${said(path)}` : `${said(path)} is no file`;
-    const why = `there is no snippet ${said(`(${what.text})`)} before this line, and ${none}${didYouMean(what.text, names)}`;
+    const none = content.reason === NO_FILE ? `no file ${unquoted(path)}` : `${unquoted(path)} is no file`;
+    const why = `there is no snippet ${unquoted(`(${what.text})`)} before this line, and ${none}${didYouMean(what.text, names)}`;
     report.error(what, `import ${quote(what.text)}: ${why}`);
     return null;
   }

@@ -1,6 +1,6 @@
 import type { FieldCondition, PlainCondition } from '../../../../shared/condition.ts';
 import { parsePathPart } from '../../../../shared/config-file/path-pattern.ts';
-import { said } from '../../../../shared/config-file/quote.ts';
+import { unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
 import { parseRanges } from '../../../../shared/private-ranges.ts';
 
@@ -56,7 +56,7 @@ const header: Kind = {
     if (!TOKEN.test(field)) return refuse(name, 'a header name consists of letters, digits and hyphens');
     if (UNSEEN.test(field)) return refuse(name, 'this field ends at the proxy, which writes it anew, so no matcher sees it');
     if (extra) return refuse(extra, 'a header has one value a line: put it in quotes, or write another line for another value');
-    if (value && absent) return refuse(value, `${said(name.text)} is a header that must be absent, so it has no value`);
+    if (value && absent) return refuse(value, `${unquoted(name.text)} is a header that must be absent, so it has no value`);
     if (value && value.text.length > LONGEST_VALUE) return refuse(value, `a value is at most ${LONGEST_VALUE} characters long`);
     if (value?.text.slice(1, -1).includes('*')) return refuse(value, '"*" is only allowed at the beginning or at the end of a value');
     const entry: FieldCondition = { name: field, values: value ? [value.text] : [], ...(absent && { absent: true }) };

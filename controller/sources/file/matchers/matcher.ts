@@ -1,7 +1,7 @@
 import { didYouMean } from '../../../../shared/closest.ts';
 import type { Condition, PlainCondition } from '../../../../shared/condition.ts';
 import type { Block, Directive } from '../../../../shared/config-file/directive.ts';
-import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import { KINDS, type PlainDraft } from './matcher-kinds.ts';
@@ -36,7 +36,7 @@ export function readMatchers(block: Block, around: Matchers, report: Report): { 
     own.set(name.text, name);
     if (!NAME.test(name.text))
       report.error(name, `${quote(name.text)} is not a valid matcher name: write @ followed by letters, digits, "-" and "_"`);
-    else if (earlier) report.error(name, `${said(name.text)} is already defined in ${lineOf(earlier, name)}; rename one of them`);
+    else if (earlier) report.error(name, `${unquoted(name.text)} is already defined in ${lineOf(earlier, name)}; rename one of them`);
     else matchers.set(name.text, { name, condition: readCondition(line, report), used: false });
   }
   return { matchers, rest: { open: block.open, lines: block.lines.filter(({ name }) => !isMatcher(name)) } };
@@ -46,7 +46,7 @@ export function readMatchers(block: Block, around: Matchers, report: Report): { 
 export function reportUnused(block: Block, matchers: Matchers, report: Report): void {
   for (const { name } of block.lines) {
     const matcher = isMatcher(name) ? matchers.get(name.text) : undefined;
-    if (matcher?.name === name && !matcher.used && !name.from) report.warn(name, `nothing uses the matcher ${said(name.text)}`);
+    if (matcher?.name === name && !matcher.used && !name.from) report.warn(name, `nothing uses the matcher ${unquoted(name.text)}`);
   }
 }
 

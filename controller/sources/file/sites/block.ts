@@ -1,7 +1,7 @@
 import { didYouMean } from '../../../../shared/closest.ts';
 import type { Condition } from '../../../../shared/condition.ts';
 import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
-import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import { CADDY_DIRECTIVES, CADDY_GLOBALS, CADDY_TRANSPORT } from '../directives/caddy-words.ts';
@@ -53,7 +53,7 @@ function readLine<Draft>(
 ): void {
   const [first] = written.args;
   if (condition === null && first && isMatcher(first) && !rule.matcher)
-    return context.report.error(first, `${rule.name} takes no matcher: put it in a block, as in handle ${said(first.text)} { … }`);
+    return context.report.error(first, `${rule.name} takes no matcher: put it in a block, as in handle ${unquoted(first.text)} { … }`);
   const directive = condition === null ? written : { ...written, args: written.args.slice(1) };
   if (condition === undefined || !hasShape(directive, rule, context.report)) return;
   rule.read(withImports(directive, context), draft, context, condition);

@@ -17,7 +17,7 @@ test('a case-sensitive guarded path without path_case causes one warning, at the
       warningsOf(lines).join('\n'),
       /^f:2:1: guarded paths are compared with regard to case: .*write path_case insensitive in the site, else path_case sensitive$/,
     );
-    for (const said of ['insensitive', 'sensitive']) assert.deepEqual(warningsOf(`path_case ${said}\n${lines}`), []);
+    for (const value of ['insensitive', 'sensitive']) assert.deepEqual(warningsOf(`path_case ${value}\n${lines}`), []);
   }
 });
 

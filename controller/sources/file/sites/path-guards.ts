@@ -1,21 +1,21 @@
 import { covers } from '../../../../shared/config-file/path-pattern.ts';
-import { said } from '../../../../shared/config-file/quote.ts';
+import { unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Position } from '../../../../shared/config-file/word.ts';
 import { BLOCK_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { RespondSpec } from '../../../../shared/route.ts';
 import type { Context, HandleDraft, SiteDraft } from '../directives/rule.ts';
 
-type WordOf = Context['wordOf'];
+type SourceWords = Context['sourceWords'];
 
 /** Restricted paths, and where they are defined. */
 type PathGuard = { readonly place: Position; readonly paths: readonly string[] };
 
 /** Warns about restricted paths that may be less restricted than intended. Rate limits and redirects restrict no access. */
-export function reportPathGuards(site: SiteDraft, { report, wordOf }: Pick<Context, 'report' | 'wordOf'>): void {
-  const guards = [...ofDirectives(site, wordOf), ...site.handles.flatMap((handle) => ofBlock(handle, wordOf))];
+export function reportPathGuards(site: SiteDraft, { report, sourceWords }: Pick<Context, 'report' | 'sourceWords'>): void {
+  const guards = [...ofDirectives(site, sourceWords), ...site.handles.flatMap((handle) => ofBlock(handle, sourceWords))];
   const [first] = guards;
   if (first === undefined) return;
-  if (site.said.path_case === undefined)
+  if (site.members.path_case === undefined)
     report.warn(
       first.place,
       'guarded paths are compared with regard to case: where the upstream takes /ADMIN for /admin, write path_case insensitive in the site, else path_case sensitive',
@@ -23,45 +23,45 @@ export function reportPathGuards(site: SiteDraft, { report, wordOf }: Pick<Conte
   for (const { place, paths } of guards)
     for (const path of paths) {
       const bare = /^\/.*[^/](?=\/\*$)/.exec(path)?.[0];
-      if (bare !== undefined && !paths.some((other) => covers(other, bare)) && isOpen(bare, site, wordOf))
+      if (bare !== undefined && !paths.some((other) => covers(other, bare)) && isOpen(bare, site, sourceWords))
         report.warn(
           place,
-          `${said(path)} leaves ${said(bare)} open, which it does not match: guard both, or write redir ${said(bare)} ${said(bare)}/ 308 in the site`,
+          `${unquoted(path)} leaves ${unquoted(bare)} open, which it does not match: guard both, or write redir ${unquoted(bare)} ${unquoted(bare)}/ 308 in the site`,
         );
     }
 }
 
 /** Refusals with a path matcher. */
-const ofDirectives = ({ said: { responds = [] } }: SiteDraft, wordOf: WordOf): PathGuard[] =>
+const ofDirectives = ({ members: { responds = [] } }: SiteDraft, sourceWords: SourceWords): PathGuard[] =>
   responds.flatMap((spec) => {
-    const place = wordOf.get(spec);
+    const place = sourceWords.get(spec);
     return place && isRefusal(spec) && spec.match.path !== undefined ? [{ place, paths: spec.match.path }] : [];
   });
 
-function ofBlock({ place, path, match, draft }: HandleDraft, wordOf: WordOf): PathGuard[] {
+function ofBlock({ place, path, match, draft }: HandleDraft, sourceWords: SourceWords): PathGuard[] {
   const paths = path === null ? match?.path : path === '/*' ? undefined : [path];
-  return [...(paths !== undefined && isGuarded(draft) ? [{ place, paths }] : []), ...ofDirectives(draft, wordOf)];
+  return [...(paths !== undefined && isGuarded(draft) ? [{ place, paths }] : []), ...ofDirectives(draft, sourceWords)];
 }
 
 const isRefusal = ({ status }: RespondSpec): boolean => status >= 400;
 
 /** Whether a site or block restricts access. */
-const asks = ({ said }: SiteDraft): boolean => BLOCK_POLICIES.some((policy) => policy.keepsOut?.(said));
+const asks = ({ members }: SiteDraft): boolean => BLOCK_POLICIES.some((policy) => policy.restrictsAccess?.(members));
 
 /** Whether a block restricts access, or refuses all requests. */
 const isGuarded = (draft: SiteDraft): boolean => {
-  const { respond, responds = [] } = draft.said;
+  const { respond, responds = [] } = draft.members;
   return asks(draft) || (respond != null && isRefusal(respond)) || responds.some(isRefusal);
 };
 
 /** Whether a path is handled by an unrestricted block. */
-function isOpen(path: string, site: SiteDraft, wordOf: WordOf): boolean {
-  const { redirects = [], upstreams = [], respond } = site.said;
+function isOpen(path: string, site: SiteDraft, sourceWords: SourceWords): boolean {
+  const { redirects = [], upstreams = [], respond } = site.members;
   if (asks(site) || redirects.some((spec) => !spec.match && covers(spec.from, path))) return false;
-  if (ofDirectives(site, wordOf).some(({ paths }) => paths.some((pattern) => covers(pattern, path)))) return false;
+  if (ofDirectives(site, sourceWords).some(({ paths }) => paths.some((pattern) => covers(pattern, path)))) return false;
   const block = site.handles.find(({ path: pattern, match }) =>
     match === null ? covers(pattern, path) : match.path?.some((one) => covers(one, path)) === true,
   );
-  if (block !== undefined) return !isGuarded(block.draft) && (block.draft.said.redirects ?? []).length === 0;
+  if (block !== undefined) return !isGuarded(block.draft) && (block.draft.members.redirects ?? []).length === 0;
   return upstreams.length > 0 || respond != null;
 }

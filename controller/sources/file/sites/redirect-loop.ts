@@ -1,5 +1,5 @@
 import { covers } from '../../../../shared/config-file/path-pattern.ts';
-import { quote, said as shown } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted as shown } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
 import { normalizedPath } from '../../../../shared/values/path.ts';
@@ -19,12 +19,12 @@ type Goal = { readonly kind: 'path' | 'below'; readonly pattern: string } | { re
 export function reportRedirectLoops(
   draft: SiteDraft,
   hosts: ReadonlySet<string>,
-  { report, wordOf }: Pick<Context, 'report' | 'wordOf'>,
+  { report, sourceWords }: Pick<Context, 'report' | 'sourceWords'>,
 ): void {
   /** With a condition it is unknown whether a redirect applies. */
-  const unconditional = ({ said: { redirects = [] } }: SiteDraft, block: string | null): Line[] =>
+  const unconditional = ({ members: { redirects = [] } }: SiteDraft, block: string | null): Line[] =>
     redirects.flatMap((spec) => {
-      const target = spec.match ? undefined : wordOf.get(spec);
+      const target = spec.match ? undefined : sourceWords.get(spec);
       return target ? [{ spec, target, block }] : [];
     });
   const ofSite = unconditional(draft, null);
@@ -43,16 +43,16 @@ export function reportRedirectLoops(
 
 function reportLoop(line: Line, goals: ReadonlyMap<Line, Goal>, answering: (pattern: string) => Line | undefined, report: Report): void {
   const target = line.target;
-  const said = `redir ${quote(line.spec.to)}`;
+  const quoted = `redir ${quote(line.spec.to)}`;
   let goal = goals.get(line);
-  if (goal?.kind === 'same') return report.error(target, `${said}: this target is the requested URL, so the redirect never ends`);
+  if (goal?.kind === 'same') return report.error(target, `${quoted}: this target is the requested URL, so the redirect never ends`);
   for (let step = 0, over: Line | undefined; step < LONGEST_CIRCLE; step++) {
     if (goal === undefined || goal.kind === 'elsewhere' || goal.kind === 'same') return;
     const next = answering(goal.pattern);
     if (next === line) {
       const through =
         over === undefined ? `${shown(line.spec.from)} matches this target as well` : `${lineOf(over.target, target)} leads back here`;
-      return report.error(target, `${said}: ${through}, so the redirect never ends`);
+      return report.error(target, `${quoted}: ${through}, so the redirect never ends`);
     }
     // A loop is reported once, at its last line.
     if (next === undefined || isBehind(next, line)) return;

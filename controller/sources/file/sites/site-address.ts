@@ -1,4 +1,4 @@
-import { said } from '../../../../shared/config-file/quote.ts';
+import { unquoted } from '../../../../shared/config-file/quote.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 
@@ -16,13 +16,13 @@ export function parseSiteAddress(text: string): Parsed<Domain> {
 /** What to write for an address with extra text around its domain. */
 function instead(what: string, rest: string, plain: boolean, path = ''): string {
   const [host = ''] = rest.split(/[/:]/, 1);
-  const write = host === '' || !parseDomain(host).ok ? 'the domain alone' : said(host);
-  const inside = path === '' || path === '/' ? '' : ` and put "handle ${said(path)} { … }" inside the site`;
+  const write = host === '' || !parseDomain(host).ok ? 'the domain alone' : unquoted(host);
+  const inside = path === '' || path === '/' ? '' : ` and put "handle ${unquoted(path)} { … }" inside the site`;
   return `a site address ${what}: write ${write}${plain ? ' and, to keep it from HTTPS, "tls off" inside the site' : inside}`;
 }
 
 function portless(text: string): string {
   const [host = ''] = text.split(':', 1);
-  const write = host === '' ? '* for every host' : parseDomain(host).ok ? said(host) : 'the domain alone';
+  const write = host === '' ? '* for every host' : parseDomain(host).ok ? unquoted(host) : 'the domain alone';
   return `a site address has no port: write ${write}; ports are the globals http_port and https_port`;
 }

@@ -1,5 +1,5 @@
 import { covers } from '../../../../shared/certificates/certificate-names.ts';
-import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
 import type { SourceCertificate } from '../../source.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
@@ -15,7 +15,7 @@ export type BroughtCertificate = SourceCertificate & { readonly everything: bool
 
 /** The certificate must cover every address; the hosts of `*` cannot be known in advance. */
 export function reportUncovered(
-  { pair: draft, said: { https } }: SiteDraft,
+  { pair: draft, members: { https } }: SiteDraft,
   domains: ReadonlyMap<Domain, unknown>,
   place: Position,
   report: Report,
@@ -30,7 +30,7 @@ export function reportUncovered(
   const bare = [...domains.keys()].filter((domain) => domain !== CATCH_ALL && !covers(pair.domains, domain));
   if (bare.length === 0) return;
   const has = pair.domains.slice(0, SHOWN).join(', ') + (pair.domains.length > SHOWN ? ` and ${pair.domains.length - SHOWN} more` : '');
-  report.error(word, `tls ${quote(word.text)}: it is for ${has}, not for ${said(bare.slice(0, SHOWN).join(', '))}`);
+  report.error(word, `tls ${quote(word.text)}: it is for ${has}, not for ${unquoted(bare.slice(0, SHOWN).join(', '))}`);
 }
 type Position = Parameters<Report['error']>[0];
 

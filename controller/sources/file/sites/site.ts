@@ -1,5 +1,5 @@
 import { firstOf } from '../../../../shared/config-file/directive.ts';
-import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import { type HandleSpec, handleSchema, type RouteSpec, routeSchema } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
@@ -22,7 +22,7 @@ export const FILE_SOURCE = 'file';
 const LONGEST_ORIGIN = 1_024;
 
 /** The shared context of all sites of a file. */
-export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'wordOf'>;
+export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'sourceWords'>;
 
 /** The result of a site: a route per address, and perhaps a certificate. */
 export type Emit = { route(route: RouteSpec): void; certificate(certificate: BroughtCertificate): void };
@@ -88,7 +88,7 @@ function claim(word: Word, taken: Map<Domain, Position>, report: Report): Domain
   const owner = taken.get(domain.value);
   if (owner) {
     const name = domain.value === CATCH_ALL ? '"*"' : domain.value;
-    report.error(word, `${said(name)} already has a site at ${positionOf(owner)}; merge the two`);
+    report.error(word, `${unquoted(name)} already has a site at ${positionOf(owner)}; merge the two`);
     return undefined;
   }
   taken.set(domain.value, word);
@@ -121,7 +121,7 @@ const NEVER_ANSWERS: ReadonlySet<string> = new Set(
 const { handles, ...NOTHING } = routeSchema.parse({ domain: CATCH_ALL, upstream: null, tls: false });
 const { path, ...NOTHING_INSIDE } = handleSchema.parse({ path: null });
 
-function routeOf(domain: Domain, word: Word, { said: members }: SiteDraft, handles: HandleSpec[]): RouteSpec {
+function routeOf(domain: Domain, word: Word, { members }: SiteDraft, handles: HandleSpec[]): RouteSpec {
   const upstream = members.upstreams?.[0]?.address ?? null;
   const origin = `${word.path}:${word.line}`.slice(-LONGEST_ORIGIN);
   return { ...NOTHING, ...members, domain, upstream, source: FILE_SOURCE, handles, origin };
@@ -131,6 +131,6 @@ const handleOf = ({ path, match, strip, draft }: HandleDraft): HandleSpec => ({
   path,
   ...(match && { match }),
   ...NOTHING_INSIDE,
-  ...draft.said,
+  ...draft.members,
   strip_prefix: strip,
 });

@@ -8,7 +8,7 @@ import type { SiteDraft } from '../directives/rule.ts';
 /** Reports transports that do not fit the upstreams of a site or of one of its blocks. */
 export function reportTransports(site: SiteDraft, report: Report): void {
   for (const draft of [site, ...site.handles.map((handle) => handle.draft)]) {
-    const pool = draft === site ? poolOf(site.said) : ownPool(poolOf(site.said), poolOf(draft.said));
+    const pool = draft === site ? poolOf(site.members) : ownPool(poolOf(site.members), poolOf(draft.members));
     const wrong = pool === null ? null : faultOf(pool);
     if (wrong === null) continue;
     const own = firstOf(draft.seen, 'transport');

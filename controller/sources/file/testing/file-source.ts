@@ -43,7 +43,7 @@ export function follow(t: TestContext, path: string, clock = systemClock) {
     stopping.abort();
     await running;
   });
-  const next = async (within = LONG_MS): Promise<{ said: string; tookMs: number }> => {
+  const next = async (within = LONG_MS): Promise<{ gist: string; tookMs: number }> => {
     const start = performance.now();
     while (heard.length === taken) {
       const left = start + within - performance.now();
@@ -56,7 +56,7 @@ export function follow(t: TestContext, path: string, clock = systemClock) {
         };
       });
     }
-    return { said: gist(heard[taken++] as Snapshot), tookMs: performance.now() - start };
+    return { gist: gist(heard[taken++] as Snapshot), tookMs: performance.now() - start };
   };
   /** No unexpected snapshot is left. */
   const rest = (): string[] => heard.slice(taken).map(gist);

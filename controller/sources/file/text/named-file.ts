@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join, normalize } from 'node:path';
-import { said } from '../../../../shared/config-file/quote.ts';
+import { unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import type { Files } from './files.ts';
@@ -12,5 +12,5 @@ export function textNamedBy(word: Word, files: Files): Parsed<string> {
   const path = pathNamedBy(word);
   const content = files.read(path);
   if (content.ok) return accepted(content.value.toString('utf8'));
-  return refused(path === word.text ? content.reason : `${said(path)}: ${content.reason}`);
+  return refused(path === word.text ? content.reason : `${unquoted(path)}: ${content.reason}`);
 }

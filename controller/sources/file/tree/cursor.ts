@@ -2,7 +2,7 @@ import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
 import { argumentsFor } from '../variables/arguments.ts';
 import type { ReadContext } from '../variables/read-context.ts';
-import { wordOf } from '../variables/variables.ts';
+import { resolveWord } from '../variables/variables.ts';
 
 /** The next token. Comments are skipped, as they have no meaning here. */
 export type Cursor = { token: Token; readonly tokens: Tokens; readonly context: ReadContext };
@@ -39,7 +39,7 @@ export function wordsOfLine(cursor: Cursor): Word[] {
     const token = advance(cursor);
     const several = argumentsFor(token, cursor.context);
     if (several) words.push(...several);
-    else words.push(wordOf(token, cursor.context));
+    else words.push(resolveWord(token, cursor.context));
   }
   return words;
 }

@@ -1,9 +1,9 @@
-import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { splitAtCommas, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
 import type { ReadContext } from '../variables/read-context.ts';
-import { wordOf } from '../variables/variables.ts';
+import { resolveWord } from '../variables/variables.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
 import { blockAfter, endBlock, opens, readBlock } from './lines.ts';
 import type { Part } from './syntax.ts';
@@ -37,9 +37,9 @@ const isSnippet = ({ raw, style }: Token): boolean => style === 'bare' && raw.st
 /** `(name) { … }`: its tokens are kept, because their meaning depends on the import. */
 function snippet(cursor: Cursor): Part {
   const { report } = cursor.context;
-  const name = wordOf(advance(cursor), cursor.context);
+  const name = resolveWord(advance(cursor), cursor.context);
   const extra = wordsOfLine(cursor)[0];
-  if (extra) report.error(extra, `a snippet is its name and a block: write ${said(name.text)} { … }`);
+  if (extra) report.error(extra, `a snippet is its name and a block: write ${unquoted(name.text)} { … }`);
   if (!opens(cursor, name.text)) {
     report.error(name, `"{" is missing after ${quote(name.text)}: a snippet is written (name) { … }`);
     return { kind: 'snippet', name, tokens: [{ ...cursor.token, kind: 'end' }] };

@@ -1,4 +1,4 @@
-import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import type { Token } from '../tokens/lexer.ts';
 import type { ReadContext } from './read-context.ts';
@@ -12,8 +12,8 @@ export function argumentFor(whole: string, inner: string, place: () => Position,
     report.error(place(), message);
     return '';
   };
-  if (args === null) return fail(`${said(whole)} has a value only in a snippet or an imported file`);
-  if (inner.includes(':')) return fail(`${said(whole)} is several words, so it must be a word by itself; one of them is {args[0]}`);
+  if (args === null) return fail(`${unquoted(whole)} has a value only in a snippet or an imported file`);
+  if (inner.includes(':')) return fail(`${unquoted(whole)} is several words, so it must be a word by itself; one of them is {args[0]}`);
   if (!/^\d{1,4}$/.test(inner))
     return fail(`${quote(whole)} is not an argument: write {args[0]} for the first one, {args[:]} for all of them`);
   const value = args[Number(inner)];
@@ -28,7 +28,7 @@ export function argumentsFor(token: Token, { args, from, report }: ReadContext):
   if (range === null || args === 'unknown') return undefined;
   const { path, line, column } = token;
   if (args === null) {
-    report.error({ path, line, column }, `${said(token.raw)} has a value only in a snippet or an imported file`);
+    report.error({ path, line, column }, `${unquoted(token.raw)} has a value only in a snippet or an imported file`);
     return [];
   }
   const [start, end] = [Number(range[1] || 0), range[2] ? Number(range[2]) : args.length];

@@ -1,4 +1,4 @@
-import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { characters, type Import, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import type { Token } from '../tokens/lexer.ts';
@@ -20,7 +20,7 @@ const VARIABLE_OR_ESCAPE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+)
  * Resolves the word of a token: `{$NAME}`, `{$NAME:default}`, `{args[0]}` and, in a quoted string, the escapes. Values are never split
  * into words and never resolved again.
  */
-export function wordOf(token: Token, context: ReadContext): Word {
+export function resolveWord(token: Token, context: ReadContext): Word {
   const { raw, style, path, line, column } = token;
   const text = style === 'raw' || !mayHold(raw, style) ? raw : resolve(token, context);
   return { text, style, exact: style === 'bare' && text === raw, path, line, column, from: context.from };
@@ -79,6 +79,6 @@ function lookUp(whole: string, inner: string, place: () => Position, { env, repo
     return value;
   }
   if (colon >= 0) return inner.slice(colon + 1);
-  report.error(place(), `the environment variable ${said(name)} is not set: set it, or write {$${said(name)}:default}`);
+  report.error(place(), `the environment variable ${unquoted(name)} is not set: set it, or write {$${unquoted(name)}:default}`);
   return '';
 }

@@ -40,13 +40,13 @@ export class HookProvider implements DnsProvider {
   private async run(action: Action, name: string, value: string): Promise<void> {
     const { path, log } = this.tools;
     const { ending, output } = await this.spawnAndWait([action, name, value]);
-    const said = output.trim();
+    const trimmed = output.trim();
     if (ending === null) {
-      if (said !== '') log.info({ hook: path, action, name, output: said }, 'the DNS hook');
+      if (trimmed !== '') log.info({ hook: path, action, name, output: trimmed }, 'the DNS hook');
       return;
     }
-    log.warn({ hook: path, action, name, output: said }, `the DNS hook ${ending}`);
-    const words = said.split('\n').at(-1) ?? '';
+    log.warn({ hook: path, action, name, output: trimmed }, `the DNS hook ${ending}`);
+    const words = trimmed.split('\n').at(-1) ?? '';
     throw new IssueError('records', `the DNS hook (${path} ${action} ${name}) ${ending}${words === '' ? '' : `: ${words.slice(0, 200)}`}`);
   }
 

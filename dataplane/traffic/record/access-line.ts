@@ -16,7 +16,7 @@ const connections = new WeakMap<ConnectionFacts, ConnectionText>();
 
 /**
  * A line of the access log about an exchange that is over, in the shape of Caddy's. `at` in ms since 1970, `took` in ms. It is put together
- * here, rather than by a logger from an object, because that takes half the time. See decision 0079.
+ * here, rather than by a logger from an object, because that takes half the time. See decision 0114.
  */
 export function accessLine(x: Exchange, at: number, took: number): string {
   const facts = x.client.facts();

@@ -21,7 +21,7 @@ test('an expiring certificate without automatic renewal appears in the status, a
   await dataplane.route('shop.test', '127.0.0.1:9');
   const text = async (path: string) => (await dataplane.admin('GET', path)).text;
   const { warnings } = JSON.parse(await text('/status')) as { warnings: string[] };
-  const line = `the certificate of shop.test ends at ${new Date(notAfter).toISOString()}; it was provided manually (file): provide a newer one`;
+  const line = `the certificate of shop.test expires at ${new Date(notAfter).toISOString()}; it was provided manually (file): provide a newer one`;
   assert.deepEqual(
     warnings.filter((warning) => warning.includes('certificate')),
     [line],

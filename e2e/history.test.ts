@@ -48,7 +48,7 @@ test('history outlives a restart and a kill, is forgotten on request, and a dama
       ['from=yesterday', 'from is a date or a time'],
       ['from=2026-01-02&to=2026-01-01', 'from is before to'],
       ['step=minute', 'step is hour or day'],
-      ['form=csv', 'form is none of from, to, step, format'],
+      ['form=csv', 'form is not one of from, to, step, format'],
       ['from=2020-01-01&to=2026-01-01&step=hour', 'at most 1000 points'],
     ] as const) {
       const { status, text } = await dataplane.admin('GET', `/analytics/a.test/history?${query}`);

@@ -116,7 +116,7 @@ export class Report {
 
   /** Ready: a source has listed, and every data plane has acknowledged a frame of this process. */
   readiness(): { ready: boolean; reason: string | null } {
-    if (!this.state || this.state.desired.listed.length === 0) return { ready: false, reason: 'no source has listed yet' };
+    if (!this.state || this.state.desired.listed.length === 0) return { ready: false, reason: 'no source has been read yet' };
     const silent = [...this.views.values()].find(({ last_applied }) => last_applied === null);
     if (!silent) return { ready: true, reason: null };
     return {

@@ -94,7 +94,7 @@ test('is ready once a source has listed and every data plane has acknowledged', 
     const response = await get('/ready');
     return [response.status, ((await response.json()) as { reason: string | null }).reason];
   };
-  assert.deepEqual(await ready(), [503, 'no source has listed yet']);
+  assert.deepEqual(await ready(), [503, 'no source has been read yet']);
   report.built(stateOf());
   report.failed(ADDRESS, 'failed', 'no such socket');
   assert.deepEqual(await ready(), [503, `${ADDRESS} has not acknowledged a frame yet: no such socket`]);

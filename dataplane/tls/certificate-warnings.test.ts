@@ -23,9 +23,9 @@ test('a certificate whose renewal fails is reported once a fifth of its lifetime
   const failing = [shown('a.test', 'acme', 'a.test: refused')];
   assert.deepEqual(expiryWarnings(failing, 80 * DAY), []);
   assert.deepEqual(expiryWarnings(failing, 81 * DAY), [
-    'the certificate of a.test ends at 1970-04-11T00:00:00.000Z; its renewal fails: a.test: refused',
+    'the certificate of a.test expires at 1970-04-11T00:00:00.000Z; its renewal fails: a.test: refused',
   ]);
-  assert.match(expiryWarnings(failing, 101 * DAY)[0] ?? '', /a\.test ended at/);
+  assert.match(expiryWarnings(failing, 101 * DAY)[0] ?? '', /a\.test expired at/);
 });
 
 test('a certificate that is renewed in time is not reported', () => {
@@ -33,7 +33,7 @@ test('a certificate that is renewed in time is not reported', () => {
 });
 
 test('an expired certificate whose orders succeed is reported with the likely cause', () => {
-  assert.match(expiryWarnings([shown('a.test', 'acme')], 101 * DAY)[0] ?? '', /a\.test ended at .*; check the clock of this machine$/);
+  assert.match(expiryWarnings([shown('a.test', 'acme')], 101 * DAY)[0] ?? '', /a\.test expired at .*; check the clock of this machine$/);
 });
 
 test('sites without a certificate are reported with the reason, at most a few of them', () => {
@@ -56,7 +56,7 @@ test('only the first few of many certificates are reported', () => {
   const many = Array.from({ length: 12 }, (_, at) => shown(`site-${at}.test`, 'file'));
   const lines = expiryWarnings(many, 90 * DAY);
   assert.equal(lines.length, 6);
-  assert.equal(lines.at(-1), '7 more certificates end soon');
+  assert.equal(lines.at(-1), '7 more certificates expire soon');
 });
 
 test('sites that stay on HTTP without a certificate are reported with what to do, at most a few of them', () => {
@@ -68,7 +68,7 @@ test('sites that stay on HTTP without a certificate are reported with what to do
   const lines = uncertifiableWarnings(sites);
   assert.equal(
     lines[0],
-    'nas-0.internal stays on HTTP: no public authority issues for names under internal; provide a certificate, write "tls internal", or "tls off" where HTTP is meant',
+    'nas-0.internal stays on HTTP: no public authority issues for names under internal; provide a certificate, write "tls internal", or "tls off" to keep it on HTTP',
   );
   assert.deepEqual([lines.length, lines.at(-1)], [6, '1 more sites stay on HTTP']);
 });

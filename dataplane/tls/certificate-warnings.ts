@@ -31,7 +31,7 @@ export function uncertifiableWarnings(sites: readonly UncertifiableSite[]): stri
     .slice(0, MOST_LINES)
     .map(
       ({ name, reason }) =>
-        `${name} stays on HTTP: ${reason}; provide a certificate, write "tls internal", or "tls off" where HTTP is meant`,
+        `${name} stays on HTTP: ${reason}; provide a certificate, write "tls internal", or "tls off" to keep it on HTTP`,
     );
   return sites.length > MOST_LINES ? [...lines, `${sites.length - MOST_LINES} more sites stay on HTTP`] : lines;
 }
@@ -49,7 +49,7 @@ const withoutName = (name: string, reason: string): string => (reason.startsWith
 export function expiryWarnings(shown: Iterable<ServedCertificate>, now: number): string[] {
   const ending = [...shown].filter((one) => isEnding(one, now)).toSorted((one, other) => end(one) - end(other));
   const lines = ending.slice(0, MOST_LINES).map((one) => lineOf(one, now));
-  return ending.length > MOST_LINES ? [...lines, `${ending.length - MOST_LINES} more certificates end soon`] : lines;
+  return ending.length > MOST_LINES ? [...lines, `${ending.length - MOST_LINES} more certificates expire soon`] : lines;
 }
 
 const end = ({ certificate }: ServedCertificate): number => certificate.notAfter;
@@ -64,7 +64,7 @@ function isEnding({ certificate, lastError }: ServedCertificate, now: number): b
 
 function lineOf({ name, certificate, lastError }: ServedCertificate, now: number): string {
   const { notAfter } = certificate;
-  const verb = notAfter <= now ? 'ended' : 'ends';
+  const verb = notAfter <= now ? 'expired' : 'expires';
   return `the certificate of ${name} ${verb} at ${new Date(notAfter).toISOString()}; ${reasonOf(certificate, lastError)}`;
 }
 

@@ -60,13 +60,13 @@ export function readCertificate(chainText: string, keyText: string, places: Plac
 
 function readKey(text: string, place: string): Parsed<{ readonly parsed: KeyObject; readonly text: string }> {
   const blocks = pemBlocks(text);
-  if (!blocks.ok) return refused(`${place}: ${blocks.reason}, so there is no private key to use; give the whole file`);
+  if (!blocks.ok) return refused(`${place}: ${blocks.reason}, so there is no private key to use; provide the whole file`);
   const block = blocks.value.find(({ label }) => label.endsWith('PRIVATE KEY'));
   if (block === undefined) return refused(`${place}: it contains no private key (expected PEM, -----BEGIN PRIVATE KEY-----)`);
   if (block.label.startsWith('ENCRYPTED') || block.text.includes('\nProc-Type: 4,ENCRYPTED'))
-    return refused(`${place}: the private key is encrypted; write it without a passphrase (openssl pkey -in KEY -out PLAIN)`);
+    return refused(`${place}: the private key is encrypted; remove its passphrase (openssl pkey -in KEY -out PLAIN)`);
   const parsed = parsedOr(() => createPrivateKey(block.text));
-  if (parsed === null) return refused(`${place}: the private key is damaged; give the file that was made with the certificate`);
+  if (parsed === null) return refused(`${place}: the private key is damaged; provide the key that was created with the certificate`);
   const reason = unfitKey(parsed);
   return reason === null ? accepted({ parsed, text: block.text }) : refused(`${place}: ${reason}`);
 }
@@ -87,12 +87,12 @@ type Link = PemBlock & { readonly parsed: X509Certificate };
 
 function readChain(text: string, place: string): Parsed<readonly Link[]> {
   const blocks = pemBlocks(text);
-  if (!blocks.ok) return refused(`${place}: ${blocks.reason}, so there is no certificate to use; give the whole file`);
+  if (!blocks.ok) return refused(`${place}: ${blocks.reason}, so there is no certificate to use; provide the whole file`);
   const links: Link[] = [];
   for (const block of blocks.value) {
     if (!block.label.endsWith('CERTIFICATE')) continue;
     const parsed = parsedOr(() => new X509Certificate(block.text));
-    if (parsed === null) return refused(`${place}: certificate ${links.length + 1} in it is damaged; get it again from its issuer`);
+    if (parsed === null) return refused(`${place}: certificate ${links.length + 1} in it is damaged; download it from its issuer again`);
     links.push({ ...block, parsed });
   }
   return links.length > 0 ? accepted(links) : refused(`${place}: it contains no certificate (expected PEM, -----BEGIN CERTIFICATE-----)`);
@@ -123,7 +123,7 @@ function inOrder(leaf: Link, all: readonly Link[]): string {
 
 function unfitLeaf(leaf: X509Certificate, domains: readonly string[], count: number): string | null {
   if (count > 1 && leaf.ca)
-    return 'the private key belongs to an authority of the chain, not to a certificate for a site; give the key of the site';
+    return 'the private key belongs to an authority of the chain, not to a certificate for a site; provide the key of the certificate of the site';
   // Common names are ignored (RFC 9525 6.3).
   if (domains.length === 0) return 'the certificate covers no names, since it has no subjectAltName; have it issued with its DNS names';
   const { keyUsage } = leaf;

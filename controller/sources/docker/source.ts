@@ -105,7 +105,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
         if (isListed) backoff.reset();
         if (isListed || lastError !== error.message) {
           lastError = error.message;
-          log.warn({ engine: engine.where, reason: lastError }, 'containers are not discovered; routes stay, trying again');
+          log.warn({ engine: engine.where, reason: lastError }, 'containers cannot be listed; routes stay, trying again');
           tell({ kind: 'failed', source: DOCKER_SOURCE, errors: [lastError] });
         }
         isListed = false;

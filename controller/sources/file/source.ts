@@ -81,7 +81,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     return left > 0;
   };
 
-  const failed = (error: unknown) => log.warn({ path, error: String(error) }, 'the config file could not be looked at; trying again');
+  const failed = (error: unknown) => log.warn({ path, error: String(error) }, 'the config file could not be checked; trying again');
 
   const run = async (signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void> => {
     const look = async () => {

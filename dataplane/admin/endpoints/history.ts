@@ -18,7 +18,7 @@ export async function getHistory(
 ): Promise<void> {
   if (history === null) throw new ApiError('historyOff');
   const unknown = [...query.keys()].find((name) => !PARAMETERS.has(name));
-  if (unknown !== undefined) throw new ApiError('invalidQuery', `${unknown} is none of ${[...PARAMETERS].join(', ')}`);
+  if (unknown !== undefined) throw new ApiError('invalidQuery', `${unknown} is not one of ${[...PARAMETERS].join(', ')}`);
   const format = query.get('format') ?? 'json';
   if (format !== 'json' && format !== 'csv') throw new ApiError('invalidQuery', 'format is json or csv');
   const range = parseRange(new Map(query), clock.now());

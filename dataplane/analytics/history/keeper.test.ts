@@ -264,14 +264,14 @@ describe('history', () => {
 });
 
 describe('history and its file', () => {
-  it('renames a file that is no database and begins anew', () => {
+  it('renames a file that is not a database and begins a new one', () => {
     using setup = new Setup();
     writeFileSync(setup.path, 'not a database, but long enough to be looked at'.repeat(200));
     const keeper = setup.keeper();
     keeper.add([visits('a.test', [1])]);
     keeper.save();
     assert.equal(ask(keeper, 'a.test', {}).totals.views, 1);
-    assert.deepEqual(setup.messages, ['the history was damaged and has been renamed: it begins anew']);
+    assert.deepEqual(setup.messages, ['the history was damaged: its file was renamed, and a new one begins']);
     assert.ok(readdirSync(join(setup.folder, 'state')).some((name) => name.startsWith('analytics.db.damaged-')));
   });
 
@@ -301,7 +301,7 @@ describe('history and its file', () => {
     again.add([visits('a.test', [3])]);
     again.save();
     assert.equal(ask(again, 'a.test', {}).totals.views, 1);
-    assert.ok(setup.messages.includes('rows of the history were damaged and have been left out'));
+    assert.ok(setup.messages.includes('damaged rows of the history were skipped'));
   });
 
   it('waits in memory while the file can’t be written, warns once, and is saved when it can', () => {

@@ -68,7 +68,7 @@ export class HistoryKeeper {
       this.recent.dropped = 0;
     }
     if (this.store !== null && this.store.damaged > 0) {
-      this.tools.log.warn({ rows: this.store.damaged }, 'rows of the history were damaged and have been left out');
+      this.tools.log.warn({ rows: this.store.damaged }, 'damaged rows of the history were skipped');
       this.store.damaged = 0;
     }
   }
@@ -173,7 +173,7 @@ export class HistoryKeeper {
     }
     if (this.warned === reason) return;
     this.warned = reason;
-    this.tools.log.warn({ file: this.tools.path, error: reason }, 'the history can’t be saved: it waits in memory');
+    this.tools.log.warn({ file: this.tools.path, error: reason }, 'the history can’t be saved and is kept in memory');
   }
 
   private setAside(error: unknown): void {
@@ -181,7 +181,7 @@ export class HistoryKeeper {
     const aside = `${path}.damaged-${clock.now()}`;
     try {
       for (const suffix of ['', '-wal', '-shm']) renameIfThere(`${path}${suffix}`, `${aside}${suffix}`);
-      log.error({ file: aside, reason: String(error) }, 'the history was damaged and has been renamed: it begins anew');
+      log.error({ file: aside, reason: String(error) }, 'the history was damaged: its file was renamed, and a new one begins');
     } catch (failure) {
       log.error({ file: path, reason: String(failure) }, 'the history is damaged and could not be renamed');
     }

@@ -178,7 +178,7 @@ test('a truncated, missing, unreadable or oversized file counts as absent, affec
       'acme/folder.test: /acme/folder.test/key.pem is not a file; put the file there',
       'acme/half.test: /acme/half.test/cert.pem is missing; put it there',
       'acme/odd.test: /acme/odd.test/cert.pem is larger than 262144 bytes; put only the chain or the key there',
-      'acme/torn.test: /acme/torn.test/key.pem: part 1 (PRIVATE KEY) was cut off, so there is no private key to use; give the whole file',
+      'acme/torn.test: /acme/torn.test/key.pem: part 1 (PRIVATE KEY) was cut off, so there is no private key to use; provide the whole file',
     ]);
     assert.equal(await at.get('acme/torn.test'), null);
   }

@@ -63,7 +63,7 @@ test('the certificate of the catch-all takes no name from another site', () => {
 
 test('an unusable file is reported with its name, without quoting the key', () => {
   assert.deepEqual(unquoted(site('shop.example', 'tls torn.pem shop.key')), [
-    'Sluicefile:2:5: tls "torn.pem": part 1 (CERTIFICATE) was cut off, so there is no certificate to use; give the whole file',
+    'Sluicefile:2:5: tls "torn.pem": part 1 (CERTIFICATE) was cut off, so there is no certificate to use; provide the whole file',
   ]);
   const strange = unquoted(site('wiki.example', 'tls both.pem shop.key'));
   assert.deepEqual(strange, [
@@ -78,7 +78,7 @@ test('validity times cause only warnings', async () => {
   const over = await makePair(['a.example'], { notBefore: Date.parse('2001-01-01'), notAfter: Date.parse('2001-02-03') });
   put('over.pem', over.certificate, over.privateKey);
   assert.deepEqual(unquoted(site('a.example', 'tls over.pem over.pem')), [
-    'Sluicefile:2:5: tls "over.pem": it expired on 2001-02-03; put a newer one there',
+    'Sluicefile:2:5: tls "over.pem": it expired on 2001-02-03; provide a newer one',
   ]);
   const early = await makePair(['a.example'], { notBefore: Date.parse('2990-01-01') });
   put('early.pem', early.certificate, early.privateKey);

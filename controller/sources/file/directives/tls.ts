@@ -52,7 +52,7 @@ function readPair(certificate: Word, key: Word, draft: SiteDraft, { report, text
 
 function warnOfTimes(word: Word, { notBefore, notAfter }: Certificate, now: number, report: Context['report']): void {
   const on = (at: number): string => new Date(at).toISOString().slice(0, 10);
-  if (notAfter <= now) report.warn(word, `tls ${quote(word.text)}: it expired on ${on(notAfter)}; put a newer one there`);
+  if (notAfter <= now) report.warn(word, `tls ${quote(word.text)}: it expired on ${on(notAfter)}; provide a newer one`);
   else if (notBefore > now) report.warn(word, `tls ${quote(word.text)}: it is not valid before ${on(notBefore)}; check the clock, or wait`);
 }
 

@@ -20,7 +20,7 @@ export function watchDirectories(path: string, log: Log, poke: () => void): Watc
   const giveUp = (key: string, error: unknown) => {
     watchers.get(key)?.close();
     watchers.delete(key);
-    if (!warned) log.warn({ path, error: String(error) }, 'the config file can not be watched; it is looked at every two seconds instead');
+    if (!warned) log.warn({ path, error: String(error) }, 'the config file cannot be watched, so it is checked every two seconds');
     warned = true;
   };
   const open = (key: string, directory: string) => {

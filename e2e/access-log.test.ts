@@ -137,7 +137,7 @@ test('a full disk delays no request, is reported, and the lines that waited are 
   }
 });
 
-test('a pipe that nobody reads delays no request, and what it does not take is counted', async () => {
+test('a pipe that is not read delays no request, and the lines that it does not take are counted', async () => {
   using folder = new Folder();
   const pipe = folder.file('pipe.log');
   execFileSync('mkfifo', [pipe]);

@@ -27,7 +27,7 @@ test('fully loaded workers never keep the main thread from responding', { timeou
     await dataplane.route('new.test', '127.0.0.1:9', { respond: { status: 200, body: 'new' } });
     assert.equal((await dataplane.visit('new.test')).text, 'new');
     const status = JSON.parse((await dataplane.admin('GET', '/status')).text) as { workers: { serving: number; restarts: number } };
-    assert.deepEqual([status.workers.serving, status.workers.restarts], [2, 0], 'busy is not silent');
+    assert.deepEqual([status.workers.serving, status.workers.restarts], [2, 0], 'a busy worker is not replaced');
   } finally {
     running = false;
     await Promise.all(visitors);

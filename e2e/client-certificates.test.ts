@@ -87,7 +87,7 @@ staff.test {
   }
 }
 
-test('a site with client certificates admits clients with a certificate of its authority, and tells others what is missing', async () => {
+test('a site with client certificates admits clients with a certificate of its authority, and rejects others in the handshake', async () => {
   using folder = new Folder();
   const scene = await Scene.open(folder);
   await using pair = scene.pair;

@@ -15,7 +15,7 @@ test('the file is served, and a saved change takes effect within two seconds', a
   await until('the change to be served', async () => (await pair.visit('site.test')).text === 'second', 2_000);
 });
 
-test('a bad file keeps the last good one in effect, and status says why', async () => {
+test('a bad file keeps the last good one in effect, and status reports the reason', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('good'));
   pair.write('site.test {\n  respnd "bad"\n}\n');
@@ -50,11 +50,11 @@ test('a manually posted route overrides the file until it is deleted', async () 
   assert.equal((await pair.visit('site.test')).text, 'manual');
   const [route] = JSON.parse((await pair.command('routes', '--json')).stdout) as { overrides: { respond: { body: string } } }[];
   assert.equal(route?.overrides.respond.body, 'from the file');
-  pair.write(site('from the file, newer'));
+  pair.write(site('from the newer file'));
   await until('the file to be applied below the posted route', async () => (await pair.admin('/routes?view=full')).text.includes('newer'));
   assert.equal((await pair.visit('site.test')).text, 'manual');
   assert.equal((await pair.admin('/routes/site.test', { method: 'DELETE' })).status, 200);
-  assert.equal((await pair.visit('site.test')).text, 'from the file, newer');
+  assert.equal((await pair.visit('site.test')).text, 'from the newer file');
 });
 
 test('the file can be a symbolic link that is swapped, as git-sync and ConfigMaps do', async () => {

@@ -47,8 +47,8 @@ test('connection limits are exact over all workers, set by the file, and applied
   };
 
   const first = await visitors(port, 50, '127.0.0.1');
-  assert.equal(first.length, 20, 'of one address');
-  assert.equal((await visitors(port, 50, '127.0.0.2')).length, 10, 'of all');
+  assert.equal(first.length, 20, 'the first 20 connections of the address stay open');
+  assert.equal((await visitors(port, 50, '127.0.0.2')).length, 10, 'ten more fill the limit of all addresses together');
   assert.equal(await metric('sluice_connections_open'), 30);
   assert.equal(await metric('sluice_connections_refused_total{reason="address_limit"}'), 30);
   assert.equal(await metric('sluice_connections_refused_total{reason="limit"}'), 40);

@@ -57,7 +57,7 @@ test('a response that does not arrive is given up at the end of the drain timeou
   await until('the request to be under way', () => asked);
   const began = performance.now();
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
-  assert.ok(performance.now() - began >= 900, 'it is not given up earlier');
+  assert.ok(performance.now() - began >= 900, 'the drain is not cut short');
   assert.match(dataplane.program.output, /"within":1000,"msg":"draining"/);
   assert.ok((await answer) instanceof Error);
 });

@@ -37,8 +37,8 @@ test('blocks, headers, redirects and responses of a Sluicefile work', async () =
   assert.equal(plain.text, 'site /page?x=1');
   assert.equal(plain.headers['x-from'], 'sluice', 'a header of the site wins over the upstream’s');
   assert.equal(plain.headers['x-frame-options'], 'DENY', 'the upstream’s own value wins over the default');
-  assert.equal(plain.headers['x-content-type-options'], undefined, 'a default can be taken away');
-  assert.equal(plain.headers['strict-transport-security'], undefined, 'never over HTTP');
+  assert.equal(plain.headers['x-content-type-options'], undefined, 'a default header can be removed');
+  assert.equal(plain.headers['strict-transport-security'], undefined, 'it is never sent over HTTP');
 
   const block = await pair.visit('WWW.App.Test.', '/api/users?y=2');
   assert.equal(block.text, 'api /users?y=2');

@@ -55,12 +55,12 @@ test('a new port in the file is opened before the old one closes, and other glob
     assert.equal(old.text, 'here');
     assert.ok(asked < 100_000, 'the old port is never closed');
   }
-  assert.equal((await answered(other)).text, 'here', 'once the old port is closed the new one answers');
+  assert.equal((await answered(other)).text, 'here', 'the new port responds once the old one is closed');
   const { http_port, drain_timeout } = await settingsOf(pair);
   assert.deepEqual({ http_port, drain_timeout }, { http_port: [other, 'file'], drain_timeout: ['4s', 'file'] });
 });
 
-test('a new port that is in use is not applied, status says so, and everything stays as it was', async () => {
+test('a new port that is in use is not applied, status reports it, and everything stays as it was', async () => {
   using folder = new Folder();
   const port = await freePort();
   const taken = createServer().listen(0, '127.0.0.1');

@@ -51,7 +51,7 @@ test('a successor that exits before it serves changes nothing, and pending chang
     await successor.says(INTRODUCTION, '"released"');
     posted = dataplane.route('b.test', upstream.address);
     assert.equal((await dataplane.visit('a.test')).status, 200, 'traffic continues');
-    assert.match((await dataplane.admin('GET', '/routes')).text, /a\.test/, 'reading continues');
+    assert.match((await dataplane.admin('GET', '/routes')).text, /a\.test/, 'the Admin API still answers reads');
   }
   await posted;
   assert.equal((await dataplane.visit('b.test')).status, 200);

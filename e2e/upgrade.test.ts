@@ -42,7 +42,11 @@ test('two consecutive upgrades replace the serving process with the same flags a
     { name: 'drain_timeout', value: '3s', origin: 'flag' },
   );
   await dataplane.route('b.test', upstream.address);
-  assert.match(dataplane.program.stdout, /data plane started[\s\S]*data plane started/, 'all of them write to one place');
+  assert.match(
+    dataplane.program.stdout,
+    /data plane started[\s\S]*data plane started/,
+    'both processes write to the output of the service',
+  );
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
 });
 

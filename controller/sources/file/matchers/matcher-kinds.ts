@@ -54,8 +54,8 @@ const header: Kind = {
     const absent = name.style === 'bare' && name.text.startsWith('!');
     const field = absent ? name.text.slice(1) : name.text;
     if (!TOKEN.test(field)) return refuse(name, 'a header name consists of letters, digits and hyphens');
-    if (UNSEEN.test(field)) return refuse(name, 'this field ends at the proxy, which writes it anew, so no matcher sees it');
-    if (extra) return refuse(extra, 'a header has one value a line: put it in quotes, or write another line for another value');
+    if (UNSEEN.test(field)) return refuse(name, 'the proxy removes or replaces this field, so it cannot be matched');
+    if (extra) return refuse(extra, 'a header has one value per line: put it in quotes, or write another line for another value');
     if (value && absent) return refuse(value, `${unquoted(name.text)} is a header that must be absent, so it has no value`);
     if (value && value.text.length > LONGEST_VALUE) return refuse(value, `a value is at most ${LONGEST_VALUE} characters long`);
     if (value?.text.slice(1, -1).includes('*')) return refuse(value, '"*" is only allowed at the beginning or at the end of a value');

@@ -8,8 +8,8 @@ import { difference, type Frame, fullFrame } from './frame.ts';
 const WHO = { controller: 'c', epoch: 1, reload: false };
 
 /** The desired state of a file with these certificates, given as text by domains. */
-function stateOf(brought: Readonly<Record<string, string>>): DesiredState {
-  const certificates = Object.entries(brought).map(([domains, certificate]) => ({
+function stateOf(provided: Readonly<Record<string, string>>): DesiredState {
+  const certificates = Object.entries(provided).map(([domains, certificate]) => ({
     ...{ domains: domains.split(' '), certificate, private_key: 'key' },
   }));
   const listing = sampleListing(['a.example'], { certificates });

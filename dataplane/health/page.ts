@@ -3,12 +3,12 @@ import { connect as connectHttp2 } from 'node:http2';
 import { request as requestTls } from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { certificateShown } from '../../shared/certificate-shown.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { openSession } from '../../shared/runtime/http2-session.ts';
 import type { TransportSpec } from '../../shared/transport.ts';
 import { connectOptions } from '../../shared/values/address.ts';
+import { verifiedName } from '../../shared/verified-name.ts';
 import { describeConnectionError } from './connection-error.ts';
 import type { WantedCheck } from './wanted-checks.ts';
 
@@ -27,7 +27,7 @@ const AGENT = `${NAME}-health`;
 
 /** The certificate of a target is verified as it is for requests. */
 const verification = (serverName: string, transport: TransportSpec | null) => ({
-  ...certificateShown(serverName),
+  ...verifiedName(serverName),
   rejectUnauthorized: transport?.insecure !== true,
   ...(transport?.ca !== undefined && { ca: transport.ca }),
 });

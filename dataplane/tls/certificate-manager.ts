@@ -284,7 +284,7 @@ export class CertificateManager {
             certificate: chain,
             private_key: privateKey,
             ...(internal && { internal }),
-            ...(provided && { brought: provided }),
+            ...(provided && { provided }),
           }),
         });
       }

@@ -10,7 +10,7 @@ import { createImports, type Imports, type Piece } from './imports/imports.ts';
 import { readLines } from './sites/block.ts';
 import { GLOBAL_RULES, type GlobalsDraft } from './sites/globals.ts';
 import { readSite, type Shared } from './sites/site.ts';
-import { type BroughtCertificate, broughtTogether } from './sites/site-certificate.ts';
+import { combineCertificates, type SiteCertificate } from './sites/site-certificate.ts';
 import { type Files, filesOnDisk } from './text/files.ts';
 import { textNamedBy } from './text/named-file.ts';
 import { readContent } from './text/read.ts';
@@ -71,7 +71,7 @@ export function compileBytes(bytes: Buffer, path: string, env: Environment, file
   const diagnostics = report.errors();
   if (diagnostics.length > 0) return { ok: false, diagnostics, globals: house.globals?.sound ?? null };
   const { routes, certificates, globals } = house;
-  return { ok: true, routes, globals: globals?.sound ?? {}, certificates: broughtTogether(certificates), warnings: report.warnings() };
+  return { ok: true, routes, globals: globals?.sound ?? {}, certificates: combineCertificates(certificates), warnings: report.warnings() };
 }
 
 /** An error of the file as a whole. */
@@ -84,7 +84,7 @@ type House = {
   readonly shared: Shared;
   readonly taken: Map<Domain, Position>;
   readonly routes: RouteSpec[];
-  readonly certificates: BroughtCertificate[];
+  readonly certificates: SiteCertificate[];
   /** The first block of globals; `sound` is null if it contains errors. */
   globals: { readonly sound: Globals | null } | null;
   /** Whether a site has been read: globals must come before the first. */

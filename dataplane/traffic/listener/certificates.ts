@@ -12,7 +12,7 @@ export type PublishedCertificate = {
   /** Whether it was issued by our own authority, which browsers trust only if configured to. */
   readonly internal?: boolean;
   /** Whether it was put into the certificate directory or uploaded. */
-  readonly brought?: boolean;
+  readonly provided?: boolean;
   /** Whether it is the response to an authority's challenge (RFC 8737), and not valid for anything else. */
   readonly challenge?: boolean;
 };
@@ -21,34 +21,34 @@ export type PublishedCertificate = {
 const MOST_RULES = 100;
 
 /** The certificate and rule presented for a name, read on first use. */
-export class ShownCertificate {
+export class PresentedCertificate {
   private readonly exact: ReadonlySet<string>;
   readonly published: PublishedCertificate;
   /** Whether Strict-Transport-Security may be sent: not with a certificate that was only meant for this machine. */
   readonly allowsHsts: boolean;
-  /** Whether it was uploaded for the names that it is used for. */
-  readonly brought: boolean;
+  /** Whether it was provided for the names that it is used for. */
+  readonly provided: boolean;
   /** The client certificate rule, or null for none. */
   readonly auth: ClientAuth | null;
   readonly clientRule: string;
-  private readonly byRule = new Map<string, ShownCertificate>();
+  private readonly byRule = new Map<string, PresentedCertificate>();
 
   constructor(published: PublishedCertificate, auth: ClientAuth | null = null) {
     this.published = published;
     this.auth = auth;
     this.clientRule = auth === null ? '' : auth.rule;
-    this.brought = published.brought === true;
+    this.provided = published.provided === true;
     this.exact = new Set(published.domains);
     this.allowsHsts = published.internal !== true && !published.domains.some((name) => name === 'localhost' || isIP(name) !== 0);
   }
 
   /** The same certificate for sites that require client certificates. Equal for equal rules. */
-  under(auth: ClientAuth): ShownCertificate {
+  under(auth: ClientAuth): PresentedCertificate {
     const key = `${auth.rule} ${auth.domain}`;
     const known = this.byRule.get(key);
     if (known !== undefined) return known;
     if (this.byRule.size >= MOST_RULES) this.byRule.clear();
-    const byRule = new ShownCertificate(this.published, auth);
+    const byRule = new PresentedCertificate(this.published, auth);
     this.byRule.set(key, byRule);
     return byRule;
   }
@@ -65,10 +65,10 @@ export class ShownCertificate {
 
 /** The certificates of one worker, by name. */
 export class Certificates {
-  private readonly index = new HostIndex<ShownCertificate>((_, json) => new ShownCertificate(JSON.parse(json)));
+  private readonly index = new HostIndex<PresentedCertificate>((_, json) => new PresentedCertificate(JSON.parse(json)));
   private readonly wanted: (name: string) => string | null;
   private uncertified: ReadonlySet<string> = new Set();
-  private challenges: ReadonlyMap<string, ShownCertificate> = new Map();
+  private challenges: ReadonlyMap<string, PresentedCertificate> = new Map();
 
   /**
    * `wanted` returns the name under which a certificate for a host is managed: the host itself or the wildcard over it. null if none is.
@@ -81,18 +81,18 @@ export class Certificates {
     await this.index.apply(change, nextTurn);
   }
 
-  find(name: string): ShownCertificate | null {
+  find(name: string): PresentedCertificate | null {
     return this.index.find(name);
   }
 
   /** Replaces all pending challenges. */
   applyChallenges(challenges: readonly PublishedChallenge[]): void {
     const inHandshakes = challenges.filter((challenge) => 'certificate' in challenge);
-    this.challenges = new Map(inHandshakes.map((challenge) => [challenge.name, shownForChallenge(challenge)]));
+    this.challenges = new Map(inHandshakes.map((challenge) => [challenge.name, presentedForChallenge(challenge)]));
   }
 
   /** The certificate for an authority's challenge of this name; null if none is pending. */
-  findChallenge(name: string): ShownCertificate | null {
+  findChallenge(name: string): PresentedCertificate | null {
     return this.challenges.get(name) ?? null;
   }
 
@@ -110,5 +110,5 @@ export class Certificates {
 
 type HandshakeChallenge = Extract<PublishedChallenge, { readonly certificate: string }>;
 
-const shownForChallenge = ({ name, certificate, privateKey }: HandshakeChallenge): ShownCertificate =>
-  new ShownCertificate({ domains: [name], certificate, private_key: privateKey, challenge: true });
+const presentedForChallenge = ({ name, certificate, privateKey }: HandshakeChallenge): PresentedCertificate =>
+  new PresentedCertificate({ domains: [name], certificate, private_key: privateKey, challenge: true });

@@ -10,7 +10,7 @@ import { guard, guarded } from '../exchange/faults.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
-import type { Certificates, ShownCertificate } from './certificates.ts';
+import type { Certificates, PresentedCertificate } from './certificates.ts';
 import type { Hello } from './hello.ts';
 import { Port } from './port.ts';
 import { ProxyHeaderReader } from './proxy-header.ts';
@@ -218,7 +218,7 @@ export class Listener {
     const handshake = new TlsHandshake(raw, {
       monotonic: this.tools.monotonic,
       faults: this.tools.faults,
-      find: (hello) => this.shownTo(askedFor(hello, raw)),
+      find: (hello) => this.presentedFor(askedFor(hello, raw)),
       findChallenge: (name) => certificates.findChallenge(name),
       mayWait: (stage, hello) => {
         const name = askedFor(hello, raw);
@@ -232,11 +232,11 @@ export class Listener {
         return may;
       },
       tlsServers: this.tlsServers,
-      done: (stage, socket, shown) => {
+      done: (stage, socket, presented) => {
         this.connections.delete(stage);
         this.waiting.delete(stage);
         try {
-          const peer = peerOf(address, shown, this.trusts(address), port, tlsFacts(socket));
+          const peer = peerOf(address, presented, this.trusts(address), port, tlsFacts(socket));
           this.serve(socket, peer, place, socket.alpnProtocol === 'h2');
         } catch (error) {
           this.drop(socket, place, error);
@@ -252,11 +252,11 @@ export class Listener {
   }
 
   /** The certificate for a name, under the rule of the site that the name is routed to. */
-  private shownTo(name: string): ShownCertificate | null {
-    const shown = this.certificates.find(name);
-    if (shown === null) return null;
+  private presentedFor(name: string): PresentedCertificate | null {
+    const presented = this.certificates.find(name);
+    if (presented === null) return null;
     const auth = this.clientAuthOf(name);
-    return auth === null ? shown : shown.under(auth);
+    return auth === null ? presented : presented.under(auth);
   }
 
   private serve(socket: Socket, peer: Peer, place: number, http2: boolean): void {

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { refusal } from '../client/http1/refusal.ts';
 import { type Faults, guard, guarded } from '../exchange/faults.ts';
 import { AppendBuffer } from '../io/append-buffer.ts';
-import type { ShownCertificate } from './certificates.ts';
+import type { PresentedCertificate } from './certificates.ts';
 import { type Hello, MAX_HELLO, readHello } from './hello.ts';
 import { ACME_TLS_PROTOCOL, type TlsServers } from './tls-servers.ts';
 
@@ -30,14 +30,14 @@ export type SecuringTools = {
   monotonic(): number;
   readonly faults: Faults;
   /** The certificate for a name, or for a client that sent none. */
-  find(hello: Hello, socket: Socket): ShownCertificate | null;
+  find(hello: Hello, socket: Socket): PresentedCertificate | null;
   /** The certificate for an authority's challenge of the name; null if none is pending. */
-  findChallenge(name: string): ShownCertificate | null;
+  findChallenge(name: string): PresentedCertificate | null;
   /** Whether the name will have a certificate soon, and there is room to wait for it. */
   mayWait(handshake: TlsHandshake, hello: Hello): boolean;
   readonly tlsServers: TlsServers;
   /** The handshake is complete; from here on the socket is a connection like any other. */
-  done(handshake: TlsHandshake, socket: TLSSocket, shown: ShownCertificate): void;
+  done(handshake: TlsHandshake, socket: TLSSocket, presented: PresentedCertificate): void;
   /** The connection ended before that. `reason` is empty if the client just left. */
   gone(handshake: TlsHandshake, reason: string): void;
 };
@@ -89,8 +89,8 @@ export class TlsHandshake {
 
   private choose(hello: Hello): void {
     if (isChallenge(hello)) return this.answerChallenge(hello.serverName);
-    const shown = this.tools.find(hello, this.socket);
-    if (shown !== null) return this.startHandshake(shown);
+    const presented = this.tools.find(hello, this.socket);
+    if (presented !== null) return this.startHandshake(presented);
     if (!this.tools.mayWait(this, hello)) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
     if (this.waitsFor === null) this.deadline = this.tools.monotonic() + EXPECTED_MS;
     this.waitsFor = hello;
@@ -99,8 +99,8 @@ export class TlsHandshake {
 
   /** RFC 8737 3: a challenge that is not pending is refused. */
   private answerChallenge(name: string | null): void {
-    const shown = name === null ? null : this.tools.findChallenge(name);
-    if (shown !== null) this.startHandshake(shown);
+    const presented = name === null ? null : this.tools.findChallenge(name);
+    if (presented !== null) this.startHandshake(presented);
     else this.refuse(NO_APPLICATION_PROTOCOL, 'no challenge is pending for the name');
   }
 
@@ -109,7 +109,7 @@ export class TlsHandshake {
     if (this.waitsFor !== null) this.choose(this.waitsFor);
   }
 
-  private startHandshake(shown: ShownCertificate): void {
+  private startHandshake(presented: PresentedCertificate): void {
     const { socket, tools } = this;
     this.waitsFor = null;
     this.deadline = NEVER;
@@ -121,13 +121,13 @@ export class TlsHandshake {
     // Frees what was read: the connection may last for days.
     this.gathered = NOTHING;
     this.gathering = new AppendBuffer();
-    const release = shown.auth === null ? null : this.lingerOnce();
-    const begun = tools.tlsServers.begin(socket, shown, {
+    const release = presented.auth === null ? null : this.lingerOnce();
+    const begun = tools.tlsServers.begin(socket, presented, {
       done: guarded(this, (secure) => {
         release?.();
-        if (shown.published.challenge === true) return this.dismiss(secure);
+        if (presented.published.challenge === true) return this.dismiss(secure);
         socket.off('close', this.closed);
-        tools.done(this, secure, shown);
+        tools.done(this, secure, presented);
       }),
       failed: (reason) => {
         this.reason = reason;

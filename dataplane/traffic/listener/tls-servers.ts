@@ -5,7 +5,7 @@ import { CIPHERS } from '../../../shared/ciphers.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { type Faults, guarded } from '../exchange/faults.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
-import type { ShownCertificate } from './certificates.ts';
+import type { PresentedCertificate } from './certificates.ts';
 
 /** Most servers in the cache (40 KB each); the least recently used one is evicted and rebuilt on demand. */
 const MOST_SERVERS = 1_000;
@@ -38,7 +38,7 @@ export class TlsServers {
   private readonly log: Log;
   private readonly faults: Faults;
   /** In order of last use; null if the library refuses the certificate. */
-  private readonly servers = new Map<ShownCertificate, Server | null>();
+  private readonly servers = new Map<PresentedCertificate, Server | null>();
   /** Those under way, by the ends of their connection. */
   private readonly underWay = new Map<string, HandshakeEnd>();
   private ticketKeys: Buffer | null = null;
@@ -59,8 +59,8 @@ export class TlsServers {
    * Performs the handshake on a paused socket, after the bytes already read have been put back.
    * @returns false if the certificate cannot be used; the reason is logged once.
    */
-  begin(socket: Socket, shown: ShownCertificate, end: HandshakeEnd): boolean {
-    const server = this.serverOf(shown);
+  begin(socket: Socket, presented: PresentedCertificate, end: HandshakeEnd): boolean {
+    const server = this.serverOf(presented);
     if (server === null) return false;
     const ends = endsOf(socket);
     this.underWay.set(ends, end);
@@ -69,15 +69,15 @@ export class TlsServers {
     return true;
   }
 
-  private serverOf(shown: ShownCertificate): Server | null {
-    let server = this.servers.get(shown);
-    if (server === undefined) server = this.build(shown);
-    else this.servers.delete(shown);
-    this.servers.set(shown, server);
+  private serverOf(presented: PresentedCertificate): Server | null {
+    let server = this.servers.get(presented);
+    if (server === undefined) server = this.build(presented);
+    else this.servers.delete(presented);
+    this.servers.set(presented, server);
     return server;
   }
 
-  private build({ published, auth }: ShownCertificate): Server | null {
+  private build({ published, auth }: PresentedCertificate): Server | null {
     if (this.servers.size >= MOST_SERVERS) for (const oldest of this.servers.keys()) if (this.servers.delete(oldest)) break;
     try {
       const server = createServer({

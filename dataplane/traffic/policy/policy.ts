@@ -16,8 +16,8 @@ export type PolicyTools = {
   readonly passwords: Passwords;
   /** Replaced as a whole when the settings or the certificates change. */
   readonly https: HttpsSettings;
-  /** Whether an uploaded certificate is used for a domain; wildcards as written. */
-  isUploaded(domain: string): boolean;
+  /** Whether a provided certificate is used for a domain; wildcards as written. */
+  isProvided(domain: string): boolean;
 };
 
 /** The policy cannot decide yet and will resume the exchange with its decision in a later turn. */

@@ -1,6 +1,6 @@
 import { connect, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { certificateShown } from '../../../shared/certificate-shown.ts';
+import { verifiedName } from '../../../shared/verified-name.ts';
 import { connectFailure, FAILURE, type Failure } from '../exchange/failure.ts';
 import { guarded } from '../exchange/faults.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -28,7 +28,7 @@ export function openSecure(endpoint: Endpoint, address: string, serverName: stri
   const secureContext = transport.authorities();
   const socket = connectTls({
     ...destinationOf(endpoint, address),
-    ...certificateShown(serverName),
+    ...verifiedName(serverName),
     ALPNProtocols: [alpn],
     rejectUnauthorized: !transport.insecure,
     ...(halfOpen && { allowHalfOpen: true }),

@@ -54,7 +54,7 @@ export type WorkerTools = {
 type HttpsState = {
   settings: HttpsSettings;
   /** Whether there is an HTTPS port to redirect to. */
-  shown: boolean;
+  hasPort: boolean;
 };
 
 /** Everything in one worker thread, wired from the targets up to the client. */
@@ -122,7 +122,7 @@ export class TrafficWorker {
     // Routes and policies.
     const compiler = new RouteCompiler(new Pools(this.endpoints), { clock, hold }, tools.blockKinds);
     const index = new HostIndex<CompiledRoute>((_, json) => compiler.compile(json));
-    const https = { settings: state.settings.https, shown: state.settings.httpsPort !== null };
+    const https = { settings: state.settings.https, hasPort: state.settings.httpsPort !== null };
     const certificates = new Certificates((name) => {
       const route = index.find(name);
       return route !== null && issuerOf(route, https.settings) !== null ? route.domain : null;
@@ -168,7 +168,7 @@ export class TrafficWorker {
       get https() {
         return https.settings;
       },
-      isUploaded: (domain) => https.shown && (certificates.find(domain)?.brought ?? false),
+      isProvided: (domain) => https.hasPort && (certificates.find(domain)?.provided ?? false),
       now: () => clock.now(),
       admit: rates.admit.bind(rates),
       wouldAdmit: rates.wouldAdmit.bind(rates),
@@ -258,7 +258,7 @@ export class TrafficWorker {
     if (publication.certificates !== undefined || publication.uncertified !== undefined) this.listener.certificatesChanged();
     if (publication.settings !== undefined) {
       this.https.settings = publication.settings.https;
-      this.https.shown = publication.settings.httpsPort !== null;
+      this.https.hasPort = publication.settings.httpsPort !== null;
     } else if (publication.certificates !== undefined) this.https.settings = { ...this.https.settings };
     const refused = publication.settings === undefined ? null : await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {

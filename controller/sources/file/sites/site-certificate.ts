@@ -11,7 +11,7 @@ const SHOWN = 5;
 const MOST_DOMAINS = 100;
 
 /** A site's certificate and its addresses; `everything`: also every other host that it covers. */
-export type BroughtCertificate = SourceCertificate & { readonly everything: boolean };
+export type SiteCertificate = SourceCertificate & { readonly everything: boolean };
 
 /** The certificate must cover every address; the hosts of `*` cannot be known in advance. */
 export function reportUncovered(
@@ -35,7 +35,7 @@ export function reportUncovered(
 type Position = Parameters<Report['error']>[0];
 
 /** The certificate sent to the data plane for a site; null if the site supplies none. */
-export function certificateOf({ pair: draft }: SiteDraft, domains: ReadonlyMap<Domain, unknown>): BroughtCertificate | null {
+export function certificateOf({ pair: draft }: SiteDraft, domains: ReadonlyMap<Domain, unknown>): SiteCertificate | null {
   if (draft === null) return null;
   const { chain, privateKey, domains: names } = draft.pair;
   const everything = domains.has(CATCH_ALL);
@@ -44,9 +44,9 @@ export function certificateOf({ pair: draft }: SiteDraft, domains: ReadonlyMap<D
 }
 
 /** The names as sent: a catch-all site takes no name from another site, and no line is too long. */
-export function broughtTogether(brought: readonly BroughtCertificate[]): SourceCertificate[] {
-  const own = new Set(brought.filter(({ everything }) => !everything).flatMap(({ domains }) => domains));
-  return brought.flatMap(({ domains, everything, ...pair }) => {
+export function combineCertificates(provided: readonly SiteCertificate[]): SourceCertificate[] {
+  const own = new Set(provided.filter(({ everything }) => !everything).flatMap(({ domains }) => domains));
+  return provided.flatMap(({ domains, everything, ...pair }) => {
     const mine = everything ? domains.filter((domain) => !own.has(domain)) : [...domains];
     const parts: SourceCertificate[] = [];
     while (mine.length > 0) parts.push({ domains: mine.splice(0, MOST_DOMAINS), ...pair });

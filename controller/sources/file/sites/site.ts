@@ -13,7 +13,7 @@ import { readLines } from './block.ts';
 import { reportPathGuards } from './path-guards.ts';
 import { reportRedirectLoops } from './redirect-loop.ts';
 import { parseSiteAddress } from './site-address.ts';
-import { type BroughtCertificate, certificateOf, reportUncovered } from './site-certificate.ts';
+import { certificateOf, reportUncovered, type SiteCertificate } from './site-certificate.ts';
 import { reportTransports } from './transports.ts';
 
 /** The name of this source in its routes. */
@@ -25,7 +25,7 @@ const LONGEST_ORIGIN = 1_024;
 export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'sourceWords'>;
 
 /** The result of a site: a route per address, and perhaps a certificate. */
-export type Emit = { route(route: RouteSpec): void; certificate(certificate: BroughtCertificate): void };
+export type Emit = { route(route: RouteSpec): void; certificate(certificate: SiteCertificate): void };
 
 /** Reads one site and emits a route per address. `taken` has the position of every domain of the file. */
 export function readSite(site: Site, taken: Map<Domain, Position>, shared: Shared, emit: Emit): void {

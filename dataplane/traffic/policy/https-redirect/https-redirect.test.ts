@@ -75,10 +75,10 @@ test('a site with an applied certificate is redirected without any authority, bu
 
 describe('with an uploaded certificate', () => {
   const QUIET = { httpsPort: 0 };
-  const certificate = (brought: boolean, ...domains: string[]) => {
+  const certificate = (provided: boolean, ...domains: string[]) => {
     using made = new CertificatesFixture();
     const { cert, key } = made.issue(...domains);
-    return { domains, certificate: cert, private_key: key, brought };
+    return { domains, certificate: cert, private_key: key, provided };
   };
   const status = async (proxy: ProxyFixture, host: string) =>
     / (\d+) /.exec((await proxy.request(get().replace('a.test', host))).line)?.[1];

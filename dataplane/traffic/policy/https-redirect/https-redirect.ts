@@ -6,7 +6,7 @@ import { answers, type Policy, type PolicyKind, type PolicyTools } from '../poli
 
 /**
  * Redirects requests without TLS to the same URL over HTTPS (308 keeps the method) if certificates are managed
- * automatically, even while the first one is still being ordered, or if one was uploaded. A site with `off`, or
+ * automatically, even while the first one is still being ordered, or if one was provided. A site with `off`, or
  * one that cannot get a certificate, stays on HTTP.
  */
 export const httpsRedirect: PolicyKind = (route) => {
@@ -16,7 +16,7 @@ export const httpsRedirect: PolicyKind = (route) => {
   const provided = https === 'provided' && domain !== CATCH_ALL;
   // Not compiled into the route: authorities and certificates may change while the site does not.
   const active = (tools: PolicyTools): boolean =>
-    provided || issuerOf({ domain, https }, tools.https) !== null || (domain !== CATCH_ALL && tools.isUploaded(domain));
+    provided || issuerOf({ domain, https }, tools.https) !== null || (domain !== CATCH_ALL && tools.isProvided(domain));
   let cachedFor: PolicyTools['https'] | null = null;
   let cached = false;
   const applies = (x: Exchange, tools: PolicyTools): boolean => {

@@ -5,7 +5,7 @@ import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
  * TLS options that request and verify the certificate of a name. SNI cannot carry an address (RFC 6066 3), but the certificate must still
  * cover it.
  */
-export const certificateShown = (name: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> =>
+export const verifiedName = (name: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> =>
   isIP(name) === 0
     ? { servername: name }
     : { servername: '', checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate) };

@@ -30,8 +30,8 @@ export class AccessLog {
   private ending = false;
   private ended: () => void = () => undefined;
   private stopCounting: () => void = () => undefined;
-  private lostSaid = 0;
-  private saidAt = Number.NEGATIVE_INFINITY;
+  private lostReported = 0;
+  private reportedAt = Number.NEGATIVE_INFINITY;
 
   constructor(buffer: SharedArrayBuffer, tools: AccessLogTools) {
     this.buffer = buffer;
@@ -46,7 +46,7 @@ export class AccessLog {
     thread.unref();
     this.thread = thread;
     let fault = '';
-    thread.on('message', (message: FromLogThread) => this.hear(message));
+    thread.on('message', (message: FromLogThread) => this.receive(message));
     thread.on('error', (error) => {
       fault = error instanceof Error ? (error.stack ?? error.message) : String(error);
     });
@@ -71,7 +71,7 @@ export class AccessLog {
       this.post({ kind: 'end' });
       await Promise.race([ended, sleep(this.tools.clock, END_MS)]);
     }
-    this.saidAt = Number.NEGATIVE_INFINITY;
+    this.reportedAt = Number.NEGATIVE_INFINITY;
     this.count();
   }
 
@@ -89,7 +89,7 @@ export class AccessLog {
     this.thread?.postMessage(message);
   }
 
-  private hear(message: FromLogThread): void {
+  private receive(message: FromLogThread): void {
     const { log } = this.tools;
     if (message.kind === 'ended') return this.ended();
     if (message.kind === 'reopened') return log.info('the access log was reopened');
@@ -114,9 +114,9 @@ export class AccessLog {
   private count(): void {
     const { clock, log } = this.tools;
     const { lost } = this;
-    if (lost === this.lostSaid || clock.monotonic() - this.saidAt < LOST_MS) return;
-    log.warn({ lost: lost - this.lostSaid }, 'lines of the access log were lost: its output is slower than the traffic, or fails');
-    this.lostSaid = lost;
-    this.saidAt = clock.monotonic();
+    if (lost === this.lostReported || clock.monotonic() - this.reportedAt < LOST_MS) return;
+    log.warn({ lost: lost - this.lostReported }, 'lines of the access log were lost: its output is slower than the traffic, or fails');
+    this.lostReported = lost;
+    this.reportedAt = clock.monotonic();
   }
 }

@@ -215,11 +215,11 @@ export class WorkerPool {
 
   /** Heap usage of each worker (bytes), without those that do not answer in time. */
   async heaps(): Promise<Heap[]> {
-    const asked = this.accepting().map(async ({ id, thread }): Promise<Heap[]> => {
+    const readings = this.accepting().map(async ({ id, thread }): Promise<Heap[]> => {
       const answer = await Promise.race([thread.getHeapStatistics(), sleep(this.options.clock, REPLY_TIMEOUT_MS)]).catch(() => undefined);
       return answer === undefined ? [] : [{ worker: id, used: answer.used_heap_size, limit: answer.heap_size_limit }];
     });
-    return (await Promise.all(asked)).flat();
+    return (await Promise.all(readings)).flat();
   }
 
   /** Seconds that each worker's event loop has been busy since the worker started, by its slot. */

@@ -23,7 +23,7 @@ function played(path: string, argv: readonly string[], heard: (message: ToParent
     const child = startChild(
       { launcher: path, argv },
       {
-        said: (message) => heard(message, child),
+        received: (message) => heard(message, child),
         ended: (code) => resolve({ code, err, words: child.lastWords, pid: child.pid }),
       },
       (text) => {

@@ -21,7 +21,7 @@ export type Launch = {
 };
 
 export type ChildEvents = {
-  said(message: ToParent): void;
+  received(message: ToParent): void;
   /** `code` as in a shell: 128 plus the signal number for a killed process. */
   ended(code: number): void;
 };
@@ -39,9 +39,9 @@ export interface Child {
  * Starts a child. Its stdin is a pipe that closes when this process dies for any reason. It has its own session, so Ctrl-C
  * in a terminal reaches only the parent, which passes it on once. stdout is inherited; stderr is passed through.
  */
-export function startChild({ launcher, argv }: Launch, heard: ChildEvents, err: (text: string) => void): Child {
+export function startChild({ launcher, argv }: Launch, events: ChildEvents, err: (text: string) => void): Child {
   const child = spawned(launcher, argv);
-  if (child instanceof Error) return neverStarted(child, heard);
+  if (child instanceof Error) return neverStarted(child, events);
   let kept = '';
   const note = (text: string): void => {
     kept = (kept + text).slice(-KEPT);
@@ -53,9 +53,9 @@ export function startChild({ launcher, argv }: Launch, heard: ChildEvents, err: 
   // A dying child closes its end first; the exit event follows.
   child.stdin?.on('error', () => undefined);
   child.on('message', (message) => {
-    if (isToParent(message)) heard.said(message);
+    if (isToParent(message)) events.received(message);
   });
-  whenEnded(child, note, heard.ended);
+  whenEnded(child, note, events.ended);
   return {
     pid: child.pid ?? 0,
     get lastWords() {
@@ -78,8 +78,8 @@ function spawned(launcher: string, argv: readonly string[]): ChildProcess | Erro
   }
 }
 
-function neverStarted({ message }: Error, heard: ChildEvents): Child {
-  process.nextTick(() => heard.ended(NOT_STARTED));
+function neverStarted({ message }: Error, events: ChildEvents): Child {
+  process.nextTick(() => events.ended(NOT_STARTED));
   return { pid: 0, lastWords: message, send: () => undefined, signal: () => undefined };
 }
 

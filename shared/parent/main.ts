@@ -33,7 +33,7 @@ const parent = new Parent(
   {
     clock: systemClock,
     random: systemRandom,
-    start: (launch, heard) => startChild(launch, heard, (text) => write(2, text)),
+    start: (launch, events) => startChild(launch, events, (text) => write(2, text)),
     manager: serviceManager(process.env, systemClock, (reason) => report({ reason }, 'the service manager cannot be notified')),
     report,
     staysBehind: process.pid === 1,

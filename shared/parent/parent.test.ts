@@ -12,11 +12,11 @@ class Played {
   readonly signals: string[] = [];
   readonly told: UpgradeOutcome[] = [];
   lastWords = '';
-  private readonly heard: ChildEvents;
+  private readonly events: ChildEvents;
 
-  constructor(launch: Launch, heard: ChildEvents, pid: number) {
+  constructor(launch: Launch, events: ChildEvents, pid: number) {
     this.launch = launch;
-    this.heard = heard;
+    this.events = events;
     this.pid = pid;
   }
 
@@ -29,7 +29,7 @@ class Played {
   }
 
   says(message: ToParent): this {
-    this.heard.said(message);
+    this.events.received(message);
     return this;
   }
 
@@ -38,7 +38,7 @@ class Played {
   }
 
   ends(code: number): void {
-    this.heard.ended(code);
+    this.events.ended(code);
   }
 }
 
@@ -54,8 +54,8 @@ function scene({ argv = ['dataplane'], staysBehind = false } = {}) {
     {
       clock,
       random: { fraction: () => 0 },
-      start: (launch, heard) => {
-        const child = new Played(launch, heard, children.length + 1);
+      start: (launch, events) => {
+        const child = new Played(launch, events, children.length + 1);
         children.push(child);
         return child;
       },

@@ -20,7 +20,7 @@ const HURRY_MS = 2_000;
 type ParentOptions = {
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
-  readonly start: (launch: Launch, heard: ChildEvents) => Child;
+  readonly start: (launch: Launch, events: ChildEvents) => Child;
   readonly manager: ServiceManager;
   /** Writes a log line. */
   readonly report: (fields: object, message: string) => void;
@@ -113,7 +113,7 @@ export class Parent {
     const child = start(
       { launcher, argv },
       {
-        said: (message) => this.hear(kept, message),
+        received: (message) => this.receive(kept, message),
         ended: (code) => this.ended(kept, code),
       },
     );
@@ -121,7 +121,7 @@ export class Parent {
     return kept;
   }
 
-  private hear(kept: Managed, message: ToParent): void {
+  private receive(kept: Managed, message: ToParent): void {
     if (message.kind === 'failed') kept.reason = message.reason;
     if (message.kind === 'handed-over') kept.handedOver = true;
     if (message.kind === 'upgrade') this.upgrade(kept, message.launcher);

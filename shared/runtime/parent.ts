@@ -27,9 +27,9 @@ export function isToParent(message: unknown): message is ToParent {
 }
 
 /** Listens to the parent without keeping the process alive. */
-export function onParentMessage(heard: (outcome: UpgradeOutcome) => void): void {
+export function onParentMessage(listener: (outcome: UpgradeOutcome) => void): void {
   process.on('message', (message) => {
-    if (isOutcome(message)) heard(message);
+    if (isOutcome(message)) listener(message);
   });
   process.channel?.unref();
 }
@@ -47,13 +47,13 @@ export const NO_PARENT: UpgradeOutcome = {
 export function requestSuccessor(launcher: string): Promise<UpgradeOutcome> {
   if (!process.connected) return Promise.resolve(NO_PARENT);
   return new Promise((resolve) => {
-    const heard = (message: unknown): void => (isOutcome(message) ? settle(message) : undefined);
+    const listener = (message: unknown): void => (isOutcome(message) ? settle(message) : undefined);
     const gone = (): void => settle({ kind: 'not-upgraded', reason: 'its parent process is gone' });
     const settle = (outcome: UpgradeOutcome): void => {
-      process.off('message', heard).off('disconnect', gone);
+      process.off('message', listener).off('disconnect', gone);
       resolve(outcome);
     };
-    process.on('message', heard).on('disconnect', gone);
+    process.on('message', listener).on('disconnect', gone);
     process.channel?.unref();
     sendToParent({ kind: 'upgrade', launcher });
   });

@@ -33,7 +33,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   /** The file and all its imports. */
   let inputs: readonly string[] = [path];
   /** The inputs of the latest snapshot; undefined before the first. */
-  let told: Found | undefined;
+  let reported: Found | undefined;
   let missingSince: number | undefined;
   let cancelLook: () => void = () => undefined;
   const withTransitionTimes = createTransitionTimes(clock);
@@ -54,7 +54,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   };
   const conclude = (seen: Found, snapshot: Snapshot) => {
     if (!tell) return;
-    told = seen;
+    reported = seen;
     readings = withTransitionTimes([readingOf(path, snapshot, readings[0]?.domains ?? [])]);
     announce(log, path, snapshot);
     tell(snapshot);
@@ -73,7 +73,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
 
   /** Whether a missing file is probably being replaced; then it is checked again later. The first check does not wait. */
   const isMissingForAMoment = (seen: Found, again: () => void): boolean => {
-    missingSince = told !== undefined && lacks(seen, told, path) ? (missingSince ?? clock.monotonic()) : undefined;
+    missingSince = reported !== undefined && lacks(seen, reported, path) ? (missingSince ?? clock.monotonic()) : undefined;
     if (missingSince === undefined) return false;
     const left = missingSince + MISSING_MS - clock.monotonic();
     cancelLook();
@@ -86,7 +86,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   const run = async (signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void> => {
     const look = async () => {
       const seen = see();
-      if ((told !== undefined && areSame(seen, told)) || isMissingForAMoment(seen, settle.poke)) return;
+      if ((reported !== undefined && areSame(seen, reported)) || isMissingForAMoment(seen, settle.poke)) return;
       const { snapshot, after } = await read(seen);
       if (after !== undefined) conclude(after, snapshot);
       else settle.poke();
@@ -94,7 +94,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     const settle = createSettle(clock, () => look().catch(failed));
     watch = watchDirectories(path, log, settle.poke);
     const stopPolling = clock.every(POLL_MS, settle.poke);
-    told = undefined;
+    reported = undefined;
     tell = emit;
     settle.now();
     await aborted(signal);

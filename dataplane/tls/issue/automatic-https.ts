@@ -161,8 +161,8 @@ export class AutomaticHttps {
     const held = this.tools.current(name);
     // A wildcard certificate that merely covers the name is renewed under its own name.
     if (held === null || (held.source === 'acme' && !held.domains.includes(name))) return null;
-    const told = this.renewalInfo.get(name, held.serial);
-    return { ...held, automatic: held.source === 'acme', window: told?.window ?? null, ariId: told?.ariId ?? null };
+    const advice = this.renewalInfo.get(name, held.serial);
+    return { ...held, automatic: held.source === 'acme', window: advice?.window ?? null, ariId: advice?.ariId ?? null };
   }
 
   /** Only the authority that issued a certificate is queried about its renewal. */

@@ -19,11 +19,11 @@ type Thread = {
  * on. A worker whose state may be torn ends; another takes its place, with all that is published.
  */
 export function holdBackstop(thread: Thread, faults: Faults): void {
-  const hear = (error: unknown): void => {
+  const handle = (error: unknown): void => {
     const fatal = error instanceof TornStateError;
     faults.note('nothing', fatal ? error.cause : error, { worker_ends: fatal });
     if (fatal) thread.exit(1);
   };
-  thread.on('uncaughtException', hear);
-  thread.on('unhandledRejection', hear);
+  thread.on('uncaughtException', handle);
+  thread.on('unhandledRejection', handle);
 }

@@ -18,10 +18,10 @@ export interface EngineSession {
   inspect(id: string): Promise<Dockerode.ContainerInspectInfo | undefined>;
   /**
    * Reports events from now on, and those since `since` (ms since 1970) as far as the engine remembers. Resolves once the engine has
-   * begun to respond, or after a second, because some engines respond only with the first event. `ended` is called once with the reason
+   * started to respond, or after a second, because some engines respond only with the first event. `ended` is called once with the reason
    * for the end of the stream.
    */
-  follow(since: number | null, hear: (event: EngineEvent) => void, ended: (failure: EngineFailure) => void): Promise<void>;
+  follow(since: number | null, onEvent: (event: EngineEvent) => void, ended: (failure: EngineFailure) => void): Promise<void>;
   /** Ends the stream and all pending requests. */
   close(): void;
 }
@@ -56,7 +56,7 @@ type EngineTools = { clock: Clock; address: EngineAddress };
 
 /** dockerode is loaded on first use, so that controllers without container discovery do not load its megabytes. */
 export function createEngine(address: EngineAddress, clock: Clock): Engine {
-  const asked = { clock, address };
+  const tools = { clock, address };
   return {
     where: formatEngineAddress(address),
     open: async (signal) => {
@@ -72,9 +72,9 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
           : { socketPath: undefined, host: address.host, port: address.port };
       const options = { ...target, protocol: 'http', agent } as const;
       try {
-        const about = await within(asked, 'report its version', new Docker(options).version());
+        const about = await within(tools, 'report its version', new Docker(options).version());
         const version = negotiatedVersion(address, about);
-        return session(asked, new Docker({ ...options, version: `v${version}` }), agent);
+        return session(tools, new Docker({ ...options, version: `v${version}` }), agent);
       } catch (error) {
         stop();
         throw error;
@@ -85,37 +85,37 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
   };
 }
 
-function session(asked: EngineTools, docker: Dockerode, agent: Agent): EngineSession {
+function session(tools: EngineTools, docker: Dockerode, agent: Agent): EngineSession {
   let closed = false;
   return {
     list: async () => {
-      const listed: unknown = await within(asked, 'list containers', docker.listContainers({ all: true }));
-      if (!Array.isArray(listed)) throw engineFailure(asked.address, 'list containers', new Error('the response was truncated'));
+      const listed: unknown = await within(tools, 'list containers', docker.listContainers({ all: true }));
+      if (!Array.isArray(listed)) throw engineFailure(tools.address, 'list containers', new Error('the response was truncated'));
       return listed.map(readSummary).filter((one) => one !== undefined);
     },
     inspect: async (id) => {
       try {
-        const found = await within(asked, 'inspect a container', docker.getContainer(id).inspect().catch(undefinedIfGone));
+        const found = await within(tools, 'inspect a container', docker.getContainer(id).inspect().catch(undefinedIfGone));
         if (found === undefined) return undefined;
         if (typeof found?.Id !== 'string') throw new Error('the response was truncated');
         return found;
       } catch (error) {
-        throw engineFailure(asked.address, 'inspect a container', error);
+        throw engineFailure(tools.address, 'inspect a container', error);
       }
     },
-    follow: (since, hear, ended) => {
+    follow: (since, onEvent, ended) => {
       const end = (error: unknown) => {
         if (closed) return;
         closed = true;
-        ended(engineFailure(asked.address, 'stream its events', error));
+        ended(engineFailure(tools.address, 'stream its events', error));
       };
       const stream = docker.getEvents({
         filters: { type: ['container', 'network'] },
         ...(since === null ? {} : { since: Math.floor(since) / 1_000 }),
       });
-      const begun = stream.then((events) => readLines(events, hear, end), end);
+      const started = stream.then((events) => readLines(events, onEvent, end), end);
       const late = Promise.withResolvers<void>();
-      return Promise.race([begun, late.promise]).finally(asked.clock.after(STREAM_BEGINS_MS, late.resolve));
+      return Promise.race([started, late.promise]).finally(tools.clock.after(STREAM_BEGINS_MS, late.resolve));
     },
     close: () => {
       closed = true;
@@ -126,13 +126,14 @@ function session(asked: EngineTools, docker: Dockerode, agent: Agent): EngineSes
 
 /** The lower of our version and the engine's. If the engine rejects ours as too old, its oldest version is used. */
 export function negotiatedVersion(address: EngineAddress, about: { ApiVersion?: unknown; MinAPIVersion?: unknown }): string {
-  const theirs = typeof about.ApiVersion === 'string' && /^\d+\.\d+$/.test(about.ApiVersion) ? about.ApiVersion : undefined;
+  const engineVersion = typeof about.ApiVersion === 'string' && /^\d+\.\d+$/.test(about.ApiVersion) ? about.ApiVersion : undefined;
   const where = formatEngineAddress(address);
-  if (theirs === undefined) throw new EngineFailure(`the server at ${where} is not a container engine; name one with --docker SOCKET`);
-  if (isLower(theirs, OLDEST_API))
-    throw new EngineFailure(`the container engine at ${where} speaks API ${theirs}; ${OLDEST_API} or newer is needed`);
+  if (engineVersion === undefined)
+    throw new EngineFailure(`the server at ${where} is not a container engine; name one with --docker SOCKET`);
+  if (isLower(engineVersion, OLDEST_API))
+    throw new EngineFailure(`the container engine at ${where} speaks API ${engineVersion}; ${OLDEST_API} or newer is needed`);
   const least = typeof about.MinAPIVersion === 'string' && /^\d+\.\d+$/.test(about.MinAPIVersion) ? about.MinAPIVersion : OLDEST_API;
-  if (isLower(theirs, NEWEST_API)) return theirs;
+  if (isLower(engineVersion, NEWEST_API)) return engineVersion;
   return isLower(NEWEST_API, least) ? least : NEWEST_API;
 }
 
@@ -159,7 +160,7 @@ async function within<T>({ clock, address }: EngineTools, what: string, answer: 
   }
 }
 
-function readLines(stream: NodeJS.ReadableStream, hear: (event: EngineEvent) => void, end: (error: unknown) => void): void {
+function readLines(stream: NodeJS.ReadableStream, onEvent: (event: EngineEvent) => void, end: (error: unknown) => void): void {
   let rest = '';
   stream.setEncoding('utf8');
   stream.on('data', (piece: string) => {
@@ -168,7 +169,7 @@ function readLines(stream: NodeJS.ReadableStream, hear: (event: EngineEvent) => 
     if (rest.length > MAX_EVENT) rest = '';
     for (const line of lines) {
       const event = line.trim() === '' ? undefined : readEvent(line);
-      if (event) hear(event);
+      if (event) onEvent(event);
     }
   });
   stream.once('error', end);

@@ -47,14 +47,14 @@ export function createConcealment(main: string, lineAt: (place: Position) => str
       const variables = [...here, ...everywhere.values()];
       const repeated = (text: string): string => {
         if (isForeign) return '…';
-        const told = variables.reduce(withoutValue, text);
+        const visible = variables.reduce(withoutValue, text);
         // A value that was changed before it is quoted can't be found, but it isn't in the file either.
-        return here.length === 0 || links.some((link) => lineAt(link)?.includes(told)) ? shortened(told) : '…';
+        return here.length === 0 || links.some((link) => lineAt(link)?.includes(visible)) ? shortened(visible) : '…';
       };
       const kept = message.replace(MARKED, (_, open: string, text: string, close: string) => open + repeated(text) + close);
       const rest = [...everywhere.values()].reduce(withoutValue, kept);
-      const told = here.flatMap(fragmentsOf).reduce((sofar, fragment) => sofar.replace(anywhere(fragment), '…'), rest);
-      return (isForeign || here.length > 0 ? told.replace(PUNYCODE, '…') : told).replace(MARKS, '');
+      const visible = here.flatMap(fragmentsOf).reduce((sofar, fragment) => sofar.replace(anywhere(fragment), '…'), rest);
+      return (isForeign || here.length > 0 ? visible.replace(PUNYCODE, '…') : visible).replace(MARKS, '');
     },
   };
 }
@@ -72,8 +72,8 @@ const lineKey = ({ path, line }: Position): string => `${path}:${line}`;
 function withoutValue(text: string, { shown, value }: Variable): string {
   const without = text.replace(anywhere(value), () => shown);
   // The end of a value may be missing from a truncated word.
-  const begun = text.length >= LONGEST_SEEN && value.length >= SHORTEST_BEGUN ? without.indexOf(value.slice(0, SHORTEST_BEGUN)) : -1;
-  return begun < 0 ? without : without.slice(0, begun) + shown;
+  const start = text.length >= LONGEST_SEEN && value.length >= SHORTEST_BEGUN ? without.indexOf(value.slice(0, SHORTEST_BEGUN)) : -1;
+  return start < 0 ? without : without.slice(0, start) + shown;
 }
 
 /** The parts of a value that is split. */

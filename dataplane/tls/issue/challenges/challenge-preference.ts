@@ -51,8 +51,8 @@ export class ChallengePreference {
   worked(name: string, type: ChallengeType): void {
     this.failures.delete(name);
     // The default need not be saved.
-    const told = type === CHALLENGE_TYPES[0] ? null : type;
-    if (this.saved.get(name) !== told) this.saved.set(name, told);
+    const value = type === CHALLENGE_TYPES[0] ? null : type;
+    if (this.saved.get(name) !== value) this.saved.set(name, value);
   }
 
   private possible(): ChallengeType[] {

@@ -62,9 +62,9 @@ const inBrackets = (addresses: readonly string[]): string => (addresses.length =
 /** Resolves A and AAAA with the system's name servers. @throws the resolver's error. */
 export async function resolveName(name: string): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 1 });
-  const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-  const found = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
-  const failed = asked.find((one) => one.status === 'rejected' && !NOT_THERE.has(codeOf(one.reason)));
+  const lookups = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const found = lookups.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  const failed = lookups.find((one) => one.status === 'rejected' && !NOT_THERE.has(codeOf(one.reason)));
   if (found.length === 0 && failed?.status === 'rejected') throw failed.reason;
   return found;
 }

@@ -42,8 +42,8 @@ export type Verdict =
 
 const ERRORS: Readonly<Record<number, Verdict>> = { 16: 'BADSIG', 17: 'BADKEY', 18: 'BADTIME' };
 
-/** Verifies the response to a message whose MAC was `asked`. @throws RangeError for a truncated response. */
-export function verify(answer: Buffer, key: TsigKey, asked: Buffer, seconds: number): Verdict {
+/** Verifies the response to a message whose MAC was `requestMac`. @throws RangeError for a truncated response. */
+export function verify(answer: Buffer, key: TsigKey, requestMac: Buffer, seconds: number): Verdict {
   const at = lastAdditional(answer);
   if (at === null) return 'unsigned';
   const fixed = skipName(answer, at);
@@ -55,11 +55,11 @@ export function verify(answer: Buffer, key: TsigKey, asked: Buffer, seconds: num
   const macEnd = macAt + answer.readUInt16BE(macAt - 2);
   const error = answer.readUInt16BE(macEnd + 2);
   const other = answer.subarray(macEnd + 6, macEnd + 6 + answer.readUInt16BE(macEnd + 4));
-  const told = ERRORS[error];
-  if (told !== undefined) return told;
+  const known = ERRORS[error];
+  if (known !== undefined) return known;
   const unsigned = counting(Buffer.from(answer.subarray(0, at)), -1);
   answer.copy(unsigned, 0, macEnd, macEnd + 2);
-  const expected = macOf(key, [u16(asked.length), asked, unsigned, variables(key, stamp, error, other)]);
+  const expected = macOf(key, [u16(requestMac.length), requestMac, unsigned, variables(key, stamp, error, other)]);
   const given = answer.subarray(macAt, macEnd);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return 'bad';
   return Math.abs(stamp.readUIntBE(0, 6) - seconds) <= stamp.readUInt16BE(6) ? 'good' : 'bad';

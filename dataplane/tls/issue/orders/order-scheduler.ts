@@ -221,8 +221,8 @@ export class OrderScheduler {
     const away = failure.kind === 'unreachable';
     const failures = (attempts.get(name)?.failures ?? 0) + (away ? 0 : 1);
     const usual = retryDelay(failure.kind, away ? this.unreachable : failures, failure.retryAfterMs, random.fraction());
-    const asked = failure.kind === 'limited' || failure.retryAfterMs !== null;
-    const delay = asked ? usual : withinLifetime(usual, (this.tools.current(name)?.notAfter ?? 0) - clock.now());
+    const waitRequested = failure.kind === 'limited' || failure.retryAfterMs !== null;
+    const delay = waitRequested ? usual : withinLifetime(usual, (this.tools.current(name)?.notAfter ?? 0) - clock.now());
     attempts.set(name, { failures, nextTry: clock.now() + delay, lastError: reason.slice(0, MAX_REASON_LENGTH) });
     log.warn({ name, reason, again_in_s: Math.round(delay / 1_000) }, 'no certificate');
   }

@@ -58,8 +58,8 @@ export class RenewalInfoClient {
   private readonly clock: Clock;
   private endpoint: Endpoint | null = null;
 
-  constructor(whom: AcmeServer, clock: Clock) {
-    this.server = whom;
+  constructor(server: AcmeServer, clock: Clock) {
+    this.server = server;
     this.clock = clock;
   }
 

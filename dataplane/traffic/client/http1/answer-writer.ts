@@ -42,17 +42,17 @@ export class AnswerWriter {
     x.status = status;
     x.answerFields = fields;
     this.headSent = true;
-    let goesOn = persist;
+    let reusable = persist;
     let framing = '';
     if (length !== UNTIL_CLOSE) framing = status === 204 ? '' : `Content-Length: ${length}\r\n`;
     else if (x.method !== 'HEAD' && status !== 204 && status !== 304) {
       this.chunked = this.minor === 1;
       if (this.chunked) framing = 'Transfer-Encoding: chunked\r\n';
-      else goesOn = false;
+      else reusable = false;
     }
-    const connection = goesOn ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
+    const connection = reusable ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
     this.gather(x, `HTTP/1.1 ${status} ${reason}\r\n${fields}${framing}${connection}\r\n`);
-    return goesOn;
+    return reusable;
   }
 
   /** @returns false when the sender should pause. */

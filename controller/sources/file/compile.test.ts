@@ -22,7 +22,7 @@ test('a missing file is one problem that names it', async () => {
   assert.deepEqual(errorsOf(await compileFile(path, {})), [`${path}: there is no such file`]);
 });
 
-test('a directory is one problem that says so', async () => {
+test('a directory is reported as a single problem', async () => {
   assert.deepEqual(errorsOf(await compileFile(directory, {})), [`${directory}: it is a directory: name the file in it`]);
 });
 

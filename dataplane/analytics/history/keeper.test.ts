@@ -188,7 +188,7 @@ describe('history', () => {
     assert.deepEqual(keeper.answer('a.test', fine.value, 'json'), { kind: 'too fine', since: Date.UTC(2026, 0, 12) });
   });
 
-  it('stays within its size, whatever comes: the oldest hours go first', () => {
+  it('stays within its size: the oldest hours are deleted first', () => {
     using setup = new Setup();
     const maxBytes = 1_048_576;
     const keeper = setup.keeper({ maxBytes });

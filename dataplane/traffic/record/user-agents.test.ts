@@ -17,7 +17,7 @@ test('browsers are people, with their system and device', () => {
   }
 });
 
-test('bots and programs are bots, monitors are monitors, and so is who does not say what it is', () => {
+test('bots, programs and requests without a User-Agent are bots, and monitors are monitors', () => {
   const agents = new UserAgents();
   for (const text of BOTS) assert.equal(agents.find(text).machine, 'bot', text);
   for (const text of MONITORS) assert.equal(agents.find(text).machine, 'monitor', text);

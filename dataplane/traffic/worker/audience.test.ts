@@ -159,7 +159,7 @@ for (const protocol of [http1, http2])
       });
     });
 
-    test('people are told apart by the address that a trusted proxy reports', async () => {
+    test('people are distinguished by the address that a trusted proxy reports', async () => {
       for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.1']) await protocol.request('/', { ...person, 'x-forwarded-for': address });
       const { humans, visitors } = counted();
       assert.deepEqual([humans, visitors.length], [3, 2]);

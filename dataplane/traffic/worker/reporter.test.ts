@@ -17,7 +17,7 @@ async function busyProxy(): Promise<ProxyFixture> {
 
 const reports = (proxy: ProxyFixture) => proxy.messages.flatMap((message) => (message.kind === 'report' ? [message] : []));
 
-test('a report of many hosts comes in parts of 250, each in a turn of its own, and the last has the id', async () => {
+test('a report of many hosts is sent in parts of 250, each in its own turn, and the last has the id', async () => {
   using proxy = await busyProxy();
   proxy.collect(7);
   assert.deepEqual(

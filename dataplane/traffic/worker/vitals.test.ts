@@ -17,7 +17,7 @@ const observed = (proxy: ProxyFixture): readonly VitalsObservation[] => {
   return proxy.messages.flatMap((message) => (message.kind === 'report' ? message.report.domains.flatMap(({ vitals }) => vitals) : []));
 };
 
-test('the script comes compressed as the client accepts it, with a tag for each form, and may be kept for a day', async () => {
+test('the script is compressed as the client accepts it, has an ETag for each form, and may be cached for a day', async () => {
   using proxy = await measuring();
   const plain = await proxy.request(get('/.sluice/vitals.js'));
   assert.match(plain.body, /webVitals/);

@@ -6,6 +6,7 @@ import { AccessLog } from './access-log/access-log.ts';
 import { createAnalytics } from './analytics/analytics.ts';
 import { readCountryDatabase } from './analytics/country-database.ts';
 import { History } from './analytics/history/history.ts';
+import { TrafficRate } from './analytics/traffic-rate.ts';
 import type { BootState, Runtime } from './boot.ts';
 import { Health } from './health/health.ts';
 import { createLedger } from './ledger/ledger.ts';
@@ -51,6 +52,7 @@ export function createComponents(
   const accessLog = new AccessLog(ledger.buffers.accessLines, { clock, log });
   const upstreams = new Upstreams({ table, targets: ledger.targets, health, clock });
   const analytics = createAnalytics({ clock });
+  const traffic = new TrafficRate(clock);
   const history = openHistory(settings, base.stateDir, { clock, log });
   const metrics: Metrics = createMetrics({
     clock,
@@ -73,6 +75,7 @@ export function createComponents(
     state: () => publisher.currentState(),
     onReport: (report) => {
       analytics.record(report);
+      traffic.record(report);
       history?.add(report.domains);
       metrics.record(report);
       upstreams.record(report);
@@ -112,7 +115,7 @@ export function createComponents(
         .catch((error: unknown) => log.error({ error: String(error) }, 'not every worker has opened the HTTPS port'));
     },
   });
-  return { publisher, table, readiness, ledger, health, upstreams, analytics, history, metrics, workers, live, https, accessLog };
+  return { publisher, table, readiness, ledger, health, upstreams, analytics, traffic, history, metrics, workers, live, https, accessLog };
 }
 
 /** Days are kept as set, hours for 35 days of it. */

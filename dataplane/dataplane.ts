@@ -1,7 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { NAME } from '../shared/name.ts';
-import { installedVersion, runningBuild } from '../shared/runtime/build.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { UpgradeOutcome } from '../shared/runtime/parent.ts';
 import { splitAddress } from '../shared/values/address.ts';
@@ -14,10 +13,12 @@ import { type BootState, boot, type Runtime, takeoverStep } from './boot.ts';
 import { type Components, createComponents } from './components.ts';
 import { configureCertificates, openCertificates } from './configure-certificates.ts';
 import { listenOrUsageError } from './listen-error.ts';
-import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
+import { overviewParts, sensitiveDirectories, statusOf } from './overview-parts.ts';
+import { exposedDirectories } from './settings/exposed-directories.ts';
 import { requireTokenForOthers, requireViewToken } from './settings/remote-admin.ts';
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
+import { alertsNow, overviewOf } from './status/overview.ts';
 import { ownAddresses } from './status/own-addresses.ts';
 import { awaitControllers } from './table/unconfirmed/await-controllers.ts';
 import { savedRoutes } from './table/unconfirmed/published-routes.ts';
@@ -137,6 +138,7 @@ function adminDependencies(
     return read();
   };
   const uptimeSecs = () => Math.floor((clock.monotonic() - startedAt) / 1_000);
+  const parts = overviewParts(components, { clock, settings, certificate, uptimeSecs });
   const described = {
     table,
     upstreams,
@@ -162,27 +164,9 @@ function adminDependencies(
     internalRoot: () => https.internalRoot(),
     explain: (url) =>
       fresh(() => explain({ ...described, dryRun: (request) => workers.dryRun(request), pages: (host) => analytics.pages(host) }, url)),
-    status: () => ({
-      instance: table.instance,
-      version: runningBuild.version,
-      installed_version: installedVersion(process.env),
-      ...readiness.now(),
-      uptime_secs: uptimeSecs(),
-      generation: components.publisher.generation,
-      ...table.counts(),
-      workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
-      problems: [...table.problems()],
-      upstreams: upstreams.summary(),
-      warnings: [
-        ...readiness.warnings(),
-        ...live.warnings,
-        ...exposedDirectories(sensitiveDirectories(settings)),
-        ...https.warnings,
-        ...components.accessLog.warnings,
-        ...(certificate?.warnings ?? []),
-      ],
-      advice: tcpMigrationAdvice(),
-    }),
+    status: () => statusOf(parts, components),
+    overview: (connected) => overviewOf(parts, connected),
+    alerts: (connected) => alertsNow(parts, connected),
     reloaded: (ok) => metrics.reloadOutcome(ok),
     addresses: () => ownAddresses(networkInterfaces()),
   };
@@ -268,12 +252,6 @@ async function endServing(
   if (!patient) table.close();
   log.info('data plane stopped');
 }
-
-/** The directories that hold secrets and the table. */
-const sensitiveDirectories = (settings: DataplaneSettings): SensitiveDirectory[] => [
-  { what: 'the state directory', path: settings.stateDir },
-  ...(usesHttps(settings) ? [{ what: 'the certificate directory', path: settings.certDir }] : []),
-];
 
 function announce({ table, live }: Components, settings: DataplaneSettings, { log }: Runtime): void {
   for (const warning of [...live.warnings, ...exposedDirectories(sensitiveDirectories(settings))]) log.warn(warning);

@@ -2,8 +2,10 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { TargetReport } from '../../shared/wire/apply.ts';
+import type { Alert, Overview } from '../../shared/wire/dashboard.ts';
 import type { DataplaneStatus, Explanation, SettingStatus, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { History } from '../analytics/history/history.ts';
+import type { Connected } from '../status/overview.ts';
 import type { LiveTable } from '../table/live-table.ts';
 import type { CertificateAdmin } from '../tls/certificate-admin.ts';
 import type { EventFeed } from './events/event-feed.ts';
@@ -37,6 +39,8 @@ export type AdminDependencies = {
   readonly internalRoot: () => string | null;
   readonly explain: (url: URL) => Promise<Explanation>;
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
+  readonly overview: (connected: Connected) => Promise<Overview>;
+  readonly alerts: (connected: Connected) => Promise<Alert[]>;
   readonly reloaded: (ok: boolean) => void;
   /** The current addresses of this machine's or container's network interfaces. */
   readonly addresses: () => string[];

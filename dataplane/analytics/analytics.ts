@@ -1,11 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { inTurns } from '../../shared/runtime/turns.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
+import type { HostNow } from '../../shared/wire/dashboard.ts';
 import { type BeaconOutcome, type DomainReport, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
+import { Busiest } from './busiest.ts';
 import { DomainCounts } from './domain-counts.ts';
 
 /** Maximum of hosts with their own snapshot under one wildcard route. */
 export const MAX_HOSTS_PER_PATTERN = 1_000;
+
+/** How many hosts are looked at in one turn of the event loop. */
+const PER_TURN = 1_000;
 
 /** Aggregated counters of all workers. */
 export interface Analytics {
@@ -14,6 +20,8 @@ export interface Analytics {
   snapshots(): Iterable<AnalyticsSnapshot>;
   /** `host` in lower case. */
   snapshot(host: string): AnalyticsSnapshot | undefined;
+  /** The busiest hosts of the last hour, busiest first, and how many hosts there are. In several turns of the event loop. */
+  busiest(limit: number): Promise<{ readonly hosts: HostNow[]; readonly count: number }>;
   /** Pages of a host since the start, by what became of the script that measures them. */
   pages(host: string): ReadonlyMap<BeaconOutcome, number>;
   /** Removes everything about a host. @returns whether there was anything. */
@@ -75,6 +83,12 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
       }
     },
     snapshot: snapshotOf,
+    busiest: async (limit) => {
+      const now = clock.monotonic();
+      const busiest = new Busiest<readonly [string, DomainCounts]>(limit);
+      await inTurns(domains, PER_TURN, ([host, { counts }]) => busiest.add([host, counts], counts.lastHour(now)));
+      return { hosts: busiest.list().map(([host, counts]) => counts.current(host, now)), count: domains.size };
+    },
     forget: (host) => {
       hostsByPattern.get(domains.get(host)?.pattern ?? '')?.delete(host);
       return domains.delete(host);

@@ -1,4 +1,5 @@
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
+import type { HostNow } from '../../shared/wire/dashboard.ts';
 import type { BeaconOutcome, DomainReport } from '../traffic/protocol.ts';
 import { Distinct, SINCE_START } from './sketches/distinct.ts';
 import { SpaceSaving } from './sketches/space-saving.ts';
@@ -8,6 +9,8 @@ import { Vitals } from './vitals.ts';
 /** How many names are tracked for each top list, and how many are returned. */
 const FOLLOWED = 128;
 const ANSWERED = 10;
+/** The place of 5xx among the classes. */
+const SERVER_ERRORS = 4;
 
 /** Counters of one domain's traffic since the process started. */
 export class DomainCounts {
@@ -63,6 +66,23 @@ export class DomainCounts {
       bytes_sent: this.bytes,
       web_vitals: this.vitals.read(),
       timestamp: new Date(taken).toISOString(),
+    };
+  }
+
+  /** Requests of the last hour. `now` is in ms of a monotonic clock. */
+  lastHour(now: number): number {
+    return this.hour.total(now);
+  }
+
+  /** The few counts of an overview of many hosts. */
+  current(domain: string, now: number): HostNow {
+    return {
+      domain,
+      page_views_1m: this.minute.total(now),
+      page_views_60m: this.hour.total(now),
+      unique_visitors: this.visitors.count,
+      requests: this.classes.reduce((sum, count) => sum + count),
+      errors: this.classes[SERVER_ERRORS],
     };
   }
 

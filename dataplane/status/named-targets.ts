@@ -1,8 +1,9 @@
-import { poolsIn } from '../../shared/pools.ts';
+import { ownPool, poolsIn } from '../../shared/pools.ts';
 import { answersItself, type RouteSpec } from '../../shared/route.ts';
 import { transportName } from '../../shared/transport.ts';
+import type { Key } from '../ledger/hash.ts';
 import { activeCheck, type HealthCheck } from '../ledger/health-checks.ts';
-import { targetName } from '../ledger/targets.ts';
+import { targetKey, targetName } from '../ledger/targets.ts';
 import type { OwnedRoute } from '../table/table.ts';
 
 /** How many domains are listed for each target; further ones are only counted. */
@@ -20,6 +21,8 @@ export type NamedTarget = {
   readonly id: string | null;
   /** Its transport, by `transportName`. */
   readonly transport: string;
+  /** By which the ledger knows it: a hash, made once. */
+  readonly key: Key;
   readonly domains: string[];
   count: number;
   /** The last counted domain, since one domain may use the target several times. */
@@ -29,8 +32,9 @@ export type NamedTarget = {
 
 /** A target as one pool of a route uses it. */
 export type PoolMember = { readonly target: NamedTarget; readonly view: RouteView };
-/** The pools of a route. A pool without members belongs to a site that has lost its last target. */
-export type RoutePools = { readonly domain: string; readonly pools: readonly (readonly PoolMember[])[] };
+/** `path` is the one of the block whose pool it is; null for the site's. Without members it belongs to a site that has lost its last target. */
+export type RoutePool = { readonly path: string | null; readonly members: readonly PoolMember[] };
+export type RoutePools = { readonly domain: string; readonly pools: readonly RoutePool[] };
 
 /** The targets of all routes, and the pools of each. */
 export class TargetIndex {
@@ -40,12 +44,13 @@ export class TargetIndex {
   readonly routes: RoutePools[] = [];
 
   add({ route, unconfirmed }: OwnedRoute): void {
-    const pools = poolsIn(route).flatMap((pool) => {
+    const paths = [null, ...route.handles.flatMap((handle) => (ownPool(route, handle) === null ? [] : [handle.path ?? '*']))];
+    const pools = poolsIn(route).flatMap((pool, index) => {
       const members = viewsIn(pool, route, unconfirmed).map((seen) => addTarget(this.targets, route.domain, seen));
-      return members.length === 0 ? [] : [members];
+      return members.length === 0 ? [] : [{ path: paths[index] ?? null, members }];
     });
     if (pools.length > 0) this.routes.push({ domain: route.domain, pools });
-    else if (!answersItself(route)) this.routes.push({ domain: route.domain, pools: [[]] });
+    else if (!answersItself(route)) this.routes.push({ domain: route.domain, pools: [{ path: null, members: [] }] });
   }
 }
 
@@ -73,7 +78,17 @@ function addTarget(known: Map<string, NamedTarget>, domain: string, { address, t
   const name = targetName(address, tls, id, transport);
   let target = known.get(name);
   if (target === undefined) {
-    target = { address, tls, id, transport, domains: [], count: 0, counted: '', views: new Map() };
+    target = {
+      address,
+      tls,
+      id,
+      transport,
+      key: targetKey(address, tls, id, transport),
+      domains: [],
+      count: 0,
+      counted: '',
+      views: new Map(),
+    };
     known.set(name, target);
   }
   const key = `${state} ${check?.name ?? ''}`;

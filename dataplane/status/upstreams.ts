@@ -2,9 +2,10 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { inTurns } from '../../shared/runtime/turns.ts';
 import type { LastFailure, UpstreamStatus, UpstreamSummary } from '../../shared/wire/status.ts';
 import type { Health } from '../health/health.ts';
-import { type Targets, targetKey, targetName } from '../ledger/targets.ts';
+import { type Targets, targetName } from '../ledger/targets.ts';
 import type { LiveTable } from '../table/live-table.ts';
 import type { TargetChange, TrafficReport } from '../traffic/protocol.ts';
+import type { PoolTrouble } from './alerts.ts';
 import {
   indexTargets,
   type NamedTarget,
@@ -14,11 +15,14 @@ import {
   type RoutePools,
   TargetIndex,
 } from './named-targets.ts';
+import { poolTroubles } from './pool-troubles.ts';
 
 /** How many targets out of rotation are listed; further ones are only counted. */
 const MOST_SHOWN = 50;
-/** How many routes are parsed, or targets looked at, in one turn of the event loop: about 4 ms. */
-const PER_TURN = 500;
+/** How many routes are parsed, or targets looked at, in one turn of the event loop: a few ms. */
+const PER_TURN = 250;
+/** How many pools in trouble are reported: with more of them, what they share is the trouble. */
+const MOST_POOLS = 500;
 
 type UpstreamsTools = {
   readonly table: LiveTable;
@@ -31,6 +35,8 @@ type UpstreamsTools = {
 export type AddressLoad = { readonly address: string; healthy: boolean; inFlight: number; failures: number };
 /** Targets of a route by their state, and how many of its pools have none in rotation. */
 export type RouteLoad = { readonly domain: string; readonly inRotation: number; readonly out: number; readonly poolsDown: number };
+/** `pools`: those that lack targets. */
+export type UpstreamSurvey = { readonly summary: UpstreamSummary; readonly pools: readonly PoolTrouble[] };
 export type Load = { readonly addresses: readonly AddressLoad[]; readonly routes: readonly RouteLoad[] };
 
 /** Health and load of every target that a route names, from the ledger that all workers share. */
@@ -70,7 +76,7 @@ export class Upstreams {
 
   /** Sorted by address. */
   list(): UpstreamStatus[] {
-    return [...this.all().values()].map((target) => this.status(target)).sort((a, b) => (a.address < b.address ? -1 : 1));
+    return [...this.all().values()].map((target) => this.status(target)).sort(byAddress);
   }
 
   /** A summary of bounded size, for `status`. */
@@ -98,6 +104,27 @@ export class Upstreams {
     return { addresses: [...addresses.values()], routes };
   }
 
+  /** A summary of bounded size, and the pools that lack targets. In several turns, as `load`. */
+  async survey(): Promise<UpstreamSurvey> {
+    const index = await this.prepared();
+    const out: UpstreamStatus[] = [];
+    let healthy = 0;
+    await inTurns(index.targets.values(), PER_TURN, (target) => {
+      if (this.reasonOf(target) === null) healthy++;
+      else if (out.length < MOST_SHOWN) out.push(this.status(target));
+    });
+    const troubles: PoolTrouble[] = [];
+    const view = {
+      reason: (member: PoolMember) => this.reasonFor(member),
+      failure: ({ target }: PoolMember) => this.failures.get(nameOf(target)),
+    };
+    await inTurns(index.routes, PER_TURN, ({ domain, pools }) => {
+      if (troubles.length >= MOST_POOLS) return;
+      for (const pool of pools) troubles.push(...poolTroubles(domain, pool, view));
+    });
+    return { summary: { count: index.targets.size, healthy, out: out.sort(byAddress) }, pools: troubles };
+  }
+
   private addTo(addresses: Map<string, AddressLoad>, { address, healthy, in_flight, last_failure }: UpstreamStatus): void {
     const load = addresses.get(address) ?? { address, healthy: false, inFlight: 0, failures: 0 };
     load.healthy ||= healthy;
@@ -108,32 +135,38 @@ export class Upstreams {
 
   private routeLoad({ domain, pools }: RoutePools): RouteLoad {
     const load = { domain, inRotation: 0, out: 0, poolsDown: 0 };
-    for (const pool of pools) {
-      const inRotation = pool.filter((member) => this.isInRotation(member)).length;
+    for (const { members } of pools) {
+      const inRotation = members.filter((member) => this.reasonFor(member) === null).length;
       load.inRotation += inRotation;
-      load.out += pool.length - inRotation;
+      load.out += members.length - inRotation;
       if (inRotation === 0) load.poolsDown++;
     }
     return load;
   }
 
-  private isInRotation({ target: { address, tls, id, transport }, view }: PoolMember): boolean {
-    const { targets, health, clock } = this.tools;
-    const slot = targets.find(targetKey(address, tls, id, transport));
-    if (slot >= 0 && targets.ejected(slot, clock.now())) return false;
-    return outOfRotationReasonFor(view, (check) => health.reason(check.name)) === null;
+  /** Why one pool sends the target no requests; null if it does. */
+  private reasonFor({ target, view }: PoolMember): string | null {
+    return this.ejection(target) ?? outOfRotationReasonFor(view, (check) => this.tools.health.reason(check.name));
+  }
+
+  /** Why no route sends requests to the target; null if one does. */
+  private reasonOf(target: NamedTarget): string | null {
+    return this.ejection(target) ?? outOfRotationReason(target, (check) => this.tools.health.reason(check.name));
+  }
+
+  private ejection(target: NamedTarget): string | null {
+    const { targets, clock } = this.tools;
+    const slot = targets.find(target.key);
+    if (slot < 0 || !targets.ejected(slot, clock.now())) return null;
+    return `${this.reasons.get(nameOf(target)) ?? 'it failed'} (${targets.failures(slot)} in a row)`;
   }
 
   private status(target: NamedTarget): UpstreamStatus {
     const { address, tls, id, transport, domains, count } = target;
-    const { targets, health, clock } = this.tools;
-    const name = targetName(address, tls, id, transport);
-    const failure = this.failures.get(name);
-    const slot = targets.find(targetKey(address, tls, id, transport));
-    const ejected = slot >= 0 && targets.ejected(slot, clock.now());
-    const reason = ejected
-      ? `${this.reasons.get(name) ?? 'it failed'} (${targets.failures(slot)} in a row)`
-      : outOfRotationReason(target, (check) => health.reason(check.name));
+    const { targets } = this.tools;
+    const failure = this.failures.get(nameOf(target));
+    const slot = targets.find(target.key);
+    const reason = this.reasonOf(target);
     return {
       address,
       tls,
@@ -168,3 +201,6 @@ export class Upstreams {
     return index;
   }
 }
+
+const nameOf = ({ address, tls, id, transport }: NamedTarget): string => targetName(address, tls, id, transport);
+const byAddress = (a: UpstreamStatus, b: UpstreamStatus): number => (a.address < b.address ? -1 : 1);

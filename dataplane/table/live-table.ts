@@ -85,6 +85,11 @@ export class LiveTable {
     return this.claims.list();
   }
 
+  /** The controllers' routes that posted ones override; null for each other route. */
+  overrides(): Iterable<{ readonly domain: string; readonly controller: string; readonly since: number } | null> {
+    return this.claims.overrides();
+  }
+
   find(domain: string): OwnedRoute | undefined {
     return this.claims.find(domain);
   }

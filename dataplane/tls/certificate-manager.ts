@@ -7,12 +7,17 @@ import { AppliedCertificates } from './applied/applied-certificates.ts';
 import { CertificateAdmin } from './certificate-admin.ts';
 import { CertificateSelection, type SelectionChange } from './certificate-selection.ts';
 import {
+  type CertificateTrouble,
+  expiryTrouble,
   expiryWarnings,
+  impossibleTrouble,
   type MissingCertificate,
+  missingTrouble,
   missingWarnings,
   type ServedCertificate,
   type UncertifiableSite,
   uncertifiableWarnings,
+  unusableTrouble,
   unusableWarnings,
 } from './certificate-warnings.ts';
 import { explainMissing, explainPlainHttp, isOnLoopback, siteFor } from './explain-certificate.ts';
@@ -157,14 +162,29 @@ export class CertificateManager {
 
   /** Failures of the internal authority, unusable files, sites without a certificate, and certificates that expire soon. */
   get warnings(): string[] {
-    this.uncertifiable ??= [...this.uncertifiableSites()];
+    this.uncertifiable ??= [...this.uncertifiableSites()].filter((site) => site !== null);
     const others = [
       ...unusableWarnings([...this.problems.values()].flat()),
-      ...missingWarnings(this.missing()),
+      ...missingWarnings([...this.missing()].filter((one) => one !== null)),
       ...uncertifiableWarnings(this.uncertifiable),
       ...expiryWarnings(this.shown(), this.tools.clock.now()),
     ];
     return this.internal.warning === null ? others : [this.internal.warning, ...others];
+  }
+
+  /** Everything that is wrong, in small steps: null for each name with which nothing is. */
+  *troubles(): Generator<CertificateTrouble | null> {
+    if (this.internal.warning !== null) yield { kind: 'certificates_failed', domain: null, message: this.internal.warning };
+    for (const problem of [...this.problems.values()].flat()) yield unusableTrouble(problem);
+    for (const one of this.missing()) yield one && missingTrouble(one);
+    const now = this.tools.clock.now();
+    for (const one of this.shown()) yield expiryTrouble(one, now);
+    for (const site of this.uncertifiable ?? this.uncertifiableSites()) yield site && impossibleTrouble(site);
+  }
+
+  /** How many names have a certificate. */
+  get served(): number {
+    return this.selection.count;
   }
 
   /** Served certificates and order results, for metrics. */
@@ -222,22 +242,22 @@ export class CertificateManager {
       if (this.tools.site(name) !== null) yield { name, certificate, lastError: this.automatic.planFor(name)?.attempt?.lastError ?? null };
   }
 
-  /** Sites whose orders fail and that no other certificate covers. */
-  private *missing(): Generator<MissingCertificate> {
+  /** Sites whose orders fail and that no other certificate covers; null for each other name. */
+  private *missing(): Generator<MissingCertificate | null> {
     for (const name of this.automatic.names()) {
       const lastError = this.selection.find(name) === null ? this.automatic.planFor(name)?.attempt?.lastError : undefined;
-      if (lastError !== undefined) yield { name, lastError };
+      yield lastError === undefined ? null : { name, lastError };
     }
   }
 
-  /** Sites left without HTTPS because the authority can't issue for their name. */
-  private *uncertifiableSites(): Generator<UncertifiableSite> {
+  /** Sites left without HTTPS because the authority can't issue for their name; null for each other site. */
+  private *uncertifiableSites(): Generator<UncertifiableSite | null> {
     const { capabilities: orderable } = this.automatic;
     if (orderable === null || this.local) return;
     for (const { domain, https } of this.tools.sites()) {
-      if (https !== 'auto' || domain === CATCH_ALL || isOnLoopback(domain)) continue;
-      const reason = notIssuableReason(domain, orderable);
-      if (reason !== null && this.selection.find(domain) === null) yield { name: domain, reason };
+      const isOurs = https === 'auto' && domain !== CATCH_ALL && !isOnLoopback(domain);
+      const reason = isOurs ? notIssuableReason(domain, orderable) : null;
+      yield reason !== null && this.selection.find(domain) === null ? { name: domain, reason } : null;
     }
   }
 

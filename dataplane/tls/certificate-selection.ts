@@ -60,6 +60,11 @@ export class CertificateSelection {
     return this.selected;
   }
 
+  /** How many names and wildcards have a certificate. */
+  get count(): number {
+    return this.selected.size;
+  }
+
   close(): void {
     this.stopReselecting();
     this.listeners.clear();

@@ -12,15 +12,35 @@ export type ServedCertificate = {
   readonly lastError: string | null;
 };
 
+/** One thing that is wrong with certificates; `message` is a sentence. */
+export type CertificateTrouble = {
+  readonly kind:
+    | 'certificate_missing'
+    | 'certificate_expired'
+    | 'certificate_expiring'
+    | 'certificate_unusable'
+    | 'certificate_refused'
+    | 'certificate_impossible'
+    | 'certificates_failed';
+  readonly domain: string | null;
+  readonly message: string;
+};
+
 /** A site without a certificate, and why the last order failed. */
 export type MissingCertificate = { readonly name: string; readonly lastError: string };
 
 /** One line for each site that has no certificate yet; a few at most. */
 export function missingWarnings(missing: Iterable<MissingCertificate>): string[] {
   const all = [...missing];
-  const lines = all.slice(0, MOST_LINES).map(({ name, lastError }) => `${name} has no certificate: ${withoutName(name, lastError)}`);
+  const lines = all.slice(0, MOST_LINES).map((one) => missingTrouble(one).message);
   return all.length > MOST_LINES ? [...lines, `${all.length - MOST_LINES} more sites have no certificate`] : lines;
 }
+
+export const missingTrouble = ({ name, lastError }: MissingCertificate): CertificateTrouble => ({
+  kind: 'certificate_missing',
+  domain: name,
+  message: `${name} has no certificate: ${withoutName(name, lastError)}`,
+});
 
 /** A site that can't get a certificate as it is configured, with the reason. */
 export type UncertifiableSite = { readonly name: string; readonly reason: string };
@@ -38,8 +58,27 @@ export function uncertifiableWarnings(sites: readonly UncertifiableSite[]): stri
 
 /** One line for each certificate file or folder that can't be used; a few at most. */
 export function unusableWarnings(problems: readonly StoreProblem[]): string[] {
-  const lines = problems.slice(0, MOST_LINES).map(({ reason }) => `a certificate can't be used: ${reason}`);
+  const lines = problems.slice(0, MOST_LINES).map((problem) => unusableTrouble(problem).message);
   return problems.length > MOST_LINES ? [...lines, `${problems.length - MOST_LINES} more certificates can't be used`] : lines;
+}
+
+export const unusableTrouble = ({ reason }: StoreProblem): CertificateTrouble => ({
+  kind: 'certificate_unusable',
+  domain: null,
+  message: `a certificate can't be used: ${reason}`,
+});
+
+export const impossibleTrouble = ({ name, reason }: UncertifiableSite): CertificateTrouble => ({
+  kind: 'certificate_impossible',
+  domain: name,
+  message: `${name} stays on HTTP: ${reason}`,
+});
+
+/** null unless it ends soon, or has ended, and has no successor. `now` in ms since 1970. */
+export function expiryTrouble(one: ServedCertificate, now: number): CertificateTrouble | null {
+  if (!isEnding(one, now)) return null;
+  const kind = end(one) <= now ? 'certificate_expired' : 'certificate_expiring';
+  return { kind, domain: one.name, message: lineOf(one, now) };
 }
 
 /** Most reasons begin with the name. */

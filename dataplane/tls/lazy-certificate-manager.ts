@@ -7,6 +7,7 @@ import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import type { CertificatesFrame } from './applied/applied-certificates.ts';
 import { RejectedCertificates } from './applied/rejected-certificates.ts';
 import type { CertificateManager, CertificateManagerTools, CertificateStats } from './certificate-manager.ts';
+import type { CertificateTrouble } from './certificate-warnings.ts';
 import { explainPlainHttp, siteFor } from './explain-certificate.ts';
 import { type RoutesChange, usesInternalIssuer } from './internal/internal-issuer.ts';
 import { readRootCertificate } from './internal/root.ts';
@@ -39,6 +40,18 @@ export class LazyCertificateManager {
       ...this.rejected.warnings(),
       ...(this.manager?.warnings ?? []),
     ];
+  }
+
+  /** Everything that is wrong, in small steps: null for each name with which nothing is. */
+  *troubles(): Generator<CertificateTrouble | null> {
+    if (this.acme !== null && this.failure !== null) yield { kind: 'certificates_failed', domain: null, message: this.failure };
+    for (const message of this.rejected.warnings()) yield { kind: 'certificate_refused', domain: null, message };
+    if (this.manager !== null) yield* this.manager.troubles();
+  }
+
+  /** How many names have a certificate. */
+  get served(): number {
+    return this.manager?.served ?? 0;
   }
 
   /** Starts serving the contents of the certificate directory, if there is one. */

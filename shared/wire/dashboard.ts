@@ -4,7 +4,7 @@ import type { DataplaneStatus } from './status.ts';
 export type Overview = {
   /** RFC 3339. */
   at: string;
-  /** As `GET /status` answers it, but `problems` is empty (they are alerts) and `upstreams.out` has at most fifty entries. */
+  /** As in `GET /status`, but `problems`, `warnings`, `advice` and the errors of the last reload are empty, because they are alerts. */
   status: DataplaneStatus;
   /** Worst first, at most two hundred of `alert_count`. */
   alerts: Alert[];

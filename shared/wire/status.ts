@@ -40,6 +40,8 @@ export type ControllerStatus = {
   listed?: string[];
   /** RFC 3339. */
   last_applied: string;
+  /** RFC 3339: when it disconnected; absent if it is connected, or has not been since the start. */
+  away_since?: string;
 };
 
 export type DataplaneStatus = {

@@ -12,6 +12,8 @@ export type ReloadResult = { readonly errors: readonly string[]; readonly applie
 /** Tracks the connected controllers and sends lines to them. */
 export class ControllerStreams {
   private readonly open = new Map<string, OpenStream>();
+  /** When each controller that is away disconnected (ms since 1970). */
+  private readonly leftAt = new Map<string, number>();
   private readonly reloads = new Map<string, (result: ReloadResult) => void>();
   private readonly events: EventFeed;
   private readonly random: Random;
@@ -32,6 +34,7 @@ export class ControllerStreams {
     const before = this.open.get(id);
     if (before === stream) return;
     this.open.set(id, stream);
+    this.leftAt.delete(id);
     before?.end();
     for (const upstream of this.targetReports()) stream.send({ upstream });
     if (before === undefined) this.events.emit({ kind: 'controller', controller: id, connected: true });
@@ -41,11 +44,17 @@ export class ControllerStreams {
     const id = stream.header.controller;
     if (this.open.get(id) !== stream) return;
     this.open.delete(id);
+    this.leftAt.set(id, this.clock.now());
     this.events.emit({ kind: 'controller', controller: id, connected: false });
   }
 
   isConnected(controller: string): boolean {
     return this.open.has(controller);
+  }
+
+  /** When it disconnected (ms since 1970); undefined if it is connected, or has not been since the start. */
+  awaySince(controller: string): number | undefined {
+    return this.leftAt.get(controller);
   }
 
   isReloadable(controller: string): boolean {

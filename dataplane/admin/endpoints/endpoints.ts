@@ -23,7 +23,13 @@ export const ENDPOINTS = [
   { method: 'GET', path: '/history', handler: 'historyOfAll', does: 'The same for all domains together, and the busiest of them' },
   { method: 'PURGE', path: '/cache/{host}/{path...}', handler: 'purge', does: 'Invalidates one cache entry' },
   { method: 'POST', path: '/reload', handler: 'reload', does: 'Re-reads the config file; `?wait=true` waits for the result' },
-  { method: 'GET', path: '/events', handler: 'events', does: 'Server-sent events: routes, upstreams, workers, controllers, reloads' },
+  {
+    method: 'GET',
+    path: '/events',
+    handler: 'events',
+    does: 'Server-sent events: routes, upstreams, workers, controllers, reloads; `?view=dashboard`: an overview',
+  },
+  { method: 'GET', path: '/alerts', handler: 'alerts', does: 'What is wrong right now, worst first, each with what to do about it' },
   { method: 'GET', path: '/certificates', handler: 'listCertificates', does: 'All certificates with their times, and why any are missing' },
   {
     method: 'GET',
@@ -54,7 +60,7 @@ export const OPEN: ReadonlySet<HandlerName> = new Set<HandlerName>(['health', 'r
 /** What the view token reads: analytics, routes and the state of things. None of it holds a secret, and none changes anything. */
 export const VIEWABLE: ReadonlySet<HandlerName> = new Set<HandlerName>([
   ...(['listRoutes', 'listAnalytics', 'oneAnalytics', 'history', 'historyOfAll', 'metrics', 'status'] as const),
-  ...(['upstreams', 'listCertificates', 'explain', 'events'] as const),
+  ...(['upstreams', 'listCertificates', 'explain', 'events', 'alerts'] as const),
 ]);
 
 /** The published interface (its section 4) and nothing else. */

@@ -13,7 +13,8 @@ import { ApplyStream } from '../apply/apply-stream.ts';
 import type { ControllerStreams, ReloadResult } from '../apply/controller-streams.ts';
 import type { Reload } from '../apply/reload.ts';
 import type { AdminDependencies } from '../dependencies.ts';
-import { serveEvents } from '../events/event-stream.ts';
+import { eventsOf, serveEvents } from '../events/event-stream.ts';
+import { OverviewFeed } from '../events/overview-feed.ts';
 import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson, sendList } from '../http/json.ts';
@@ -33,6 +34,8 @@ export type Handlers = Readonly<Record<HandlerName, (call: Call) => unknown>>;
 /** The endpoints' handlers, called after all checks (token, limit, path, method) have passed. */
 export function createHandlers(parts: AdminDependencies, streams: ControllerStreams, reload: Reload): Handlers {
   const { table } = parts;
+  const connected = () => ({ controllers: controllersOf(parts, streams), last_reload: reload.last });
+  const overview = new OverviewFeed({ ...parts, overview: () => parts.overview(connected()) });
   return {
     health: ({ response }) => sendJson(response, 200, { status: 'ok', uptime_secs: parts.uptimeSecs() }),
     ready: ({ response }) => {
@@ -85,7 +88,13 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
       if (query.get('wait') !== 'true') return sendJson(response, 200, { message: 'config reload triggered' });
       sendOutcome(response, await outcome);
     },
-    events: ({ response }) => serveEvents(response, parts.events, parts.clock),
+    events: ({ response, query }) => {
+      const view = query.get('view');
+      if (view !== null && view !== 'dashboard') throw new ApiError('invalidQuery', 'view must be "dashboard" or absent');
+      const subscribe = view === null ? eventsOf(parts.events) : (send: (text: string) => void) => overview.subscribe(send);
+      serveEvents(response, subscribe, parts.clock);
+    },
+    alerts: async ({ response }) => sendList(response, await parts.alerts(connected())),
     listCertificates: async ({ response }) => sendList(response, await parts.certificates.list()),
     internalRoot: (call) => getInternalRoot(call, parts),
     postCertificate: (call) => postCertificate(call, parts),
@@ -94,8 +103,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     upstreams: ({ response }) => sendList(response, parts.upstreams()),
     explain: async ({ response, query }) => sendJson(response, 200, await parts.explain(urlOf(query.get('url')))),
     settings: ({ response }) => sendJson(response, 200, parts.settings()),
-    status: ({ response }) =>
-      sendJson(response, 200, { ...parts.status(), controllers: controllersOf(parts, streams), last_reload: reload.last }),
+    status: ({ response }) => sendJson(response, 200, { ...parts.status(), ...connected() }),
   };
 }
 
@@ -169,16 +177,20 @@ function urlOf(text: string | null): URL {
 }
 
 function controllersOf({ table }: AdminDependencies, streams: ControllerStreams): ControllerStatus[] {
-  return table.controllers().map(({ id, epoch, revision, sources, confirmed, lastApplied }) => ({
-    id,
-    connected: streams.isConnected(id),
-    reloadable: streams.isReloadable(id),
-    epoch,
-    revision,
-    sources: [...sources],
-    listed: Object.keys(confirmed),
-    last_applied: new Date(lastApplied).toISOString(),
-  }));
+  return table.controllers().map(({ id, epoch, revision, sources, confirmed, lastApplied }) => {
+    const away = streams.awaySince(id);
+    return {
+      id,
+      connected: streams.isConnected(id),
+      reloadable: streams.isReloadable(id),
+      epoch,
+      revision,
+      sources: [...sources],
+      listed: Object.keys(confirmed),
+      last_applied: new Date(lastApplied).toISOString(),
+      ...(away !== undefined && { away_since: new Date(away).toISOString() }),
+    };
+  });
 }
 
 /** The value of `WWW-Authenticate` (RFC 9110 11.6.1). */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Overview } from '../../../shared/wire/dashboard.ts';
 import { RunningAdmin, TOKEN } from '../testing/running-admin.ts';
 
 /** A reader of GET /events that can stop reading. */
@@ -10,7 +11,7 @@ class Reader {
   text = '';
   closed = false;
 
-  constructor(api: RunningAdmin) {
+  constructor(api: RunningAdmin, path = '/events', token = TOKEN) {
     this.socket = connect(api.port, '127.0.0.1');
     this.socket.on('data', (piece) => {
       this.text += piece;
@@ -19,7 +20,7 @@ class Reader {
     this.socket.on('close', () => {
       this.closed = true;
     });
-    this.socket.write(`GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`);
+    this.socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`);
   }
 
   async sees(text: string | RegExp): Promise<void> {
@@ -99,5 +100,113 @@ describe('server-sent events', () => {
     }, 'the end of the slow reader');
     assert.ok(slow.text.length < quick.text.length);
     assert.equal(quick.closed, false);
+  });
+});
+
+const OVERVIEW: Omit<Overview, 'at' | 'status'> = {
+  ...{ alerts: [], alert_count: 0, hosts: [], host_count: 0 },
+  traffic: { requests_per_sec: 0, bytes_per_sec: 0, errors_per_sec: 0 },
+  upstreams: { count: 0, healthy: 0 },
+  certificates: { count: 0, failed: 0, expiring: 0 },
+};
+
+/** An Admin API whose overviews are numbered in `at`. */
+async function overviews(more: object = {}) {
+  const computed: string[] = [];
+  const api = await RunningAdmin.start({
+    overview: async ({ controllers, last_reload }) => {
+      computed.push(`${computed.length + 1}`);
+      const status = { instance: 'i', version: '0', ready: true, reason: null, uptime_secs: 7, generation: 1, routes: 0, overridden: 0 };
+      const rest = {
+        workers: { configured: 1, serving: 1, restarts: 0 },
+        problems: [],
+        warnings: [],
+        upstreams: { count: 0, healthy: 0, out: [] },
+      };
+      return { at: `no. ${computed.length}`, status: { ...status, ...rest, controllers, last_reload }, ...OVERVIEW };
+    },
+    ...more,
+  });
+  return { api, computed };
+}
+
+const DASHBOARD = '/events?view=dashboard';
+
+describe('the overview of the dashboard', () => {
+  it('is sent at once and then every two seconds, computed once for all readers', async () => {
+    const { api, computed } = await overviews();
+    await using _ = api;
+    using first = new Reader(api, DASHBOARD);
+    await first.sees(/^event: overview\ndata: \{"at":"no. 1",.*\}\n\n/m);
+    using second = new Reader(api, DASHBOARD);
+    await second.sees('"at":"no. 1"');
+    api.clock.pass(2_000);
+    for (const reader of [first, second]) await reader.sees('"at":"no. 2"');
+    assert.deepEqual(computed, ['1', '2']);
+  });
+
+  it('is not computed while no stream is open', async () => {
+    const { api, computed } = await overviews();
+    await using _ = api;
+    {
+      using reader = new Reader(api, DASHBOARD);
+      await reader.sees('"at":"no. 1"');
+    }
+    const computes = (): boolean => {
+      const before = computed.length;
+      api.clock.pass(2_000);
+      return computed.length > before;
+    };
+    await until(() => !computes(), 'the end of the stream');
+    const sofar = computed.length;
+    api.clock.pass(60_000);
+    assert.equal(computed.length, sofar);
+    using reader = new Reader(api, DASHBOARD);
+    await reader.sees(`"at":"no. ${sofar + 1}"`);
+  });
+
+  it('is sent again after one that failed, which is logged', async () => {
+    let fails = true;
+    await using broken = await RunningAdmin.start({
+      overview: () =>
+        fails ? Promise.reject(new Error('broken')) : Promise.resolve({ at: 'well', status: {} as Overview['status'], ...OVERVIEW }),
+    });
+    using reader = new Reader(broken, DASHBOARD);
+    await until(() => broken.log.lines.some(({ message }) => message === 'the overview failed'), 'the log');
+    fails = false;
+    broken.clock.pass(2_000);
+    await reader.sees('"at":"well"');
+  });
+
+  it('contains no other events, and is kept open and cut off as the stream of events is', async () => {
+    const { api } = await overviews();
+    await using _ = api;
+    using reader = new Reader(api, DASHBOARD);
+    await reader.sees('"at":"no. 1"');
+    api.events.emit(DIED);
+    api.clock.pass(20_000);
+    await reader.sees(': alive\n\n');
+    assert.doesNotMatch(reader.text, /event: worker/);
+  });
+
+  it('can be read with the view token, as the alerts can, and an unknown view is rejected', async () => {
+    const alert = {
+      severity: 'error',
+      code: 'not_ready',
+      domain: null,
+      subject: 'data plane',
+      message: 'm',
+      action: 'a',
+      since: null,
+    } as const;
+    const { api } = await overviews({ viewToken: 'only-to-look', alerts: async () => [alert] });
+    await using _ = api;
+    using reader = new Reader(api, DASHBOARD, 'only-to-look');
+    await reader.sees('"at":"no. 1"');
+    const looked = await api.request('GET', '/alerts', { token: 'only-to-look' });
+    assert.deepEqual([looked.status, JSON.parse(looked.text)], [200, [alert]]);
+    const unknown = await api.request('GET', '/events?view=everything');
+    assert.equal(unknown.status, 400);
+    assert.match(unknown.text, /view must be &quot;dashboard&quot; or absent/);
   });
 });

@@ -99,6 +99,8 @@ export class RunningAdmin {
           warnings: [],
           upstreams: { count: 0, healthy: 0, out: [] },
         }),
+        overview: () => Promise.reject(new Error('no overview in this test')),
+        alerts: async () => [],
         reloaded: () => undefined,
         addresses: () => ['10.0.0.7'],
         ...parts,

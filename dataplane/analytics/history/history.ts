@@ -29,6 +29,7 @@ export class History {
   private readonly start: HistoryStart;
   private readonly tools: HistoryTools;
   private thread: Worker | null = null;
+  private unavailable: string | null = null;
   private ended = false;
   private nextId = 1;
   private readonly waiting = new Map<number, (answer: HistoryAnswer) => void>();
@@ -37,6 +38,11 @@ export class History {
     this.start = start;
     this.tools = tools;
     this.spawn();
+  }
+
+  /** Why it can't be read or saved; null if it can. */
+  get failure(): string | null {
+    return this.thread === null ? 'its thread is being restarted' : this.unavailable;
   }
 
   add(reports: readonly DomainReport[]): void {
@@ -84,10 +90,12 @@ export class History {
   private spawn(): void {
     const thread = new Worker(ENTRY, { workerData: this.start, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     this.thread = thread;
+    this.unavailable = null;
     // It has nothing to do that the process would have to wait for.
     thread.unref();
     thread.on('message', (message: FromHistory) => {
       if (message.kind === 'answer') this.waiting.get(message.id)?.(message.answer);
+      else if (message.kind === 'state') this.unavailable = message.failure;
       else this.tools.log[message.level](message.fields, message.message);
     });
     thread.on('error', (error) => this.tools.log.error({ error: String(error) }, 'the history thread failed'));

@@ -36,6 +36,8 @@ export class HistoryKeeper {
   private sweptHour = 0;
   /** The last warning, so that one that repeats every few seconds is logged once. */
   private warned = '';
+  /** Why the last counts could not be saved; null if they were. */
+  private unsaved: string | null = null;
 
   constructor(tools: KeeperTools) {
     this.tools = tools;
@@ -47,10 +49,16 @@ export class HistoryKeeper {
     for (const report of reports) this.recent.add(report, now);
   }
 
+  /** Why the history can't be read or saved; null if it can. */
+  get failure(): string | null {
+    return this.store === null ? this.reason : this.unsaved;
+  }
+
   /** Saves what has been counted; what can't be saved is kept for the next time. */
   save(): void {
     this.open();
     const { store } = this;
+    this.unsaved = null;
     for (const [hour, hosts] of this.recent.take()) {
       try {
         if (store === null) throw new Error(this.reason);
@@ -58,6 +66,7 @@ export class HistoryKeeper {
       } catch (error) {
         this.recent.putBack(hour, hosts);
         this.failed(error);
+        this.unsaved = this.reason;
       }
     }
     if (this.recent.dropped > 0) {

@@ -15,4 +15,6 @@ export type ToHistory =
 
 export type FromHistory =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: HistoryAnswer }
+  /** Why it can't be read or saved, from now on; null if it can. */
+  | { readonly kind: 'state'; readonly failure: string | null }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string };

@@ -22,14 +22,24 @@ const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error
 
 const keeper = new HistoryKeeper({ path, retention, clock: systemClock, log });
 
+let reported: string | null = null;
+
+function report(): void {
+  const { failure } = keeper;
+  if (failure !== reported) post({ kind: 'state', failure });
+  reported = failure;
+}
+
 function sweep(): void {
   if (keeper.sweep()) setImmediate(sweep);
 }
 
 systemClock.every(SAVE_MS, () => {
   keeper.save();
+  report();
   sweep();
 });
+report();
 
 port.on('message', (message: ToHistory) => {
   switch (message.kind) {

@@ -32,6 +32,17 @@ export class ClaimTable {
     return this.sorted;
   }
 
+  /** The controllers' routes that posted ones override; null for each other route. */
+  *overrides(): Generator<{ readonly domain: string; readonly controller: string; readonly since: number } | null> {
+    let left = this.overridden;
+    for (const [domain, { hand, applied }] of this.claims) {
+      if (left === 0) return;
+      const isOne = hand !== null && applied !== null;
+      if (isOne) left--;
+      yield isOne ? { domain, controller: applied.controller ?? '', since: hand.since } : null;
+    }
+  }
+
   find(domain: string): OwnedRoute | undefined {
     const claims = this.claims.get(domain);
     return claims && new LazyOwnedRoute(claims);

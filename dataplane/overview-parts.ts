@@ -1,0 +1,68 @@
+import { installedVersion, runningBuild } from '../shared/runtime/build.ts';
+import type { Clock } from '../shared/runtime/clock.ts';
+import type { AdminDependencies } from './admin/dependencies.ts';
+import type { OwnCertificate } from './admin/own-certificate.ts';
+import type { Components } from './components.ts';
+import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
+import { type DataplaneSettings, usesHttps } from './settings/settings.ts';
+import type { OverviewParts } from './status/overview.ts';
+import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
+
+type Context = {
+  readonly clock: Clock;
+  readonly settings: DataplaneSettings;
+  readonly certificate: OwnCertificate | null;
+  readonly uptimeSecs: () => number;
+};
+
+/** The state of every part of the data plane, for the dashboard, the alerts and the status. */
+export function overviewParts(components: Components, { clock, settings, certificate, uptimeSecs }: Context): OverviewParts {
+  const { table, readiness, upstreams, analytics, traffic, history, workers, live, https, accessLog, ledger, publisher } = components;
+  return {
+    clock,
+    status: () => ({
+      instance: table.instance,
+      version: runningBuild.version,
+      installed_version: installedVersion(process.env),
+      ...readiness.now(),
+      uptime_secs: uptimeSecs(),
+      generation: publisher.generation,
+      ...table.counts(),
+      workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
+      problems: [...table.problems()],
+    }),
+    warnings: () => ({
+      targets_unconfirmed: readiness.warnings(),
+      settings: live.warnings,
+      exposed_directory: exposedDirectories(sensitiveDirectories(settings)),
+      access_log: accessLog.warnings,
+      admin_certificate: certificate?.warnings ?? [],
+    }),
+    advice: tcpMigrationAdvice,
+    upstreams: () => upstreams.survey(),
+    certificates: https,
+    overrides: () => table.overrides(),
+    history: () => history?.failure ?? null,
+    traffic: () => ({ ...traffic.read(), open_requests: ledger.inFlight.total() }),
+    hosts: (limit) => analytics.busiest(limit),
+  };
+}
+
+/** The answer to `GET /status`, but for what the Admin API adds. */
+export function statusOf(
+  { status, warnings, advice }: OverviewParts,
+  { upstreams, https }: Components,
+): ReturnType<AdminDependencies['status']> {
+  return {
+    ...status(),
+    upstreams: upstreams.summary(),
+    warnings: [...Object.values(warnings()).flat(), ...https.warnings],
+    advice: [...advice()],
+  };
+}
+
+/** The directories that hold secrets and the table. */
+export const sensitiveDirectories = (settings: DataplaneSettings): SensitiveDirectory[] => [
+  { what: 'the state directory', path: settings.stateDir },
+  ...(usesHttps(settings) ? [{ what: 'the certificate directory', path: settings.certDir }] : []),
+];

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import type { Alert } from '../../shared/wire/dashboard.ts';
+import type { ControllerStatus } from '../../shared/wire/status.ts';
+import { alertsOf, type Situation } from './alerts.ts';
+
+const SINCE = '2026-01-02T03:04:05.000Z';
+
+const controller = (more: Partial<ControllerStatus> = {}): ControllerStatus => ({
+  ...{ id: 'edge', connected: true, reloadable: true, epoch: 1, revision: 1, sources: ['file'], listed: ['file'], last_applied: SINCE },
+  ...more,
+});
+
+const WELL: Situation = {
+  status: {
+    ...{ ready: true, reason: null, version: '1.0.0', installed_version: '1.0.0', problems: [], last_reload: null },
+    workers: { configured: 2, serving: 2, restarts: 0 },
+    controllers: [controller()],
+  },
+  warnings: { targets_unconfirmed: [], settings: [], exposed_directory: [], access_log: [], admin_certificate: [] },
+  advice: [],
+  pools: [],
+  certificates: [],
+  overridden: [],
+  history: null,
+};
+
+const withStatus = (status: Partial<Situation['status']>): Situation => ({ ...WELL, status: { ...WELL.status, ...status } });
+
+/** The code and severity of every alert that is not a controller's problem. */
+const seen = new Set<string>();
+
+/** The only alert of a situation. */
+function only(situation: Situation): Alert {
+  const [alert, ...others] = [...alertsOf(situation)];
+  assert.ok(alert !== undefined && others.length === 0, JSON.stringify([alert, ...others], null, 2));
+  if (situation.status.problems.length === 0) seen.add(`${alert.code} ${alert.severity}`);
+  // Whatever it is about, it says what to do, in a sentence.
+  assert.match(alert.action, /^[A-Z].+\.$/);
+  assert.notEqual(alert.subject, '');
+  return alert;
+}
+
+const problem = (code: string, more: object = {}) => ({
+  ...{ source: 'docker', origin: 'container shop-1 (3f2a9c0d1e2f)', domain: 'shop.test', message: 'it is wrong', since: SINCE },
+  code,
+  ...more,
+});
+
+describe('alerts', () => {
+  it('are none if nothing is wrong', () => {
+    assert.deepEqual([...alertsOf(WELL)], []);
+  });
+
+  it('report a data plane that is not ready, with what it lacks', () => {
+    const waiting = { ready: false, reason: 'no table yet' };
+    const lonely = only(withStatus({ ...waiting, controllers: [] }));
+    assert.deepEqual([lonely.severity, lonely.code, lonely.message], ['error', 'not_ready', 'not ready: no table yet']);
+    assert.match(lonely.action, /Start a controller/);
+    assert.match(only(withStatus(waiting)).action, /Wait until the controller has listed/);
+  });
+
+  it('report missing workers as an error only if none serves', () => {
+    const some = only(withStatus({ workers: { configured: 4, serving: 3, restarts: 1 } }));
+    assert.deepEqual([some.severity, some.code, some.message], ['warning', 'workers_missing', '1 of 4 workers are not serving']);
+    const none = only(withStatus({ workers: { configured: 4, serving: 0, restarts: 9 } }));
+    assert.deepEqual([none.severity, none.code], ['error', 'no_worker']);
+  });
+
+  it('report a controller that is away, since when, and that its routes stay', () => {
+    const alert = only(withStatus({ controllers: [controller({ connected: false, away_since: SINCE })] }));
+    assert.deepEqual([alert.severity, alert.code, alert.subject, alert.since], ['warning', 'controller_away', 'controller edge', SINCE]);
+    assert.match(alert.message, /^controller edge is disconnected; its routes stay as of 2026/);
+    assert.equal(only(withStatus({ controllers: [controller({ connected: false })] })).since, null);
+  });
+
+  it('report each problem of a controller with its place and time', () => {
+    const alert = only(withStatus({ problems: [problem('bad_label')] }));
+    assert.deepEqual([alert.severity, alert.code, alert.domain, alert.since], ['error', 'bad_label', 'shop.test', SINCE]);
+    assert.equal(alert.subject, 'container shop-1 (3f2a9c0d1e2f)');
+    assert.equal(alert.message, 'container shop-1 (3f2a9c0d1e2f): it is wrong');
+    assert.match(alert.action, /recreate the container/);
+  });
+
+  it('have an action for every code of a problem, and for codes of newer controllers', () => {
+    const codes = ['bad_label', 'bad_route', 'no_address', 'route_too_large', 'domain_taken', 'labels_differ', 'unknown_label'];
+    const actions = [...codes, 'config_warning', 'removal_held', 'source_failed', 'from_the_future'].map(
+      (code) => only(withStatus({ problems: [problem(code)] })).action,
+    );
+    assert.equal(new Set(actions).size, actions.length);
+  });
+
+  it('report an error of the config file with whether an earlier version is served', () => {
+    const error = problem('source_failed', { source: 'file', origin: 'Sluicefile:6', domain: null, message: 'Sluicefile:6:3: no' });
+    const alert = only(withStatus({ problems: [error] }));
+    assert.deepEqual([alert.severity, alert.message], ['error', 'Sluicefile:6:3: no']);
+    assert.match(alert.action, /the last good version is served/);
+    const first = only(withStatus({ problems: [error], controllers: [controller({ listed: [] })] }));
+    assert.match(first.action, /until then nothing of it is served/);
+  });
+
+  it('report a failed reload unless its errors are problems already', () => {
+    const failed = { at: SINCE, ok: false, errors: ['Sluicefile:1:1: no', 'Sluicefile:2:1: no'] };
+    const alert = only(withStatus({ last_reload: failed }));
+    assert.deepEqual([alert.code, alert.since], ['reload_failed', SINCE]);
+    assert.equal(alert.message, 'the last reload failed: Sluicefile:1:1: no, and 1 more errors');
+    assert.equal(only(withStatus({ last_reload: failed, problems: [problem('source_failed')] })).code, 'source_failed');
+    assert.deepEqual([...alertsOf(withStatus({ last_reload: { ...failed, ok: true } }))], []);
+  });
+
+  it('report a pool without any target in rotation as an error, with why', () => {
+    const failure = { code: 'connect', reason: 'connection refused', at: SINCE, count: 7 };
+    const out = [{ address: '10.0.0.1:80', reason: 'GET /up answered 500', failure }];
+    const alert = only({ ...WELL, pools: [{ domain: 'a.test', path: '/api/*', targets: 1, out }] });
+    assert.deepEqual([alert.severity, alert.code, alert.domain, alert.subject], ['error', 'pool_down', 'a.test', 'a.test/api/*']);
+    assert.equal(
+      alert.message,
+      `a.test/api/* has no target in rotation: 10.0.0.1:80: GET /up answered 500 (last failure: connection refused, ${SINCE})`,
+    );
+    const gone = only({ ...WELL, pools: [{ domain: 'a.test', path: null, targets: 0, out: [] }] });
+    assert.deepEqual([gone.code, gone.message], ['pool_down', 'a.test has no target left']);
+  });
+
+  it('report a pool with some targets out of rotation as a warning, naming a few of them', () => {
+    const out = Array.from({ length: 5 }, (_, n) => ({ address: `10.0.0.${n}:80`, reason: 'timeout' }));
+    const alert = only({ ...WELL, pools: [{ domain: 'a.test', path: null, targets: 6, out }] });
+    assert.deepEqual([alert.severity, alert.code], ['warning', 'pool_degraded']);
+    assert.equal(
+      alert.message,
+      '5 of 6 targets of a.test are out of rotation: 10.0.0.0:80: timeout; 10.0.0.1:80: timeout; 10.0.0.2:80: timeout; and 2 more',
+    );
+  });
+
+  it('report each kind of trouble with certificates', () => {
+    const kinds = [
+      ['certificate_missing', 'error'],
+      ['certificate_expired', 'error'],
+      ['certificate_expiring', 'warning'],
+      ['certificate_unusable', 'warning'],
+      ['certificate_refused', 'warning'],
+      ['certificate_impossible', 'warning'],
+      ['certificates_failed', 'error'],
+    ] as const;
+    for (const [kind, severity] of kinds) {
+      const alert = only({ ...WELL, certificates: [{ kind, domain: 'a.test', message: 'because' }] });
+      assert.deepEqual([alert.code, alert.severity, alert.domain, alert.message], [kind, severity, 'a.test', 'because']);
+      assert.equal(only({ ...WELL, certificates: [{ kind, domain: null, message: 'because' }] }).subject, 'certificates');
+    }
+  });
+
+  it('report the warnings of each part, but not twice what keeps the data plane from being ready', () => {
+    for (const part of ['targets_unconfirmed', 'settings', 'exposed_directory', 'access_log', 'admin_certificate'] as const) {
+      const alert = only({ ...WELL, warnings: { ...WELL.warnings, [part]: ['this is so'] } });
+      assert.deepEqual([alert.severity, alert.code, alert.message], ['warning', part, 'this is so']);
+    }
+    const warnings = { ...WELL.warnings, targets_unconfirmed: ['2 of 2 wait'] };
+    assert.equal(only({ ...withStatus({ ready: false, reason: '2 of 2 wait' }), warnings }).code, 'not_ready');
+  });
+
+  it('report an unavailable history', () => {
+    const alert = only({ ...WELL, history: 'disk full' });
+    assert.deepEqual(
+      [alert.severity, alert.code, alert.message],
+      ['warning', 'history_unavailable', 'the history of visits is unavailable: disk full'],
+    );
+  });
+
+  it('advise about overridden routes, a pending upgrade and the environment', () => {
+    const override = only({ ...WELL, overridden: [{ domain: 'a.test', controller: 'edge', since: Date.parse(SINCE) }] });
+    assert.deepEqual([override.severity, override.code, override.since], ['advice', 'route_overridden', SINCE]);
+    assert.match(override.action, /DELETE \/routes\/a\.test/);
+    const upgrade = only(withStatus({ installed_version: '1.1.0' }));
+    assert.deepEqual([upgrade.severity, upgrade.message], ['advice', 'version 1.0.0 is running, 1.1.0 is installed']);
+    assert.match(upgrade.action, /sluice upgrade/);
+    assert.deepEqual(only({ ...WELL, advice: ['set this'] }).severity, 'advice');
+  });
+
+  it('shorten texts of any length, since an overview has hundreds of them', () => {
+    const alert = only(withStatus({ problems: [problem('bad_label', { message: 'x'.repeat(8_000) })] }));
+    assert.ok(alert.message.length <= 1_001 && alert.message.endsWith('…'));
+  });
+
+  it('are all in the reference, with their severity', () => {
+    const page = readFileSync(new URL('../../docs/reference/admin-api.md', import.meta.url), 'utf8');
+    const documented = [...page.matchAll(/^\| `(\w+)` \| (error|warning|advice) \|/gm)].map(([, code, severity]) => `${code} ${severity}`);
+    assert.deepEqual(documented.sort(), [...seen].sort());
+  });
+});

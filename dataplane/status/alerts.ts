@@ -1,0 +1,218 @@
+import { NAME } from '../../shared/name.ts';
+import type { Problem } from '../../shared/wire/apply.ts';
+import type { Alert, Severity } from '../../shared/wire/dashboard.ts';
+import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
+import type { ControllerStatus, DataplaneStatus, LastFailure } from '../../shared/wire/status.ts';
+import { problemAdvice } from './problem-advice.ts';
+
+/** Everything that the data plane knows of what may be wrong. */
+export type Situation = {
+  readonly status: Pick<
+    DataplaneStatus,
+    'ready' | 'reason' | 'version' | 'installed_version' | 'workers' | 'controllers' | 'problems' | 'last_reload'
+  >;
+  readonly warnings: Warnings;
+  readonly advice: readonly string[];
+  readonly pools: readonly PoolTrouble[];
+  readonly certificates: Iterable<CertificateTrouble>;
+  readonly overridden: Iterable<Override>;
+  /** Why the history of visits can't be read or written; null if it can. */
+  readonly history: string | null;
+};
+
+/** Warnings of parts of the data plane, one sentence each, by the code of their alert. */
+export type Warnings = Readonly<Record<keyof typeof WARNED, readonly string[]>>;
+
+/** A pool with targets that should get requests and do not. */
+export type PoolTrouble = {
+  readonly domain: string;
+  /** The path block that has a pool of its own; null for the site's pool. */
+  readonly path: string | null;
+  readonly targets: number;
+  readonly out: readonly { readonly address: string; readonly reason: string; readonly failure?: LastFailure }[];
+};
+
+/** What is wrong with certificates. `message` is a whole sentence; `since` in ms since 1970. */
+export type CertificateTrouble = {
+  readonly kind: keyof typeof CERTIFICATES;
+  readonly domain: string | null;
+  readonly message: string;
+};
+
+/** A controller's route that a posted one overrides. `since` in ms since 1970. */
+export type Override = { readonly domain: string; readonly controller: string; readonly since: number };
+
+/** Every alert, in no particular order. */
+export function* alertsOf(situation: Situation): Generator<Alert> {
+  const { status } = situation;
+  yield* readinessAlerts(status);
+  yield* workerAlerts(status.workers);
+  for (const controller of status.controllers) if (!controller.connected) yield awayAlert(controller);
+  yield* problemAlerts(status);
+  yield* reloadAlerts(status);
+  for (const pool of situation.pools) yield poolAlert(pool);
+  for (const trouble of situation.certificates) yield certificateAlert(trouble);
+  for (const [code, messages] of Object.entries(situation.warnings) as [keyof Warnings, readonly string[]][])
+    for (const message of messages) if (status.ready || message !== status.reason) yield warningAlert(code, message);
+  if (situation.history !== null) yield historyAlert(situation.history);
+  for (const override of situation.overridden) yield overrideAlert(override);
+  yield* upgradeAlerts(status);
+  for (const message of situation.advice) yield alert('advice', 'environment', 'this machine', message, SYSCTL);
+}
+
+const SYSCTL = 'Run the command as root, and put the setting into /etc/sysctl.d/ so that it survives a restart.';
+
+const alert = (
+  severity: Severity,
+  code: string,
+  subject: string,
+  message: string,
+  action: string,
+  { domain = null, since = null }: { domain?: string | null; since?: string | null } = {},
+): Alert => ({ severity, code, domain, subject: shortened(subject), message: shortened(message), action, since });
+
+/** Texts come from files and labels, and an overview has hundreds of them (characters). */
+const MOST_TEXT = 1_000;
+const shortened = (text: string): string => (text.length <= MOST_TEXT ? text : `${text.slice(0, MOST_TEXT)}…`);
+
+function* readinessAlerts({ ready, reason, controllers, problems }: Situation['status']): Generator<Alert> {
+  if (ready) return;
+  const failed = problems.some(({ code }) => code === SOURCE_FAILED);
+  const action = failed
+    ? 'Correct the errors of the config file listed here.'
+    : controllers.some(({ connected }) => connected)
+      ? 'Wait until the controller has listed its sources; if that takes longer than a minute, read its log.'
+      : `Start a controller that uses this data plane (${NAME} run starts both), or post a route.`;
+  yield alert('error', 'not_ready', 'data plane', `not ready: ${reason ?? 'no reason given'}`, action);
+}
+
+function* workerAlerts({ configured, serving }: DataplaneStatus['workers']): Generator<Alert> {
+  if (serving >= configured) return;
+  const severity = serving === 0 ? 'error' : 'warning';
+  const message = `${configured - serving} of ${configured} workers are not serving`;
+  const action = 'A worker that dies is restarted automatically; if this stays, read the log of the data plane for "worker died".';
+  yield alert(severity, serving === 0 ? 'no_worker' : 'workers_missing', 'workers', message, action);
+}
+
+function awayAlert({ id, last_applied, away_since }: ControllerStatus): Alert {
+  const message = `controller ${id} is disconnected; its routes stay as of ${last_applied}`;
+  const action = `Start it again or read its log; if it is gone permanently, its routes can be removed with DELETE /routes/{domain}.`;
+  return alert('warning', 'controller_away', `controller ${id}`, message, action, { since: away_since ?? null });
+}
+
+function* problemAlerts({ problems, controllers }: Situation['status']): Generator<Alert> {
+  const listed = new Set(controllers.flatMap(({ listed, sources }) => listed ?? sources));
+  for (const problem of problems) yield problemAlert(problem, listed.has(problem.source));
+}
+
+function problemAlert(problem: Problem, listed: boolean): Alert {
+  const { code, origin, domain, message, since } = problem;
+  const { severity, action } = problemAdvice(problem, listed);
+  return alert(severity, code, origin, message.startsWith(origin) ? message : `${origin}: ${message}`, action, { domain, since });
+}
+
+/** The errors of a reload that no controller reports as problems, such as those of a controller that has gone since. */
+function* reloadAlerts({ last_reload: last, problems }: Situation['status']): Generator<Alert> {
+  if (last === null || last.ok || problems.some(({ code }) => code === SOURCE_FAILED)) return;
+  const [first = 'no reason given', ...more] = last.errors;
+  const message = `the last reload failed: ${first}${more.length > 0 ? `, and ${more.length} more errors` : ''}`;
+  yield alert('error', 'reload_failed', 'config file', message, `Correct the config file and run ${NAME} reload.`, { since: last.at });
+}
+
+function poolAlert({ domain, path, targets, out }: PoolTrouble): Alert {
+  const pool = path === null ? domain : `${domain}${path}`;
+  const shown = out.slice(0, MOST_TARGETS).map(({ address, reason, failure }) => `${address}: ${reason}${failureOf(reason, failure)}`);
+  const more = out.length > shown.length ? [`and ${out.length - shown.length} more`] : [];
+  const why = [...shown, ...more].join('; ');
+  const about = { domain, since: null };
+  const explained = `${NAME} explain ${domain} shows what visitors get until then.`;
+  if (targets === 0)
+    return alert(
+      'error',
+      'pool_down',
+      pool,
+      `${pool} has no target left`,
+      `Start a container for it, or remove the site; ${explained}`,
+      about,
+    );
+  if (out.length === targets)
+    return alert(
+      'error',
+      'pool_down',
+      pool,
+      `${pool} has no target in rotation: ${why}`,
+      `Start the service or correct its address; ${explained}`,
+      about,
+    );
+  return alert(
+    'warning',
+    'pool_degraded',
+    pool,
+    `${out.length} of ${targets} targets of ${pool} are out of rotation: ${why}`,
+    'Look at the log of the service at this address; the other targets get its requests until it is back.',
+    about,
+  );
+}
+
+const MOST_TARGETS = 3;
+
+/** The last failed request tells more than that a target is out, unless it is the reason for that. */
+const failureOf = (reason: string, failure: LastFailure | undefined): string =>
+  failure === undefined || reason.startsWith(failure.reason) ? '' : ` (last failure: ${failure.reason}, ${failure.at})`;
+
+/** Warnings of parts of the data plane. */
+const WARNED = {
+  targets_unconfirmed: ['warning', 'routes', 'Wait until the controller is connected; if it stays away, start it again.'],
+  settings: ['warning', 'settings', `Correct the setting in the config file; GET /settings shows what is in effect.`],
+  exposed_directory: ['warning', 'state', 'Run the command as root.'],
+  access_log: ['warning', 'access log', 'Free space or correct the permissions; requests are served, but not logged, until then.'],
+  admin_certificate: ['warning', 'Admin API', 'Put a valid certificate and its key there; they are loaded immediately.'],
+} as const satisfies Record<string, readonly [Severity, string, string]>;
+
+function warningAlert(code: keyof Warnings, message: string): Alert {
+  const [severity, subject, action] = WARNED[code];
+  return alert(severity, code, subject, message, action);
+}
+
+const CERTIFICATES = {
+  certificate_missing: [
+    'error',
+    'Correct the cause, then retry at once with POST /certificates/{domain}; otherwise it is retried automatically.',
+  ],
+  certificate_expired: ['error', 'Provide a newer certificate, or correct what prevents its renewal.'],
+  certificate_expiring: ['warning', 'Provide a newer certificate, or correct what prevents its renewal, before it ends.'],
+  certificate_unusable: ['warning', 'Replace the file; it is read again automatically.'],
+  certificate_refused: ['warning', 'Put a certificate that fits into the source of that controller.'],
+  certificate_impossible: ['warning', 'Provide a certificate, or write "tls internal" or "tls off" into the site.'],
+  certificates_failed: ['error', 'Correct the cause; it is tried again automatically.'],
+} as const satisfies Record<string, readonly [Severity, string]>;
+
+function certificateAlert({ kind, domain, message }: CertificateTrouble): Alert {
+  const [severity, action] = CERTIFICATES[kind];
+  return alert(severity, kind, domain ?? 'certificates', message, action, { domain });
+}
+
+const historyAlert = (reason: string): Alert =>
+  alert(
+    'warning',
+    'history_unavailable',
+    'history',
+    `the history of visits is unavailable: ${reason}`,
+    'Free space in the state directory and correct its permissions; current figures and traffic are not affected.',
+  );
+
+const overrideAlert = ({ domain, controller, since }: Override): Alert =>
+  alert(
+    'advice',
+    'route_overridden',
+    domain,
+    `the route of controller ${controller} for ${domain} is overridden by a posted one`,
+    `If that is no longer wanted, remove the posted route with DELETE /routes/${domain}.`,
+    { domain, since: new Date(since).toISOString() },
+  );
+
+function* upgradeAlerts({ version, installed_version: installed }: Situation['status']): Generator<Alert> {
+  if (installed === undefined || installed === version) return;
+  const message = `version ${version} is running, ${installed} is installed`;
+  yield alert('advice', 'upgrade_pending', 'data plane', message, `Run ${NAME} upgrade; no request is lost.`);
+}

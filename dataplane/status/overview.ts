@@ -1,0 +1,95 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { inTurns } from '../../shared/runtime/turns.ts';
+import type { Alert, HostNow, Overview, Traffic } from '../../shared/wire/dashboard.ts';
+import type { DataplaneStatus } from '../../shared/wire/status.ts';
+import { alertsOf, type CertificateTrouble, type Override, type Situation, type Warnings } from './alerts.ts';
+import type { UpstreamSurvey } from './upstreams.ts';
+import { WorstFirst } from './worst-first.ts';
+
+/** How many alerts and hosts an overview has; it counts the others. */
+const MOST_ALERTS = 200;
+const MOST_HOSTS = 100;
+/** How many names, routes or alerts are looked at in one turn of the event loop: 1 to 4 ms. */
+const PER_TURN = 1_000;
+
+/** What the Admin API itself knows: who is connected to it. */
+export type Connected = Pick<DataplaneStatus, 'controllers' | 'last_reload'>;
+
+/** The parts of an overview. Those that grow with the number of routes or hosts take several turns of the event loop, or are read in some. */
+export type OverviewParts = {
+  readonly clock: Clock;
+  readonly status: () => Omit<DataplaneStatus, keyof Connected | 'upstreams' | 'warnings' | 'advice'>;
+  readonly warnings: () => Warnings;
+  readonly advice: () => readonly string[];
+  readonly upstreams: () => Promise<UpstreamSurvey>;
+  readonly certificates: { readonly served: number; troubles(): Iterable<CertificateTrouble | null> };
+  readonly overrides: () => Iterable<Override | null>;
+  readonly history: () => string | null;
+  readonly traffic: () => Traffic;
+  readonly hosts: (limit: number) => Promise<{ readonly hosts: HostNow[]; readonly count: number }>;
+};
+
+/** What the dashboard shows first, however many routes and hosts there are. */
+export async function overviewOf(parts: OverviewParts, connected: Connected): Promise<Overview> {
+  const { status, alerts, count, upstreams, certificates } = await examine(parts, connected, MOST_ALERTS);
+  const { hosts, count: hostCount } = await parts.hosts(MOST_HOSTS);
+  const { controllers, last_reload: last } = connected;
+  const { summary } = upstreams;
+  return {
+    at: new Date(parts.clock.now()).toISOString(),
+    status: { ...status, controllers, last_reload: last && { ...last, errors: [] }, ...NONE, upstreams: summary },
+    alerts,
+    alert_count: count,
+    traffic: parts.traffic(),
+    hosts,
+    host_count: hostCount,
+    upstreams: { count: summary.count, healthy: summary.healthy },
+    certificates,
+  };
+}
+
+/** These are alerts. */
+const NONE: Pick<DataplaneStatus, 'problems' | 'warnings' | 'advice'> = { problems: [], warnings: [], advice: [] };
+
+/** Everything that is wrong right now, worst first. */
+export async function alertsNow(parts: OverviewParts, connected: Connected): Promise<Alert[]> {
+  return (await examine(parts, connected, Number.POSITIVE_INFINITY)).alerts;
+}
+
+type Examined = {
+  readonly alerts: Alert[];
+  readonly count: number;
+  readonly status: ReturnType<OverviewParts['status']>;
+  readonly upstreams: UpstreamSurvey;
+  readonly certificates: Overview['certificates'];
+};
+
+async function examine(parts: OverviewParts, connected: Connected, limit: number): Promise<Examined> {
+  const status = parts.status();
+  const upstreams = await parts.upstreams();
+  const troubles = await present(parts.certificates.troubles());
+  const situation: Situation = {
+    status: { ...status, ...connected },
+    warnings: parts.warnings(),
+    advice: parts.advice(),
+    pools: upstreams.pools,
+    certificates: troubles,
+    overridden: await present(parts.overrides()),
+    history: parts.history(),
+  };
+  const worst = new WorstFirst(limit);
+  await inTurns(alertsOf(situation), PER_TURN, (alert) => worst.add(alert));
+  return { status, upstreams, alerts: worst.list(), count: worst.count, certificates: counted(parts.certificates.served, troubles) };
+}
+
+/** The items that are not null. */
+async function present<T>(items: Iterable<T | null>): Promise<T[]> {
+  const all: T[] = [];
+  await inTurns(items, PER_TURN, (item) => item !== null && all.push(item));
+  return all;
+}
+
+function counted(count: number, troubles: readonly CertificateTrouble[]): Overview['certificates'] {
+  const of = (kind: CertificateTrouble['kind']): number => troubles.filter((trouble) => trouble.kind === kind).length;
+  return { count, failed: of('certificate_missing') + of('certificate_expired'), expiring: of('certificate_expiring') };
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type RouteInput, readAppliedRoute } from '../../shared/route.ts';
+import type { PoolTrouble } from './alerts.ts';
+import { indexTargets, type PoolMember } from './named-targets.ts';
+import { poolTroubles } from './pool-troubles.ts';
+
+type Target = NonNullable<RouteInput['upstreams']>[number];
+
+/** The troubles of all pools of a route. `ejected`: addresses that failed. */
+function troubles(
+  upstreams: Target[],
+  ejected: readonly string[] = [],
+  more: Partial<RouteInput> = {},
+  unconfirmed = false,
+): PoolTrouble[] {
+  const read = readAppliedRoute({ domain: 'a.test', upstream: null, tls: false, upstreams, ...more });
+  assert.ok('route' in read, JSON.stringify(read));
+  const { routes } = indexTargets([{ route: read.route, controller: null, overrides: null, since: 0, unconfirmed }]);
+  const reason = ({ target, view }: PoolMember) =>
+    ejected.includes(target.address) ? 'it failed' : view.state === 'healthy' ? null : `its source says ${view.state}`;
+  return routes.flatMap(({ domain, pools }) => pools.flatMap((pool) => poolTroubles(domain, pool, { reason, failure: () => undefined })));
+}
+
+const ONE = { address: '10.0.0.1:80' };
+const TWO = { address: '10.0.0.2:80' };
+
+test('a pool whose targets all get requests is in no trouble', () => {
+  assert.deepEqual(troubles([ONE, TWO]), []);
+});
+
+test('a target that failed is reported with the size of its pool', () => {
+  assert.deepEqual(troubles([ONE, TWO], [ONE.address]), [
+    { domain: 'a.test', path: null, targets: 2, out: [{ address: ONE.address, reason: 'it failed' }] },
+  ]);
+});
+
+test('a replacement in progress is no trouble, but a pool that only starts serves nothing', () => {
+  assert.deepEqual(troubles([ONE, { ...TWO, state: 'starting' }]), []);
+  assert.deepEqual(troubles([ONE, { ...TWO, state: 'draining' }]), []);
+  assert.deepEqual(
+    troubles([
+      { ...ONE, state: 'starting' },
+      { ...TWO, state: 'draining' },
+    ]).map(({ targets, out }) => [targets, out.length]),
+    [[1, 1]],
+  );
+});
+
+test('a draining target is the last resort of its pool, which therefore serves', () => {
+  assert.deepEqual(troubles([{ ...ONE, state: 'draining' }]), []);
+});
+
+test('a paused target counts as out of rotation', () => {
+  assert.equal(troubles([ONE, { ...TWO, state: 'paused' }])[0]?.out[0]?.reason, 'its source says paused');
+});
+
+test('a site that has lost its last target is reported, one that responds itself is not', () => {
+  assert.deepEqual(troubles([]), [{ domain: 'a.test', path: null, targets: 0, out: [] }]);
+  assert.deepEqual(troubles([], [], { respond: { status: 200, body: 'hello' } }), []);
+});
+
+test('the pool of a block is reported with its path', () => {
+  const handles = [{ path: '/api/*', upstreams: [TWO] }];
+  assert.deepEqual(
+    troubles([ONE], [TWO.address], { handles }).map(({ path }) => path),
+    ['/api/*'],
+  );
+});
+
+test('restored targets that wait for their controller are not reported here', () => {
+  assert.deepEqual(troubles([{ ...ONE, id: 'c1' }], [], {}, true), []);
+});

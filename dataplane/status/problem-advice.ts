@@ -1,0 +1,42 @@
+import { LABEL_PREFIX } from '../../shared/name.ts';
+import type { Problem } from '../../shared/wire/apply.ts';
+import type { Severity } from '../../shared/wire/dashboard.ts';
+import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
+
+type Advice = { readonly severity: Severity; readonly action: string };
+
+/** The codes of the sources' problems. */
+const BY_CODE: Readonly<Record<string, Advice>> = {
+  bad_label: {
+    severity: 'error',
+    action: 'Correct the label and recreate the container; a site that was served before keeps its last good labels.',
+  },
+  bad_route: { severity: 'error', action: 'Correct the labels of the container and recreate it.' },
+  no_address: {
+    severity: 'error',
+    action: `Attach the container to a network that the data plane is attached to, or name one with the label ${LABEL_PREFIX}network.`,
+  },
+  route_too_large: { severity: 'error', action: 'Split the site into several.' },
+  domain_taken: { severity: 'warning', action: 'Remove the domain from one of the two, or give one of them another domain.' },
+  labels_differ: {
+    severity: 'warning',
+    action: 'Give all containers of the pool the same labels; until then the oldest container decides.',
+  },
+  unknown_label: {
+    severity: 'warning',
+    action: 'Correct or remove the label and recreate the container; until then the label has no effect.',
+  },
+  config_warning: { severity: 'warning', action: 'Change the line as the message says.' },
+  removal_held: { severity: 'warning', action: 'Wait for the second listing, or reload to remove the routes at once.' },
+};
+
+/** What to do about something that a controller could not use. `listed`: its source has been read successfully before. */
+export function problemAdvice({ code, source }: Pick<Problem, 'code' | 'source'>, listed: boolean): Advice {
+  if (code === SOURCE_FAILED) return { severity: 'error', action: failedAction(source, listed) };
+  return BY_CODE[code] ?? { severity: 'warning', action: 'Correct what the message names.' };
+}
+
+function failedAction(source: string, listed: boolean): string {
+  const what = source === 'file' ? 'Correct it and save the file' : 'Correct the cause';
+  return listed ? `${what}; until then the last good version is served.` : `${what}; until then nothing of it is served.`;
+}

@@ -32,6 +32,8 @@ export const COMPONENTS = {
   certutil: { package: 'libnss3-tools', purpose: 'the trusted roots of a real browser', for: 'tests' },
   chromium: { package: 'chromium', purpose: 'a real browser', for: 'tests' },
   goaccess: { package: 'goaccess', purpose: 'a real reader of the access log', for: 'tests' },
+  prometheus: { package: 'prometheus', purpose: 'a real reader of the metrics', for: 'tests' },
+  promtool: { package: 'prometheus', purpose: 'the tests of the alert rules', for: 'tests' },
   perl: { package: 'perl-base', purpose: 'receiving notifications to a service manager', for: 'tests' },
   'systemd-notify': { package: 'systemd', purpose: 'notifying a service manager', for: 'tests' },
   'systemd-analyze': { package: 'systemd', purpose: 'checking the systemd units', for: 'tests' },

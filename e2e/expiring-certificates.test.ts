@@ -28,5 +28,6 @@ test('an expiring certificate without automatic renewal appears in the status, a
   );
   const metrics = await text('/metrics');
   assert.ok(metrics.includes('\nsluice_certificates{source="file"} 2\n'));
+  assert.ok(metrics.includes('\nsluice_certificates_expiring 1\n'));
   assert.ok(metrics.includes(`\nsluice_certificate_not_after_timestamp_seconds{domain="shop.test"} ${notAfter / 1_000}\n`));
 });

@@ -16,6 +16,8 @@ test('the package contains the documentation, licence and launcher, and no sourc
     'README.md',
     'SECURITY.md',
     'deploy/systemd/sluice.service',
+    'deploy/grafana/dashboard.json',
+    'deploy/grafana/alerts.yml',
     'package.json',
     ...documents.map((name) => `docs/${name}`),
   ])

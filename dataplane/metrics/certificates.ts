@@ -10,6 +10,8 @@ export type CertificateStats = {
   readonly orders: Iterable<readonly [result: string, count: number]>;
   /** Names whose last order failed: those without a certificate, and those that still have one. */
   readonly failing: { readonly missing: number; readonly renewal: number };
+  /** Served certificates that expire soon and have no successor. */
+  readonly expiring: number;
 };
 
 /** Registers the metrics of certificates. @returns a function that updates them. */
@@ -38,7 +40,13 @@ export function registerCertificates(registry: Registry): (reading: CertificateS
     labelNames: ['kind'],
     registers: [registry],
   });
+  const expiring = new Gauge({
+    name: `${METRIC_PREFIX}certificates_expiring`,
+    help: 'Names of sites whose certificate expires soon and has no successor.',
+    registers: [registry],
+  });
   return (reading) => {
+    expiring.set(reading.expiring);
     failing.set({ kind: 'missing' }, reading.failing.missing);
     failing.set({ kind: 'renewal' }, reading.failing.renewal);
     const shown = [...reading.shown].sort((one, other) => one.notAfter - other.notAfter);

@@ -15,7 +15,7 @@ const NOTHING: MetricsSnapshot = {
   workers: { serving: 0, configured: 0, busySeconds: [] },
   connections: { open: 0, most: 0, refused: [] },
   targets: { addresses: [], routes: [] },
-  certificates: { shown: [], orders: [], failing: { missing: 0, renewal: 0 } },
+  certificates: { shown: [], orders: [], failing: { missing: 0, renewal: 0 }, expiring: 0 },
 };
 const targetAt = (address: string, healthy: boolean, more = {}) => ({ address, healthy, inFlight: 0, failures: 0, ...more });
 const clock: Clock = { ...systemClock, now: () => 1_700_000_000_500 };
@@ -224,7 +224,9 @@ describe('values read at a scrape', () => {
       ['issued', 3],
       ['validation', 1],
     ] as const;
-    const lines = await scrape(metricsOf(() => ({ ...NOTHING, certificates: { shown, orders, failing: { missing: 2, renewal: 1 } } })));
+    const lines = await scrape(
+      metricsOf(() => ({ ...NOTHING, certificates: { shown, orders, failing: { missing: 2, renewal: 1 }, expiring: 4 } })),
+    );
     assert.deepEqual(own(lines, 'sluice_certificates'), {
       'sluice_certificates{source="acme"}': 1,
       'sluice_certificates{source="file"}': 1,
@@ -233,6 +235,7 @@ describe('values read at a scrape', () => {
       'sluice_certificate_not_after_timestamp_seconds{domain="a.example"}': 1_600_000_000,
       'sluice_certificate_not_after_timestamp_seconds{domain="b.example"}': 1_700_000_000,
     });
+    assert.equal(lines.get('sluice_certificates_expiring'), 4);
     assert.deepEqual(own(lines, 'sluice_certificates_failing'), {
       'sluice_certificates_failing{kind="missing"}': 2,
       'sluice_certificates_failing{kind="renewal"}': 1,

@@ -11,6 +11,7 @@ import {
   expiryTrouble,
   expiryWarnings,
   impossibleTrouble,
+  isEnding,
   type MissingCertificate,
   missingTrouble,
   missingWarnings,
@@ -45,6 +46,8 @@ export type CertificateStats = {
   readonly orders: Iterable<readonly [result: string, count: number]>;
   /** Names whose last order failed: those without a certificate, and those that still have one. */
   readonly failing: { readonly missing: number; readonly renewal: number };
+  /** Served certificates that expire soon and have no successor. */
+  readonly expiring: number;
 };
 
 /** Ties certificates together: store → selection → workers, ACME orders for what is missing, and the internal authority. */
@@ -192,7 +195,8 @@ export class CertificateManager {
     const shown = [...this.selection.entries()].map(([name, { notAfter, source }]) => ({ name, notAfter, source }));
     const failing = [...this.automatic.failing()];
     const missing = failing.filter((name) => this.selection.find(name) === null).length;
-    return { shown, orders: this.automatic.results(), failing: { missing, renewal: failing.length - missing } };
+    const renewal = failing.length - missing;
+    return { shown, orders: this.automatic.results(), failing: { missing, renewal }, expiring: this.expiring(new Set(failing)) };
   }
 
   /** Stops ordering while another process takes over. */
@@ -234,6 +238,14 @@ export class CertificateManager {
   private currentExceptInternal(name: string): StoredCertificate | null {
     const held = this.selection.find(name);
     return held?.source === 'internal' ? null : held;
+  }
+
+  private expiring(failing: ReadonlySet<string>): number {
+    const now = this.tools.clock.now();
+    let count = 0;
+    for (const [name, certificate] of this.selection.entries())
+      if (isEnding({ certificate, lastError: failing.has(name) ? 'failed' : null }, now) && this.tools.site(name) !== null) count++;
+    return count;
   }
 
   /** Certificates that are served for a site. */

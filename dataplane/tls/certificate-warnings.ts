@@ -93,7 +93,8 @@ export function expiryWarnings(shown: Iterable<ServedCertificate>, now: number):
 
 const end = ({ certificate }: ServedCertificate): number => certificate.notAfter;
 
-function isEnding({ certificate, lastError }: ServedCertificate, now: number): boolean {
+/** Whether a certificate expires soon and has no successor, which its owner should know. `now` in ms since 1970. */
+export function isEnding({ certificate, lastError }: Omit<ServedCertificate, 'name'>, now: number): boolean {
   const { source, notBefore, notAfter } = certificate;
   if (source === 'internal') return false;
   // A certificate that was just issued and has already expired means that a clock is wrong.

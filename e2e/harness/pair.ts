@@ -46,7 +46,10 @@ export class Pair {
       async () =>
         pair.program.exit !== null ? Promise.reject(new Error(pair.program.output)) : (await pair.admin('/ready')).status === wanted,
       20_000,
-    );
+    ).catch(async (error: unknown) => {
+      await pair.program[Symbol.asyncDispose]();
+      throw error;
+    });
     return pair;
   }
 

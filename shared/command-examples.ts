@@ -15,6 +15,7 @@ export const COMMAND_EXAMPLES: Readonly<Record<string, string>> = {
   explain: `${NAME} explain shop.example/cart --state-dir ./state`,
   certificates: `${NAME} certificates --state-dir ./state`,
   status: `${NAME} status --state-dir ./state`,
+  dashboard: `${NAME} dashboard --state-dir ./state --no-open`,
   'hash-password': `echo "correct horse" | ${NAME} hash-password`,
   completion: `${NAME} completion bash > ${NAME}.bash`,
   version: `${NAME} version`,

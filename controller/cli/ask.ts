@@ -30,8 +30,10 @@ const STATE_DIR_FLAG: Flag = {
   default: DEFAULT_STATE_DIR,
 };
 
+/** Which data plane a command is about. */
+export const ADMIN_FLAGS: readonly Flag[] = [ADMIN_FLAG, DATAPLANE_CA_FLAG, STATE_DIR_FLAG];
 /** Flags of every command that queries the data plane. */
-export const ASKING_FLAGS: readonly Flag[] = [ADMIN_FLAG, DATAPLANE_CA_FLAG, STATE_DIR_FLAG, JSON_FLAG];
+export const ASKING_FLAGS: readonly Flag[] = [...ADMIN_FLAGS, JSON_FLAG];
 
 export type RequestClient = Pick<AdminClient, 'request'>;
 

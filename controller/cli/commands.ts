@@ -18,6 +18,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   certificates: { summary: 'list certificates and their renewal', load: async () => (await import('./certificates.ts')).certificates },
   status: { summary: 'show problems and the current state', load: async () => (await import('./status.ts')).status },
+  dashboard: { summary: 'open the dashboard in a browser', load: async () => (await import('./dashboard/dashboard.ts')).dashboard },
   'hash-password': {
     summary: 'hash a password for basic_auth',
     load: async () => (await import('./hash-password/hash-password.ts')).hashPassword,

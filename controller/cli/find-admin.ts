@@ -27,31 +27,42 @@ export function likelyAddresses(stateDir: string, env: Environment): AdminAddres
  */
 export function firstThatAnswers(addresses: readonly AdminAddress[], token: string | undefined): Pick<AdminClient, 'request'> {
   const tried: string[] = [];
-  const attempt = async (address: AdminAddress, method: string, path: string, body?: unknown): Promise<AdminAnswer | null> => {
-    try {
-      return await createAdminClient({ address, token }).request(method, path, body);
-    } catch (error) {
-      if (!(error instanceof AdminUnreachable)) throw error;
-      tried.push(`${formatAdminAddress(address)}: ${error.reason}`);
-      return null;
-    }
-  };
-  let found: Promise<AdminAddress | null> | undefined;
-  const find = async (): Promise<AdminAddress | null> => {
-    // /health needs no token and is never counted.
-    for (const address of addresses) if ((await attempt(address, 'GET', '/health')) !== null) return address;
-    return null;
-  };
+  let found: Promise<AdminAddress> | undefined;
   return {
     request: async (method, path, body) => {
-      found ??= find();
-      const address = await found;
-      const answer = address === null ? null : await attempt(address, method, path, body);
-      if (answer !== null) return answer;
-      throw new CommandError(
-        `the Admin API cannot be used. Tried ${tried.join('; ')}. Specify it with --admin ADDRESS (https://HOST:PORT if it has a certificate), or the state directory of the running process with --state-dir PATH`,
-        5,
-      );
+      found ??= firstOf(addresses, token, tried);
+      const answer = await attempt({ address: await found, token }, tried, method, path, body);
+      if (answer === null) throw noneAnswers(tried);
+      return answer;
     },
   };
 }
+
+/** The only address, or the first of several that responds. @throws CommandError (exit 5), listing all addresses, if none does. */
+export const findAddress = async ([only, ...others]: readonly AdminAddress[], token: string | undefined): Promise<AdminAddress> =>
+  only !== undefined && others.length === 0 ? only : firstOf(only === undefined ? [] : [only, ...others], token, []);
+
+async function firstOf(addresses: readonly AdminAddress[], token: string | undefined, tried: string[]): Promise<AdminAddress> {
+  // /health needs no token and is never counted.
+  for (const address of addresses) if ((await attempt({ address, token }, tried, 'GET', '/health')) !== null) return address;
+  throw noneAnswers(tried);
+}
+
+type Place = Parameters<typeof createAdminClient>[0];
+
+/** @returns null if the address can't be used; `tried` then has the reason. */
+async function attempt(place: Place, tried: string[], method: string, path: string, body?: unknown): Promise<AdminAnswer | null> {
+  try {
+    return await createAdminClient(place).request(method, path, body);
+  } catch (error) {
+    if (!(error instanceof AdminUnreachable)) throw error;
+    tried.push(`${formatAdminAddress(place.address)}: ${error.reason}`);
+    return null;
+  }
+}
+
+const noneAnswers = (tried: readonly string[]): CommandError =>
+  new CommandError(
+    `the Admin API cannot be used. Tried ${tried.join('; ')}. Specify it with --admin ADDRESS (https://HOST:PORT if it has a certificate), or the state directory of the running process with --state-dir PATH`,
+    5,
+  );

@@ -29,6 +29,7 @@ export const EXAMPLE_OUTCOMES: readonly ExampleOutcome[] = [
   { command: 'status', prints: /^controller +connected/m },
   { command: 'reload', prints: /^Nothing changed/ },
   { command: 'certificates', prints: /^There are no certificates/ },
+  { command: 'dashboard', serves: /^The dashboard is at http:/ },
   { command: 'upgrade', prints: /handed over to/ },
   {
     command: 'run',

@@ -1,0 +1,34 @@
+/** What the dashboard requests from the Admin API. Everything else is refused, so that the browser can read no more than the page shows. */
+const PATHS: ReadonlySet<string> = new Set([
+  '/dashboard/',
+  '/alerts',
+  '/analytics',
+  '/certificates',
+  '/events',
+  '/explain',
+  '/history',
+  '/routes',
+  '/settings',
+  '/status',
+  '/upstreams',
+]);
+/** The analytics of one domain, with the characters that encodeURIComponent leaves or makes. */
+const ANALYTICS_OF_DOMAIN = /^\/analytics\/([A-Za-z0-9._~!'()*%-]+)(?:\/history)?$/;
+
+/** Whether a path, as it was sent and without its query, is one that the dashboard requests. */
+export function isForwarded(path: string): boolean {
+  if (PATHS.has(path)) return true;
+  const segment = ANALYTICS_OF_DOMAIN.exec(path)?.[1];
+  return segment !== undefined && isOneSegment(segment);
+}
+
+/** Whether a segment still is a single one when it has been decoded, even for a reader that decodes it before it splits the path. */
+function isOneSegment(segment: string): boolean {
+  try {
+    const decoded = decodeURIComponent(segment);
+    return !/[/\\%\p{Cc}]/u.test(decoded) && !/^\.\.?$/.test(decoded);
+  } catch (error) {
+    if (error instanceof URIError) return false;
+    throw error;
+  }
+}

@@ -271,7 +271,26 @@ test('explain requires a host', async () => {
   assert.deepEqual(await sluice(['explain']), { code: 2, out: '', err: 'sluice explain: needs HOST[/PATH]\n' });
 });
 
-test('status starts with current problems', async (t) => {
+const ALERT = { domain: null, subject: 'x', since: null };
+
+test('status starts with what is wrong and what to do about it, and ends with advice', async (t) => {
+  const alerts = [
+    { ...ALERT, severity: 'error', code: 'pool_down', message: 'a.test has no target', action: 'Start the service.' },
+    { ...ALERT, severity: 'warning', code: 'settings', message: 'no token', action: 'Set one.' },
+    { ...ALERT, severity: 'advice', code: 'route_overridden', message: 'a.test is overridden', action: 'Remove it.' },
+  ];
+  const answers = (some: object[]) => admin(t, { 'GET /status': [200, STATUS], 'GET /alerts': [200, some] });
+  const { code, out } = await sluice(['status', '--admin', await answers(alerts)]);
+  assert.equal(code, 3);
+  assert.match(out, /^! a\.test has no target\n {2}Start the service\.\n! no token\n {2}Set one\.\n\nversion /);
+  assert.match(out, /\nNote: a\.test is overridden\n {2}Remove it\.\n$/);
+  const advised = await sluice(['status', '--admin', await answers(alerts.slice(2))]);
+  assert.deepEqual([advised.code, advised.out.split('\n')[0]], [0, 'Nothing is wrong.']);
+  const { out: json } = await sluice(['status', '--json', '--admin', await answers(alerts)]);
+  assert.deepEqual((JSON.parse(json) as { alerts: unknown }).alerts, alerts);
+});
+
+test('status of a data plane that is too old to list alerts starts with current problems', async (t) => {
   const problem = { source: 'file', origin: 'Sluicefile:3', domain: null, code: 'x', message: 'Sluicefile:3:1: no', since: '' };
   const bad = {
     ...STATUS,

@@ -1,9 +1,10 @@
 import { NAME } from '../../shared/name.ts';
-import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
+import type { Alert } from '../../shared/wire/dashboard.ts';
 import type { DataplaneStatus } from '../../shared/wire/status.ts';
-import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
+import { ASKING_FLAGS, ask, clientOf, noArguments, type RequestClient, textOf, wantsJson } from './ask.ts';
 import type { Command, Terminal } from './command.ts';
 import { askContainers, CONTROLLER_FLAG, type Containers, containersInWords } from './containers.ts';
+import { olderAlerts } from './older-alerts.ts';
 import { table } from './table.ts';
 import { plain, styled } from './terminal.ts';
 
@@ -18,15 +19,23 @@ export const status: Command = {
   flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     noArguments('status', flags);
-    const dataplane = await ask<DataplaneStatus>(clientOf(flags), '/status');
+    const client = clientOf(flags);
+    const dataplane = await ask<DataplaneStatus>(client, '/status');
+    const alerts = await askAlerts(client, dataplane);
     const containers = dataplane.controllers.some(({ sources }) => sources.includes('docker')) ? await askContainers(flags) : { found: [] };
     const found = 'found' in containers ? containers.found : null;
-    const wrong = whatIsWrong(dataplane);
-    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...dataplane, containers: found }, null, 2)}\n`);
-    else terminal.out(describeStatus(terminal, dataplane, wrong) + containersOf(terminal, containers));
-    return wrong.length === 0 ? 0 : SOMETHING_IS_WRONG;
+    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...dataplane, alerts, containers: found }, null, 2)}\n`);
+    else terminal.out(describeStatus(terminal, dataplane, alerts) + containersOf(terminal, containers));
+    return alerts.some(isWrong) ? SOMETHING_IS_WRONG : 0;
   },
 };
+
+async function askAlerts(client: RequestClient, dataplane: DataplaneStatus): Promise<Alert[]> {
+  const answer = await client.request('GET', '/alerts');
+  return answer.status === 404 ? olderAlerts(dataplane) : (JSON.parse(textOf(answer)) as Alert[]);
+}
+
+const isWrong = ({ severity }: Alert): boolean => severity !== 'advice';
 
 function containersOf(terminal: Terminal, containers: Containers): string {
   if ('unknown' in containers)
@@ -34,12 +43,13 @@ function containersOf(terminal: Terminal, containers: Containers): string {
   return containers.found.length === 0 ? '' : `\n${containersInWords(terminal, containers.found)}`;
 }
 
-function describeStatus(terminal: Terminal, dataplane: DataplaneStatus, wrong: readonly string[]): string {
+function describeStatus(terminal: Terminal, dataplane: DataplaneStatus, alerts: readonly Alert[]): string {
+  const wrong = alerts.filter(isWrong);
   const opening =
     wrong.length === 0
       ? styled(terminal, 'green', 'Nothing is wrong.')
       : [
-          ...wrong.slice(0, SHOWN).map((line) => styled(terminal, 'red', `! ${plain(line)}`)),
+          ...wrong.slice(0, SHOWN).map((alert) => describeAlert(terminal, alert)),
           ...(wrong.length > SHOWN ? [`! and ${wrong.length - SHOWN} more`] : []),
         ].join('\n');
   const { workers, controllers, upstreams } = dataplane;
@@ -59,35 +69,17 @@ function describeStatus(terminal: Terminal, dataplane: DataplaneStatus, wrong: r
     one.last_applied,
   ]);
   const list = known.length > 0 ? `\n${table(terminal, ['CONTROLLER', 'STREAM', 'SOURCES', 'REVISION', 'LAST APPLIED'], known)}` : '';
-  const advice = (dataplane.advice ?? []).map((line) => `\nNote: ${plain(line)}\n`).join('');
-  return `${opening}\n\n${facts.join('\n')}\n${list}${advice}`;
+  // The version already says that another one is installed.
+  const advice = alerts.filter((alert) => !isWrong(alert) && alert.code !== 'upgrade_pending').slice(0, SHOWN);
+  const notes = advice.map((alert) => `\n${describeAlert(terminal, alert)}\n`).join('');
+  return `${opening}\n\n${facts.join('\n')}\n${list}${notes}`;
 }
 
-function whatIsWrong(dataplane: DataplaneStatus): string[] {
-  const { ready, reason, workers, controllers, warnings, problems, upstreams } = dataplane;
-  const wrong: string[] = [];
-  if (!ready) wrong.push(`not ready: ${reason ?? 'no reason given'}`);
-  if (workers.serving < workers.configured)
-    wrong.push(`${workers.configured - workers.serving} of ${workers.configured} workers are not serving`);
-  for (const { id, connected, last_applied } of controllers)
-    if (!connected)
-      wrong.push(
-        `${controllers.length === 1 ? 'the controller' : `controller ${id}`} is disconnected; its routes stay as of ${last_applied}`,
-      );
-  for (const { address, reason, domains, domain_count } of upstreams.out)
-    wrong.push(
-      `${address} is out of rotation: ${reason ?? 'no reason given'} (${domains.slice(0, 3).join(', ')}${domain_count > 3 ? ', …' : ''})`,
-    );
-  const more = upstreams.count - upstreams.healthy - upstreams.out.length;
-  if (more > 0) wrong.push(`${more} more out of rotation`);
-  wrong.push(...warnings);
-  const failed = problems.find(({ code }) => code === SOURCE_FAILED);
-  if (failed !== undefined) {
-    const listed = controllers.some(({ listed, sources }) => (listed ?? sources).includes(failed.source));
-    wrong.push(`a config has errors; ${listed ? 'its last good version is served' : 'nothing of it is served until they are fixed'}`);
-  }
-  wrong.push(...problems.map(({ origin, message }) => (message.startsWith(origin) ? message : `${origin}: ${message}`)));
-  return wrong;
+/** What is wrong, and in the next line what to do about it. */
+function describeAlert(terminal: Terminal, { severity, message, action }: Alert): string {
+  const what = plain(message);
+  const line = severity === 'advice' ? `Note: ${what}` : styled(terminal, severity === 'error' ? 'red' : 'yellow', `! ${what}`);
+  return action === '' ? line : `${line}\n  ${plain(action)}`;
 }
 
 function versionInWords({ version, installed_version: installed }: DataplaneStatus): string {

@@ -3,11 +3,13 @@ const MAX_SEARCHED = 1_048_576;
 /** The longest attribute value that is kept (bytes). */
 const MAX_VALUE = 16_384;
 
+/** Elements whose content is text up to their end tag (HTML Standard 13.2.5.2 to 13.2.5.4). `noscript` is one wherever scripts run. */
+const RAW_TEXT: ReadonlySet<string> = new Set('script style title textarea noscript xmp iframe noembed noframes'.split(' '));
 /**
- * Elements whose content is text up to their end tag (HTML Standard 13.2.5.2 to 13.2.5.5). `noscript` is one wherever scripts run.
- * `plaintext` never ends.
+ * Where these begin before the place, there is none. In `svg` and `math` other rules apply to comments and text, in a `frameset` scripts are
+ * ignored, browsers differ on what a `select` contains, and `plaintext` never ends (HTML Standard 13.2.6.5, 13.2.6.4.20, 13.2.5.5).
  */
-const RAW_TEXT: ReadonlySet<string> = new Set('script style title textarea noscript xmp iframe noembed noframes plaintext'.split(' '));
+const UNSEARCHED: ReadonlySet<string> = new Set('svg math frameset select plaintext'.split(' '));
 /** Elements whose attributes are reported. */
 const REPORTED: ReadonlySet<string> = new Set(['meta', 'base']);
 /** Names are cut at this length; all that matter are shorter. */
@@ -35,7 +37,9 @@ type State =
   | 'markup'
   | 'comment'
   /** `<!doctype …>`, `<?…>` and everything else that ends with the first `>`. */
-  | 'bogus comment';
+  | 'bogus comment'
+  /** There is no place in the document. */
+  | 'over';
 
 /**
  * `searching`: bytes before `safe` can be passed on; the others, at most six, may begin the place. `found`: the place is at `safe`.
@@ -69,6 +73,8 @@ export class HeadScanner {
   /** Whether a script is between `<!--` and `-->`, and in a `<script>` in there, whose end tag does not end it (13.2.5.17 to 13.2.5.31). */
   private escaped = false;
   private doubleEscaped = false;
+  /** How many `<template>` are open. A script in one is not executed. */
+  private templates = 0;
   /** How many dashes were just seen; whether `--!` was; and whether nothing else has been seen in this comment. */
   private dashes = 0;
   private bang = false;
@@ -81,38 +87,51 @@ export class HeadScanner {
 
   scan(buffer: Buffer, from: number, to: number): Scan {
     const offset = this.scanned - from;
-    for (let at = from; at < to; at++) {
-      if (this.state === 'text' && !this.escaped) {
-        const next = buffer.indexOf(LT, at);
-        if (next < 0 || next >= to) break;
-        at = next;
-      } else if (this.state === 'comment') at = this.skipComment(buffer, at, to);
-      const byte = buffer[at] as number;
+    // The buffer may be larger than what is in it.
+    const bytes = buffer.subarray(0, to);
+    for (let at = this.skip(bytes, from); at < to; at = this.skip(bytes, at + 1)) {
+      const byte = bytes[at] as number;
       if (this.state === 'tag name' && this.isPlace(byte)) return { outcome: 'found', safe: this.tagAt - offset };
       this.step(byte, at + offset);
+      if (this.state === 'over') return { outcome: 'none', safe: from };
     }
     this.scanned += to - from;
     if (this.scanned > MAX_SEARCHED) return { outcome: 'none', safe: from };
     return { outcome: 'searching', safe: this.mayBePlace() ? this.tagAt - offset : to };
   }
 
-  /** Only the three bytes before a `>` decide whether it ends the comment. @returns where they begin, or `at` if that is later. */
-  private skipComment(buffer: Buffer, at: number, to: number): number {
-    const end = buffer.indexOf(GT, at);
-    const next = (end < 0 || end >= to ? to : end) - 3;
-    if (next <= at) return at;
+  /** @returns the next byte that can change anything, at `at` or later; the end of the piece if none can. */
+  private skip(bytes: Buffer, at: number): number {
+    switch (this.state) {
+      case 'text':
+        return this.escaped ? at : next(bytes, LT, at);
+      case 'comment':
+        return this.skipComment(bytes, at);
+      case 'bogus comment':
+        return next(bytes, GT, at);
+      case 'value':
+        return this.quote === 0 || this.attributes !== null ? at : next(bytes, this.quote, at);
+      default:
+        return at;
+    }
+  }
+
+  /** Only the three bytes before a `>` decide whether it ends the comment. */
+  private skipComment(bytes: Buffer, at: number): number {
+    const deciding = next(bytes, GT, at) - 3;
+    if (deciding <= at) return at;
     this.dashes = 0;
     this.bang = false;
     this.fresh = false;
-    return next;
+    return deciding;
   }
 
   private isPlace(byte: number): boolean {
-    return this.raw === '' && endsName(byte) && this.name === (this.closing ? 'head' : 'body');
+    return this.raw === '' && this.templates === 0 && endsName(byte) && this.name === (this.closing ? 'head' : 'body');
   }
 
   private mayBePlace(): boolean {
-    if (this.raw !== '') return false;
+    if (this.raw !== '' || this.templates > 0) return false;
     if (this.state === 'tag open') return true;
     return this.state === 'tag name' && (this.closing ? 'head' : 'body').startsWith(this.name);
   }
@@ -141,6 +160,8 @@ export class HeadScanner {
         return this.comment(byte);
       case 'bogus comment':
         if (byte === GT) this.state = 'text';
+        return;
+      case 'over':
     }
   }
 
@@ -182,7 +203,7 @@ export class HeadScanner {
       this.name += lower(byte);
       return;
     }
-    if (this.closing && this.name === this.raw && this.raw !== 'plaintext' && !this.doubleEscaped) {
+    if (this.closing && this.name === this.raw && !this.doubleEscaped) {
       this.raw = '';
       this.unescape();
       this.state = byte === GT ? 'text' : 'before attribute';
@@ -251,9 +272,11 @@ export class HeadScanner {
 
   private tagEnd(): void {
     this.state = 'text';
+    if (this.name === 'template') this.templates = Math.max(0, this.templates + (this.closing ? -1 : 1));
     if (this.closing) return;
-    if (this.attributes !== null) this.onTag(this.name, this.attributes);
+    if (this.attributes !== null && this.templates === 0) this.onTag(this.name, this.attributes);
     if (RAW_TEXT.has(this.name)) this.raw = this.name;
+    else if (UNSEARCHED.has(this.name)) this.state = 'over';
   }
 
   /** After `<!`: a comment, or within a script the beginning of its escaped part. */
@@ -275,10 +298,16 @@ export class HeadScanner {
   /** A comment ends at `-->` or `--!>`; the dashes at its beginning count for the former (HTML Standard 13.2.5.43 to 13.2.5.52). */
   private comment(byte: number): void {
     if (byte === GT && (this.bang || this.dashes >= 2)) this.state = 'text';
-    this.bang = byte === BANG && this.dashes >= 2 && !this.fresh;
+    this.bang = byte === BANG && this.dashes >= (this.fresh ? 4 : 2);
     this.dashes = byte === DASH ? this.dashes + 1 : 0;
     if (byte !== DASH) this.fresh = false;
   }
+}
+
+/** The next such byte at `at` or later; the end if there is none. */
+function next(bytes: Buffer, byte: number, at: number): number {
+  const found = bytes.indexOf(byte, at);
+  return found < 0 ? bytes.length : found;
 }
 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x09 || byte === 0x0d || byte === 0x0c;

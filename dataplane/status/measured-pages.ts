@@ -1,8 +1,9 @@
 import type { BeaconOutcome } from '../traffic/protocol.ts';
 
 const REASONS: readonly (readonly [BeaconOutcome, string])[] = [
-  ['forbidden', 'a Content-Security-Policy that does not allow the script or its report'],
-  ['no head', 'no </head> and no <body>'],
+  ['forbidden', 'a Content-Security-Policy or Integrity-Policy that does not allow the script or its report'],
+  ['no head', 'no </head> and no <body> where a script would run'],
+  ['encoding', 'an encoding other than UTF-8'],
   ['coding', 'a content coding other than gzip, br and zstd'],
 ];
 

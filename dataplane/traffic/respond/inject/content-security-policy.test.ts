@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parsePolicies, scriptNonce } from './content-security-policy.ts';
-
-const PATH = '/.sluice/vitals.js';
+import { metaPolicies, parsePolicies, reportedPolicies, scriptNonce } from './content-security-policy.ts';
 
 /** The nonce for a page at https://shop.example with these fields; null where the script is forbidden. */
-const nonce = (...fields: readonly string[]) => scriptNonce(fields.flatMap(parsePolicies), { secure: true, host: 'shop.example' }, PATH);
+const nonce = (...fields: readonly string[]) => scriptNonce(fields.flatMap(parsePolicies), { secure: true, host: 'shop.example' });
 
 for (const [policy, expected] of [
   ['', ''],
@@ -28,7 +26,9 @@ for (const [policy, expected] of [
   ["script-src 'self', script-src 'nonce-abc' 'self'", ''],
   ["script-src 'self', script-src 'nonce-abc'", 'abc'],
   ["script-src 'nonce-x', script-src 'nonce-x' 'nonce-y'", 'x'],
-  ['sandbox allow-forms allow-scripts', ''],
+  ['sandbox allow-forms Allow-Scripts allow-same-origin', ''],
+  ['script-src https://*; connect-src https://*:*', ''],
+  ["default-src 'self'; connect-src shop.example/.sluice/vitals", ''],
   ["default-src 'none'", null],
   ["script-src 'none'", null],
   ['script-src', null],
@@ -45,6 +45,10 @@ for (const [policy, expected] of [
   ["script-src 'self'; connect-src 'none'", null],
   ["script-src 'self'; connect-src https://api.example", null],
   ['sandbox', null],
+  ['sandbox allow-scripts', null],
+  ['sandbox allow-same-origin', null],
+  ["default-src 'self'; connect-src shop.example/.sluice/vitals.js", null],
+  ['script-src *x.example', null],
   [`script-src 'nonce-"><img'`, null],
 ] as const)
   test(`${policy || 'no policy'}: ${expected === null ? 'forbidden' : expected === '' ? 'allowed' : `allowed with ${expected}`}`, () =>
@@ -63,11 +67,35 @@ test('over plain HTTP https: sources do not match, and the port is 80', () => {
     ['script-src shop.example:443', null],
     ['script-src shop.example:80', ''],
   ] as const)
-    assert.equal(scriptNonce(parsePolicies(policy), origin, PATH), expected, policy);
+    assert.equal(scriptNonce(parsePolicies(policy), origin), expected, policy);
 });
 
 test('a port of the host is part of it', () => {
   const origin = { secure: true, host: 'shop.example:8443' };
-  assert.equal(scriptNonce(parsePolicies('script-src shop.example:8443'), origin, PATH), '');
-  assert.equal(scriptNonce(parsePolicies('script-src shop.example'), origin, PATH), null);
+  assert.equal(scriptNonce(parsePolicies('script-src shop.example:8443'), origin), '');
+  assert.equal(scriptNonce(parsePolicies('script-src shop.example'), origin), null);
+});
+
+test('a <meta> has no sandbox, and its commas are read in both ways', () => {
+  const origin = { secure: true, host: 'shop.example' };
+  for (const [content, expected] of [
+    ['sandbox', ''],
+    ["sandbox; script-src 'none'", null],
+    ["script-src 'self', img-src 'none'", null],
+    ["img-src 'self', script-src 'none'", null],
+    ["script-src 'self' 'none', img-src *", ''],
+  ] as const)
+    assert.equal(scriptNonce(metaPolicies(content), origin), expected, content);
+});
+
+test('a policy that is only reported on counts, but for its sandbox', () => {
+  const origin = { secure: true, host: 'shop.example' };
+  assert.equal(scriptNonce(reportedPolicies("script-src 'none'"), origin), null);
+  assert.equal(scriptNonce(reportedPolicies("sandbox; script-src 'nonce-a'"), origin), 'a');
+});
+
+test('an address in brackets matches no source but the origin itself', () => {
+  const origin = { secure: true, host: '[::1]' };
+  assert.equal(scriptNonce(parsePolicies('script-src https://[::1]'), origin), null);
+  assert.equal(scriptNonce(parsePolicies("script-src 'self'"), origin), '');
 });

@@ -1,3 +1,5 @@
+import { BEACON_PATH, BEACON_SCRIPT_PATH } from '../../../../shared/name.ts';
+
 /** One policy: its directives, the first of each name (CSP Level 3, 2.2.1). */
 export type ContentSecurityPolicy = ReadonlyMap<string, readonly string[]>;
 
@@ -17,30 +19,47 @@ function parsePolicy(text: string): ContentSecurityPolicy {
 }
 
 /**
- * Whether a page with these policies may load the script at `path` of its own origin and let it send data to that origin.
+ * The policies of a `<meta>`, which can't sandbox its page (CSP Level 3, 3.3). Browsers differ on whether a comma begins another policy:
+ * both readings must be obeyed.
+ */
+export function metaPolicies(content: string): ContentSecurityPolicy[] {
+  const readings = content.includes(',') ? [parsePolicy(content), ...parsePolicies(content)] : [parsePolicy(content)];
+  return readings.map(withoutSandbox);
+}
+
+/** Policies that are only reported on: a page that violates them runs, but its owner is told of each visit. */
+export const reportedPolicies = (value: string): ContentSecurityPolicy[] => parsePolicies(value).map(withoutSandbox);
+
+const withoutSandbox = (policy: ContentSecurityPolicy): ContentSecurityPolicy =>
+  new Map([...policy].filter(([directive]) => directive !== 'sandbox'));
+
+/**
+ * Whether a page with these policies may load the script of its own origin and let it post to that origin.
  * @returns the nonce that the script element needs, empty if it needs none; null if a policy forbids either.
  */
-export function scriptNonce(policies: readonly ContentSecurityPolicy[], origin: Origin, path: string): string | null {
-  if (policies.some((policy) => !mayRun(policy) || !mayConnect(policy, origin, path))) return null;
+export function scriptNonce(policies: readonly ContentSecurityPolicy[], origin: Origin): string | null {
+  if (policies.some((policy) => !mayRun(policy) || !mayConnect(policy, origin))) return null;
   const nonces = policies.flatMap((policy) => scriptSources(policy)?.flatMap(nonceOf) ?? []);
-  return ['', ...nonces].find((nonce) => policies.every((policy) => mayLoad(policy, origin, path, nonce))) ?? null;
+  return ['', ...nonces].find((nonce) => policies.every((policy) => mayLoad(policy, origin, nonce))) ?? null;
 }
 
+/** A sandboxed page needs its origin as well: without one it posts as `null`, which is refused. */
 function mayRun(policy: ContentSecurityPolicy): boolean {
-  return policy.get('sandbox')?.some((flag) => flag.toLowerCase() === 'allow-scripts') ?? true;
+  const flags = policy.get('sandbox')?.map((flag) => flag.toLowerCase());
+  return flags === undefined || ['allow-scripts', 'allow-same-origin'].every((flag) => flags.includes(flag));
 }
 
-function mayConnect(policy: ContentSecurityPolicy, origin: Origin, path: string): boolean {
+function mayConnect(policy: ContentSecurityPolicy, origin: Origin): boolean {
   const sources = policy.get('connect-src') ?? policy.get('default-src');
-  return sources === undefined || sources.some((source) => matchesSource(source, origin, path));
+  return sources === undefined || sources.some((source) => matchesSource(source, origin, BEACON_PATH));
 }
 
-function mayLoad(policy: ContentSecurityPolicy, origin: Origin, path: string, nonce: string): boolean {
+function mayLoad(policy: ContentSecurityPolicy, origin: Origin, nonce: string): boolean {
   const sources = scriptSources(policy);
   if (sources === undefined) return true;
   if (nonce !== '' && sources.some((source) => nonceOf(source).includes(nonce))) return true;
   if (sources.some((source) => source.toLowerCase() === "'strict-dynamic'")) return false;
-  return sources.some((source) => matchesSource(source, origin, path));
+  return sources.some((source) => matchesSource(source, origin, BEACON_SCRIPT_PATH));
 }
 
 const scriptSources = (policy: ContentSecurityPolicy): readonly string[] | undefined =>
@@ -56,12 +75,12 @@ function matchesSource(expression: string, { secure, host }: Origin, path: strin
   const source = expression.toLowerCase();
   if (source === "'self'" || source === '*') return true;
   if (/^[a-z][a-z0-9+.-]*:$/.test(source)) return matchesScheme(source.slice(0, -1), secure);
-  const parts = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/:]+|\[[^\]]*\])(?::(\d+|\*))?(\/[^?#]*)?$/.exec(source);
+  const parts = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/:[\]]+)(?::(\d+|\*))?(\/[^?#]*)?$/.exec(source);
   if (parts === null) return false;
   const [, scheme, name = '', port] = parts;
   if (scheme !== undefined && !matchesScheme(scheme, secure)) return false;
   const [ownName = '', ownPort] = splitPort(host);
-  if (!(name.startsWith('*.') ? ownName.endsWith(name.slice(1)) : ownName === name)) return false;
+  if (name !== '*' && !(name.startsWith('*.') ? ownName.endsWith(name.slice(1)) : ownName === name)) return false;
   const standard = secure ? '443' : '80';
   if (port !== '*' && (port ?? standard) !== (ownPort ?? standard)) return false;
   const prefix = /\/[^?#]*$/.exec(expression.replace(/^[^/]*\/\//, ''))?.[0] ?? '';

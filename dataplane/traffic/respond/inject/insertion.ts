@@ -1,6 +1,6 @@
 import { BEACON_SCRIPT_PATH } from '../../../../shared/name.ts';
 import type { FilteredRequest } from '../../exchange/filter.ts';
-import { type ContentSecurityPolicy, parsePolicies, scriptNonce } from './content-security-policy.ts';
+import { type ContentSecurityPolicy, metaPolicies, type Origin, scriptNonce } from './content-security-policy.ts';
 import { type Attributes, HeadScanner } from './head-scanner.ts';
 
 /** Where bytes of the page go next. @returns false when no more should come for now. */
@@ -8,27 +8,41 @@ export type Emit = (buffer: Buffer, from: number, to: number) => boolean;
 
 const NOTHING = Buffer.alloc(0);
 
+/** What the head of an answer tells about its page. */
+export type Page = {
+  readonly request: FilteredRequest;
+  readonly policies: readonly ContentSecurityPolicy[];
+  /** Whether Content-Type names the encoding, so that the page itself can't. */
+  readonly encoded: boolean;
+};
+
 /** One page on its way to the client: passes its bytes on, with the script element in its place. */
 export class Insertion {
-  private readonly request: FilteredRequest;
+  private readonly page: Page;
   private readonly policies: ContentSecurityPolicy[];
   private readonly emit: Emit;
   private readonly scanner = new HeadScanner((name, attributes) => this.see(name, attributes));
   /** Bytes that may begin the place. */
   private held = NOTHING;
+  private begun = false;
   private over = false;
   private based = false;
-  private readable = true;
+  /** What was found in the page that leaves it without the script. */
+  private obstacle: 'forbidden' | 'encoding' | null = null;
 
-  /** @param policies of the fields of the answer; those in the page are added. */
-  constructor(request: FilteredRequest, policies: readonly ContentSecurityPolicy[], emit: Emit) {
-    this.request = request;
-    this.policies = [...policies];
+  constructor(page: Page, emit: Emit) {
+    this.page = page;
+    this.policies = [...page.policies];
     this.emit = emit;
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {
     if (this.over) return this.emit(buffer, from, to);
+    if (!this.begun && from < to) {
+      this.begun = true;
+      // The mark of UTF-16 wins over every other declaration, and begins with a byte that UTF-8 never has.
+      if ((buffer[from] as number) >= 0xfe) this.obstacle = 'encoding';
+    }
     if (this.held.length === 0) return this.search(buffer, from, to);
     // At most six bytes were held, and pages come in pieces of kilobytes: they are joined at most once a piece.
     const joined = Buffer.concat([this.held, buffer.subarray(from, to)]);
@@ -66,32 +80,58 @@ export class Insertion {
 
   private giveUp(): void {
     this.over = true;
-    this.request.beacon = 'no head';
+    this.page.request.beacon = 'no head';
   }
 
   private element(): Buffer | null {
-    const { secure, hostField } = this.request;
-    const nonce = this.readable ? scriptNonce(this.policies, { secure, host: hostField.toLowerCase() }, BEACON_SCRIPT_PATH) : null;
-    if (nonce === null) {
-      this.request.beacon = 'forbidden';
+    const { request } = this.page;
+    const nonce = scriptNonce(this.policies, originOf(request));
+    if (nonce === null || this.obstacle !== null) {
+      request.beacon = this.obstacle ?? 'forbidden';
       return null;
     }
-    this.request.beacon = 'added';
+    request.beacon = 'added';
     // A `<base>` moves paths to another origin.
-    const origin = this.based ? `${secure ? 'https' : 'http'}://${hostField}` : '';
+    const origin = this.based ? `${request.secure ? 'https' : 'http'}://${request.hostField}` : '';
     return Buffer.from(`<script defer src="${origin}${BEACON_SCRIPT_PATH}"${nonce && ` nonce="${nonce}"`}></script>`, 'latin1');
   }
 
-  /** `<base>` and `<meta http-equiv="Content-Security-Policy">` (CSP Level 3, 3.3). */
   private see(name: string, attributes: Attributes): void {
-    if (name === 'base') this.based ||= attributes.has('href');
-    else if (attributes.get('http-equiv')?.toLowerCase() === 'content-security-policy') this.obey(attributes.get('content'));
+    if (name === 'base') {
+      this.based ||= attributes.has('href');
+      return;
+    }
+    if (attributes.has('charset')) this.readEncoding(attributes.get('charset'));
+    const kind = attributes.get('http-equiv')?.toLowerCase();
+    const content = attributes.get('content');
+    if (kind === undefined || content === undefined) return;
+    if (kind === 'content-type') this.readEncoding(content === null ? null : charsetOf(content));
+    else if (kind === 'content-security-policy') this.obey(content);
+    // Character references are not decoded: this could be a policy.
+    else if (kind.includes('&')) this.obstacle ??= 'forbidden';
   }
 
-  private obey(policy: string | null | undefined): void {
-    if (policy === undefined) return;
-    // Character references are not decoded: a policy that has one counts as forbidding.
-    if (policy === null || policy.includes('&')) this.readable = false;
-    else this.policies.push(...parsePolicies(policy));
+  /** `<meta http-equiv="Content-Security-Policy">` (CSP Level 3, 3.3). */
+  private obey(policy: string | null): void {
+    if (policy === null || policy.includes('&')) this.obstacle ??= 'forbidden';
+    else this.policies.push(...metaPolicies(policy));
+  }
+
+  /** `<meta charset>` and `<meta http-equiv="Content-Type">` (HTML Standard 4.2.5.4). */
+  private readEncoding(label: string | null | undefined): void {
+    if (!this.page.encoded && label != null && !meansUtf8(label)) this.obstacle ??= 'encoding';
+  }
+}
+
+export const originOf = ({ secure, hostField }: FilteredRequest): Origin => ({ secure, host: hostField.toLowerCase() });
+
+const charsetOf = (content: string): string | null => /charset\s*=\s*["']?([^\s"';]+)/i.exec(content)?.[1] ?? null;
+
+/** A label that no browser knows has no effect, and one of UTF-16 means UTF-8 here (HTML Standard 13.2.3.2). */
+function meansUtf8(label: string): boolean {
+  try {
+    return new TextDecoder(label).encoding.startsWith('utf-');
+  } catch {
+    return true;
   }
 }

@@ -1,6 +1,6 @@
-import type { BodySink, BodyStage, FilteredRequest } from '../../exchange/filter.ts';
-import type { ContentSecurityPolicy } from './content-security-policy.ts';
-import { Insertion } from './insertion.ts';
+import type { BodySink, BodyStage } from '../../exchange/filter.ts';
+import { Insertion, type Page } from './insertion.ts';
+import { changedFields } from './page-head.ts';
 
 /** A page that is not compressed: everything happens as it passes. */
 export class PageStage implements BodyStage {
@@ -8,10 +8,10 @@ export class PageStage implements BodyStage {
   private readonly insertion: Insertion;
   private readonly source: { resume(): void };
 
-  constructor(request: FilteredRequest, policies: readonly ContentSecurityPolicy[], next: BodySink, source: { resume(): void }) {
+  constructor(page: Page, next: BodySink, source: { resume(): void }) {
     this.next = next;
     this.source = source;
-    this.insertion = new Insertion(request, policies, (buffer, from, to) => next.body(buffer, from, to));
+    this.insertion = new Insertion(page, (buffer, from, to) => next.body(buffer, from, to));
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {
@@ -24,7 +24,7 @@ export class PageStage implements BodyStage {
 
   end(trailers: string): void {
     this.insertion.end();
-    this.next.end(trailers);
+    this.next.end(changedFields(trailers));
   }
 
   abort(): void {

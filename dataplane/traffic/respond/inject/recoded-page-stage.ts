@@ -1,8 +1,8 @@
 import zlib from 'node:zlib';
 import { guarded } from '../../exchange/faults.ts';
-import type { BodySink, BodySource, BodyStage, FilteredRequest } from '../../exchange/filter.ts';
-import type { ContentSecurityPolicy } from './content-security-policy.ts';
-import { Insertion } from './insertion.ts';
+import type { BodySink, BodySource, BodyStage } from '../../exchange/filter.ts';
+import { Insertion, type Page } from './insertion.ts';
+import { changedFields } from './page-head.ts';
 
 const { constants } = zlib;
 
@@ -14,8 +14,14 @@ type Coding = {
 };
 type Zlib = zlib.Gunzip | zlib.BrotliDecompress | zlib.ZstdDecompress | zlib.Gzip | zlib.BrotliCompress | zlib.ZstdCompress;
 
+/** Pages are made while somebody waits. */
 const BROTLI_QUALITY = 4;
+/** Of what is made here (log2 of bytes): most pages are smaller, and a thousand clients may be slow at once. */
+const WINDOW = 18;
+/** The largest window that clients must support, and so the most memory that a page can demand (RFC 9659 3; log2 of bytes). */
+const ZSTD_WINDOW = 23;
 const GZIP: Coding = { decoder: () => zlib.createGunzip(), encoder: () => zlib.createGzip(), flush: constants.Z_SYNC_FLUSH };
+const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_LGWIN]: WINDOW };
 
 /** How compressed pages are read and written, by their content coding (RFC 9110 8.4.1, RFC 7932, RFC 8878). */
 const CODINGS: ReadonlyMap<string, Coding> = new Map([
@@ -25,11 +31,18 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map([
     'br',
     {
       decoder: () => zlib.createBrotliDecompress(),
-      encoder: () => zlib.createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
+      encoder: () => zlib.createBrotliCompress({ params: BROTLI }),
       flush: constants.BROTLI_OPERATION_FLUSH,
     },
   ],
-  ['zstd', { decoder: () => zlib.createZstdDecompress(), encoder: () => zlib.createZstdCompress(), flush: constants.ZSTD_e_flush }],
+  [
+    'zstd',
+    {
+      decoder: () => zlib.createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW } }),
+      encoder: () => zlib.createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: WINDOW } }),
+      flush: constants.ZSTD_e_flush,
+    },
+  ],
 ]);
 
 export const codingOf = (name: string): Coding | null => CODINGS.get(name) ?? null;
@@ -46,52 +59,52 @@ export class RecodedPageStage implements BodyStage {
   private readonly encoder: Zlib;
   private readonly insertion: Insertion;
   private trailers = '';
+  private empty = true;
+  /** The coded page has ended, though not what the upstream sends. */
+  private decoded = false;
+  private encoded = false;
+  /** The upstream's answer has ended. */
+  private ended = false;
   private over = false;
 
-  constructor(coding: Coding, request: FilteredRequest, policies: readonly ContentSecurityPolicy[], next: BodySink, source: BodySource) {
+  constructor(coding: Coding, page: Page, next: BodySink, source: BodySource) {
     this.coding = coding;
     this.next = next;
     this.source = source;
     this.decoder = coding.decoder();
     this.encoder = coding.encoder();
-    this.insertion = new Insertion(request, policies, (buffer, from, to) => this.encoder.write(Buffer.from(buffer.subarray(from, to))));
-    const on = <A extends unknown[]>(stream: Zlib, event: string, act: (...values: A) => void) =>
-      stream.on(
-        event,
-        guarded(source, (...values: A) => {
-          if (!this.over) act(...values);
-        }),
-      );
-    on(this.decoder, 'data', (piece: Buffer) => {
+    this.insertion = new Insertion(page, (buffer, from, to) => this.encoder.write(Buffer.from(buffer.subarray(from, to))));
+    this.on(this.decoder, 'data', (piece: Buffer) => {
       if (!this.insertion.body(piece, 0, piece.length)) this.decoder.pause();
     });
-    on(this.encoder, 'drain', () => this.decoder.resume());
-    on(this.decoder, 'drain', () => source.resume());
-    on(this.decoder, 'end', () => {
-      this.insertion.end();
-      this.encoder.end();
-    });
-    on(this.encoder, 'data', (piece: Buffer) => {
+    this.on(this.encoder, 'drain', () => this.decoder.resume());
+    this.on(this.decoder, 'drain', () => source.resume());
+    this.on(this.decoder, 'end', () => this.endDecoded());
+    this.on(this.encoder, 'data', (piece: Buffer) => {
       if (!next.body(piece, 0, piece.length)) this.encoder.pause();
     });
-    on(this.encoder, 'end', () => {
-      this.over = true;
-      next.end(this.trailers);
+    this.on(this.encoder, 'end', () => {
+      this.encoded = true;
+      this.finish();
     });
     // The upstream's coding is damaged: the client must not take what it has for the whole page.
-    on(this.decoder, 'error', () => this.abort());
-    on(this.encoder, 'error', () => this.abort());
+    this.on(this.decoder, 'error', () => this.abort());
+    this.on(this.encoder, 'error', () => this.abort());
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {
-    return this.decoder.write(Buffer.from(buffer.subarray(from, to)));
+    if (from === to) return true;
+    this.empty = false;
+    // What follows the coded page is no part of it.
+    return this.decoded || this.decoder.write(Buffer.from(buffer.subarray(from, to)));
   }
 
   flush(): void {
+    if (this.empty || this.decoded) return;
     this.decoder.flush(
       this.coding.flush,
       guarded(this.source, () => {
-        if (!this.over)
+        if (!this.over && !this.decoded)
           this.encoder.flush(
             this.coding.flush,
             guarded(this.source, () => {
@@ -103,8 +116,11 @@ export class RecodedPageStage implements BodyStage {
   }
 
   end(trailers: string): void {
-    this.trailers = trailers;
-    this.decoder.end();
+    this.ended = true;
+    this.trailers = changedFields(trailers);
+    if (this.empty) this.encoded = true;
+    else if (!this.decoded) this.decoder.end();
+    this.finish();
   }
 
   abort(): void {
@@ -121,5 +137,29 @@ export class RecodedPageStage implements BodyStage {
     this.over = true;
     this.decoder.destroy();
     this.encoder.destroy();
+  }
+
+  private on<A extends unknown[]>(stream: Zlib, event: string, act: (...values: A) => void): void {
+    stream.on(
+      event,
+      guarded(this.source, (...values: A) => {
+        if (!this.over) act(...values);
+      }),
+    );
+  }
+
+  private endDecoded(): void {
+    this.decoded = true;
+    this.decoder.destroy();
+    this.insertion.end();
+    this.encoder.end();
+    // It may have been paused for a decoder that takes no more.
+    this.source.resume();
+  }
+
+  private finish(): void {
+    if (this.over || !this.ended || !this.encoded) return;
+    this.cancel();
+    this.next.end(this.trailers);
   }
 }

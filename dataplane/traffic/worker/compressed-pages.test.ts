@@ -1,0 +1,226 @@
+// Runs alone: it measures the memory of its process, and counts what is made of node:zlib.
+import assert from 'node:assert/strict';
+import type { EventEmitter } from 'node:events';
+import { describe, test } from 'node:test';
+import zlib from 'node:zlib';
+import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { UpstreamFixture } from '../testing/test-upstream.ts';
+
+const PAGE = '<!doctype html><html><head><title>Grüße</title></head><body><p>Hello</p></body></html>';
+const MEASURED = PAGE.replace('</head>', '<script defer src="/.sluice/vitals.js"></script></head>');
+const MEGABYTE = 1_048_576;
+const ENDED = Symbol('visibly truncated');
+
+type Bytes = string | Buffer;
+const CODINGS = {
+  gzip: { encode: (page: Bytes) => zlib.gzipSync(page), decode: zlib.gunzipSync },
+  br: {
+    encode: (page: Bytes) => zlib.brotliCompressSync(page, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } }),
+    decode: zlib.brotliDecompressSync,
+  },
+  zstd: { encode: (page: Bytes) => zlib.zstdCompressSync(page), decode: zlib.zstdDecompressSync },
+} as const;
+type Coding = keyof typeof CODINGS;
+const codings = Object.keys(CODINGS) as Coding[];
+
+/** Decoders and encoders that somebody reads from and that are not closed. */
+let open = 0;
+const base: EventEmitter = Object.getPrototypeOf(Object.getPrototypeOf(zlib.BrotliDecompress.prototype));
+const { on } = base;
+base.on = function (this: EventEmitter, event: string | symbol, listener: (...values: unknown[]) => void) {
+  if (event === 'data') {
+    open++;
+    on.call(this, 'close', () => open--);
+  }
+  return on.call(this, event, listener);
+};
+const allClosed = () => eventually('every decoder and encoder to be closed', () => open === 0);
+
+const head = (coding: string, length: number | null): string =>
+  `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: ${coding}\r\n${length === null ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`}\r\n\r\n`;
+const whole = (coding: string, body: Buffer): string => head(coding, body.length) + body.toString('latin1');
+const chunk = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+
+const measuring = (upstream: { readonly address: string }, transport?: { readonly protocol: 'h2c' }) =>
+  ProxyFixture.start([{ ...site('a.test', upstream), analytics: {}, ...(transport && { transport }) }]);
+
+/** Over HTTP/2. @returns the bytes of a complete response. */
+async function ask(client: Http2Client, coding: Coding): Promise<string | typeof ENDED> {
+  const stream = client.session.request({ ':authority': 'a.test', ':path': '/' });
+  const pieces: Buffer[] = [];
+  try {
+    for await (const piece of stream) pieces.push(piece);
+  } catch {
+    return ENDED;
+  }
+  const bytes = Buffer.concat(pieces);
+  return bytes.length === 0 ? '' : CODINGS[coding].decode(bytes).toString();
+}
+
+for (const coding of codings)
+  describe(`a page in ${coding}`, () => {
+    const { encode, decode } = CODINGS[coding];
+    const coded = encode(PAGE);
+
+    test('is visibly truncated if the upstream has truncated its coding anywhere, and is empty if it is', async () => {
+      let length = 0;
+      using upstream = await UpstreamFixture.serving(() => whole(coding, coded.subarray(0, length)));
+      using proxy = await measuring(upstream);
+      using client = new Http2Client(proxy);
+      for (length = 1; length < coded.length; length++) assert.equal(await ask(client, coding), ENDED, `${length} bytes`);
+      length = 0;
+      assert.equal(await ask(client, coding), '');
+      length = coded.length;
+      assert.equal(await ask(client, coding), MEASURED);
+      await allClosed();
+    });
+
+    test('is the same page or visibly truncated if any of its bytes is damaged', async () => {
+      const damaged = Buffer.from(coded);
+      using upstream = await UpstreamFixture.serving(() => whole(coding, damaged));
+      using proxy = await measuring(upstream);
+      using client = new Http2Client(proxy);
+      for (const [at, byte] of coded.entries()) {
+        damaged[at] = byte ^ 0x41;
+        const text = await ask(client, coding);
+        // Without a checksum of the page, a decoder can't see all of it.
+        if (coding === 'gzip' && at >= 10) assert.ok(text === ENDED || text === MEASURED, `byte ${at}`);
+        damaged[at] = byte;
+      }
+      assert.equal(await ask(client, coding), MEASURED);
+      await allClosed();
+    });
+
+    test('is empty if nothing comes in chunks', async () => {
+      using upstream = await UpstreamFixture.serving(`${head(coding, null)}0\r\n\r\n`);
+      using proxy = await measuring(upstream);
+      const { line, body } = await proxy.request(get());
+      assert.deepEqual([line, body], ['HTTP/1.1 200 OK', '']);
+      await allClosed();
+    });
+
+    test('keeps its text if every byte comes in a packet of its own', async () => {
+      using upstream = await UpstreamFixture.start();
+      using proxy = await measuring(upstream);
+      const answer = proxy.request(get());
+      const { wire } = await upstream.nextRequest();
+      wire.send(head(coding, null));
+      for (const byte of coded) {
+        wire.send(chunk(Buffer.of(byte)));
+        await new Promise(setImmediate);
+      }
+      wire.send('0\r\n\r\n');
+      assert.equal(decode(Buffer.from((await answer).body, 'latin1')).toString(), MEASURED);
+      await allClosed();
+    });
+
+    test('leaves nothing behind when its client leaves at any moment, nor when its upstream does', async () => {
+      using upstream = await UpstreamFixture.start();
+      using proxy = await measuring(upstream);
+      const large = encode(PAGE + Array.from({ length: 5_000 }, (_, line) => `<p>${(line * 2_654_435_761) % 4_294_967_296}`).join(''));
+      for (let steps = 0; steps < 12; steps++)
+        for (const leaving of ['client', 'upstream'] as const) {
+          const wire = await proxy.connect();
+          wire.send(get());
+          const { wire: target } = await upstream.nextRequest();
+          target.send(head(coding, null));
+          // An upstream that leaves before its head has arrived is asked once more.
+          if (leaving === 'upstream') await wire.readThrough('200 OK');
+          for (let step = 0; step < steps; step++) {
+            target.send(chunk(large.subarray(step * 1_000, step * 1_000 + 1_000)));
+            await new Promise(setImmediate);
+          }
+          (leaving === 'client' ? wire : target).reset();
+          await eventually('the other side to notice', () => [wire, target].every(({ ended, closed }) => ended || closed));
+          wire.reset();
+        }
+      await allClosed();
+    });
+
+    test('passes through in little memory, however much it becomes', async () => {
+      const zeros = encode(Buffer.alloc(32 * MEGABYTE));
+      // A coding of several parts, where there is one.
+      const parts =
+        coding === 'br' ? [encode(Buffer.concat([Buffer.from(PAGE), Buffer.alloc(400 * MEGABYTE)]))] : [coded, ...Array(16).fill(zeros)];
+      using upstream = await UpstreamFixture.serving(whole(coding, Buffer.concat(parts)));
+      using proxy = await measuring(upstream);
+      using client = new Http2Client(proxy);
+      const before = process.memoryUsage.rss();
+      const stream = client.session.request({ ':authority': 'a.test', ':path': '/' });
+      let most = 0;
+      for await (const _ of stream) most = Math.max(most, process.memoryUsage.rss() - before);
+      assert.ok(most < 150 * MEGABYTE, `${Math.round(most / MEGABYTE)} MB`);
+      await allClosed();
+    });
+  });
+
+test('members of gzip and frames of zstd are one page', async () => {
+  for (const coding of ['gzip', 'zstd'] as const) {
+    const parts = [PAGE.slice(0, 50), PAGE.slice(50), ''].map((part) => CODINGS[coding].encode(part));
+    using upstream = await UpstreamFixture.serving(whole(coding, Buffer.concat(parts)));
+    using proxy = await measuring(upstream);
+    using client = new Http2Client(proxy);
+    assert.equal(await ask(client, coding), MEASURED);
+  }
+});
+
+test('what follows the coded page is dropped, however much it is, and never reaches the next response', async () => {
+  for (const [coding, garbage] of [
+    ['br', Buffer.alloc(MEGABYTE, 'HTTP/1.1 200 OK\r\n\r\n')],
+    ['zstd', Buffer.alloc(MEGABYTE, 'garbage')],
+    ['gzip', Buffer.alloc(MEGABYTE)],
+  ] as const) {
+    using upstream = await UpstreamFixture.serving(whole(coding, Buffer.concat([CODINGS[coding].encode(PAGE), garbage])));
+    using proxy = await measuring(upstream);
+    const wire = await proxy.connect();
+    for (let time = 0; time < 3; time++) {
+      wire.send(get());
+      const { body } = await wire.readAnswer();
+      assert.equal(CODINGS[coding].decode(Buffer.from(body, 'latin1')).toString(), MEASURED, coding);
+    }
+    assert.equal(upstream.connections.length, 1, 'the connection to the upstream is used again');
+  }
+  await allClosed();
+});
+
+test('a page in zstd may not demand more memory than clients have to give', async () => {
+  const params = { [zlib.constants.ZSTD_c_windowLog]: 27 };
+  const stream = zlib.createZstdCompress({ params });
+  stream.end(PAGE);
+  const pieces: Buffer[] = [];
+  for await (const piece of stream) pieces.push(piece);
+  using upstream = await UpstreamFixture.serving(whole('zstd', Buffer.concat(pieces)));
+  using proxy = await measuring(upstream);
+  using client = new Http2Client(proxy);
+  assert.equal(await ask(client, 'zstd'), ENDED);
+  await allClosed();
+});
+
+test('five hundred pages at once, from an upstream that speaks HTTP/2, are all whole', async () => {
+  let next = 0;
+  using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
+    const coding = codings[next++ % codings.length] as Coding;
+    stream.respond({ ':status': 200, 'content-type': 'text/html', 'content-encoding': coding });
+    stream.end(CODINGS[coding].encode(PAGE));
+  });
+  using proxy = await measuring(upstream, { protocol: 'h2c' });
+  const clients = Array.from({ length: 10 }, () => new Http2Client(proxy));
+  const pages = await Promise.all(
+    clients.flatMap((client) =>
+      Array.from({ length: 50 }, async () => {
+        const stream = client.session.request({ ':authority': 'a.test', ':path': '/' });
+        let coding: Coding = 'gzip';
+        stream.on('response', (fields) => {
+          coding = String(fields['content-encoding']) as Coding;
+        });
+        const pieces: Buffer[] = [];
+        for await (const piece of stream) pieces.push(piece);
+        return CODINGS[coding].decode(Buffer.concat(pieces)).toString();
+      }),
+    ),
+  );
+  assert.deepEqual([pages.length, [...new Set(pages)]], [500, [MEASURED]]);
+  for (const client of clients) client[Symbol.dispose]();
+  await allClosed();
+});

@@ -190,6 +190,29 @@ describe('left exactly as it is', () => {
     }
   });
 
+  test('what has two content types', async () => {
+    using setup = await Setup.of((_, response) =>
+      response.writeHead(200, ['content-type', 'text/html', 'content-type', 'text/plain', 'etag', '"1"']).end(PAGE),
+    );
+    const { fields, bytes } = await setup.ask();
+    assert.deepEqual([bytes.toString(), fields.etag], [PAGE, '"1"']);
+  });
+
+  test('the text of a page with more policies than are read', async () => {
+    const policy = (at: number) => `<meta http-equiv="Content-Security-Policy" content="script-src 'self' 'nonce-${at}'">`;
+    const page = PAGE.replace('<title>', `${Array.from({ length: 2_000 }, (_, at) => policy(at)).join('')}<title>`);
+    using setup = await serving({}, page);
+    assert.equal((await setup.ask()).bytes.toString(), page);
+  });
+
+  test('the text of a page whose own <meta> names another encoding', async () => {
+    for (const meta of ['<meta charset="windows-1251">', '<meta http-equiv=Content-Type content="text/html; charset=shift_jis">']) {
+      const page = PAGE.replace('<title>', `${meta}<title>`);
+      using setup = await serving({ 'content-type': 'text/html' }, page);
+      assert.equal((await setup.ask()).bytes.toString(), page);
+    }
+  });
+
   test('the text of a fragment', async () => {
     using setup = await serving({}, '<li>one</li><li>two</li>');
     assert.equal((await setup.ask()).bytes.toString(), '<li>one</li><li>two</li>');

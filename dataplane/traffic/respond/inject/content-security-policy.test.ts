@@ -99,3 +99,9 @@ test('an address in brackets matches no source but the origin itself', () => {
   assert.equal(scriptNonce(parsePolicies('script-src https://[::1]'), origin), null);
   assert.equal(scriptNonce(parsePolicies("script-src 'self'"), origin), '');
 });
+
+test('a page with very many nonces is judged in one pass', () => {
+  const many = (prefix: string) => `script-src ${Array.from({ length: 20_000 }, (_, at) => `'nonce-${prefix}${at}'`).join(' ')}`;
+  assert.equal(nonce(many('a'), many('b')), null);
+  assert.equal(nonce(many('a'), `${many('b')} 'nonce-a19999'`), 'a19999');
+});

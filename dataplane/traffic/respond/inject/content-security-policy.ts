@@ -39,8 +39,9 @@ const withoutSandbox = (policy: ContentSecurityPolicy): ContentSecurityPolicy =>
  */
 export function scriptNonce(policies: readonly ContentSecurityPolicy[], origin: Origin): string | null {
   if (policies.some((policy) => !mayRun(policy) || !mayConnect(policy, origin))) return null;
-  const nonces = policies.flatMap((policy) => scriptSources(policy)?.flatMap(nonceOf) ?? []);
-  return ['', ...nonces].find((nonce) => policies.every((policy) => mayLoad(policy, origin, nonce))) ?? null;
+  const [first, ...others] = policies.filter((policy) => !mayLoad(policy, origin)).map(noncesOf);
+  if (first === undefined) return '';
+  return [...first].find((nonce) => others.every((nonces) => nonces.has(nonce))) ?? null;
 }
 
 /** A sandboxed page needs its origin as well: without one it posts as `null`, which is refused. */
@@ -54,10 +55,10 @@ function mayConnect(policy: ContentSecurityPolicy, origin: Origin): boolean {
   return sources === undefined || sources.some((source) => matchesSource(source, origin, BEACON_PATH));
 }
 
-function mayLoad(policy: ContentSecurityPolicy, origin: Origin, nonce: string): boolean {
+/** Whether the script is allowed without a nonce. */
+function mayLoad(policy: ContentSecurityPolicy, origin: Origin): boolean {
   const sources = scriptSources(policy);
   if (sources === undefined) return true;
-  if (nonce !== '' && sources.some((source) => nonceOf(source).includes(nonce))) return true;
   if (sources.some((source) => source.toLowerCase() === "'strict-dynamic'")) return false;
   return sources.some((source) => matchesSource(source, origin, BEACON_SCRIPT_PATH));
 }
@@ -65,10 +66,8 @@ function mayLoad(policy: ContentSecurityPolicy, origin: Origin, nonce: string): 
 const scriptSources = (policy: ContentSecurityPolicy): readonly string[] | undefined =>
   policy.get('script-src-elem') ?? policy.get('script-src') ?? policy.get('default-src');
 
-function nonceOf(source: string): string[] {
-  const nonce = /^'nonce-([A-Za-z0-9+/_-]+={0,2})'$/i.exec(source)?.[1];
-  return nonce === undefined ? [] : [nonce];
-}
+const noncesOf = (policy: ContentSecurityPolicy): ReadonlySet<string> =>
+  new Set(scriptSources(policy)?.flatMap((source) => /^'nonce-([A-Za-z0-9+/_-]+={0,2})'$/i.exec(source)?.[1] ?? []));
 
 /** Whether a source expression allows a path of the page's own origin (CSP Level 3, 6.7.2.8). */
 function matchesSource(expression: string, { secure, host }: Origin, path: string): boolean {

@@ -120,15 +120,17 @@ describe('tags before it', () => {
   };
 
   it('are reported with their attributes: meta and base', () => {
-    assert.deepEqual(tags('<META Http-Equiv=a CONTENT="b &amp; c"><link rel=x><base href=\'/y\' target><meta/name=v/></meta></head>'), [
+    assert.deepEqual(tags('<META Http-Equiv=a CONTENT="b &amp; c"><link rel=x><base href=\'/y\' target><meta/charset=v/></meta></head>'), [
       ['meta', { 'http-equiv': 'a', content: 'b &amp; c' }],
-      ['base', { href: '/y', target: '' }],
-      ['meta', { name: 'v/' }],
+      ['base', { href: '/y' }],
+      ['meta', { charset: 'v/' }],
     ]);
   });
 
   it('keep the first attribute of a name, and no value that is too long', () => {
-    assert.deepEqual(tags(`<meta a=1 a=2 content="${'x'.repeat(20_000)}"></head>`), [['meta', { a: '1', content: null }]]);
+    assert.deepEqual(tags(`<meta charset=1 charset=2 content="${'x'.repeat(20_000)}"></head>`), [
+      ['meta', { charset: '1', content: null }],
+    ]);
   });
 
   it('are not those in comments and scripts, nor those after it', () => {

@@ -12,6 +12,8 @@ const RAW_TEXT: ReadonlySet<string> = new Set('script style title textarea noscr
 const UNSEARCHED: ReadonlySet<string> = new Set('svg math frameset select plaintext'.split(' '));
 /** Elements whose attributes are reported. */
 const REPORTED: ReadonlySet<string> = new Set(['meta', 'base']);
+/** Their attributes that are kept: a hostile page may have hundreds of thousands of others. */
+const KEPT: ReadonlySet<string> = new Set(['charset', 'http-equiv', 'content', 'href']);
 /** Names are cut at this length; all that matter are shorter. */
 const MAX_NAME = 12;
 
@@ -47,7 +49,7 @@ type State =
  */
 export type Scan = { readonly outcome: 'searching' | 'found' | 'none'; readonly safe: number };
 
-/** Attributes of a start tag, by name in lower case, the first of each name. A value that is too long is null. */
+/** The attributes of a start tag that matter, by name in lower case, the first of each name. A value that is too long is null. */
 export type Attributes = ReadonlyMap<string, string | null>;
 
 /**
@@ -265,7 +267,7 @@ export class HeadScanner {
   }
 
   private endAttribute(byte: number): void {
-    if (this.attributes !== null && !this.attributes.has(this.attribute)) this.attributes.set(this.attribute, this.value);
+    if (KEPT.has(this.attribute) && !this.attributes?.has(this.attribute)) this.attributes?.set(this.attribute, this.value);
     this.state = 'before attribute';
     if (byte === GT) this.tagEnd();
   }

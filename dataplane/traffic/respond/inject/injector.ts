@@ -19,8 +19,9 @@ export class Injector implements Filter {
       return null;
     }
     if (head.status === 204 || head.status === 206 || head.length === 0) return null;
+    if (!HTML.test(fieldIn(head.fields, 'content-type') ?? '')) return null;
     const { contentType, contentEncoding, policies, scriptsNeedDigest, fixed } = readPageHead(head.fields);
-    if (fixed || !HTML.test(contentType)) return null;
+    if (fixed) return null;
     const charset = charsetIn(contentType);
     const plain = contentEncoding === '' || contentEncoding === 'identity';
     const coding = codingOf(contentEncoding);
@@ -37,7 +38,7 @@ export class Injector implements Filter {
   }
 }
 
-const HTML = /^text\/html\s*(?:;|$)/;
+const HTML = /^text\/html\s*(?:;|$)/i;
 
 /** The site's filter, for all of its blocks; null where its analytics are off. */
 export const injectorOf = (route: RouteSpec): Injector | null => (route.analytics == null ? null : new Injector());

@@ -6,6 +6,8 @@ import { type Attributes, HeadScanner } from './head-scanner.ts';
 /** Where bytes of the page go next. @returns false when no more should come for now. */
 export type Emit = (buffer: Buffer, from: number, to: number) => boolean;
 
+/** How much of the policies in a page is read (characters): a page with more counts as forbidding the script. */
+const MAX_POLICIES = 16_384;
 const NOTHING = Buffer.alloc(0);
 
 /** What the head of an answer tells about its page. */
@@ -27,6 +29,8 @@ export class Insertion {
   private begun = false;
   private over = false;
   private based = false;
+  /** The length of the policies found in the page. */
+  private policed = 0;
   /** What was found in the page that leaves it without the script. */
   private obstacle: 'forbidden' | 'encoding' | null = null;
 
@@ -58,19 +62,16 @@ export class Insertion {
 
   private search(buffer: Buffer, from: number, to: number): boolean {
     const { outcome, safe } = this.scanner.scan(buffer, from + this.held.length, to);
-    if (outcome === 'searching') {
+    if (outcome === 'searching' && this.obstacle === null) {
       this.held = Buffer.from(buffer.subarray(safe, to));
       return this.pass(buffer, from, safe);
     }
     this.held = NOTHING;
-    if (outcome === 'none') {
-      this.giveUp();
-      return this.emit(buffer, from, to);
-    }
     this.over = true;
+    const element = outcome === 'found' ? this.element() : this.giveUp();
+    if (element === null) return this.emit(buffer, from, to);
     this.pass(buffer, from, safe);
-    const element = this.element();
-    if (element !== null) this.emit(element, 0, element.length);
+    this.emit(element, 0, element.length);
     return this.emit(buffer, safe, to);
   }
 
@@ -78,18 +79,16 @@ export class Insertion {
     return from === to || this.emit(buffer, from, to);
   }
 
-  private giveUp(): void {
-    this.over = true;
-    this.page.request.beacon = 'no head';
+  private giveUp(): null {
+    this.page.request.beacon = this.obstacle ?? 'no head';
+    return null;
   }
 
   private element(): Buffer | null {
     const { request } = this.page;
     const nonce = scriptNonce(this.policies, originOf(request));
-    if (nonce === null || this.obstacle !== null) {
-      request.beacon = this.obstacle ?? 'forbidden';
-      return null;
-    }
+    if (nonce === null) this.obstacle ??= 'forbidden';
+    if (nonce === null || this.obstacle !== null) return this.giveUp();
     request.beacon = 'added';
     // A `<base>` moves paths to another origin.
     const origin = this.based ? `${request.secure ? 'https' : 'http'}://${request.hostField}` : '';
@@ -102,18 +101,19 @@ export class Insertion {
       return;
     }
     if (attributes.has('charset')) this.readEncoding(attributes.get('charset'));
-    const kind = attributes.get('http-equiv')?.toLowerCase();
+    const kind = attributes.get('http-equiv');
     const content = attributes.get('content');
     if (kind === undefined || content === undefined) return;
-    if (kind === 'content-type') this.readEncoding(content === null ? null : charsetOf(content));
-    else if (kind === 'content-security-policy') this.obey(content);
     // Character references are not decoded: this could be a policy.
-    else if (kind.includes('&')) this.obstacle ??= 'forbidden';
+    if (kind === null || kind.includes('&')) this.obstacle ??= 'forbidden';
+    else if (kind.toLowerCase() === 'content-type') this.readEncoding(content && charsetOf(content));
+    else if (kind.toLowerCase() === 'content-security-policy') this.obey(content);
   }
 
   /** `<meta http-equiv="Content-Security-Policy">` (CSP Level 3, 3.3). */
   private obey(policy: string | null): void {
-    if (policy === null || policy.includes('&')) this.obstacle ??= 'forbidden';
+    this.policed += policy?.length ?? 0;
+    if (policy === null || policy.includes('&') || this.policed > MAX_POLICIES) this.obstacle ??= 'forbidden';
     else this.policies.push(...metaPolicies(policy));
   }
 

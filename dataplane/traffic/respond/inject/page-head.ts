@@ -7,7 +7,7 @@ export type PageHead = {
   readonly policies: readonly ContentSecurityPolicy[];
   /** Whether an Integrity-Policy demands a digest of each script, which would outdate a page in a cache whenever the script changes. */
   readonly scriptsNeedDigest: boolean;
-  /** A download, a part of a page, or one that must not be changed (RFC 9111 5.2.2.6). */
+  /** A download, a part of a page, one that may be no page at all, or one that must not be changed (RFC 9111 5.2.2.6). */
   readonly fixed: boolean;
 };
 
@@ -23,7 +23,9 @@ export function readPageHead(fields: string): PageHead {
     const value = line.slice(colon + 1).trim();
     switch (line.slice(0, colon).toLowerCase()) {
       case 'content-type':
-        contentType ||= value.toLowerCase();
+        // Browsers don't agree on which of several counts.
+        fixed ||= contentType !== '';
+        contentType = value.toLowerCase();
         break;
       case 'content-encoding':
         contentEncoding += `${contentEncoding && ','}${value.toLowerCase()}`;

@@ -3,20 +3,27 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Forwarder, startForwarder } from '../../controller/cli/dashboard/forwarder.ts';
 import { rootCertificatePath } from '../../dataplane/tls/internal/root.ts';
 import { trustCommand } from '../../dataplane/tls/internal/trust-command.ts';
+import { ADMIN_SOCKET_FILE } from '../../shared/name.ts';
 import { sleep, systemClock } from '../../shared/runtime/clock.ts';
 import { type Flag, type Flags, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 import { choosePorts, PortTakenError, statusOf } from './ports.ts';
+import { bringVisitors } from './visitors/bring-visitors.ts';
 
-/** `npm start [-- --http-port N]`: two sample upstreams, the proxy in front of them, and what to try. Ends everything on Ctrl-C. */
+/**
+ * `npm start [-- --http-port N]`: sample upstreams, the proxy in front of them, visitors, the dashboard, and what to try. Ends everything on
+ * Ctrl-C.
+ */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const USES = [
   { name: 'http', usual: 8080, what: 'the demo' },
   { name: 'https', usual: 8443, what: 'the demo over HTTPS' },
   { name: 'first', usual: 9101, what: 'the first sample upstream' },
   { name: 'second', usual: 9102, what: 'the second sample upstream' },
+  { name: 'shop', usual: 9103, what: 'the sample shop' },
   { name: 'admin', usual: 6190, what: 'the Admin API' },
   { name: 'controller', usual: 6191, what: "the controller's status page" },
 ] as const;
@@ -30,7 +37,10 @@ const portFlag = (name: string, what: string): Flag => ({
   help: `port of ${what}`,
   parse: parsePort,
 });
-const FLAGS = [portFlag('http-port', 'the demo over HTTP'), portFlag('https-port', 'the demo over HTTPS')];
+const QUIET: Flag = { name: 'no-visitors', kind: 'switch', help: 'bring no visitors: the only traffic is your own' };
+const FLAGS = [portFlag('http-port', 'the demo over HTTP'), portFlag('https-port', 'the demo over HTTPS'), QUIET];
+/** The same visitors in every demo. */
+const SEED = 2_026;
 const READY_WITHIN_MS = 20_000;
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
@@ -46,13 +56,20 @@ function startAll(stateDir: string, ports: Ports): ChildProcess[] {
   const samples = [
     [sample, 'the first upstream', `${ports.first}`],
     [sample, 'the second upstream', `${ports.second}`],
+    [fileURLToPath(new URL('./shop.ts', import.meta.url)), `${ports.shop}`],
   ].map((argv) => spawn(process.execPath, argv, { stdio: ['pipe', 'inherit', 'inherit'], detached: true }));
   const config = relative(process.cwd(), join(root, 'deploy/demo/Sluicefile'));
   const flags = ['--config', config, '--state-dir', stateDir, '--cert-dir', join(stateDir, 'certs'), '--log-level', 'warn'];
   const listen = ['--admin-listen', `127.0.0.1:${ports.admin}`, '--listen', `127.0.0.1:${ports.controller}`];
   const numbers = ['--http-port', `${ports.http}`, '--https-port', `${ports.https}`];
-  const upstreams = { FIRST_UPSTREAM: `127.0.0.1:${ports.first}`, SECOND_UPSTREAM: `127.0.0.1:${ports.second}` };
-  const proxy = spawn(join(root, 'sluice'), ['run', ...flags, ...listen, ...numbers], {
+  // The visitors of the demo come from this machine and have their addresses in X-Forwarded-For.
+  const trust = ['--trusted-proxies', '127.0.0.1/32'];
+  const upstreams = {
+    FIRST_UPSTREAM: `127.0.0.1:${ports.first}`,
+    SECOND_UPSTREAM: `127.0.0.1:${ports.second}`,
+    SHOP_UPSTREAM: `127.0.0.1:${ports.shop}`,
+  };
+  const proxy = spawn(join(root, 'sluice'), ['run', ...flags, ...listen, ...numbers, ...trust], {
     stdio: ['pipe', 'inherit', 'inherit'],
     detached: true,
     env: { ...process.env, ...upstreams, SLUICE_SUPERVISED: '1' },
@@ -75,12 +92,18 @@ function trusting(root: string): string {
   return process.platform === 'linux' ? `  ${trustCommand(root)}\n${browsers}` : `  ${trustCommand(root)}`;
 }
 
-function tell(stateDir: string, { http, https }: Ports): void {
-  const admin = `--admin unix:${relative(process.cwd(), join(stateDir, 'admin.sock'))}`;
+const adminSocket = (stateDir: string): string => join(stateDir, ADMIN_SOCKET_FILE);
+
+function tell(stateDir: string, { http, https }: Ports, dashboard: Forwarder, isQuiet: boolean): void {
+  const admin = `--admin unix:${relative(process.cwd(), adminSocket(stateDir))}`;
   const authority = relative(process.cwd(), rootCertificatePath(stateDir));
   const curl = (host: string, path: string, more = '') => `  curl -i ${more}-H 'Host: ${host}' http://127.0.0.1:${http}${path}`;
   say(`
+The dashboard, for the first browser that opens it (${isQuiet ? 'you are the only visitor' : 'the visitors are made up: npm start -- --no-visitors brings none'}):
+  ${dashboard.url}
+
 Open in a browser (every name under localhost is this machine):
+  http://shop.localhost:${http}/         a few pages whose Web Vitals are measured
   http://app.localhost:${http}/          two upstreams in turn
   http://api.localhost:${http}/v1/users  a path block with its prefix stripped
   http://api.localhost:${http}/ping      an answer without an upstream
@@ -98,6 +121,7 @@ Trust the root of the internal authority, and the warning becomes a padlock:
 ${trusting(authority)}
 
 In another terminal, run:
+  ./sluice dashboard ${admin}
   ./sluice status ${admin}
   ./sluice routes ${admin}
   ./sluice explain api.localhost/v1/users ${admin}
@@ -130,21 +154,31 @@ async function main(): Promise<number> {
   const proxy = children[0] as ChildProcess;
   const ended = once(proxy, 'close');
   let stopping = false;
+  const leaving = new AbortController();
   const stop = () => {
     stopping = true;
+    leaving.abort();
     for (const child of children) child.kill('SIGTERM');
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
   say('Starting ...');
-  if (await ready(proxy, ports.http)) tell(stateDir, ports);
-  else if (!stopping) {
+  let dashboard: Forwarder | undefined;
+  if (await ready(proxy, ports.http)) {
+    const admin = { kind: 'unix', path: adminSocket(stateDir) } as const;
+    dashboard = await startForwarder({ admin, token: undefined, listen: { host: '127.0.0.1', port: 0 } });
+    const isQuiet = flags.given.get(QUIET.name)?.value === true;
+    tell(stateDir, ports, dashboard, isQuiet);
+    if (!isQuiet) void bringVisitors({ port: ports.http, seed: SEED, clock: systemClock, signal: leaving.signal });
+  } else if (!stopping) {
     process.stderr.write('The proxy did not become ready; its lines above say why.\n');
     stop();
     await ended;
     return 1;
   }
   await ended;
+  leaving.abort();
+  await dashboard?.close();
   for (const child of children) child.kill('SIGTERM');
   return stopping ? 0 : 1;
 }

@@ -1,0 +1,65 @@
+import { Agent, request } from 'node:http';
+import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
+import { type VisitorRequest, visits } from './visits.ts';
+
+export type VisitorOptions = {
+  /** The proxy's HTTP port on this machine. */
+  readonly port: number;
+  readonly seed: number;
+  readonly clock: Clock;
+  /** Ends everything at once. */
+  readonly signal: AbortSignal;
+  /** Milliseconds from one visit to the next. */
+  readonly pace?: number;
+  readonly most?: number;
+};
+
+/** From one visit to the next (ms). A visit has about six requests: four a second. */
+const PACE_MS = 1_500;
+/** A demo that is forgotten stops after this many requests, about seven hours. */
+const MOST_REQUESTS = 100_000;
+/** If the proxy is slow, no more visits than these are under way. */
+const MOST_VISITS = 40;
+const TIMEOUT_MS = 10_000;
+
+/** Sends the requests of visitors through the proxy until `signal` ends it, or after a bounded number. */
+export async function bringVisitors({ port, seed, clock, signal, pace = PACE_MS, most = MOST_REQUESTS }: VisitorOptions): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  const underWay = new Set<Promise<void>>();
+  let left = most;
+  for (const visit of visits(seed, port)) {
+    if (signal.aborted || left <= 0) break;
+    const requests = visit.slice(0, left);
+    left -= requests.length;
+    const done = play(requests, { port, agent, clock, signal }).finally(() => underWay.delete(done));
+    underWay.add(done);
+    await sleep(clock, pace, signal);
+    if (underWay.size >= MOST_VISITS) await Promise.race(underWay);
+  }
+  await Promise.all(underWay);
+  agent.destroy();
+}
+
+type Way = { readonly port: number; readonly agent: Agent; readonly clock: Clock; readonly signal: AbortSignal };
+
+async function play(requests: readonly VisitorRequest[], way: Way): Promise<void> {
+  for (const one of requests) {
+    await sleep(way.clock, one.after, way.signal);
+    if (way.signal.aborted) return;
+    await send(one, way);
+  }
+}
+
+/** A request that fails is one that a visitor would lose, while the demo's file is edited or the demo ends; the dashboard shows it. */
+function send({ method, host, path, headers, body }: VisitorRequest, { port, agent, signal }: Way): Promise<void> {
+  return new Promise((resolve) => {
+    const options = { host: '127.0.0.1', port, method, path, headers: { ...headers, host: `${host}:${port}` }, agent, signal };
+    const sent = request({ ...options, timeout: TIMEOUT_MS }, (response) => {
+      response.resume();
+      response.once('close', resolve);
+    });
+    sent.once('timeout', () => sent.destroy());
+    sent.once('error', () => resolve());
+    sent.end(body);
+  });
+}

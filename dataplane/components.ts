@@ -22,6 +22,7 @@ import { LiveTable } from './table/live-table.ts';
 import type { CertificateKeeper } from './table/table.ts';
 import { initialRoutes } from './table/unconfirmed/published-routes.ts';
 import { LazyCertificateManager } from './tls/lazy-certificate-manager.ts';
+import { TraceExport, type TraceExportOptions } from './tracing/trace-export.ts';
 import { probePort } from './workers/probe-port.ts';
 import { WorkerPool } from './workers/worker-pool.ts';
 
@@ -50,6 +51,7 @@ export function createComponents(
     },
   });
   const accessLog = new AccessLog(ledger.buffers.accessLines, { clock, log });
+  const traceExport = new TraceExport(ledger.buffers.spans, exportOptions(settings), { clock, log });
   const upstreams = new Upstreams({ table, targets: ledger.targets, health, clock });
   const analytics = createAnalytics({ clock });
   const traffic = new TrafficRate(clock);
@@ -68,6 +70,7 @@ export function createComponents(
       controllers: table.controllerLoads(isConnected),
       problems: table.problems(),
       accessLogLost: accessLog.lost,
+      spansLost: traceExport.lost,
     }),
   });
   const workers = new WorkerPool({
@@ -115,7 +118,14 @@ export function createComponents(
         .catch((error: unknown) => log.error({ error: String(error) }, 'not every worker has opened the HTTPS port'));
     },
   });
-  return { publisher, table, readiness, ledger, health, upstreams, analytics, traffic, history, metrics, workers, live, https, accessLog };
+  const wired = { publisher, table, readiness, ledger, health, upstreams, analytics, traffic, history, metrics, workers, live, https };
+  return { ...wired, accessLog, traceExport };
+}
+
+/** null if requests are not traced. */
+function exportOptions({ otlpEndpoint, otlpHeaders, otlpServiceName }: DataplaneSettings): TraceExportOptions | null {
+  if (otlpEndpoint === null) return null;
+  return { url: otlpEndpoint, headers: otlpHeaders, serviceName: otlpServiceName, version: runningBuild.version };
 }
 
 /** Days are kept as set, hours for 35 days of it. */

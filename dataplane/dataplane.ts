@@ -106,11 +106,12 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
 
 /** Opens the ports and serves the saved state. @throws UsageError. */
 async function serve(
-  { publisher, workers, health, https }: Components,
+  { publisher, workers, health, https, traceExport }: Components,
   { atBoot: { settings }, dns, restored, takeover }: BootState,
 ): Promise<void> {
   if (usesHttps(settings)) await openCertificates(https, settings, dns);
   await https.useInternalIssuer(settings.localCerts);
+  traceExport.start();
   publisher.attach(workers);
   health.update(savedRoutes(restored));
   publisher.onRoutes((routes) => health.update(routes));
@@ -235,7 +236,7 @@ function createTakeoverServer(
 
 /** `patient`: a successor has the table and takes new connections. */
 async function endServing(
-  { health, https, table, workers, live, history, accessLog }: Components,
+  { health, https, table, workers, live, history, accessLog, traceExport }: Components,
   admin: Admin,
   { log }: Runtime,
   patient: boolean,
@@ -247,7 +248,7 @@ async function endServing(
   if (patient) table.close();
   await workers.drain(drainTimeoutMs, patient);
   await history?.close();
-  await accessLog.end();
+  await Promise.all([accessLog.end(), traceExport.end()]);
   await admin.close();
   if (!patient) table.close();
   log.info('data plane stopped');

@@ -17,7 +17,8 @@ type Context = {
 
 /** The state of every part of the data plane, for the dashboard, the alerts and the status. */
 export function overviewParts(components: Components, { clock, settings, certificate, uptimeSecs }: Context): OverviewParts {
-  const { table, readiness, upstreams, analytics, traffic, history, workers, live, https, accessLog, ledger, publisher } = components;
+  const { table, readiness, upstreams, analytics, traffic, history, workers, live, https, accessLog, traceExport, ledger, publisher } =
+    components;
   return {
     clock,
     status: () => ({
@@ -36,6 +37,7 @@ export function overviewParts(components: Components, { clock, settings, certifi
       settings: live.warnings,
       exposed_directory: exposedDirectories(sensitiveDirectories(settings)),
       access_log: accessLog.warnings,
+      traces: traceExport.warnings,
       admin_certificate: certificate?.warnings ?? [],
     }),
     advice: tcpMigrationAdvice,

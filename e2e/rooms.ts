@@ -81,6 +81,7 @@ export const ROOMS: readonly Room[] = [
 
   room('dataplane/workers', 'starting, watching and replacing worker threads', 'dataplane/ledger', `${T}/protocol.ts`),
   room('dataplane/access-log', 'writing the access log, in a thread of its own', 'dataplane/ledger'),
+  room('dataplane/tracing', 'sending spans, in a thread of its own', 'dataplane/ledger'),
   room('dataplane/publish', 'the only way from the main thread to the workers', `${T}/protocol.ts`, `${T}/match`, 'dataplane/workers'),
   room('dataplane/settings', 'settings and their origins', `${T}/protocol.ts`, 'dataplane/publish'),
   room('dataplane/table', 'the routes: owners, applying, disk', 'dataplane/publish'),
@@ -112,6 +113,7 @@ export const ROOMS: readonly Room[] = [
     'dataplane/ledger',
     'dataplane/workers',
     'dataplane/access-log',
+    'dataplane/tracing',
     'dataplane/publish',
     'dataplane/settings',
     'dataplane/table',

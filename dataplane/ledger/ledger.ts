@@ -21,6 +21,8 @@ export type LedgerBuffers = {
   readonly wrongGuesses: SharedArrayBuffer;
   /** Lines of the access log on their way to the thread that writes them. */
   readonly accessLines: SharedArrayBuffer;
+  /** Spans of sampled requests on their way to the thread that sends them. */
+  readonly spans: SharedArrayBuffer;
 };
 
 export type Ledger = {
@@ -45,6 +47,7 @@ export function createLedger(workers: number): Ledger {
     passwordChecks: SharedSemaphore.buffer(workers),
     wrongGuesses: WrongGuesses.buffer(),
     accessLines: LineRing.buffer(workers),
+    spans: LineRing.buffer(workers),
   });
 }
 

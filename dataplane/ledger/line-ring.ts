@@ -51,8 +51,11 @@ export class LineRing {
     return Atomics.load(this.shared, EPOCH);
   }
 
-  /** Adds a line of Latin-1 text under a number that means something to the reader. @returns false if it was dropped. */
-  push(number: number, text: string): boolean {
+  /**
+   * Adds a line of Latin-1 text under a number that means something to the reader. `count` is how many it counts for if it is dropped.
+   * @returns false if it was dropped.
+   */
+  push(number: number, text: string, count = 1): boolean {
     const { head } = this;
     const size = (RECORD_HEAD + text.length + RECORD_HEAD - 1) & -RECORD_HEAD;
     const written = Atomics.load(head, WRITTEN);
@@ -61,7 +64,7 @@ export class LineRing {
     const rest = CAPACITY - at;
     const needed = rest < size ? rest + size : size;
     if (unread + needed > CAPACITY) {
-      Atomics.add(head, DROPPED, 1);
+      Atomics.add(head, DROPPED, count);
       return false;
     }
     if (rest < size) {

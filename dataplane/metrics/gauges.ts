@@ -18,6 +18,8 @@ export type MetricsSnapshot = ControllersReading & {
   readonly certificates: CertificateStats;
   /** Lines of the access log that were not written, since the start. */
   readonly accessLogLost: number;
+  /** Spans that were not delivered, since the start. */
+  readonly spansLost: number;
 };
 /** `busySeconds`: how long each worker's event loop has been busy since the worker started. The slot of a worker that ended is used again. */
 export type WorkersReading = {
@@ -66,6 +68,11 @@ function registerProcess(registry: Registry): (reading: MetricsSnapshot) => void
     help: 'Lines of the access log that were lost because an output was too slow or failed.',
     registers: [registry],
   });
+  const spansLost = new Counter({
+    name: `${METRIC_PREFIX}spans_lost_total`,
+    help: 'Spans of traced requests that were lost because the collector was too slow or failed.',
+    registers: [registry],
+  });
   return (reading) => {
     ready.set(reading.ready ? 1 : 0);
     routes.set(reading.routes);
@@ -73,6 +80,8 @@ function registerProcess(registry: Registry): (reading: MetricsSnapshot) => void
     inFlight.set(reading.inFlight);
     accessLogLost.reset();
     accessLogLost.inc(reading.accessLogLost);
+    spansLost.reset();
+    spansLost.inc(reading.spansLost);
   };
 }
 

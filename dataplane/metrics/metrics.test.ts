@@ -11,7 +11,7 @@ import { MAX_UPSTREAMS } from './targets.ts';
 import { MAX_DOMAIN_LABELS } from './totals.ts';
 
 const NOTHING: MetricsSnapshot = {
-  ...{ ready: false, routes: 0, overridden: 0, inFlight: 0, accessLogLost: 0, controllers: [], problems: [] },
+  ...{ ready: false, routes: 0, overridden: 0, inFlight: 0, accessLogLost: 0, spansLost: 0, controllers: [], problems: [] },
   workers: { serving: 0, configured: 0, busySeconds: [] },
   connections: { open: 0, most: 0, refused: [] },
   targets: { addresses: [], routes: [] },

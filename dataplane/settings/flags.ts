@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseDirectoryUrl } from '../../shared/certificates/acme-directory.ts';
@@ -8,6 +9,7 @@ import {
   DEFAULT_ADMIN_SOCKET,
   DEFAULT_CERT_DIR,
   DEFAULT_STATE_DIR,
+  NAME,
 } from '../../shared/name.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log-level.ts';
@@ -20,9 +22,14 @@ import { parseSize } from '../../shared/values/size.ts';
 /** External account binding: ties the ACME account to an existing account at the authority (RFC 8555 7.3.4). */
 export type AccountBinding = { readonly kid: string; readonly key: string };
 
+/** A field of the requests that carry spans. */
+export type OtlpHeader = readonly [name: string, value: string];
+
 /** A DNS server for queries or updates. */
 export type DnsServer = { readonly host: string; readonly port: number };
 const DNS_PORT = 53;
+/** The path for traces, relative to the endpoint. */
+const OTLP_TRACES = '/v1/traces';
 
 /** More worker threads than this must be a typo. */
 export const MAX_WORKERS = 256;
@@ -85,6 +92,34 @@ function parseLogLevel(text: string): Parsed<LogLevel> {
 function parseAccessLogFlag(text: string): Parsed<string | null> {
   if (text === 'off' || text === 'stdout') return accepted(text === 'off' ? null : text);
   return text.includes('\0') ? refused('it is not a path') : accepted(resolve(text));
+}
+
+/** The URL that spans are posted to: the path of the signal is added to the endpoint, as other programs that read the same variable do. */
+function parseOtlpEndpoint(text: string): Parsed<string | null> {
+  if (text === 'off') return accepted(null);
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) return refused('it is not a URL like http://127.0.0.1:4318');
+  if (url.username !== '' || url.password !== '') return refused('credentials belong in --otlp-headers');
+  if (url.search !== '' || url.hash !== '') return refused('it must end with its path');
+  return accepted(`${url.origin}${url.pathname.replace(/\/+$/, '')}${OTLP_TRACES}`);
+}
+
+/** As in W3C Baggage: the value is percent-encoded. */
+function parseOtlpHeader(text: string): Parsed<OtlpHeader> {
+  const [, name = '', encoded = ''] = /^([^=]+)=(.*)$/.exec(text) ?? [];
+  try {
+    const value = decodeURIComponent(encoded.trim());
+    validateHeaderName(name.trim());
+    validateHeaderValue(name.trim(), value);
+    return accepted([name.trim(), value]);
+  } catch {
+    return refused('it is not NAME=VALUE, with a value as in a URL');
+  }
+}
+
+function parseRatio(text: string): Parsed<number> {
+  const ratio = Number(text);
+  return /^\d(?:\.\d{1,9})?$/.test(text) && ratio <= 1 ? accepted(ratio) : refused('it is not a number from 0 to 1, such as 0.01');
 }
 
 function parseEmail(text: string): Parsed<string> {
@@ -272,6 +307,39 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     default: 'off',
     parse: parseAccessLogFlag,
   },
+  {
+    name: 'otlp-endpoint',
+    placeholder: 'URL|off',
+    help: 'trace requests and send their spans here by OTLP over HTTP; /v1/traces is added to the path',
+    default: 'off',
+    parse: parseOtlpEndpoint,
+    sharedVariable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  },
+  {
+    name: 'otlp-headers',
+    kind: 'list',
+    placeholder: 'NAME=VALUE,...',
+    help: 'header fields of these requests, with values as in a URL (%20); prefer the environment variable, since flags show up in ps',
+    default: 'none',
+    parse: parseOtlpHeader,
+    secret: true,
+    sharedVariable: 'OTEL_EXPORTER_OTLP_HEADERS',
+  },
+  {
+    name: 'otlp-service-name',
+    placeholder: 'NAME',
+    help: 'service.name of the spans',
+    default: NAME,
+    sharedVariable: 'OTEL_SERVICE_NAME',
+  },
+  {
+    name: 'trace-sampling',
+    placeholder: 'RATIO',
+    help: 'part of the requests that is recorded, from 0 to 1, unless a trusted proxy has decided',
+    default: '1',
+    parse: parseRatio,
+  },
+  { name: 'trace-trust-clients', kind: 'switch', help: 'let every client decide with its traceparent whether a request is recorded' },
   { name: 'geoip', placeholder: 'PATH', help: 'country database', unavailable: true },
   { name: 'takeover', kind: 'switch', help: 'take over from the running process with the same state directory' },
 ];

@@ -5,13 +5,14 @@ import {
   DEFAULT_ADMIN_SOCKET,
   DEFAULT_CERT_DIR,
   DEFAULT_STATE_DIR,
+  NAME,
 } from '../../shared/name.ts';
 import type { FlagValue } from '../../shared/runtime/flags.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { Globals, Origin } from '../../shared/settings.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
 import { maxSocketsFor } from './file-descriptors.ts';
-import type { AccountBinding, DnsServer } from './flags.ts';
+import type { AccountBinding, DnsServer, OtlpHeader } from './flags.ts';
 
 export type SettingValues = {
   readonly httpPort: number;
@@ -48,6 +49,13 @@ export type SettingValues = {
   readonly logLevel: LogLevel;
   /** `stdout`, an absolute path, or null for no access log. */
   readonly accessLog: string | null;
+  /** The URL that spans are posted to; null: requests are not traced. */
+  readonly otlpEndpoint: string | null;
+  readonly otlpHeaders: readonly OtlpHeader[];
+  readonly otlpServiceName: string;
+  /** From 0 to 1. */
+  readonly traceSampling: number;
+  readonly traceTrustClients: boolean;
   readonly drainTimeoutMs: number;
   readonly email: string | null;
   /** The URL of the authority's directory. */
@@ -115,6 +123,11 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
     ),
     logLevel: pick<LogLevel>('logLevel', 'log-level', undefined, 'info'),
     accessLog: pick<string | null>('accessLog', 'access-log', undefined, null),
+    otlpEndpoint: pick<string | null>('otlpEndpoint', 'otlp-endpoint', undefined, null),
+    otlpHeaders: pick<readonly OtlpHeader[]>('otlpHeaders', 'otlp-headers', undefined, []),
+    otlpServiceName: pick('otlpServiceName', 'otlp-service-name', undefined, NAME),
+    traceSampling: pick('traceSampling', 'trace-sampling', undefined, 1),
+    traceTrustClients: pick('traceTrustClients', 'trace-trust-clients', undefined, false),
     drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
     email: pick<string | null>('email', 'acme-email', file.email, null),
     acmeDirectory: pick('acmeDirectory', 'acme-directory', file.acme_directory, DEFAULT_ACME_DIRECTORY),

@@ -28,6 +28,12 @@ export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
     { name: 'max_connections_per_address', value: settings.maxConnectionsPerAddress, origin: origins.maxConnectionsPerAddress },
     { name: 'log_level', value: settings.logLevel, origin: origins.logLevel },
     { name: 'access_log', value: settings.accessLog ?? 'off', origin: origins.accessLog },
+    { name: 'otlp_endpoint', value: settings.otlpEndpoint ?? 'off', origin: origins.otlpEndpoint },
+    // The values are secret.
+    { name: 'otlp_headers', value: settings.otlpHeaders.map(([name]) => name), origin: origins.otlpHeaders },
+    { name: 'otlp_service_name', value: settings.otlpServiceName, origin: origins.otlpServiceName },
+    { name: 'trace_sampling', value: settings.traceSampling, origin: origins.traceSampling },
+    { name: 'trace_trust_clients', value: settings.traceTrustClients, origin: origins.traceTrustClients },
     { name: 'drain_timeout', value: durationText(settings.drainTimeoutMs), origin: origins.drainTimeoutMs },
     { name: 'email', value: settings.email, origin: origins.email },
     { name: 'acme_directory', value: settings.acmeDirectory, origin: origins.acmeDirectory },

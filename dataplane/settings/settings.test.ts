@@ -69,6 +69,11 @@ describe('readSettings', () => {
       proxyProtocol: false,
       logLevel: 'info',
       accessLog: null,
+      otlpEndpoint: null,
+      otlpHeaders: [],
+      otlpServiceName: 'sluice',
+      traceSampling: 1,
+      traceTrustClients: false,
       drainTimeoutMs: 30_000,
       email: null,
       acmeDirectory: 'https://acme-v02.api.letsencrypt.org/directory',
@@ -95,7 +100,7 @@ describe('readSettings', () => {
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
       '--analytics-retention off --analytics-max-size 5mb ' +
       '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --max-connections 900 --max-connections-per-address 90 ' +
-      '--log-level debug --access-log /l --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
+      '--log-level debug --access-log /l --otlp-endpoint https://c.test:4318/x/ --otlp-headers X-Key=a%20b,x-more=c=d --otlp-service-name edge --trace-sampling 0.01 --trace-trust-clients --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
       '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs ' +
       '--acme-dns-hook /h --acme-dns-server ns.test:5353 --acme-dns-key-file /k --acme-dns-resolver ::1';
     const { origins, given, supervisorGlobals: handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
@@ -122,6 +127,14 @@ describe('readSettings', () => {
       maxConnectionsPerAddress: 90,
       logLevel: 'debug',
       accessLog: '/l',
+      otlpEndpoint: 'https://c.test:4318/x/v1/traces',
+      otlpHeaders: [
+        ['X-Key', 'a b'],
+        ['x-more', 'c=d'],
+      ],
+      otlpServiceName: 'edge',
+      traceSampling: 0.01,
+      traceTrustClients: true,
       drainTimeoutMs: 90_000,
       email: 'a@b.test',
       acmeDirectory: 'https://ca.test/dir',
@@ -134,7 +147,7 @@ describe('readSettings', () => {
       localCerts: true,
     });
     assert.ok(Object.values(origins).every((origin) => origin === 'flag'));
-    assert.deepEqual([given.size, takeover], [33, true]);
+    assert.deepEqual([given.size, takeover], [38, true]);
   });
 
   it('uses the authority’s roots from the config file if no flag is set, and does not show them', () => {
@@ -358,6 +371,7 @@ describe('effective', () => {
       maxSockets: maxSocketsFor(1),
       logLevel: 'info',
       accessLog: null,
+      tracing: null,
     });
   });
 });
@@ -373,4 +387,33 @@ test('analytics-retention is a duration from a day to ten years or off, analytic
   assert.equal(read('90d')().analyticsRetention, 90 * 86_400_000);
   for (const value of ['1h', '4000d', 'never', '0']) assert.throws(read(value), UsageError, value);
   assert.throws(() => readSettings(['--analytics-max-size', '100kb'], {}), /it is less than 1mb/);
+});
+
+test('the endpoint, the fields and the ratio of traces are checked, and the values of fields are in no error', () => {
+  const read = (flag: string, value: string) => () => readSettings([flag, value], {});
+  assert.equal(read('--otlp-endpoint', 'http://[::1]:4318')().otlpEndpoint, 'http://[::1]:4318/v1/traces');
+  assert.equal(read('--otlp-endpoint', 'https://a.test/x//')().otlpEndpoint, 'https://a.test/x/v1/traces');
+  assert.equal(read('--otlp-endpoint', 'off')().otlpEndpoint, null);
+  for (const value of ['collector:4317', 'grpc://a.test', 'a.test', 'http://u:p@a.test', 'http://a.test/?x=1', 'http://a.test/#x'])
+    assert.throws(read('--otlp-endpoint', value), UsageError, value);
+  for (const value of ['no', 'a b=1', 'a=%', 'a=%0d%0ax:y', '=x']) assert.throws(read('--otlp-headers', value), UsageError, value);
+  assert.throws(read('--otlp-headers', 'a b=hidden'), (error: Error) => !error.message.includes('hidden'));
+  assert.deepEqual(
+    [0, 1, 0.01].map((ratio) => read('--trace-sampling', `${ratio}`)().traceSampling),
+    [0, 1, 0.01],
+  );
+  for (const value of ['2', '-1', '1%', '1.1', 'all', '.5']) assert.throws(read('--trace-sampling', value), UsageError, value);
+});
+
+test('a standard variable of OpenTelemetry applies if ours is not set', () => {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a.test', OTEL_SERVICE_NAME: 'edge' };
+  const { otlpEndpoint, otlpServiceName, origins } = readSettings([], env);
+  assert.deepEqual([otlpEndpoint, otlpServiceName], ['http://a.test/v1/traces', 'edge']);
+  assert.deepEqual([origins.otlpEndpoint, origins.otlpServiceName], ['environment', 'environment']);
+  assert.equal(readSettings([], { ...env, SLUICE_OTLP_ENDPOINT: 'off' }).otlpEndpoint, null);
+  assert.equal(readSettings(['--otlp-service-name', 'x'], env).otlpServiceName, 'x');
+  assert.throws(
+    () => readSettings([], { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }),
+    /OTEL_EXPORTER_OTLP_ENDPOINT "collector:4317": it is not a URL/,
+  );
 });

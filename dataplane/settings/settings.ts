@@ -74,6 +74,7 @@ export function effectiveSettings(
 /** The settings that the workers need. */
 export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   const { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, logLevel, accessLog } = settings;
+  const { otlpEndpoint, traceSampling, traceTrustClients } = settings;
   const maxSockets = maxSocketsFor(settings.workers);
   const https = {
     automatic: settings.email !== null,
@@ -95,6 +96,7 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
     maxSockets,
     logLevel,
     accessLog,
+    tracing: otlpEndpoint === null ? null : { ratio: traceSampling, trustsClients: traceTrustClients },
   };
 }
 

@@ -18,7 +18,7 @@ const WELL: Situation = {
     workers: { configured: 2, serving: 2, restarts: 0 },
     controllers: [controller()],
   },
-  warnings: { targets_unconfirmed: [], settings: [], exposed_directory: [], access_log: [], admin_certificate: [] },
+  warnings: { targets_unconfirmed: [], settings: [], exposed_directory: [], access_log: [], traces: [], admin_certificate: [] },
   advice: [],
   pools: [],
   certificates: [],
@@ -150,7 +150,7 @@ describe('alerts', () => {
   });
 
   it('report the warnings of each part, but not twice what keeps the data plane from being ready', () => {
-    for (const part of ['targets_unconfirmed', 'settings', 'exposed_directory', 'access_log', 'admin_certificate'] as const) {
+    for (const part of ['targets_unconfirmed', 'settings', 'exposed_directory', 'access_log', 'traces', 'admin_certificate'] as const) {
       const alert = only({ ...WELL, warnings: { ...WELL.warnings, [part]: ['this is so'] } });
       assert.deepEqual([alert.severity, alert.code, alert.message], ['warning', part, 'this is so']);
     }

@@ -166,6 +166,7 @@ const WARNED = {
   settings: ['warning', 'settings', `Correct the setting in the config file; GET /settings shows what is in effect.`],
   exposed_directory: ['warning', 'state', 'Run the command as root.'],
   access_log: ['warning', 'access log', 'Free space or correct the permissions; requests are served, but not logged, until then.'],
+  traces: ['warning', 'traces', 'Check the collector and --otlp-endpoint; requests are served, but their spans are lost after a while.'],
   admin_certificate: ['warning', 'Admin API', 'Put a valid certificate and its key there; they are loaded immediately.'],
 } as const satisfies Record<string, readonly [Severity, string, string]>;
 

@@ -28,6 +28,7 @@ function parts(problems: Problem[]): OverviewParts {
       settings: ['it is not in effect'],
       exposed_directory: [],
       access_log: [],
+      traces: [],
       admin_certificate: [],
     }),
     advice: () => ['set this'],

@@ -14,6 +14,14 @@ export type HttpsSettings = Authorities & {
   readonly publicPort: number;
 };
 
+/** Which requests are sampled. */
+export type TracingSettings = {
+  /** From 0 to 1; of the requests for which no trusted sender has decided. */
+  readonly ratio: number;
+  /** Whether every client may decide for its requests, not only trusted proxies. */
+  readonly trustsClients: boolean;
+};
+
 /** The settings that the traffic path needs. */
 export type TrafficSettings = {
   /** Address to listen on; null is every address, IPv4 and IPv6. */
@@ -32,6 +40,8 @@ export type TrafficSettings = {
   readonly logLevel: LogLevel;
   /** Where requests are logged whose site does not say: `stdout`, a path, or null for nowhere. */
   readonly accessLog: string | null;
+  /** null if requests are not traced. */
+  readonly tracing: TracingSettings | null;
 };
 
 /**

@@ -13,12 +13,14 @@ import { posting } from './posting.ts';
 import { routes } from './routes.ts';
 import { serving } from './serving.ts';
 import { sluicefile } from './sluicefile.ts';
+import { traces } from './traces.ts';
 import { connecting, handshakes, http2, keepalive, large, tls } from './wire.ts';
 
 /** npm run bench: compares speed and memory with the promised limits, with all ratios from one run on one machine. */
 const BENCHMARKS = {
   keepalive,
   accessLog,
+  traces,
   large,
   connecting,
   tls,

@@ -34,6 +34,7 @@ export class WorkersFixture {
       maxSockets: 20_000,
       logLevel: 'debug',
       accessLog: null,
+      tracing: null,
     });
     this.workers = new WorkerPool({
       count,

@@ -2,9 +2,10 @@ import { hopsLine } from '../codec/hops.ts';
 import type { RequestHead } from '../codec/http1/request-head.ts';
 import { requestedUpgrade } from '../codec/http1/requested-upgrade.ts';
 import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
+import { type Tracing, untraced } from '../exchange/tracing.ts';
 import { type Origin, type Peer, trustedHost } from './forwarded.ts';
 
-/** Creates the exchange for a valid head. `now` in milliseconds on the monotonic clock. */
+/** Creates the exchange for a valid head. `now` in milliseconds on the monotonic clock; `tracing` null: requests are not traced. */
 export function beginExchange(
   client: Downstream,
   requestPath: RequestPath,
@@ -13,14 +14,17 @@ export function beginExchange(
   origin: Origin,
   id: string,
   now: number,
+  tracing: Tracing | null,
 ): Exchange {
   const { fields } = head;
+  const trace = tracing === null ? null : tracing.begin(fields, peer.trusted);
+  const kept = trace === null ? fields.kept : untraced(fields, trace);
   return new Exchange(client, requestPath, {
     method: head.method,
     target: head.target,
     host: head.host,
     hostField: head.hostField,
-    fields: peer.trusted ? fields.kept + fields.vouched : fields.kept,
+    fields: peer.trusted ? kept + fields.vouched : kept,
     bodyLength: fields.chunked ? CHUNKED : Math.max(0, fields.contentLength),
     expectsContinue: fields.expectsContinue && head.minor === 1,
     referer: fields.referer,
@@ -36,5 +40,6 @@ export function beginExchange(
     clientRule: peer.certificate === null ? null : peer.certificate.clientRule,
     misdirected: peer.certificate !== null && !peer.certificate.covers(head.host),
     startedAt: now,
+    trace,
   });
 }

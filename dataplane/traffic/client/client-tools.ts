@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Exchange, RequestPath } from '../exchange/exchange.ts';
 import type { FaultOwner } from '../exchange/fault-owner.ts';
 import type { Faults } from '../exchange/faults.ts';
+import type { Tracing } from '../exchange/tracing.ts';
 import type { RunQueue } from '../io/run-queue.ts';
 
 /** A connection in one of its stages: waiting for the PROXY header, in the TLS handshake, or speaking HTTP. */
@@ -22,6 +23,8 @@ export type ClientTools = {
   readonly faults: Faults;
   trusts(address: string): boolean;
   nextRequestId(): string;
+  /** null if requests are not traced. */
+  readonly tracing: Tracing | null;
   /** Whether the worker is shutting down: responses carry `Connection: close`. */
   draining(): boolean;
   /** Whether it does so without waiting for one more request on idle connections. */

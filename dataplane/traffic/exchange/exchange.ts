@@ -8,6 +8,7 @@ import type { Failure } from './failure.ts';
 import type { BodyStage, Filter } from './filter.ts';
 import type { Limits } from './limits.ts';
 import type { OwnAnswer } from './own-answer.ts';
+import type { Trace } from './trace.ts';
 
 /** Length of a body whose end is marked by its transfer coding. */
 export const CHUNKED = -1;
@@ -167,6 +168,8 @@ export class Exchange {
   readonly clientRule: string | null;
   /** Milliseconds on the monotonic clock. */
   readonly startedAt: number;
+  /** null if requests are not traced. */
+  readonly trace: Trace | null;
 
   route: Site | null = null;
   block: Block | null = null;
@@ -240,6 +243,7 @@ export class Exchange {
       | 'misdirected'
       | 'clientRule'
       | 'startedAt'
+      | 'trace'
     >,
   ) {
     this.client = client;
@@ -266,6 +270,7 @@ export class Exchange {
     this.misdirected = request.misdirected;
     this.clientRule = request.clientRule;
     this.startedAt = request.startedAt;
+    this.trace = request.trace;
   }
 }
 

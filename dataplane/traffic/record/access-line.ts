@@ -23,6 +23,7 @@ export function accessLine(x: Exchange, at: number, took: number): string {
   const { address, client, remote, tls } = connectionIn(facts);
   const target = x.target.includes('=') ? redactedUrl(x.target) : x.target;
   const upstream = x.endpoint === null ? '' : `,"upstream":${jsonText(x.endpoint.address)}`;
+  const trace = x.trace === null ? '' : `,"trace_id":"${x.trace.id}"`;
   // The bytes of a tunnel are no body.
   const size = x.counted ? x.bytesSent : x.bodySent;
   return (
@@ -30,7 +31,7 @@ export function accessLine(x: Exchange, at: number, took: number): string {
     `"request":{${remote}"client_ip":${address === x.client.address ? client : jsonText(x.client.address)},"proto":"${facts.protocol}","method":${jsonText(x.method)},` +
     `"host":${jsonText(x.hostField)},"uri":${jsonText(target)},"headers":${requestFields.json(x.fields)}${tls}},` +
     `"bytes_read":${facts.bodyRead},${NOBODY},"duration":${exactSeconds(took)},"size":${size},"status":${x.status},` +
-    `"resp_headers":${answerFields.json(x.answerFields)},"request_id":${requestId(x.forwarding)}${upstream}}\n`
+    `"resp_headers":${answerFields.json(x.answerFields)},"request_id":${requestId(x.forwarding)}${trace}${upstream}}\n`
   );
 }
 

@@ -10,6 +10,7 @@ export function jsonText(bytes: string): string {
   return SPECIAL.test(bytes) ? escaped(Buffer.from(bytes, 'latin1').toString('utf8')) : `"${bytes}"`;
 }
 
-function escaped(text: string): string {
+/** The same for text of our own. */
+export function escaped(text: string): string {
   return JSON.stringify(text).replace(BEYOND_ASCII, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

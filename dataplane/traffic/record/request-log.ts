@@ -169,6 +169,7 @@ function factsOf(x: Exchange, now: number): object {
     path: rawPath(x.target).slice(0, MOST_TEXT),
     client: x.client.address,
     request_id: (fieldIn(x.forwarding, 'x-request-id') ?? '').slice(0, MOST_TEXT),
+    ...(x.trace !== null && { trace_id: x.trace.id }),
     status: x.status,
     ...(endpoint !== null && { target: endpoint.address }),
     duration_ms: Math.round(now - x.startedAt),

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
+import type { LineRing } from '../../ledger/line-ring.ts';
 import type { RefusedHead } from '../client/client-tools.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
@@ -10,6 +11,7 @@ import { Countries } from './countries.ts';
 import { Recorder } from './recorder.ts';
 import { RefusedHeads } from './refused-heads.ts';
 import { RequestLog } from './request-log.ts';
+import { SpanLines } from './span-lines.ts';
 
 export type TrafficRecordTools = {
   readonly clock: Clock;
@@ -21,6 +23,8 @@ export type TrafficRecordTools = {
   /** Whether the log level includes `debug`. */
   readonly debug: boolean;
   readonly accessLog: Omit<AccessLinesTools, 'clock'>;
+  /** Where the spans of sampled requests go. */
+  readonly spans: LineRing;
 };
 
 /** Counts and logs the traffic of one worker. */
@@ -30,13 +34,15 @@ export class TrafficRecord {
   private readonly requestLog: RequestLog;
   private readonly refusedHeads: RefusedHeads;
   private readonly accessLines: AccessLines;
+  private readonly spanLines: SpanLines;
 
-  constructor({ clock, log, hashKey, countries, debug, accessLog }: TrafficRecordTools) {
+  constructor({ clock, log, hashKey, countries, debug, accessLog, spans }: TrafficRecordTools) {
     this.clock = clock;
     this.recorder = new Recorder(hashKey, new Countries(countries));
     this.requestLog = new RequestLog(log, debug);
     this.refusedHeads = new RefusedHeads(log);
     this.accessLines = new AccessLines({ clock, ...accessLog });
+    this.spanLines = new SpanLines(clock, spans);
   }
 
   /** A target has accepted an upgrade; the request is counted now. */
@@ -52,6 +58,7 @@ export class TrafficRecord {
     else this.recorder.record(x, now);
     this.requestLog.over(x, now);
     this.accessLines.over(x, now);
+    if (x.trace !== null && x.trace.spans !== null) this.spanLines.over(x, x.trace, x.trace.spans, now);
   }
 
   /** A head was refused before there was an exchange. */

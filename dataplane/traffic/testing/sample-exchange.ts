@@ -50,5 +50,6 @@ export function sampleExchange(request: SampleRequest): Exchange {
     hops: 0,
     forwarding: FORWARDING,
     startedAt: 0,
+    trace: null,
   });
 }

@@ -35,6 +35,7 @@ export const SETTINGS: TrafficSettings = {
   maxSockets: 40_000,
   logLevel: 'debug',
   accessLog: null,
+  tracing: null,
 };
 
 /** `classes` as in a report: 1xx to 5xx and other. */

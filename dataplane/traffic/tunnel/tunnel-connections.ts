@@ -37,7 +37,10 @@ export class TunnelConnections {
   begin(x: Exchange): void {
     const unclaimed = this.unclaimed.pop();
     if (unclaimed !== undefined) return unclaimed.claim(x);
-    if (this.underWay >= MOST) return this.waiting.enter(x);
+    if (this.underWay >= MOST) {
+      x.trace?.spans?.waits('connection');
+      return this.waiting.enter(x);
+    }
     this.underWay++;
     const pending = new PendingConnection((abandoned) => this.abandoned(abandoned));
     // Before connecting: it may fail at once, and then another attempt replaces it.
@@ -123,6 +126,7 @@ class PendingConnection implements Attempt {
   claim(x: Exchange): void {
     this.x = x;
     x.attempt = this;
+    x.trace?.spans?.waits('connect');
   }
 
   cancel(): void {

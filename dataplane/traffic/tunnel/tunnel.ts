@@ -7,6 +7,7 @@ import { limitsFor } from '../upstream/limits.ts';
 
 /** How long a tunnel continues after its target has left the route (ms). */
 const GRACE_MS = 30_000;
+const SWITCHING = 101;
 
 /** Hands out the one connection it was made for. */
 class SingleConnectionAgent extends Agent {
@@ -69,15 +70,16 @@ export class Tunnel implements Attempt {
   }
 
   /** The target has sent a response, of any kind. */
-  answered(): void {
+  answered(status: number): void {
     this.inTime();
+    this.x.trace?.spans?.answered(status);
     this.endpoint.succeeded();
   }
 
   accepted(): void {
-    this.answered();
+    this.answered(SWITCHING);
     this.open = true;
-    this.x.status = 101;
+    this.x.status = SWITCHING;
   }
 
   /** Its target left the route: the tunnel is ended after a while. */

@@ -119,6 +119,7 @@ export class Tunnels {
 
   private start(x: Exchange, endpoint: Endpoint, upstream: Socket): void {
     const detached = x.client.detach(x);
+    x.trace?.spans?.sent();
     if (detached === null) {
       upstream.destroy();
       x.attempt = null;
@@ -229,7 +230,7 @@ export class Tunnels {
     if (tunnel.x.attempt !== tunnel) return;
     const head = replyHead(reply, limitsFor(tunnel.x).head, tunnel.x.block?.fields ?? null);
     if (head === null || head.status === 101) return this.unanswered(tunnel, FAILURE.malformed);
-    tunnel.answered();
+    tunnel.answered(head.status);
     new DeclinedUpgrade(tunnel, reply).relay(head);
   }
 
@@ -241,6 +242,7 @@ export class Tunnels {
     tunnel.cancel();
     x.client.reattach(x);
     x.attempt = null;
+    x.trace?.spans?.attemptOver(failure);
     endpoint.blame(failure);
     giveUpLater(x, failure);
   }

@@ -136,6 +136,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
         hops: 0,
         forwarding: '',
         startedAt: clock.monotonic(),
+        trace: null,
       });
       x.bodyComplete = true;
       forwarder.respond(x);

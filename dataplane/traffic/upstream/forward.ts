@@ -54,6 +54,7 @@ export class Forwarder implements Responder, Upstream {
     const endpoint = this.pool.pick(this.tools.clock.now(), x.tried) ?? this.leaving(x);
     if (endpoint === null) return this.holdOrGiveUp(x, x.lastFailure ?? FAILURE.noTarget);
     x.endpoint = endpoint;
+    x.trace?.spans?.attemptBegun(endpoint);
     endpoint.send(x);
   }
 
@@ -67,11 +68,15 @@ export class Forwarder implements Responder, Upstream {
   }
 
   failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void {
+    x.trace?.spans?.attemptOver(failure);
     const stale = progress.reused && !progress.answered && failure === FAILURE.closed;
     if (!stale) endpoint.blame(failure);
     if (!mayRetry(x, progress)) return this.giveUp(x, failure);
     // An idle connection that was closed meanwhile says nothing about the target's health: retry on a fresh one.
-    if (stale) return endpoint.sendFresh(x);
+    if (stale) {
+      x.trace?.spans?.attemptBegun(endpoint);
+      return endpoint.sendFresh(x);
+    }
     if (failure === FAILURE.headTimeout) return this.giveUp(x, failure);
     // A target that broke off after a write is more telling than one that was never reached, unless it was known to be shutting down.
     if (x.lastFailure === null || noTargetAvailable(x.lastFailure))

@@ -83,6 +83,7 @@ export class Hold {
     const newest = this.newest(x) ?? pool;
     held.moved = newest !== pool;
     x.attempt = held;
+    x.trace?.spans?.held();
     this.join(held, newest);
     return true;
   }

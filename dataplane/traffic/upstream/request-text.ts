@@ -9,7 +9,8 @@ export function requestHead(x: Exchange): string {
       : x.bodyLength > 0 || needsLength(x.method)
         ? `Content-Length: ${x.bodyLength}\r\n`
         : '';
-  return `${x.method} ${x.upstreamTarget} HTTP/1.1\r\n${decrementMaxForwards(x.method, x.upstreamFields)}${x.forwarding}${framing}\r\n`;
+  const trace = x.trace === null ? '' : x.trace.line;
+  return `${x.method} ${x.upstreamTarget} HTTP/1.1\r\n${decrementMaxForwards(x.method, x.upstreamFields)}${x.forwarding}${trace}${framing}\r\n`;
 }
 
 /** RFC 9110 8.6: requests with a method that usually has a body send Content-Length even if the body is empty. */

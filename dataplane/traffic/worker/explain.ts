@@ -63,6 +63,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     hops: 0,
     forwarding: '',
     startedAt: clock.monotonic(),
+    trace: null,
   });
   const nothing = { matched: null, block: null, policies: [], targets: [] };
   if (route === null) return { ...nothing, routed: false, verdict: `404: no route for ${host}` };

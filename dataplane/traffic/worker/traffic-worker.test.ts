@@ -31,6 +31,7 @@ test('what is published while a worker starts is in effect when it serves', asyn
     maxSockets: 20_000,
     logLevel: 'debug',
     accessLog: null,
+    tracing: null,
   } as const;
   const worker = new TrafficWorker({
     start: {

@@ -7,6 +7,7 @@ import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import { LineRing } from '../../ledger/line-ring.ts';
 import { setHttpDate } from '../codec/date.ts';
 import { Faults } from '../exchange/faults.ts';
+import { Tracing } from '../exchange/tracing.ts';
 import { RunQueue } from '../io/run-queue.ts';
 import { Admission } from '../listener/admission.ts';
 import { Certificates } from '../listener/certificates.ts';
@@ -85,13 +86,15 @@ export class TrafficWorker {
     const ledger = openLedger(start.ledger);
     const { inFlight } = ledger;
     const faults = new Faults({ clock, log });
+    const { tracing } = state.settings;
     const debug = state.settings.logLevel === 'debug';
     const accessLog = {
       ring: new LineRing(start.ledger.accessLines, slot),
       everywhere: state.settings.accessLog,
       begun: () => post({ kind: 'access-log' }),
     };
-    const record = new TrafficRecord({ clock, log, hashKey, countries, debug, accessLog });
+    const spans = new LineRing(start.ledger.spans, slot);
+    const record = new TrafficRecord({ clock, log, hashKey, countries, debug, accessLog, spans });
     const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
     const runQueue = new RunQueue();
     this.tools = tools;
@@ -141,6 +144,7 @@ export class TrafficWorker {
         monotonic: () => clock.monotonic(),
         faults,
         nextRequestId: requestIds(tools.random),
+        tracing: tracing && new Tracing({ ...tracing, random: tools.random, monotonic: () => clock.monotonic() }),
         draining: () => this.draining !== 'no',
         mustCloseIdle: () => this.draining === 'now',
         requestPath: server,

@@ -131,7 +131,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     const origin = originOf(this.peer, head, this.tools.trusts);
     const id = trustedRequestId(this.peer, head) ?? this.tools.nextRequestId();
     this.address = origin.address;
-    const x = beginExchange(this, this.tools.requestPath, head, this.peer, origin, id, this.tools.monotonic());
+    const x = beginExchange(this, this.tools.requestPath, head, this.peer, origin, id, this.tools.monotonic(), this.tools.tracing);
     this.tools.begun();
     this.x = x;
     this.fresh = false;

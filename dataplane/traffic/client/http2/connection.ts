@@ -9,6 +9,7 @@ import { requestText } from '../../codec/http2/request-text.ts';
 import type { Exchange, RequestPath } from '../../exchange/exchange.ts';
 import { FAULT_REASON, type Faults, guard, guarded } from '../../exchange/faults.ts';
 import { serveLater } from '../../exchange/later.ts';
+import type { Tracing } from '../../exchange/tracing.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import type { OpenConnection, RefusedHead } from '../client-tools.ts';
 import { originOf, type Peer, trustedRequestId } from '../forwarded.ts';
@@ -61,6 +62,7 @@ export type Http2Tools = {
   readonly faults: Faults;
   trusts(address: string): boolean;
   nextRequestId(): string;
+  readonly tracing: Tracing | null;
   readonly requestPath: RequestPath;
   begun(): void;
   record(x: Exchange): void;
@@ -162,6 +164,7 @@ export class Http2Connection implements OpenConnection {
       origin,
       trustedRequestId(peer, head) ?? tools.nextRequestId(),
       tools.monotonic(),
+      tools.tracing,
     );
     client.begin(x);
     tools.begun();

@@ -39,6 +39,9 @@ export const FIELD = {
   privacyControl: 26,
   /** Says whether a browser loads something ahead of need. */
   purpose: 27,
+  /** W3C Trace Context: the trace that a request belongs to, and what tracing systems have added to it. */
+  traceParent: 28,
+  traceState: 29,
 } as const;
 
 export type FieldKind = (typeof FIELD)[keyof typeof FIELD];
@@ -72,6 +75,8 @@ const NAMES: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>([
   ['purpose', FIELD.purpose],
   ['x-purpose', FIELD.purpose],
   ['x-moz', FIELD.purpose],
+  ['traceparent', FIELD.traceParent],
+  ['tracestate', FIELD.traceState],
   ['date', FIELD.date],
   ['strict-transport-security', FIELD.strictTransportSecurity],
   ['x-content-type-options', FIELD.contentTypeOptions],
@@ -156,5 +161,30 @@ export function unlistedKind(name: string): FieldKind {
       return known;
     default:
       return FIELD.other;
+  }
+}
+
+/** Whether a field is not forwarded. `claimed`: it is part of a request or of trailers, which may make false claims about the client. */
+export function isDropped(kind: FieldKind, claimed: boolean): boolean {
+  switch (kind) {
+    case FIELD.contentLength:
+    case FIELD.transferEncoding:
+    case FIELD.connection:
+    case FIELD.keepAlive:
+    case FIELD.upgrade:
+    case FIELD.te:
+    case FIELD.hopByHop:
+      return true;
+    case FIELD.forwardedFor:
+    case FIELD.forwardedProto:
+    case FIELD.forwardedHost:
+    case FIELD.requestId:
+    case FIELD.claim:
+    case FIELD.vouched:
+    case FIELD.proxy:
+    case FIELD.hops:
+      return claimed;
+    default:
+      return false;
   }
 }

@@ -3,7 +3,7 @@ import { hasBlankEdge } from './blank-edge.ts';
 import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, PLAIN, SP, TOKEN } from './chars.ts';
 import { readLength, readLengths } from './content-length.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { FIELD, type FieldKind, HASH_SEED, hashStep, kindOf, unlistedKind } from './field-names.ts';
+import { FIELD, type FieldKind, HASH_SEED, hashStep, isDropped, kindOf, unlistedKind } from './field-names.ts';
 import { nameFault } from './partial-fields.ts';
 import { isOws, isToken, withoutOws } from './protocols.ts';
 
@@ -57,6 +57,9 @@ export class Fields {
   privacyControl = false;
   /** Whether a browser loads it ahead of need. */
   prefetch = false;
+  /** The trace that the sender says it belongs to; empty if there are several fields, which is invalid. */
+  traceParent: string | null = null;
+  hasTraceState = false;
   contentType: string | null = null;
   hasDate = false;
   hasStrictTransportSecurity = false;
@@ -96,6 +99,8 @@ export class Fields {
     this.fetchDestination = null;
     this.privacyControl = false;
     this.prefetch = false;
+    this.traceParent = null;
+    this.hasTraceState = false;
     this.contentType = null;
     this.hasDate = false;
     this.hasStrictTransportSecurity = false;
@@ -162,7 +167,7 @@ export class Fields {
         const value = raw.slice(valueStart - start, valueEnd - start);
         const fault = letters === 0 ? null : this.note(kind, value, role);
         if (fault !== null) return fault;
-        drop = dropped(kind, role);
+        drop = isDropped(kind, claimed);
         if (kind === FIELD.vouched && role === 'request' && letters !== 0)
           this.vouched += `${raw.slice(lineStart - start, nameEnd - start)}: ${value}\r\n`;
       }
@@ -239,6 +244,12 @@ export class Fields {
         return null;
       case FIELD.purpose:
         this.prefetch ||= AHEAD.test(value);
+        return null;
+      case FIELD.traceParent:
+        this.traceParent = this.traceParent === null ? value : '';
+        return null;
+      case FIELD.traceState:
+        this.hasTraceState = true;
         return null;
       case FIELD.contentType:
         this.contentType = value;
@@ -317,34 +328,12 @@ export class Fields {
     if (names.size === 0) return;
     this.kept = withoutFields(this.kept, names);
     if (names.has('expect')) this.expectsContinue = false;
+    if (names.has('traceparent')) this.traceParent = null;
+    if (names.has('tracestate')) this.hasTraceState = false;
     if (names.has('date')) this.hasDate = false;
     if (names.has('strict-transport-security')) this.hasStrictTransportSecurity = false;
     if (names.has('x-content-type-options')) this.hasContentTypeOptions = false;
     if (names.has('x-frame-options')) this.hasFrameOptions = false;
-  }
-}
-
-function dropped(kind: number, role: Role): boolean {
-  switch (kind) {
-    case FIELD.contentLength:
-    case FIELD.transferEncoding:
-    case FIELD.connection:
-    case FIELD.keepAlive:
-    case FIELD.upgrade:
-    case FIELD.te:
-    case FIELD.hopByHop:
-      return true;
-    case FIELD.forwardedFor:
-    case FIELD.forwardedProto:
-    case FIELD.forwardedHost:
-    case FIELD.requestId:
-    case FIELD.claim:
-    case FIELD.vouched:
-    case FIELD.proxy:
-    case FIELD.hops:
-      return role !== 'response';
-    default:
-      return false;
   }
 }
 

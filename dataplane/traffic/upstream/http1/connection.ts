@@ -103,6 +103,7 @@ export class UpstreamConnection implements Attempt {
     this.interim = 0;
     this.requestComplete = false;
     if (this.state !== STATE.connecting) this.write(x);
+    else x.trace?.spans?.waits('connect');
   }
 
   private connected(): void {
@@ -118,6 +119,7 @@ export class UpstreamConnection implements Attempt {
     this.state = STATE.head;
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
     this.written = true;
+    x.trace?.spans?.sent();
     this.requestComplete = this.writer?.begin(x) ?? false;
     if (!this.requestComplete) x.client.streamBody(x);
   }
@@ -306,6 +308,7 @@ export class UpstreamConnection implements Attempt {
     this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
     if (bodyless && head.speaksOfBody(x.method)) this.keepAlive = false;
     this.endpoint.succeeded();
+    x.trace?.spans?.answered(head.status);
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
     relayHead(x, head);
   }
@@ -349,6 +352,7 @@ export class UpstreamConnection implements Attempt {
 
   /** The response is complete. The connection is freed before the client's next request is parsed, so that it can be reused for it. */
   private finish(x: Exchange, trailers: string): void {
+    x.trace?.spans?.attemptOver(null);
     this.release();
     this.reused = true;
     try {
@@ -381,6 +385,7 @@ export class UpstreamConnection implements Attempt {
     if (begun && x !== null) {
       x.failure = failure.reason;
       x.lastFailure = failure;
+      x.trace?.spans?.attemptOver(failure);
       endpoint.blame(failure);
     }
     if (x === null && this.state === STATE.idle) this.owner.left(this);

@@ -53,8 +53,10 @@ export class Connections implements Channel {
     const unclaimed = this.unclaimed.pop();
     if (unclaimed !== undefined) return unclaimed.send(x);
     if (this.open.size === 0) endpoint.wake();
-    if (this.open.size >= this.maxConnections || this.connecting >= MAX_CONNECTING)
+    if (this.open.size >= this.maxConnections || this.connecting >= MAX_CONNECTING) {
+      x.trace?.spans?.waits('connection');
       return this.waiting.enter(x, MAX_WAITING + this.maxConnections - this.open.size);
+    }
     if (!endpoint.tools.sockets.enterUpstream()) return attemptFailed(x, endpoint, FAILURE.noDescriptors, NOTHING_SENT);
     const connection = new UpstreamConnection(endpoint, this, endpoint.connectMsFor(x));
     this.open.add(connection);

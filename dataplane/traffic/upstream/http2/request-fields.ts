@@ -19,6 +19,7 @@ export function requestFields(x: Exchange, scheme: 'http' | 'https'): string[] {
     break;
   }
   fieldArray(x.forwarding, list);
+  if (x.trace !== null) fieldArray(x.trace.line, list);
   list.push('te', 'trailers');
   if (x.bodyLength > 0 || (x.bodyLength === 0 && needsLength(x.method))) list.push('content-length', `${x.bodyLength}`);
   return list;

@@ -28,6 +28,7 @@ export class Sessions implements Channel {
   send(x: Exchange): void {
     const session = this.waiting.empty ? this.withRoom() : null;
     if (session !== null) return session.send(x);
+    x.trace?.spans?.waits(this.opening || this.open.size < MAX_SESSIONS ? 'connect' : 'connection');
     this.waiting.enter(x);
     this.openAnother();
   }

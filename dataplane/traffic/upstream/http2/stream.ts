@@ -77,6 +77,7 @@ export class UpstreamStream implements Attempt {
     const { tools, serverName } = session.endpoint;
     tools.targets.begin(this.ledgerSlot, tools.slot);
     x.attempt = this;
+    x.trace?.spans?.sent();
     const whole = x.held !== null || x.bodyLength === 0;
     const endStream = whole && (x.held === null || x.held.length === 0);
     const stream = http2.request(requestFields(x, serverName === null ? 'http' : 'https'), { endStream, waitForTrailers: !whole });
@@ -167,6 +168,7 @@ export class UpstreamStream implements Attempt {
     this.begun = true;
     this.fields = raw ?? [];
     this.session.endpoint.succeeded();
+    x.trace?.spans?.answered(head.status);
     this.deadline = this.now() + this.limits.bodyIdleMs;
     relayHead(x, head);
     if (ends) return this.finish();
@@ -226,6 +228,7 @@ export class UpstreamStream implements Attempt {
   private finish(): void {
     const { x, stream } = this;
     if (x === null) return;
+    x.trace?.spans?.attemptOver(null);
     try {
       this.settle();
       // The target no longer needs the rest of the request (RFC 9113 8.1).
@@ -264,6 +267,7 @@ export class UpstreamStream implements Attempt {
     if (this.begun) {
       x.failure = failure.reason;
       x.lastFailure = failure;
+      x.trace?.spans?.attemptOver(failure);
       endpoint.blame(failure);
     }
     try {

@@ -33,7 +33,7 @@ export function createMetrics({ clock, version, read }: MetricsOptions): Metrics
   const registry = new Registry();
   const domains = new TotalsByDomain();
   const unrouted = emptyTotals();
-  registerTraffic(registry, domains, unrouted);
+  const histograms = registerTraffic(registry, domains, unrouted);
   const updates = registerGauges(registry);
   const restarts = registerRestarts(registry);
   const faults = registerFaults(registry);
@@ -53,19 +53,20 @@ export function createMetrics({ clock, version, read }: MetricsOptions): Metrics
     reloadOutcome,
     text: async (isConnected) => {
       const reading = await read(isConnected);
-      // One family can have 16,000 lines, and all families in one turn would stop the main thread for too long.
+      // A family can have thousands of lines, and all families in one turn would stop the main thread for too long.
       for (const update of updates) {
         update(reading);
         await nextTurn();
       }
       const families: string[] = [];
+      for (const histogram of histograms) families.push(await histogram.text());
       for (const { name } of registry.getMetricsAsArray()) {
         families.push(await registry.getSingleMetricAsString(name));
         await nextTurn();
       }
       return `${families.join('\n\n')}\n`;
     },
-    families: () => registry.getMetricsAsArray().map((metric) => metric.name),
+    families: () => [...histograms, ...registry.getMetricsAsArray()].map(({ name }) => name),
   };
 }
 

@@ -4,8 +4,8 @@ import { DURATION_BOUNDS } from '../traffic/protocol.ts';
 import { CountedHistogram } from './counted-histogram.ts';
 import { STATUS_CLASSES, type Totals, type TotalsByDomain } from './totals.ts';
 
-/** Registers the metrics fed by the workers' reports. Each scrape rebuilds them from the totals. */
-export function registerTraffic(registry: Registry, domains: TotalsByDomain, unrouted: Totals): void {
+/** Registers the metrics fed by the workers' reports. Each scrape rebuilds them from the totals. @returns those that are not in the registry. */
+export function registerTraffic(registry: Registry, domains: TotalsByDomain, unrouted: Totals): CountedHistogram[] {
   new Counter({
     name: `${METRIC_PREFIX}requests_total`,
     help: 'Requests answered, by route and status class.',
@@ -46,13 +46,13 @@ export function registerTraffic(registry: Registry, domains: TotalsByDomain, unr
       for (const [domain, totals] of domains.entries()) for (const [reason, count] of totals.failures) this.inc({ domain, reason }, count);
     },
   });
-  new CountedHistogram({
+  const durations = new CountedHistogram({
     name: `${METRIC_PREFIX}request_duration_seconds`,
     help: 'Time from the request header section to the end of the response, by route.',
     bounds: DURATION_BOUNDS,
-    registry,
     read: () => domains.entries(),
   });
+  return [durations];
 }
 
 /** Skips status classes without requests, so that a thousand routes don't produce thousands of zeros. */

@@ -71,6 +71,7 @@ export function createComponents(
       problems: table.problems(),
       accessLogLost: accessLog.lost,
       spansLost: traceExport.lost,
+      historyAvailable: history && history.failure === null,
     }),
   });
   const workers = new WorkerPool({

@@ -20,6 +20,8 @@ export type MetricsSnapshot = ControllersReading & {
   readonly accessLogLost: number;
   /** Spans that were not delivered, since the start. */
   readonly spansLost: number;
+  /** Whether the history of visits can be read and saved; null if none is kept. */
+  readonly historyAvailable: boolean | null;
 };
 /** `busySeconds`: how long each worker's event loop has been busy since the worker started. The slot of a worker that ended is used again. */
 export type WorkersReading = {
@@ -73,7 +75,10 @@ function registerProcess(registry: Registry): (reading: MetricsSnapshot) => void
     help: 'Spans of traced requests that were lost because the collector was too slow or failed.',
     registers: [registry],
   });
+  const history = gauge(registry, 'history_available', 'Whether the history of visits can be read and saved; absent if none is kept.');
+  history.remove();
   return (reading) => {
+    if (reading.historyAvailable !== null) history.set(reading.historyAvailable ? 1 : 0);
     ready.set(reading.ready ? 1 : 0);
     routes.set(reading.routes);
     overridden.set(reading.overridden);

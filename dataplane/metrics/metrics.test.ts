@@ -11,7 +11,17 @@ import { MAX_UPSTREAMS } from './targets.ts';
 import { MAX_DOMAIN_LABELS } from './totals.ts';
 
 const NOTHING: MetricsSnapshot = {
-  ...{ ready: false, routes: 0, overridden: 0, inFlight: 0, accessLogLost: 0, spansLost: 0, controllers: [], problems: [] },
+  ...{
+    ready: false,
+    routes: 0,
+    overridden: 0,
+    inFlight: 0,
+    accessLogLost: 0,
+    spansLost: 0,
+    historyAvailable: null,
+    controllers: [],
+    problems: [],
+  },
   workers: { serving: 0, configured: 0, busySeconds: [] },
   connections: { open: 0, most: 0, refused: [] },
   targets: { addresses: [], routes: [] },
@@ -254,6 +264,12 @@ describe('values read at a scrape', () => {
     );
     assert.equal(Object.keys(lines).length, MAX_DOMAIN_LABELS + 1);
     assert.equal(lines['sluice_certificate_not_after_timestamp_seconds{domain="other"}'], 2_000 - 99);
+  });
+
+  it('tell whether the history is available, and nothing if none is kept', async () => {
+    const available = async (historyAvailable: boolean | null) =>
+      (await scrape(metricsOf(() => ({ ...NOTHING, historyAvailable })))).get('sluice_history_available');
+    assert.deepEqual([await available(null), await available(true), await available(false)], [undefined, 1, 0]);
   });
 
   it('fail only the scrape if they cannot be read', async () => {

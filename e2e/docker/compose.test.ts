@@ -90,6 +90,21 @@ describe('the image and the unchanged compose files', { skip }, () => {
     assert.equal(await inside('dataplane', 'cat', '/proc/sys/net/ipv4/tcp_migrate_req'), '1');
   });
 
+  test('the dashboard is printed as an address of this machine, and reads through the admin socket', async () => {
+    await main.run('run', '--detach', '--service-ports', '--name', 'the-dashboard', 'dashboard');
+    const container = engine.docker.getContainer('the-dashboard');
+    const log = async () => String(await container.logs({ stdout: true, stderr: true }));
+    const address = await until('the address of the dashboard', async () => /http:\/\/127\.0\.0\.1:6199\S+/.exec(await log())?.[0]);
+    const entered = await until('its port to be open', () => fetch(address, { redirect: 'manual' }).catch(() => undefined));
+    assert.equal(entered.status, 303);
+    const cookie = entered.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const status = await fetch(new URL('../status', new URL(entered.headers.get('location') ?? '', address)), { headers: { cookie } });
+    assert.equal(((await status.json()) as { ready: boolean }).ready, true);
+    await container.kill({ signal: 'SIGINT' });
+    assert.equal((await container.wait()).StatusCode, 0);
+    await container.remove();
+  });
+
   test('compose recreates an app with a single container without lost requests', async () => {
     const blog = new Compose(engine, 'examples/recreated-without-loss.yml');
     await blog.run('--project-name', 'blog', 'up', '--detach');

@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process';
 
-/** The program that opens an address in the person's browser, or null if there is none here, as in a session over SSH. */
+/**
+ * The program that opens an address in the person's browser, or null if there is none here, as in a session over SSH. With sudo, the browser
+ * would run as another user.
+ */
 export function browserOpener(platform: NodeJS.Platform, env: Readonly<Record<string, string | undefined>>): string | null {
-  if (env.SSH_CONNECTION) return null;
+  if (env.SSH_CONNECTION || env.SUDO_UID) return null;
   if (platform === 'darwin') return 'open';
   return env.DISPLAY || env.WAYLAND_DISPLAY ? 'xdg-open' : null;
 }

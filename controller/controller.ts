@@ -76,15 +76,23 @@ export async function startController(
   };
   const reload = async () => (await Promise.all(sources.map(reloadOne))).flat();
 
+  const conditions = {
+    get version() {
+      return report.objects.version;
+    },
+    list: () => report.objects.routes(),
+  };
   const pushers = settings.dataplanes.map((address) => {
     const dataplane = formatAdminAddress(address);
     const record = createPushRecorder(dataplane, report, log);
     const watch = (event: PushEvent) => {
       record(event);
+      // What is known of routes depends on the health of their targets.
+      if (event.kind === 'upstream') for (const pusher of pushers) pusher.wake();
       if (event.kind === 'applied' || event.kind === 'upstream') for (const source of sources) source.hear?.({ ...event, dataplane });
     };
     const identity = { controller: settings.id, epoch: startedAt, reload: sources.some((source) => source.reload) };
-    return new Pusher({ address, token, clock, random, identity, state: () => reconciler.state(), reload, watch });
+    return new Pusher({ address, token, clock, random, identity, state: () => reconciler.state(), reload, watch, conditions });
   });
   if (sources.some(({ awaitsDataplane }) => awaitsDataplane)) reconciler.greet();
 

@@ -44,6 +44,7 @@ export function overviewParts(components: Components, { clock, settings, certifi
     upstreams: () => upstreams.survey(),
     certificates: https,
     overrides: () => table.overrides(),
+    refused: () => table.refusedRoutes(),
     history: () => history?.failure ?? null,
     traffic: () => ({ ...traffic.read(), open_requests: ledger.inFlight.total() }),
     hosts: (limit) => analytics.busiest(limit),

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { fakeId } from '../controller/sources/docker/testing/fake-container.ts';
+import type { Alert } from '../shared/wire/dashboard.ts';
+import type { FullRoute } from '../shared/wire/status.ts';
 import { app, type PairWithEngine, startPairWithEngine } from './harness/pair-with-engine.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
@@ -51,6 +53,35 @@ describe('with a container engine', () => {
         ['app-13', false, false],
       ],
     );
+  });
+
+  test('the data plane shows what the controller knows of each route, and alerts say what to do', async () => {
+    const { engine, answers, admin } = pair;
+    engine.run(app(15, upstream.port, { 'sluice.domain': 'well.example' }));
+    engine.run({ ...app(16, upstream.port, { 'sluice.domain': 'ill.example' }), health: 'unhealthy' });
+    await answers('well.example', 200);
+    await answers('ill.example', 503);
+    const holding = async (domain: string) => {
+      const routes = JSON.parse(await admin('/routes?view=full')) as FullRoute[];
+      const { accepted, resolved, programmed } = routes.find((route) => route.domain === domain)?.conditions ?? {};
+      return [accepted, resolved, programmed].map((fact) => fact?.holds);
+    };
+    await until('the conditions to arrive', async () => (await holding('ill.example'))[1] === false);
+    assert.deepEqual(
+      [await holding('well.example'), await holding('ill.example')],
+      [
+        [true, true, true],
+        [true, false, true],
+      ],
+    );
+    const alerts = JSON.parse(await admin('/alerts')) as Alert[];
+    const alert = alerts.find(({ domain, code }) => domain === 'ill.example' && code === 'pool_down');
+    assert.match(alert?.message ?? '', /^ill\.example has no target in rotation: 127\.0\.0\.1:\d+: its source says unhealthy$/);
+    assert.match(
+      await pair.command('explain', 'ill.example'),
+      /^ {2}conditions +not resolved since .*: no target is available: .* is unhealthy$/m,
+    );
+    for (const number of [15, 16]) engine.die(fakeId(number));
   });
 
   test('routes survive an outage of the engine, and changes made meanwhile are found when it is back', async () => {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { desire } from '../desired/desire.ts';
 import { sampleListing } from '../desired/testing/sample-listing.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
+import { NO_CONDITIONS } from './condition-lines.ts';
 import { difference, type Frame, fullFrame } from './frame.ts';
 
 const WHO = { controller: 'c', epoch: 1, reload: false };
@@ -24,14 +25,14 @@ const linesOf = (frame: Frame | undefined): string[] =>
   });
 
 test('a full frame contains every certificate, before the routes', () => {
-  const lines = linesOf(fullFrame(WHO, 1, stateOf({ 'b.example a.example': 'one' })));
+  const lines = linesOf(fullFrame(WHO, 1, stateOf({ 'b.example a.example': 'one' }), NO_CONDITIONS));
   assert.deepEqual(lines, ['apply', 'certificate a.example b.example one', 'route', 'settings', 'end']);
 });
 
 test('a difference adds new and changed certificates, and removes those no longer wanted', () => {
-  const base = fullFrame(WHO, 1, stateOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' })).becomes;
+  const base = fullFrame(WHO, 1, stateOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' }), NO_CONDITIONS).becomes;
   const next = stateOf({ 'a.example': 'one', 'b.example': 'other', 'd.example': 'four' });
-  assert.deepEqual(linesOf(difference(WHO, base, 2, next, new Set())), [
+  assert.deepEqual(linesOf(difference(WHO, base, 2, next, new Set(), NO_CONDITIONS)), [
     'apply',
     'remove_certificate c.example',
     'certificate b.example other',
@@ -39,7 +40,7 @@ test('a difference adds new and changed certificates, and removes those no longe
     'end',
   ]);
   const same = stateOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' });
-  assert.equal(difference(WHO, base, 2, same, new Set()), undefined);
+  assert.equal(difference(WHO, base, 2, same, new Set(), NO_CONDITIONS), undefined);
 });
 
 test('a different certificate is a change even if all routes are the same', () => {

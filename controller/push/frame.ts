@@ -1,6 +1,7 @@
 import type { ApplyInput, ReloadOutcome } from '../../shared/wire/apply.ts';
 import type { DesiredCertificate, DesiredRoute } from '../desired/desire.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
+import type { ConditionLines, ToldConditions } from './condition-lines.ts';
 
 /** The sender: the same in every frame of a process. */
 export type Identity = { readonly controller: string; readonly epoch: number; readonly reload: boolean };
@@ -13,6 +14,7 @@ export type Acknowledged = {
   readonly settings: string;
   readonly problems: string;
   readonly listed: readonly string[];
+  readonly conditions: ToldConditions;
 };
 
 /** One frame as text lines, and the state once it is acknowledged. */
@@ -22,17 +24,19 @@ export type Frame = { readonly lines: Iterable<string>; readonly becomes: Acknow
 const MAX_ERRORS_LENGTH = 200_000;
 
 /** The complete state, for a data plane in an unknown state. Sources that have not listed are left out, so their routes stay. */
-export function fullFrame(who: Identity, revision: number, state: DesiredState, reload?: ReloadOutcome): Frame {
+export function fullFrame(who: Identity, revision: number, state: DesiredState, conditions: ConditionLines, reload?: ReloadOutcome): Frame {
   const { desired } = state;
   const problems = state.problems.filter((problem) => desired.listed.includes(problem.source));
   const settings = settingsText(state);
   const { routes, certificates, listed } = desired;
-  const becomes = { revision, routes, certificates, settings, problems: JSON.stringify(problems), listed };
+  const texts = { settings, problems: JSON.stringify(problems) };
+  const becomes = { revision, routes, certificates, ...texts, listed, conditions: conditions.becomes };
   const lines = function* () {
     yield head(who, revision, null, desired.listed);
     for (const { text } of certificates.values()) yield `{"certificate":${text}}\n`;
     for (const { text } of routes.values()) yield `{"route":${text}}\n`;
     if (settings !== '') yield `{"settings":${settings}}\n`;
+    yield* conditions.lines;
     yield* tail(problems, revision, reload);
   };
   return { lines: { [Symbol.iterator]: lines }, becomes, whole: true };
@@ -45,17 +49,26 @@ export function difference(
   revision: number,
   state: DesiredState,
   again: ReadonlySet<string>,
+  conditions: ConditionLines,
   reload?: ReloadOutcome,
 ): Frame | undefined {
   const { desired } = state;
   const settings = settingsText(state);
   const problems = JSON.stringify(state.problems);
-  const becomes = { revision, routes: desired.routes, certificates: desired.certificates, settings, problems, listed: base.listed };
+  const becomes = {
+    ...{ revision, routes: desired.routes, certificates: desired.certificates, settings, problems, listed: base.listed },
+    conditions: conditions.becomes,
+  };
   const certificates = certificateLines(base, state);
   const routes = changedRoutes(base, state, again);
   const removed = desired.routes === base.routes ? [] : [...base.routes].filter(([domain]) => !desired.routes.has(domain));
   const sayings =
-    routes.length + removed.length + certificates.length + (settings === base.settings ? 0 : 1) + (problems === base.problems ? 0 : 1);
+    routes.length +
+    removed.length +
+    certificates.length +
+    conditions.lines.length +
+    (settings === base.settings ? 0 : 1) +
+    (problems === base.problems ? 0 : 1);
   if (sayings === 0 && !reload) return undefined;
   const lines = function* () {
     yield head(who, revision, base.revision, desired.sources);
@@ -63,6 +76,7 @@ export function difference(
     yield* certificates;
     for (const { text } of routes) yield `{"route":${text}}\n`;
     if (settings !== base.settings) yield `{"settings":${settings === '' ? '{}' : settings}}\n`;
+    yield* conditions.lines;
     yield* tail(state.problems, revision, reload);
   };
   return { lines: { [Symbol.iterator]: lines }, becomes, whole: false };

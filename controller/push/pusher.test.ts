@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { systemClock } from '../../shared/runtime/clock.ts';
+import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { desire, type Listing, type SourceView } from '../desired/desire.ts';
 import { sampleListing, sampleRoute } from '../desired/testing/sample-listing.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
+import type { ConditionsSource } from './condition-lines.ts';
 import { type PushEvent, Pusher } from './pusher.ts';
 import { FakeDataplane } from './testing/fake-dataplane.ts';
 
@@ -20,8 +21,15 @@ function stateOf(listings: readonly Listing[], failed: Readonly<Record<string, s
 
 const file = (...domains: string[]) => stateOf([sampleListing(domains)]);
 
+const NONE: ConditionsSource = { version: 0, list: () => [] };
+
 /** A running pusher with a fake data plane; `set` changes the desired state. */
-async function working(t: TestContext, first: DesiredState | undefined, reload: () => Promise<readonly string[]> = async () => []) {
+async function working(
+  t: TestContext,
+  first: DesiredState | undefined,
+  reload: () => Promise<readonly string[]> = async () => [],
+  more: { conditions?: ConditionsSource; clock?: Clock } = {},
+) {
   const dataplane = new FakeDataplane();
   const address = await dataplane.listen();
   const stopping = new AbortController();
@@ -31,11 +39,12 @@ async function working(t: TestContext, first: DesiredState | undefined, reload: 
     address,
     token: undefined,
     identity: { controller: 'controller', epoch: 7, reload: true },
-    clock: systemClock,
+    clock: more.clock ?? systemClock,
     random: systemRandom,
     state: () => state,
     reload,
     watch: (event) => events.push(event),
+    conditions: more.conditions ?? NONE,
   });
   const running = pusher.run(stopping.signal);
   t.after(async () => {
@@ -47,7 +56,7 @@ async function working(t: TestContext, first: DesiredState | undefined, reload: 
     state = next;
     pusher.wake();
   };
-  return { dataplane, events, set };
+  return { dataplane, events, set, wake: () => pusher.wake() };
 }
 
 const domainsOf = (frame: { routes: { domain: string }[] }) => frame.routes.map(({ domain }) => domain);
@@ -76,6 +85,7 @@ test('retries an unreachable data plane at least every second, however long it t
     state: () => file('a.example'),
     reload: async () => [],
     watch: (event) => events.push(event),
+    conditions: NONE,
   });
   const running = pusher.run(stopping.signal);
   for (let tries = 1; tries <= 12; tries++) {
@@ -230,6 +240,7 @@ test('connects to a data plane once it becomes available', async (t) => {
       reasons.push(event.reason);
       failed.resolve();
     },
+    conditions: NONE,
   });
   const running = pusher.run(stopping.signal);
   await failed.promise;
@@ -248,4 +259,66 @@ test('sends 100,000 routes completely, and then only a single changed one', asyn
   assert.equal((await dataplane.frame(0)).routes.length, 100_000);
   set(stateOf([sampleListing([...routes.slice(1), sampleRoute('s0.example', '127.0.0.1:1')])]));
   assert.deepEqual(domainsOf(await dataplane.frame(1)), ['s0.example']);
+});
+
+/** Conditions of one route that can be made to fail. */
+class Changing implements ConditionsSource {
+  version = 1;
+  private resolved = { holds: true, reason: 'a target is available', since: NOW };
+
+  *list() {
+    const accepted = { holds: true, reason: 'valid', since: NOW };
+    yield { domain: 'a.example', source: 'file', accepted, resolved: this.resolved };
+  }
+
+  change(holds: boolean): void {
+    this.version++;
+    this.resolved = { holds, reason: holds ? 'a target is available' : 'no target is available', since: NOW };
+  }
+}
+
+test('conditions are sent once a data plane has said that it accepts them, and when they change', async (t) => {
+  const conditions = new Changing();
+  const clock = new ManualClock();
+  const { dataplane, wake } = await working(t, file('a.example'), undefined, { conditions, clock });
+  dataplane.accepts = ['condition'];
+  assert.deepEqual((await dataplane.frame(0)).conditions, []);
+  const first = await dataplane.frame(1);
+  assert.deepEqual(
+    [first.routes, first.conditions.map(({ domains, resolved }) => [domains, resolved?.holds])],
+    [[], [[['a.example'], true]]],
+  );
+  conditions.change(false);
+  wake();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(dataplane.heard.length, 2, 'conditions are sent once a second at most');
+  conditions.change(true);
+  conditions.change(false);
+  clock.pass(1_000);
+  assert.deepEqual(
+    (await dataplane.frame(2)).conditions.map(({ resolved }) => resolved?.holds),
+    [false],
+  );
+});
+
+test('a data plane that does not say that it accepts conditions is never sent any', async (t) => {
+  const conditions = new Changing();
+  const { dataplane, set } = await working(t, file('a.example'), undefined, { conditions });
+  await dataplane.frame(0);
+  conditions.change(false);
+  set(file('a.example', 'b.example'));
+  const { routes, conditions: sent } = await dataplane.frame(1);
+  assert.deepEqual([domainsOf({ routes }), sent], [['b.example'], []]);
+});
+
+test('the complete state has all conditions again, as after a refusal', async (t) => {
+  const conditions = new Changing();
+  const { dataplane, set } = await working(t, file('a.example'), undefined, { conditions });
+  dataplane.accepts = ['condition'];
+  await dataplane.frame(1);
+  let refused = 0;
+  dataplane.answer = (frame) => (refused++ === 0 ? { refused: { error: 'stale', current: 1 } } : dataplane.applied(frame));
+  set(file('a.example', 'b.example'));
+  const { apply, conditions: sent } = await dataplane.frame(3);
+  assert.deepEqual([apply.based_on, sent.length], [null, 1]);
 });

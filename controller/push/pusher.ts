@@ -4,14 +4,17 @@ import { type ApplyStream, openApplyStream } from '../../shared/api/apply-stream
 import { type Backoff, createBackoff } from '../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
-import type { Applied, ReloadOutcome, StreamLine, TargetReport } from '../../shared/wire/apply.ts';
+import type { ADDED_LINES, Applied, ReloadOutcome, StreamLine, TargetReport } from '../../shared/wire/apply.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
+import { type ConditionLines, type ConditionsSource, conditionLines, NOTHING_TOLD, type ToldConditions } from './condition-lines.ts';
 import { type Acknowledged, difference, type Frame, fullFrame, type Identity, needsFullFrame } from './frame.ts';
 
 /** How often a domain that another controller owns is requested again, since the owner may have gone. */
 const CONFLICT_RETRY_MS = 30_000;
 /** Changes found by a reload are sent in the frame that answers it; other frames wait this long for it at most. */
 const RELOAD_PAUSE_MS = 1_000;
+/** Conditions are sent at most this often: the health of a target may change many times a second. */
+const CONDITIONS_MS = 1_000;
 /** Frames are written in pieces of about this many characters. */
 const PIECE = 65_536;
 
@@ -33,6 +36,8 @@ export type PushOptions = {
   /** Re-reads what can be re-read. @returns its errors; none if the desired state now contains it. */
   readonly reload: () => Promise<readonly string[]>;
   readonly watch: (event: PushEvent) => void;
+  /** What is known of the routes, for data planes that accept it. */
+  readonly conditions: ConditionsSource;
 };
 
 /** The longest delay (ms) between attempts to reach a data plane: after its start it waits two seconds for its controllers. */
@@ -107,6 +112,8 @@ export class Pusher {
   }
 }
 
+const CONDITION: (typeof ADDED_LINES)[number] = 'condition';
+
 /** One open stream: at most one frame is in flight, and nothing counts as sent until it is acknowledged. */
 class Session {
   readonly stream: ApplyStream;
@@ -121,6 +128,11 @@ class Session {
   private acknowledged: Acknowledged | undefined;
   private inFlight: { frame: Frame; state: DesiredState; reload: ReloadOutcome | undefined } | undefined;
   private cancelRetry: (() => void) | undefined;
+  /** Whether the data plane accepts conditions; older ones end the stream at a line that they don't know. */
+  private takesConditions = false;
+  /** When conditions may be sent again (ms, monotonic), and the timer for it. */
+  private conditionsAt = Number.NEGATIVE_INFINITY;
+  private cancelConditions: (() => void) | undefined;
   private ended = false;
 
   constructor(options: PushOptions, stream: ApplyStream, backoff: Backoff, nextRevision: () => number) {
@@ -138,6 +150,7 @@ class Session {
     this.ended = true;
     this.stopRetry();
     this.cancelRetry?.();
+    this.cancelConditions?.();
     this.stream.close();
   }
 
@@ -169,8 +182,34 @@ class Session {
   private nextFrame(state: DesiredState, reload: ReloadOutcome | undefined): Frame | undefined {
     const { identity } = this.options;
     const base = this.acknowledged;
-    if (!base || needsFullFrame(base, state)) return fullFrame(identity, this.nextRevision(), state, reload);
-    return difference(identity, base, this.nextRevision(), state, this.again, reload);
+    if (!base || needsFullFrame(base, state))
+      return fullFrame(identity, this.nextRevision(), state, this.conditions(NOTHING_TOLD, true), reload);
+    return difference(
+      identity,
+      base,
+      this.nextRevision(),
+      state,
+      this.again,
+      this.conditions(base.conditions, this.again.size > 0),
+      reload,
+    );
+  }
+
+  /** The conditions to send now. `urgent`: they belong to routes that are sent. */
+  private conditions(told: ToldConditions, urgent: boolean): ConditionLines {
+    const { conditions, clock } = this.options;
+    const nothing = { lines: [], becomes: told };
+    if (!this.takesConditions || (conditions.version === told.version && this.again.size === 0)) return nothing;
+    const wait = this.conditionsAt - clock.monotonic();
+    if (wait > 0 && !urgent) {
+      this.cancelConditions ??= clock.after(wait, () => {
+        this.cancelConditions = undefined;
+        this.pump();
+      });
+      return nothing;
+    }
+    this.conditionsAt = clock.monotonic() + CONDITIONS_MS;
+    return conditionLines(conditions, told, this.again);
   }
 
   private async write(frame: Frame): Promise<void> {
@@ -189,6 +228,7 @@ class Session {
     if (!sent || applied.revision !== sent.frame.becomes.revision) return this.stream.close();
     this.inFlight = undefined;
     this.acknowledged = sent.frame.becomes;
+    this.takesConditions ||= applied.accepts?.includes(CONDITION) ?? false;
     if (sent.reload) this.reloads.splice(this.reloads.indexOf(sent.reload), 1);
     this.backoff.reset();
     if (sent.frame.whole) this.conflicted.clear();

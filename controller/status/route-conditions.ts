@@ -1,3 +1,4 @@
+import { answersItself, type UpstreamSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Applied } from '../../shared/wire/apply.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
@@ -20,14 +21,23 @@ type ConditionCount = { holding: number; failing: number };
 const noObjects = (): ConditionCount => ({ holding: 0, failing: 0 });
 
 type Entry = {
+  /** Whether it is in the routing table, rather than an object that lost its host. */
+  routed: boolean;
   domain: string;
   source: string;
   origin: string;
-  targets: readonly string[];
+  targets: readonly Target[];
+  /** Whether requests need a target. */
+  needsTarget: boolean;
   accepted: Condition;
   resolved: Condition;
   programmed: Map<string, Condition>;
 };
+
+type Target = { readonly address: string; readonly state: UpstreamSpec['state'] };
+
+/** States in which the source itself says that a target gets no requests. */
+const OUT: ReadonlySet<UpstreamSpec['state']> = new Set<UpstreamSpec['state']>(['unhealthy', 'paused']);
 
 /** Remembers the conditions of each object and since when they have held. */
 export class RouteConditions {
@@ -36,6 +46,8 @@ export class RouteConditions {
   private readonly down = new Map<string, string>();
   /** The time as text, created once per change: a table may have 100,000 routes. */
   private instant = { at: Number.NaN, text: '' };
+  /** Increases when a condition changes that data planes are told, or the routes do. */
+  version = 0;
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -44,20 +56,31 @@ export class RouteConditions {
   /** The table was rebuilt: the objects are its routes, and those that lost their host. */
   built({ desired, problems }: DesiredState): void {
     const seen = new Set<string>();
+    let changed = false;
     for (const [domain, { route, source }] of desired.routes) {
       const entry = this.entry(seen, domain, source, route.origin ?? source);
+      const before = { ...entry };
+      entry.routed = true;
       entry.accepted = this.next(entry.accepted, true, 'valid; the host belongs to it');
-      const handles = route.handles.flatMap((handle) => handle.upstreams);
-      entry.targets = [...route.upstreams, ...handles].map((upstream) => upstream.address);
+      entry.targets = [...route.upstreams, ...route.handles.flatMap((handle) => handle.upstreams)];
+      entry.needsTarget = !answersItself(route);
       this.resolve(entry);
+      changed ||= !before.routed || before.accepted !== entry.accepted || before.resolved !== entry.resolved;
     }
     for (const { domain, source, origin, message } of problems) {
       if (domain === null || desired.routes.get(domain)?.route.origin === origin) continue;
       const entry = this.entry(seen, domain, source, origin);
+      changed ||= entry.routed;
+      entry.routed = false;
       entry.accepted = this.next(entry.accepted, false, message);
       entry.programmed.clear();
     }
-    for (const key of this.entries.keys()) if (!seen.has(key)) this.entries.delete(key);
+    for (const [key, { routed }] of this.entries) {
+      if (seen.has(key)) continue;
+      changed ||= routed;
+      this.entries.delete(key);
+    }
+    if (changed) this.version++;
   }
 
   /** A data plane answered a frame: it serves the routes of the desired state, except those that it lists as refused. */
@@ -80,7 +103,17 @@ export class RouteConditions {
   upstream(address: string, healthy: boolean, reason: string): void {
     if (healthy) this.down.delete(address);
     else this.down.set(address, reason);
-    for (const entry of this.entries.values()) if (entry.targets.includes(address)) this.resolve(entry);
+    for (const entry of this.entries.values()) {
+      if (!entry.targets.some((target) => target.address === address)) continue;
+      const { resolved } = entry;
+      this.resolve(entry);
+      if (entry.resolved !== resolved) this.version++;
+    }
+  }
+
+  /** What is known of each route, apart from where it is served. */
+  *routes(): Generator<Pick<RouteStatus, 'domain' | 'source' | 'accepted' | 'resolved'>> {
+    for (const entry of this.entries.values()) if (entry.routed) yield entry;
   }
 
   /** How many objects each condition holds for. `programmed` holds if every data plane that has answered serves the route. */
@@ -118,16 +151,36 @@ export class RouteConditions {
     const known = this.entries.get(key);
     if (known) return known;
     const unknown = this.next(undefined, false, 'not checked');
-    const entry = { domain, source, origin, targets: [], accepted: unknown, resolved: unknown, programmed: new Map<string, Condition>() };
+    const entry = {
+      routed: false,
+      domain,
+      source,
+      origin,
+      targets: [],
+      needsTarget: false,
+      accepted: unknown,
+      resolved: unknown,
+      programmed: new Map<string, Condition>(),
+    };
     this.entries.set(key, entry);
     return entry;
   }
 
   private resolve(entry: Entry): void {
-    const down = entry.targets.filter((target) => this.down.has(target));
-    if (entry.targets.length === 0) entry.resolved = this.next(entry.resolved, true, 'responds without a target');
-    else if (down.length < entry.targets.length) entry.resolved = this.next(entry.resolved, true, 'a target is available');
-    else entry.resolved = this.next(entry.resolved, false, `no target is available: ${down[0]} ${this.down.get(down[0] as string)}`);
+    const [first, ...others] = entry.targets.map((target) => this.whyOut(target));
+    if (first === undefined)
+      entry.resolved = entry.needsTarget
+        ? this.next(entry.resolved, false, 'it has no target')
+        : this.next(entry.resolved, true, 'responds without a target');
+    else if (first === null || others.includes(null)) entry.resolved = this.next(entry.resolved, true, 'a target is available');
+    else entry.resolved = this.next(entry.resolved, false, `no target is available: ${first}`);
+  }
+
+  /** null unless the target is known to get no requests. */
+  private whyOut({ address, state }: Target): string | null {
+    const down = this.down.get(address);
+    if (down !== undefined) return `${address} ${down}`;
+    return OUT.has(state) ? `${address} is ${state}` : null;
   }
 
   private next(before: Condition | undefined, holds: boolean, reason: string): Condition {

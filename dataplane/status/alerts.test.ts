@@ -23,6 +23,7 @@ const WELL: Situation = {
   pools: [],
   certificates: [],
   overridden: [],
+  refused: [],
   history: null,
 };
 
@@ -156,6 +157,15 @@ describe('alerts', () => {
     }
     const warnings = { ...WELL.warnings, targets_unconfirmed: ['2 of 2 wait'] };
     assert.equal(only({ ...withStatus({ ready: false, reason: '2 of 2 wait' }), warnings }).code, 'not_ready');
+  });
+
+  it('report routes that are not served as their controller sent them last', () => {
+    const refused = { controller: 'edge', domain: 'a.test', reason: 'upstream: no port', since: Date.parse(SINCE) };
+    const rejected = only({ ...WELL, refused: [{ ...refused, result: 'rejected' }] });
+    assert.deepEqual([rejected.severity, rejected.code, rejected.domain, rejected.since], ['error', 'route_rejected', 'a.test', SINCE]);
+    assert.equal(rejected.message, 'the newest version of a.test by controller edge is rejected: upstream: no port');
+    const conflicted = only({ ...WELL, refused: [{ ...refused, result: 'conflicted', reason: 'it belongs to controller "other"' }] });
+    assert.deepEqual([conflicted.severity, conflicted.code], ['warning', 'route_conflicted']);
   });
 
   it('report an unavailable history', () => {

@@ -16,6 +16,7 @@ export type Situation = {
   readonly pools: readonly PoolTrouble[];
   readonly certificates: Iterable<CertificateTrouble>;
   readonly overridden: Iterable<Override>;
+  readonly refused: Iterable<RefusedRoute>;
   /** Why the history of visits can't be read or written; null if it can. */
   readonly history: string | null;
 };
@@ -42,6 +43,15 @@ export type CertificateTrouble = {
 /** A controller's route that a posted one overrides. `since` in ms since 1970. */
 export type Override = { readonly domain: string; readonly controller: string; readonly since: number };
 
+/** A route as a controller sent it last, which is not served. `since` in ms since 1970. */
+export type RefusedRoute = {
+  readonly controller: string;
+  readonly domain: string;
+  readonly result: 'rejected' | 'conflicted';
+  readonly reason: string;
+  readonly since: number;
+};
+
 /** Every alert, in no particular order. */
 export function* alertsOf(situation: Situation): Generator<Alert> {
   const { status } = situation;
@@ -51,6 +61,7 @@ export function* alertsOf(situation: Situation): Generator<Alert> {
   yield* problemAlerts(status);
   yield* reloadAlerts(status);
   for (const pool of situation.pools) yield poolAlert(pool);
+  for (const refused of situation.refused) yield refusedAlert(refused);
   for (const trouble of situation.certificates) yield certificateAlert(trouble);
   for (const [code, messages] of Object.entries(situation.warnings) as [keyof Warnings, readonly string[]][])
     for (const message of messages) if (status.ready || message !== status.reason) yield warningAlert(code, message);
@@ -159,6 +170,27 @@ const MOST_TARGETS = 3;
 /** The last failed request tells more than that a target is out, unless it is the reason for that. */
 const failureOf = (reason: string, failure: LastFailure | undefined): string =>
   failure === undefined || reason.startsWith(failure.reason) ? '' : ` (last failure: ${failure.reason}, ${failure.at})`;
+
+function refusedAlert({ controller, domain, result, reason, since }: RefusedRoute): Alert {
+  const about = { domain, since: new Date(since).toISOString() };
+  if (result === 'conflicted')
+    return alert(
+      'warning',
+      'route_conflicted',
+      domain,
+      `the route of controller ${controller} for ${domain} is not served: ${reason}`,
+      'Remove the domain from one of the two controllers.',
+      about,
+    );
+  return alert(
+    'error',
+    'route_rejected',
+    domain,
+    `the newest version of ${domain} by controller ${controller} is rejected: ${reason}`,
+    'Correct the site where it is configured; the last good version is served, if there was one.',
+    about,
+  );
+}
 
 /** Warnings of parts of the data plane. */
 const WARNED = {

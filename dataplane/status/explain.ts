@@ -7,6 +7,7 @@ import type { LiveTable } from '../table/live-table.ts';
 import type { OwnedRoute } from '../table/table.ts';
 import type { BeaconOutcome, DryRun, DryRunResult } from '../traffic/protocol.ts';
 import { describeMeasuring } from './measured-pages.ts';
+import { conditionsOf } from './route-conditions.ts';
 import { suggestDomain } from './suggest-domain.ts';
 import type { Upstreams } from './upstreams.ts';
 
@@ -46,7 +47,7 @@ export async function explain(
         ),
     verdict: withReasons(result.verdict, targets),
     routed: result.routed,
-    route: owned === undefined ? null : fullRoute(owned),
+    route: owned === undefined ? null : fullRoute(owned, table),
     matched: result.matched,
     block: result.block,
     policies: [...result.policies, ...measuring],
@@ -76,7 +77,9 @@ const concerns = (problem: Problem, host: string): boolean =>
   problem.domain !== null && (problem.domain === host || problem.domain === wildcardOf(host));
 
 /** A route with its origin and what it overrides, without its secrets. */
-export function fullRoute(owned: OwnedRoute): FullRoute {
+export function fullRoute(owned: OwnedRoute, table: LiveTable): FullRoute {
   const overrides = owned.overrides && redacted(owned.overrides);
-  return { ...redacted(owned.route), controller: owned.controller, overrides, since: new Date(owned.since).toISOString() };
+  const route = redacted(owned.route);
+  const conditions = conditionsOf(owned, route.domain, table);
+  return { ...route, controller: owned.controller, overrides, since: new Date(owned.since).toISOString(), conditions };
 }

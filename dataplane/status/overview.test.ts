@@ -35,6 +35,7 @@ function parts(problems: Problem[]): OverviewParts {
     upstreams: async () => ({ summary, pools: [] }),
     certificates: { served: 9, troubles: () => troubles },
     overrides: () => [null],
+    refused: () => [],
     history: () => null,
     traffic: () => ({ requests_per_sec: 5, bytes_per_sec: 6, errors_per_sec: 0, open_requests: 1 }),
     hosts: async (limit) => ({ hosts: [host], count: limit + 1 }),

@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { inTurns } from '../../shared/runtime/turns.ts';
 import type { Alert, HostNow, Overview, Traffic } from '../../shared/wire/dashboard.ts';
 import type { DataplaneStatus } from '../../shared/wire/status.ts';
-import { alertsOf, type CertificateTrouble, type Override, type Situation, type Warnings } from './alerts.ts';
+import { alertsOf, type CertificateTrouble, type Override, type RefusedRoute, type Situation, type Warnings } from './alerts.ts';
 import type { UpstreamSurvey } from './upstreams.ts';
 import { WorstFirst } from './worst-first.ts';
 
@@ -24,6 +24,7 @@ export type OverviewParts = {
   readonly upstreams: () => Promise<UpstreamSurvey>;
   readonly certificates: { readonly served: number; troubles(): Iterable<CertificateTrouble | null> };
   readonly overrides: () => Iterable<Override | null>;
+  readonly refused: () => Iterable<RefusedRoute>;
   readonly history: () => string | null;
   readonly traffic: () => Traffic;
   readonly hosts: (limit: number) => Promise<{ readonly hosts: HostNow[]; readonly count: number }>;
@@ -75,6 +76,7 @@ async function examine(parts: OverviewParts, connected: Connected, limit: number
     pools: upstreams.pools,
     certificates: troubles,
     overridden: await present(parts.overrides()),
+    refused: parts.refused(),
     history: parts.history(),
   };
   const worst = new WorstFirst(limit);

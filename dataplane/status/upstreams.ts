@@ -52,7 +52,8 @@ export class Upstreams {
 
   constructor(parts: UpstreamsTools) {
     this.tools = parts;
-    parts.table.onChange(() => {
+    parts.table.onChange(({ published }) => {
+      if (!published) return;
       this.known = null;
       this.changes++;
     });

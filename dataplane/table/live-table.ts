@@ -3,7 +3,7 @@ import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Globals } from '../../shared/settings.ts';
-import type { Applied, CertificateOutcome, Problem, Refused } from '../../shared/wire/apply.ts';
+import type { Applied, CertificateOutcome, Problem, Refused, RouteCondition } from '../../shared/wire/apply.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { ClaimTable } from './claims/claim-table.ts';
 import { type Claims, claimOf, NO_CLAIMS } from './claims/claims.ts';
@@ -12,6 +12,7 @@ import { type Judgement, judge, refusal, repeats, unchanged } from './claims/jud
 import { LazyOwnedRoute } from './claims/lazy-owned-route.ts';
 import { Confirmations } from './controllers/confirmations.ts';
 import { type ControllerRecord, rewrittenController, unsettled, withUnconfirmedSources } from './controllers/controllers.ts';
+import { type RefusedRoute, ReportedConditions } from './controllers/reported-conditions.ts';
 import { ReportedProblems } from './controllers/reported-problems.ts';
 import { Lending } from './disk/lending.ts';
 import type { Restored } from './disk/restore.ts';
@@ -53,12 +54,15 @@ type CommittedFrame = Committed & { readonly judgement: Judgement; readonly cert
 export class LiveTable {
   /** Identifies this process; a different instance needs a full frame. */
   readonly instance: string;
+  /** When this process began to own the table (ms since 1970). */
+  readonly ownedSince: number;
   private readonly store: Store;
   private readonly clock: Clock;
   private readonly claims: ClaimTable;
   private readonly known: Map<string, ControllerRecord>;
   private readonly confirmations: Confirmations;
   private readonly reported = new ReportedProblems();
+  private readonly conditions = new ReportedConditions();
   private readonly certificates: CertificateKeeper | null;
   private readonly publication: RoutePublication;
   private readonly listeners = new Set<(change: TableChange) => void>();
@@ -71,6 +75,7 @@ export class LiveTable {
     this.instance = random.hex(8);
     this.store = restored.store;
     this.clock = clock;
+    this.ownedSince = clock.now();
     this.claims = new ClaimTable(restored.claims);
     this.known = restored.controllers;
     this.confirmations = new Confirmations(restored.boot, clock);
@@ -129,6 +134,21 @@ export class LiveTable {
   /** The problems that controllers reported, from all sources. */
   problems(): readonly Problem[] {
     return this.reported.list();
+  }
+
+  /** What a controller knows of its route to this domain; undefined if it has not reported anything. */
+  reportedConditions(controller: string, domain: string): Pick<RouteCondition, 'accepted' | 'resolved'> | undefined {
+    return this.conditions.of(controller, domain);
+  }
+
+  /** Why a controller's newest version of this route is not served; undefined if it is. */
+  refusalOf(controller: string, domain: string): RefusedRoute | undefined {
+    return this.conditions.refusal(controller, domain);
+  }
+
+  /** The routes whose newest version is not served, of all controllers. */
+  refusedRoutes(): Iterable<RefusedRoute> {
+    return this.conditions.refusals();
   }
 
   /** The config file's globals as last applied; empty if no file was applied. */
@@ -244,7 +264,7 @@ export class LiveTable {
       controllers: [this.recordAfter(header, known)],
       ...(frame.settings && { globals: frame.settings }),
     });
-    this.noteFrame(frame);
+    await this.noteFrame(frame, judgement);
     const removed = (await this.certificates?.remove(frame)) ?? [];
     return { judgement, certificates: [...stored, ...removed], acknowledged };
   }
@@ -256,7 +276,7 @@ export class LiveTable {
     await this.confirm(controller, sources, judgement);
     const { changes } = judgement;
     const { acknowledged } = changes.size === 0 ? { acknowledged: this.publication.publish(null) } : await this.commit({ claims: changes });
-    this.noteFrame(frame);
+    await this.noteFrame(frame, null);
     return { judgement, certificates: [], acknowledged };
   }
 
@@ -276,9 +296,13 @@ export class LiveTable {
     return { id, epoch, revision, sources, settled: true, lastApplied: this.clock.now(), confirmed, doubted: [] };
   }
 
-  private noteFrame(frame: Frame): void {
+  /** `judgement` is null for a frame that was judged before. */
+  private async noteFrame(frame: Frame, judgement: Judgement | null): Promise<void> {
+    const { controller } = frame.header;
     this.confirmations.noteFrame(frame);
     this.reported.replace(frame);
+    if (judgement !== null) this.conditions.noteResults(frame, judgement.results, this.clock.now());
+    await this.conditions.replace(frame, judgement?.removed ?? [], (domain) => this.claims.get(domain).applied?.controller === controller);
   }
 
   /** A change made through the Admin API. If it changes a controller's route, that controller is notified and must send a full frame. */
@@ -306,8 +330,9 @@ export class LiveTable {
     const served = this.publication.publish(delta.routes);
     const { generation } = this.publication;
     const { added, changed, removed } = delta;
+    const published = delta.routes.upserts.length + delta.routes.removed.length > 0;
     const notify = () => {
-      for (const listener of this.listeners) listener({ generation, added, changed, removed, overwritten, settings });
+      for (const listener of this.listeners) listener({ generation, added, changed, removed, published, overwritten, settings });
     };
     return { acknowledged: served.finally(notify) };
   }

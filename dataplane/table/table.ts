@@ -1,6 +1,15 @@
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
-import type { Apply, CertificateOutcome, FrameCertificates, Problem, ReloadOutcome, Remove, Revision } from '../../shared/wire/apply.ts';
+import type {
+  Apply,
+  CertificateOutcome,
+  FrameCertificates,
+  Problem,
+  ReloadOutcome,
+  Remove,
+  Revision,
+  RouteCondition,
+} from '../../shared/wire/apply.ts';
 
 /** The disk rejected the change (full, read-only, missing), and nothing was applied. */
 export class UnsavedError extends Error {}
@@ -38,6 +47,7 @@ export type Frame = {
   /** Present if the frame had a `settings` line. */
   readonly settings?: Globals;
   readonly problems: readonly Problem[];
+  readonly conditions?: readonly RouteCondition[];
   readonly reload?: ReloadOutcome;
   /** Absent if no line is about certificates; in a full frame this means that there are none. */
   readonly certificates?: FrameCertificates;
@@ -56,6 +66,8 @@ export type TableChange = {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
+  /** Whether any of that is served differently; without it, only what is known of controllers has changed. */
+  readonly published: boolean;
   /** Controllers' routes that were replaced or removed manually; their controllers are notified. */
   readonly overwritten: readonly {
     readonly domain: string;

@@ -41,6 +41,8 @@ export async function startPairWithEngine() {
     answers: (host: string, expected: number) =>
       until(`${host} to answer ${expected}`, async () => (await visit(http, host)).status === expected),
     report: async () => JSON.parse((await ask({ socketPath: folder.file('state/controller.sock') }, '/status')).text) as ControllerReport,
+    /** GET from the Admin API, without a token. */
+    admin: async (path: string) => (await ask({ socketPath: socket }, path)).text,
     command: async (...words: string[]) => (await run([...words, '--admin', `unix:${socket}`])).stdout,
   };
 }

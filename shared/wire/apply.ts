@@ -75,6 +75,23 @@ export const problemSchema = z.object({
   since: z.string().max(64),
 });
 
+/** Whether something is true of a route, why, and since when (RFC 3339). */
+const factSchema = z.object({ holds: z.boolean(), reason: z.string().max(8_192), since: z.string().max(64) });
+
+/** So many domains of any length fit into a line. */
+export const MOST_CONDITION_DOMAINS = 1_000;
+
+/**
+ * What a controller knows of its routes to these domains. Sent only to a data plane that accepts lines of this kind. A frame with the full
+ * state replaces what its sources reported before, any other what is known of these domains.
+ */
+export const routeConditionSchema = z.object({
+  source: sourceName,
+  domains: z.array(z.string().min(1).max(253)).min(1).max(MOST_CONDITION_DOMAINS),
+  accepted: factSchema.optional(),
+  resolved: factSchema.optional(),
+});
+
 /** The `problem` lines of a frame replace all reported problems of its sources. */
 export const endSchema = z.object({ revision: revisionSchema });
 export const settingsLineSchema = globalsSchema;
@@ -85,6 +102,8 @@ export type ReloadOutcome = z.output<typeof reloadOutcomeSchema>;
 export type Remove = z.output<typeof removeSchema>;
 export type AppliedCertificate = z.output<typeof certificateSchema>;
 export type RemoveCertificate = z.output<typeof removeCertificateSchema>;
+export type Fact = z.output<typeof factSchema>;
+export type RouteCondition = z.output<typeof routeConditionSchema>;
 export type Problem = z.output<typeof problemSchema>;
 
 /** The certificates of a frame. Domains in lower case. */
@@ -104,9 +123,12 @@ export const FRAME_LINES = [
   'remove_certificate',
   'settings',
   'problem',
+  'condition',
   'reload',
   'end',
 ] as const;
+/** The kinds of lines that older data planes reject; the response to the first frame of a stream lists those that this one accepts. */
+export const ADDED_LINES = ['condition'] as const;
 export type FrameLineKind = (typeof FRAME_LINES)[number];
 
 export type RouteOutcome = { domain: string; result: 'added' | 'changed' | 'unchanged' | 'rejected' | 'conflicted'; reason?: string };
@@ -125,6 +147,8 @@ export type Applied = {
   certificates?: readonly CertificateOutcome[];
   /** Addresses of the data plane's own interfaces, in the response to the first frame of a stream, used to find shared networks. */
   addresses?: string[];
+  /** Kinds of lines that are accepted on this stream and were not always, in the response to its first frame. Absent in older data planes. */
+  accepts?: readonly string[];
 };
 
 export type Refused = { error: string; current: Revision | null };

@@ -1,6 +1,6 @@
 import type { RouteSpec } from '../route.ts';
 import type { Globals, Origin } from '../settings.ts';
-import type { Problem, Revision } from './apply.ts';
+import type { Fact, Problem, Revision } from './apply.ts';
 
 /** The data plane's responses to queries by users and the command line. */
 
@@ -15,9 +15,6 @@ export type FullRoute = RouteSpec & {
   /** Absent in older data planes. */
   conditions?: RouteConditions;
 };
-
-/** Whether something is true of a route, why, and since when (RFC 3339). */
-export type Fact = { holds: boolean; reason: string; since: string };
 
 /** `accepted` and `resolved` are what the route's controller knows; absent if it was posted, or the controller does not report them. */
 export type RouteConditions = {

@@ -12,6 +12,7 @@ const running = (route: RouteSpec, more: Partial<FullRoute> = {}): FullRoute => 
   controller: 'controller',
   overrides: null,
   since: SINCE,
+  conditions: { programmed: { holds: true, reason: 'served', since: SINCE } },
   ...more,
 });
 const byHand = (domain: string, overrides: RouteSpec | null): FullRoute =>

@@ -1,5 +1,5 @@
 import { redacted } from '../../../shared/redacted.ts';
-import type { RouteSpec } from '../../../shared/route.ts';
+import { type RouteSpec, routeSchema } from '../../../shared/route.ts';
 import type { FullRoute } from '../../../shared/wire/status.ts';
 import { canonical } from '../../desired/canonical.ts';
 
@@ -59,11 +59,13 @@ function removal({ domain, controller }: FullRoute): RouteChange {
   return { domain, change: 'removed', hidden_by_hand: controller === null, origin: null, owner: null, members: [] };
 }
 
-/** Leaves out `origin`, which does not affect behavior, and what is not a member of a route. */
-const NOT_COMPARED = new Set(['domain', 'origin', 'controller', 'overrides', 'since']);
+/** The members of a route, without what the data plane adds, and without `origin`, which does not affect behavior. */
+const COMPARED = new Set(Object.keys(routeSchema.shape).filter((name) => name !== 'domain' && name !== 'origin'));
+
+const compared = (route: RouteSpec): object => Object.fromEntries(Object.entries(route).filter(([name]) => COMPARED.has(name)));
 
 function membersThatDiffer(before: RouteSpec, after: RouteSpec): MemberChange[] {
-  const changes = differing(before, after).filter(({ name }) => !NOT_COMPARED.has(name));
+  const changes = differing(compared(before), compared(after));
   // `upstream` repeats the first entry of the pool, so the pool is enough.
   return changes.some(({ name }) => name === 'upstreams') ? changes.filter(({ name }) => name !== 'upstream') : changes;
 }

@@ -52,6 +52,22 @@ test('a manually posted route shows what it overrides, and until when', () => {
   assert.match(text, /overrides +a\.example from Sluicefile:a\.example, until the manually posted route is deleted/);
 });
 
+test('conditions of a route that do not hold are listed with their reason', () => {
+  const { route } = EXPLANATION;
+  assert.ok(route);
+  const holds = { holds: true, reason: 'served', since: SINCE };
+  const text = (resolved: object) =>
+    explanationInWords(PIPE, {
+      ...EXPLANATION,
+      route: { ...route, conditions: { accepted: holds, resolved: { ...holds, ...resolved }, programmed: holds } },
+    });
+  assert.match(
+    text({ holds: false, reason: 'no target is available' }),
+    /^ {2}conditions +not resolved since 20.*: no target is available$/m,
+  );
+  assert.doesNotMatch(text({}), /conditions/);
+});
+
 test('separates errors of the config file from problems of the host', () => {
   const mistake = {
     source: 'file',

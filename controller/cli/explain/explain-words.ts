@@ -15,6 +15,8 @@ export function explanationInWords(terminal: Terminal, explanation: Explanation,
   const { url, verdict, routed, route, policies, targets, certificate, problems, near } = explanation;
   const facts: Fact[] = [];
   if (route) facts.push(['route', ...routeInWords(route, explanation.matched)], ...hidden(route));
+  const failing = failingConditions(route);
+  if (failing.length > 0) facts.push(['conditions', ...failing]);
   const block = blockInWords(explanation);
   if (block !== null) facts.push(['block', block]);
   if (policies.length > 0) facts.push(['policies', ...policies.map((one, at) => `${at + 1}. ${one.name}: ${one.verdict}`)]);
@@ -38,6 +40,14 @@ function routeInWords(route: FullRoute, matched: string | null): string[] {
   return [
     `${domain === '*' ? '* (every host without its own route)' : domain}, ${from ? `from ${from}, ` : ''}${by}, unchanged since ${route.since}`,
   ];
+}
+
+/** What is not as it should be; a route for which all conditions hold needs no lines about them. */
+function failingConditions(route: FullRoute | null): string[] {
+  const { accepted, resolved, programmed } = route?.conditions ?? {};
+  return Object.entries({ accepted, resolved, programmed }).flatMap(([name, fact]) =>
+    fact === undefined || fact.holds ? [] : [`not ${name} since ${fact.since}: ${fact.reason}`],
+  );
 }
 
 function hidden({ overrides, domain }: FullRoute): Fact[] {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { AdminAddress } from '../../../shared/api/admin-address.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
-import type { Apply, Problem, ReloadOutcome, Remove, StreamLine } from '../../../shared/wire/apply.ts';
+import type { Apply, Problem, ReloadOutcome, Remove, RouteCondition, StreamLine } from '../../../shared/wire/apply.ts';
 
 /** A frame as received. */
 export type Heard = {
@@ -12,6 +12,7 @@ export type Heard = {
   routes: RouteSpec[];
   removes: Remove[];
   problems: Problem[];
+  conditions: RouteCondition[];
   settings: object | undefined;
   reload: ReloadOutcome | undefined;
 };
@@ -21,6 +22,7 @@ type Line = Partial<{
   route: RouteSpec;
   remove: Remove;
   problem: Problem;
+  condition: RouteCondition;
   settings: object;
   reload: ReloadOutcome;
   end: object;
@@ -32,6 +34,8 @@ export class FakeDataplane {
   /** Blank lines that arrived between frames. */
   blanks = 0;
   instance = 'one';
+  /** The kinds of lines that it says it accepts; undefined: as data planes did before there were any. */
+  accepts: readonly string[] | undefined;
   streams = 0;
   /** The response; undefined: none. */
   answer: (frame: Heard) => StreamLine | undefined = (frame) => this.applied(frame);
@@ -74,6 +78,7 @@ export class FakeDataplane {
         generation: 1,
         results: outcomes,
         removed: frame.removes.map(({ domain }) => domain),
+        ...(this.accepts && { accepts: this.accepts }),
       },
     };
   }
@@ -103,11 +108,13 @@ export class FakeDataplane {
   }
 
   private take(frame: Heard | undefined, line: Line): Heard | undefined {
-    if (line.apply) return { apply: line.apply, routes: [], removes: [], problems: [], settings: undefined, reload: undefined };
+    if (line.apply)
+      return { apply: line.apply, routes: [], removes: [], problems: [], conditions: [], settings: undefined, reload: undefined };
     if (!frame) throw new Error('a line before its frame');
     if (line.route) frame.routes.push(line.route);
     if (line.remove) frame.removes.push(line.remove);
     if (line.problem) frame.problems.push(line.problem);
+    if (line.condition) frame.conditions.push(line.condition);
     if (line.settings) frame.settings = line.settings;
     if (line.reload) frame.reload = line.reload;
     if (!line.end) return frame;

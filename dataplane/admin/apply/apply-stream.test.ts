@@ -22,6 +22,7 @@ test('a single frame piped in is applied, answered with one line, and ends the s
     ],
     removed: [],
     addresses: ['10.0.0.7'],
+    accepts: ['condition'],
   });
   const next = JSON.parse((await api.post(frame(2, route('b.test', { tls: true })), { headers: NDJSON })).text) as { applied: Line };
   assert.deepEqual(next.applied.results, [{ domain: 'b.test', result: 'changed' }]);

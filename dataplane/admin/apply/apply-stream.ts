@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
-import { APPLY_CONTENT_TYPE, KEEP_ALIVE_MS, SILENCE_MS, type StreamLine } from '../../../shared/wire/apply.ts';
+import { ADDED_LINES, APPLY_CONTENT_TYPE, KEEP_ALIVE_MS, SILENCE_MS, type StreamLine } from '../../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
 import type { LiveTable } from '../../table/live-table.ts';
 import { type Frame, UnsavedError } from '../../table/table.ts';
@@ -98,7 +98,7 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
     const applied = 'applied' in outcome;
     const first = !this.response.headersSent;
     if (first) this.response.writeHead(applied ? 200 : 409, { 'content-type': APPLY_CONTENT_TYPE, 'cache-control': 'no-store' });
-    this.send(first && applied ? { applied: { ...outcome.applied, addresses: this.parts.addresses() } } : outcome);
+    this.send(first && applied ? { applied: { ...outcome.applied, addresses: this.parts.addresses(), accepts: ADDED_LINES } } : outcome);
     // A controller that reads `refused` on an open stream sends its complete state next; a stale first frame ends the stream.
     if (!applied) return this.joined !== null;
     this.join(frame);

@@ -17,9 +17,11 @@ import {
   type ReloadOutcome,
   type Remove,
   type RemoveCertificate,
+  type RouteCondition,
   reloadOutcomeSchema,
   removeCertificateSchema,
   removeSchema,
+  routeConditionSchema,
   settingsLineSchema,
 } from '../../../shared/wire/apply.ts';
 import type { Frame } from '../../table/table.ts';
@@ -31,6 +33,7 @@ type Draft = {
   rejected: { domain: string; source: string | null; reason: string }[];
   removes: Remove[];
   problems: Problem[];
+  conditions: RouteCondition[];
   certificates: {
     accepted: FrameCertificates['accepted'][number][];
     rejected: FrameCertificates['rejected'][number][];
@@ -55,7 +58,15 @@ export class FrameReader {
     if (kind === 'apply') {
       if (this.draft !== null) throw malformed('a frame begins before the previous one has ended');
       const certificates = { accepted: [], rejected: [], removed: [] };
-      this.draft = { header: checked(applySchema, kind, value), routes: [], rejected: [], removes: [], problems: [], certificates };
+      this.draft = {
+        header: checked(applySchema, kind, value),
+        routes: [],
+        rejected: [],
+        removes: [],
+        problems: [],
+        conditions: [],
+        certificates,
+      };
       return null;
     }
     if (this.draft === null) throw malformed(`a line of kind ${kind} comes before any apply line`);
@@ -90,6 +101,9 @@ function add(draft: Draft, kind: Exclude<FrameLineKind, 'apply' | 'end'>, value:
       return;
     case 'problem':
       draft.problems.push(checked(problemSchema, kind, value));
+      return;
+    case 'condition':
+      draft.conditions.push(checked(routeConditionSchema, kind, value));
       return;
     case 'reload':
       draft.reload = checked(reloadOutcomeSchema, kind, value);

@@ -46,7 +46,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     listRoutes: ({ response, query }) => {
       const view = query.get('view');
       if (view !== null && view !== 'full') throw new ApiError('invalidQuery', 'view must be "full" or absent');
-      return sendList(response, table.list(), view === 'full' ? fullRoute : (owned) => published(owned.route));
+      return sendList(response, table.list(), view === 'full' ? (owned) => fullRoute(owned, table) : (owned) => published(owned.route));
     },
     postRoute: (call) =>
       isApply(call.request)

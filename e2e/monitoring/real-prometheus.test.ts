@@ -19,6 +19,8 @@ const QUIET = /sluice_certificate_orders_total|sluice_connections_refused_total|
 /** What promtool suggests about metrics that prom-client and other exporters of its kind have had for years, under these names. */
 const KNOWN_COMPLAINTS = /^nodejs_active_(?:handles|requests|resources)_total non-counter metrics should not have "_total" suffix$/;
 
+const VIEW_TOKEN = 'a-view-token-for-tests';
+
 /** A warning about an import, a site that answers, one with a live and a dead target, one whose target is dead, one that fails, and certificates. */
 class Scene {
   readonly folder = new Folder();
@@ -50,7 +52,10 @@ class Scene {
       `safe.test {\n  tls internal\n  reverse_proxy ${upstream.address}\n}`,
     ];
     const flags = ['--probe-listen', `127.0.0.1:${probe}`, '--https-port', `${https}`, '--admin-listen', `127.0.0.1:${admin}`];
-    const pair = await Pair.start(folder, `${sites.join('\n')}\n`, { flags, env: { SLUICE_ADMIN_TOKEN: TOKEN } });
+    const pair = await Pair.start(folder, `${sites.join('\n')}\n`, {
+      flags,
+      env: { SLUICE_ADMIN_TOKEN: TOKEN, SLUICE_VIEW_TOKEN: VIEW_TOKEN },
+    });
     return new Scene(pair, folder, upstream, { probe, admin });
   }
 
@@ -63,13 +68,13 @@ class Scene {
   dataplaneMetrics = async (): Promise<string> => (await ask({ port: this.probe }, '/metrics')).text;
   controllerMetrics = async (): Promise<string> => (await this.pair.controller('/metrics')).text;
 
-  /** The documented configuration with the ports of this scene, scraping often, and the Admin API with a token beside it. */
+  /** The documented configuration with the ports of this scene, scraping often, and the Admin API with the view token beside it. */
   config(): string {
     const admin = [
       '  - job_name: with-token',
       '    scrape_interval: 5s',
       `    static_configs: [{ targets: ["127.0.0.1:${this.adminPort}"] }]`,
-      `    authorization: { credentials: ${TOKEN} }`,
+      `    authorization: { credentials: ${VIEW_TOKEN} }`,
     ];
     const config = readFileSync(join(GRAFANA, 'prometheus.yml'), 'utf8')
       .replaceAll('15s', '500ms')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { History } from '../shared/wire/history.ts';
@@ -103,4 +104,64 @@ test('what both processes of a takeover count is one history', { timeout: 60_000
   await old.program.exited;
   await visit(successor, 2);
   assert.equal((await ok(successor)).totals.views, 5);
+});
+
+/** A file system that is full after a few megabytes, at `path`. @returns whether this user may mount one. */
+function mountSmall(path: string): boolean {
+  mkdirSync(path);
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'none', path]).status === 0;
+}
+
+test('a full disk hurts nothing but the history, is reported, and what was counted meanwhile is saved once there is space', {
+  timeout: 120_000,
+}, async (context) => {
+  using folder = new Folder();
+  const stateDir = folder.file('state');
+  if (!mountSmall(stateDir)) {
+    if (process.env.CI === 'true') assert.fail('a small file system could not be mounted');
+    return context.skip('needs permission to mount a small file system');
+  }
+  const ballast = `${stateDir}/ballast`;
+  const fill = () =>
+    assert.match(spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4k'], { encoding: 'utf8' }).stderr, /No space left/);
+  const file = `${stateDir}/analytics.db`;
+  const alerts = async (dataplane: Dataplane) => (await dataplane.admin('GET', '/alerts')).text;
+  const hosts = Array.from({ length: 400 }, (_, at) => `h${at}.wild.test`);
+  const visitAll = async (dataplane: Dataplane): Promise<void> => {
+    for (const host of hosts) assert.equal((await dataplane.visit(host)).status, 200);
+  };
+  try {
+    await using app = await Upstream.start('app', (_, response) => response.end('ok'));
+    {
+      await using dataplane = await Dataplane.start({ stateDir });
+      await dataplane.route('a.test', app.address);
+      await dataplane.route('*.wild.test', app.address);
+      await visit(dataplane, 3);
+      await until('the counts to be saved', () => savedViews(file) === 3, 30_000);
+      fill();
+      await visit(dataplane, 2);
+      await visitAll(dataplane);
+      await dataplane.program.said('the history can’t be saved and is kept in memory', 40_000);
+      assert.match(await alerts(dataplane), /history_unavailable/);
+      await visit(dataplane, 1);
+      assert.equal((await ok(dataplane)).totals.views, 6, 'what waits is answered, too');
+      assert.equal(JSON.parse((await dataplane.admin('GET', '/analytics/a.test')).text).page_views_60m, 6);
+      rmSync(ballast);
+      await dataplane.program.said('the history can be saved again', 40_000);
+      assert.doesNotMatch(await alerts(dataplane), /history_unavailable/);
+      await visitAll(dataplane);
+    }
+    assert.equal(savedViews(file), 6, 'each is saved once');
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
+    fill();
+    await using dataplane = await Dataplane.start({ stateDir });
+    await visit(dataplane, 2);
+    assert.match(await alerts(dataplane), /history_unavailable/);
+    rmSync(ballast);
+    await dataplane.program.said('the history can be saved again', 40_000);
+    assert.equal((await ok(dataplane)).totals.views, 2);
+  } finally {
+    spawnSync('umount', [stateDir]);
+    writeFileSync(`${stateDir}/unmounted`, '');
+  }
 });

@@ -69,6 +69,10 @@ export class HistoryKeeper {
         this.unsaved = this.reason;
       }
     }
+    if (this.failure === null && this.warned !== '') {
+      this.tools.log.info({ file: this.tools.path }, 'the history can be saved again');
+      this.warned = '';
+    }
     if (this.recent.dropped > 0) {
       this.tools.log.warn(
         { dropped: this.recent.dropped },
@@ -157,8 +161,6 @@ export class HistoryKeeper {
     const { path, retention } = this.tools;
     try {
       this.store = new HistoryStore(path, retention);
-      if (this.warned !== '') this.tools.log.info({ file: path }, 'the history can be saved again');
-      this.warned = '';
     } catch (error) {
       if (!isDamaged(error)) return this.failed(error);
       this.setAside(error);

@@ -16,7 +16,6 @@ const STEP = 200;
 
 const FORMAT = 1;
 const SCHEMA = `
-  PRAGMA auto_vacuum = INCREMENTAL;
   CREATE TABLE hosts (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
   CREATE TABLE hours (
     host INTEGER NOT NULL, at INTEGER NOT NULL, views INTEGER NOT NULL, humans INTEGER NOT NULL, page_views INTEGER NOT NULL, data BLOB NOT NULL,
@@ -71,7 +70,7 @@ export class HistoryStore {
       this.database.exec(`PRAGMA busy_timeout = ${BUSY_MS};`);
       const version = this.pragma('user_version');
       if (version !== 0 && version !== FORMAT) throw new DamagedHistoryError(`it has the unknown format version ${version}`);
-      if (version === 0) this.database.exec(SCHEMA);
+      if (version === 0) this.create();
       this.database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = ${LOG_LIMIT};`);
       const [found] = Object.values(this.database.prepare('PRAGMA quick_check(1)').get() ?? {});
       if (found !== 'ok') throw new DamagedHistoryError(`${found}`.replace(/\s+/g, ' '));
@@ -87,14 +86,17 @@ export class HistoryStore {
     this.transaction(() => {
       for (const [host, period] of counts) {
         const id = this.idOf(host);
-        const before = this.decode(this.statements.hour.get(id, hour));
-        if (before !== null) period.merge(before);
-        this.statements.putHour.run(...columns(id, hour, period));
+        const saved = this.decode(this.statements.hour.get(id, hour));
+        // The counts themselves stay as they are: they are added again if this fails.
+        saved?.merge(period);
+        this.statements.putHour.run(...columns(id, hour, saved ?? period));
       }
     });
   }
 
-  /** Rows of a host from `from` until before `to`: days where hours are no longer kept, else hours. */
+  /**
+   * Rows of a host from `from` until before `to`: hours, and where they are no longer kept, the days of UTC whose middle is in the range.
+   */
   *rows(host: string, from: number, to: number): Generator<Row> {
     for (const [table, first, last] of this.tables(from, to)) {
       const query = `SELECT at, data FROM ${table} JOIN hosts ON id = host WHERE name = ? AND at >= ? AND at < ? ORDER BY at`;
@@ -115,10 +117,19 @@ export class HistoryStore {
     }
   }
 
+  /** All or nothing: the disk may be full, or the process killed. */
+  private create(): void {
+    this.database.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    this.transaction(() => {
+      // Another process of a takeover may have been faster.
+      if (this.pragma('user_version') === 0) this.database.exec(SCHEMA);
+    });
+  }
+
   private tables(from: number, to: number): readonly (readonly [table: 'days' | 'hours', first: number, last: number])[] {
     const boundary = this.hoursFrom;
     return [
-      ['days', from, Math.min(to, boundary)],
+      ['days', from - DAY / 2, Math.min(to - DAY / 2, boundary)],
       ['hours', Math.max(from, boundary), to],
     ];
   }

@@ -45,7 +45,7 @@ async function end(): Promise<void> {
 async function run(): Promise<void> {
   while (!ended) {
     writer.turn(systemClock.monotonic());
-    await rings.wait(TURN_MS);
+    await rings.wait(TURN_MS, rings.bell);
   }
 }
 

@@ -62,7 +62,21 @@ test('a reader in another thread gets every line of a writer that is faster than
       assert.equal(line, `line ${next} ${'x'.repeat(next % 500)}`);
       next++;
     }
-    await rings.wait(10);
+    await rings.wait(10, rings.bell);
   }
   await worker.terminate();
+});
+
+test('a ring that became half full before the reader waits wakes it at once', { timeout: 10_000 }, async () => {
+  const buffer = LineRing.buffer(1);
+  const ring = new LineRing(buffer, 0);
+  const rings = new LineRings(buffer);
+  const { bell } = rings;
+  while (rings.bell === bell) ring.push(0, 'x'.repeat(1_000));
+  await rings.wait(3_600_000, bell);
+  const waits = rings.wait(3_600_000, rings.bell);
+  read(ring);
+  const before = rings.bell;
+  while (rings.bell === before) ring.push(0, 'x'.repeat(1_000));
+  await waits;
 });

@@ -124,9 +124,14 @@ export class LineRings {
     Atomics.add(this.shared, EPOCH, 1);
   }
 
-  /** Waits until a ring is half full, or for `ms`. */
-  async wait(ms: number): Promise<void> {
-    const { async, value } = Atomics.waitAsync(this.shared, BELL, Atomics.load(this.shared, BELL), ms);
+  /** How often a ring has become half full. */
+  get bell(): number {
+    return Atomics.load(this.shared, BELL);
+  }
+
+  /** Waits until a ring is half full, or for `ms`. Pass the `bell` from before the last reading, so that one that rang since isn't missed. */
+  async wait(ms: number, bell: number): Promise<void> {
+    const { async, value } = Atomics.waitAsync(this.shared, BELL, bell, ms);
     if (async) await value;
   }
 

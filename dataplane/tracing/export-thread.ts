@@ -44,8 +44,9 @@ async function end(): Promise<void> {
 
 async function run(): Promise<void> {
   while (!ended) {
+    const { bell } = rings;
     void exporter.turn();
-    await rings.wait(TURN_MS);
+    await rings.wait(TURN_MS, bell);
   }
 }
 

@@ -386,6 +386,7 @@ test('the view token reads analytics, routes and status, and changes nothing', a
     '/status',
     '/upstreams',
     '/certificates',
+    '/alerts',
     '/explain?url=http://a.test/',
   ])
     assert.equal(await status('GET', path), 200, path);

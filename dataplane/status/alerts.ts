@@ -83,7 +83,7 @@ const alert = (
 ): Alert => ({ severity, code, domain, subject: shortened(subject), message: shortened(message), action, since });
 
 /** Texts come from files and labels, and an overview has hundreds of them (characters). */
-const MOST_TEXT = 1_000;
+const MOST_TEXT = 600;
 const shortened = (text: string): string => (text.length <= MOST_TEXT ? text : `${text.slice(0, MOST_TEXT)}…`);
 
 function* readinessAlerts({ ready, reason, controllers, problems }: Situation['status']): Generator<Alert> {

@@ -77,10 +77,15 @@ function startAll(stateDir: string, ports: Ports): ChildProcess[] {
   return [proxy, ...samples];
 }
 
-async function ready(proxy: ChildProcess, port: number): Promise<boolean> {
+async function ready(proxy: ChildProcess, { http: port, admin }: Ports): Promise<boolean> {
   for (let waited = 0; waited < READY_WITHIN_MS && proxy.exitCode === null; waited += 100) {
-    // Visitors are redirected to HTTPS as soon as it is available.
-    if ((await statusOf(port, 'app.localhost', '/')) === 200 && (await statusOf(port, 'secure.localhost', '/')) === 308) return true;
+    // The Admin API first, since what is asked of the sites is counted. Visitors are redirected to HTTPS as soon as it is available.
+    if (
+      (await statusOf(admin, '127.0.0.1', '/ready')) === 200 &&
+      (await statusOf(port, 'app.localhost', '/')) === 200 &&
+      (await statusOf(port, 'secure.localhost', '/')) === 308
+    )
+      return true;
     await sleep(systemClock, 100);
   }
   return false;
@@ -164,12 +169,12 @@ async function main(): Promise<number> {
   process.on('SIGTERM', stop);
   say('Starting ...');
   let dashboard: Forwarder | undefined;
-  if (await ready(proxy, ports.http)) {
+  if (await ready(proxy, ports)) {
     const admin = { kind: 'unix', path: adminSocket(stateDir) } as const;
     dashboard = await startForwarder({ admin, token: undefined, listen: { host: '127.0.0.1', port: 0 } });
     const isQuiet = flags.given.get(QUIET.name)?.value === true;
-    tell(stateDir, ports, dashboard, isQuiet);
     if (!isQuiet) void bringVisitors({ port: ports.http, seed: SEED, clock: systemClock, signal: leaving.signal });
+    tell(stateDir, ports, dashboard, isQuiet);
   } else if (!stopping) {
     process.stderr.write('The proxy did not become ready; its lines above say why.\n');
     stop();

@@ -16,6 +16,9 @@ export type VisitorOptions = {
 
 /** From one visit to the next (ms). A visit has about six requests: four a second. */
 const PACE_MS = 1_500;
+/** The first visits come faster, so that there is something to see when the address is opened. */
+const OPENING_VISITS = 15;
+const OPENING_PACE_MS = 100;
 /** A demo that is forgotten stops after this many requests, about seven hours. */
 const MOST_REQUESTS = 100_000;
 /** If the proxy is slow, no more visits than these are under way. */
@@ -27,13 +30,15 @@ export async function bringVisitors({ port, seed, clock, signal, pace = PACE_MS,
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const underWay = new Set<Promise<void>>();
   let left = most;
+  let started = 0;
   for (const visit of visits(seed, port)) {
     if (signal.aborted || left <= 0) break;
     const requests = visit.slice(0, left);
     left -= requests.length;
     const done = play(requests, { port, agent, clock, signal }).finally(() => underWay.delete(done));
     underWay.add(done);
-    await sleep(clock, pace, signal);
+    started += 1;
+    await sleep(clock, started < OPENING_VISITS ? OPENING_PACE_MS : pace, signal);
     if (underWay.size >= MOST_VISITS) await Promise.race(underWay);
   }
   await Promise.all(underWay);

@@ -17,14 +17,13 @@ export type OtlpDestination = {
 
 /** Posts a request of OTLP (ExportTraceServiceRequest) in its JSON mapping. Never throws. */
 export async function postSpans({ url, headers }: OtlpDestination, userAgent: string, body: string): Promise<Outcome> {
+  const fields = new Headers({ 'user-agent': userAgent, 'content-type': 'application/json' });
+  // The operator's fields replace ours.
+  for (const [name, value] of headers) fields.set(name, value);
   try {
     const response = await fetch(url, {
       method: 'POST',
-      // Of two fields with one name, the operator's counts.
-      headers: [...Object.entries({ 'user-agent': userAgent, 'content-type': 'application/json' }), ...headers].map(([name, value]) => [
-        name,
-        value,
-      ]),
+      headers: fields,
       body,
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),

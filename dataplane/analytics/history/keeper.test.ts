@@ -13,6 +13,7 @@ import { domainReport } from '../../traffic/testing/domain-report.ts';
 import { someHashes } from '../testing/hashes.ts';
 import { HistoryKeeper } from './keeper.ts';
 import { parseRange } from './range.ts';
+import { Recent } from './recent.ts';
 import { ALL_HOSTS, DAY, HOUR, type Retention } from './store.ts';
 
 const START = Date.UTC(2026, 0, 5);
@@ -365,6 +366,26 @@ describe('history and its file', () => {
     const range = parseRange(new Map(), START);
     assert.ok(range.ok);
     assert.equal(keeper.answer('h49999.test', range.value, 'json').kind, 'unknown');
+  });
+
+  it('adds no rows while those that wait take too much memory, and counts on in the others', () => {
+    const recent = new Recent({ rows: 50_000, bytes: 10_000_000 });
+    const names = Array.from({ length: 128 }, (_, at): [string, number] => [`/${at}`, 1]);
+    const lists = { ...NOBODY.lists, pages: names, entry_pages: names, referrers: names, countries: names };
+    const seen = audience({ visitors: someHashes(1, 200), lists });
+    const count = (at: number): void => recent.add(domainReport(`h${at}.test`, { audience: seen }), START);
+    const retry = (): void => {
+      for (const [hour, hosts] of recent.take()) recent.putBack(hour, hosts);
+    };
+    let hosts = 0;
+    for (; recent.dropped === 0; hosts++) {
+      count(hosts);
+      if (hosts % 20 === 0) retry();
+    }
+    const bytes = [...recent.all()].reduce((total, [, , period]) => total + period.memory, 0);
+    assert.ok(bytes >= 10_000_000 && bytes < 12_000_000, `${bytes} bytes in ${hosts} rows`);
+    count(0);
+    assert.equal([...recent.all()].find(([, host]) => host === 'h0.test')?.[2].views, 2);
   });
 
   it('saves each count once after a disk was full in the middle of a transaction', () => {

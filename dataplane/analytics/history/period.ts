@@ -20,6 +20,9 @@ const KEPT: Readonly<Record<ListName, number>> = {
   utm_medium: 32,
   utm_campaign: 32,
 };
+/** About what a period without any entries takes in memory, and what each entry of its lists and histograms does (bytes). */
+const EMPTY_BYTES = 1_500;
+const ENTRY_BYTES = 60;
 const VERSION = 1;
 /** A row that claims to be larger when it is unpacked is damaged. */
 const MAX_UNPACKED = 1_048_576;
@@ -62,6 +65,14 @@ export class Period {
 
   get visitors(): number {
     return this.people.count;
+  }
+
+  /** About how many bytes it takes in memory. */
+  get memory(): number {
+    let entries = this.latency.size;
+    for (const vital of VITALS) entries += this.vitals[vital].histogram.size;
+    for (const list of this.lists.values()) entries += list.size;
+    return EMPTY_BYTES + this.people.bytes + entries * ENTRY_BYTES;
   }
 
   add({ requests, classes, bytes, latency, vitals, audience }: DomainReport): void {

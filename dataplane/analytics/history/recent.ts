@@ -3,8 +3,9 @@ import { Distinct, type DistinctSize } from '../sketches/distinct.ts';
 import { Period } from './period.ts';
 import { ALL_HOSTS, HOUR } from './store.ts';
 
-/** Most rows that wait for the file, hosts and hours together. */
-export const MAX_WAITING = 50_000;
+/** How much may wait for the file: rows, hosts and hours together, and about how much memory they take (bytes) before none is added. */
+export type Limits = { readonly rows: number; readonly bytes: number };
+const WAITING: Limits = { rows: 50_000, bytes: 268_435_456 };
 /** Most hosts of one wildcard route with rows of their own in one hour; the others share the row of the pattern. */
 export const MAX_HOSTS_PER_PATTERN = 1_000;
 
@@ -14,14 +15,21 @@ const VISITORS: DistinctSize = { exact: 256, precision: 12 };
 
 /** What has been counted and is not in the file yet, and who has visited in the last five minutes. */
 export class Recent {
+  private readonly limits: Limits;
   /** By hour, then by host. */
   private waiting = new Map<number, Map<string, Period>>();
   private rows = 0;
+  /** The size of the rows that could not be saved. */
+  private bytes = 0;
   private readonly hostsOfPatterns = new Map<string, Set<string>>();
   private hour = 0;
   private readonly minutes = new Map<number, Map<string, Distinct>>();
   /** Reports that found no room since the last look. */
   dropped = 0;
+
+  constructor(limits = WAITING) {
+    this.limits = limits;
+  }
 
   /** `now` in ms since 1970. */
   add(report: DomainReport, now: number): void {
@@ -46,11 +54,14 @@ export class Recent {
     const { waiting } = this;
     this.waiting = new Map();
     this.rows = 0;
+    this.bytes = 0;
     return waiting;
   }
 
-  putBack(hour: number, hosts: ReadonlyMap<string, Period>): void {
-    for (const [host, period] of hosts) this.periodOf(host, hour)?.merge(period);
+  putBack(hour: number, hosts: Map<string, Period>): void {
+    this.waiting.set(hour, hosts);
+    this.rows += hosts.size;
+    for (const period of hosts.values()) this.bytes += period.memory;
   }
 
   forget(host: string): void {
@@ -86,7 +97,7 @@ export class Recent {
     this.waiting.set(hour, hosts);
     let period = hosts.get(host);
     if (period === undefined) {
-      if (this.rows >= MAX_WAITING) return null;
+      if (this.rows >= this.limits.rows || this.bytes >= this.limits.bytes) return null;
       period = new Period();
       hosts.set(host, period);
       this.rows++;

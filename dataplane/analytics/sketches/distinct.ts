@@ -30,6 +30,11 @@ export class Distinct {
     return this.exact?.size ?? Math.round((this.sketch as HyperLogLog).estimate());
   }
 
+  /** Its size in memory. */
+  get bytes(): number {
+    return this.exact?.bytes ?? 2 ** (this.size.precision - 1);
+  }
+
   add(hash: number): void {
     if (this.exact === null) this.sketch?.add(hash);
     else if (this.exact.add(hash) && this.exact.size > this.size.exact) this.estimateFrom(this.exact);
@@ -76,6 +81,10 @@ export class Distinct {
 class HashSet {
   size = 0;
   private slots = new Float64Array(16);
+
+  get bytes(): number {
+    return this.slots.byteLength;
+  }
 
   /** @returns whether the hash is new. */
   add(hash: number): boolean {

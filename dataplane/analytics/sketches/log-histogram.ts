@@ -10,6 +10,11 @@ export class LogHistogram {
     this.total += count;
   }
 
+  /** How many buckets have a count. */
+  get size(): number {
+    return this.counts.size;
+  }
+
   merge(other: LogHistogram): void {
     for (const [bucket, count] of other.counts) this.add(bucket, count);
   }

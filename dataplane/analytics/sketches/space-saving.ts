@@ -12,6 +12,11 @@ export class SpaceSaving {
     this.capacity = capacity;
   }
 
+  /** How many names are kept. */
+  get size(): number {
+    return this.counts.size;
+  }
+
   add(name: string, count: number): void {
     const known = this.counts.get(name);
     if (known !== undefined) this.counts.set(name, known + count);

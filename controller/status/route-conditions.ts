@@ -59,13 +59,13 @@ export class RouteConditions {
     let changed = false;
     for (const [domain, { route, source }] of desired.routes) {
       const entry = this.entry(seen, domain, source, route.origin ?? source);
-      const before = { ...entry };
+      const { routed, accepted, resolved } = entry;
       entry.routed = true;
       entry.accepted = this.next(entry.accepted, true, 'valid; the host belongs to it');
       entry.targets = [...route.upstreams, ...route.handles.flatMap((handle) => handle.upstreams)];
       entry.needsTarget = !answersItself(route);
       this.resolve(entry);
-      changed ||= !before.routed || before.accepted !== entry.accepted || before.resolved !== entry.resolved;
+      changed ||= !routed || accepted !== entry.accepted || resolved !== entry.resolved;
     }
     for (const { domain, source, origin, message } of problems) {
       if (domain === null || desired.routes.get(domain)?.route.origin === origin) continue;

@@ -124,6 +124,10 @@ test('a manually posted route overrides the controller’s, which is kept up to 
   await fixture.table.post(routeOf('a.test', 'hand:1'));
   assert.deepEqual(fixture.visible(), ['a.test hand:1 hand']);
   assert.deepEqual(fixture.table.counts(), { routes: 1, overridden: 1 });
+  assert.deepEqual(
+    [...fixture.table.overrides()].map((one) => one && [one.domain, one.controller]),
+    [['a.test', 'c']],
+  );
   const { results } = await applied(fixture, { revision: 2 }, [ofFile('a.test', 'file:2')]);
   assert.match(results[0]?.reason ?? '', /manually/);
   assert.deepEqual(fixture.visible(), ['a.test hand:1 hand']);

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  expiryTrouble,
   expiryWarnings,
+  impossibleTrouble,
+  missingTrouble,
   missingWarnings,
   type ServedCertificate,
   uncertifiableWarnings,
+  unusableTrouble,
   unusableWarnings,
 } from './certificate-warnings.ts';
 import type { CertificateSource } from './store/cert-store.ts';
@@ -78,4 +82,23 @@ test('unusable certificate files are reported', () => {
     unusableWarnings([{ id: 'a', source: 'file', reason: '/certs/a/key.pem: the key does not belong to the certificate' }]),
     ["a certificate can't be used: /certs/a/key.pem: the key does not belong to the certificate"],
   );
+});
+
+test('each trouble has a kind, a domain and the sentence of its warning', () => {
+  const failing = shown('a.test', 'acme', 'a.test: refused');
+  assert.deepEqual(
+    [70, 81, 101].map((day) => expiryTrouble(failing, day * DAY)?.kind),
+    [undefined, 'certificate_expiring', 'certificate_expired'],
+  );
+  assert.deepEqual(expiryTrouble(failing, 81 * DAY)?.message, expiryWarnings([failing], 81 * DAY)[0]);
+  assert.deepEqual(missingTrouble({ name: 'a.test', lastError: 'a.test: no response' }), {
+    kind: 'certificate_missing',
+    domain: 'a.test',
+    message: 'a.test has no certificate: no response',
+  });
+  assert.deepEqual(
+    impossibleTrouble({ name: 'nas.internal', reason: 'no authority issues for it' }).message,
+    'nas.internal stays on HTTP: no authority issues for it',
+  );
+  assert.equal(unusableTrouble({ id: 'a', source: 'file', reason: 'no key' }).domain, null);
 });

@@ -170,7 +170,7 @@ describe('a reload', () => {
     await stream.next('applied');
     await api.post(text(header(1, { controller: 'piped', sources: ['x'] }), { end: { revision: 1 } }), { headers: NDJSON });
     type Status = {
-      controllers: { id: string; connected: boolean; reloadable: boolean; revision: number }[];
+      controllers: { id: string; connected: boolean; reloadable: boolean; revision: number; away_since?: string }[];
       last_reload: { ok: boolean };
     };
     const status = JSON.parse((await api.request('GET', '/status')).text) as Status;
@@ -180,6 +180,10 @@ describe('a reload', () => {
         ['c', true, true, 7],
         ['piped', false, false, 1],
       ],
+    );
+    assert.deepEqual(
+      status.controllers.map(({ away_since }) => away_since),
+      [undefined, new Date(api.clock.now()).toISOString()],
     );
     assert.equal(status.last_reload.ok, true);
     stream.close();

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { Targets, targetKey } from '../ledger/targets.ts';
+import { routeOf, TemporaryTable } from '../table/testing/temporary-table.ts';
+import { Upstreams } from './upstreams.ts';
+
+const ONE = '10.0.0.1:80';
+const TWO = '10.0.0.2:80';
+
+/** The upstreams of a table with a posted route of two targets; `fail` makes one fail until it is ejected. */
+async function start() {
+  const fixture = await TemporaryTable.start();
+  const targets = new Targets(Targets.buffer(1), 1);
+  const upstreams = new Upstreams({ table: fixture.table, targets, health: { reason: () => '' }, clock: systemClock });
+  const post = (...addresses: string[]) =>
+    fixture.table.post(routeOf('a.test', addresses[0], { upstreams: addresses.map((address) => ({ address })) }));
+  await post(ONE, TWO);
+  const fail = (address: string): void => {
+    const now = systemClock.now();
+    const slot = targets.claim(targetKey(address, false), now);
+    while (!targets.failed(slot, now));
+    upstreams.changed({ address, tls: false, transport: '', healthy: false, reason: 'connection refused' });
+    const failure = { address, tls: false, transport: '', count: 3, code: 'refused', reason: 'connection refused', at: now };
+    upstreams.record({ domains: [], targets: [failure] });
+  };
+  return { fixture, upstreams, post, fail };
+}
+
+test('a survey counts all targets, and names the pools that lack some with the reason', async () => {
+  const { fixture, upstreams, post, fail } = await start();
+  using _ = fixture;
+  assert.deepEqual(await upstreams.survey(), { summary: { count: 2, healthy: 2, out: [] }, pools: [] });
+  fail(ONE);
+  const { summary, pools } = await upstreams.survey();
+  assert.deepEqual([summary.count, summary.healthy, summary.out.map(({ address }) => address)], [2, 1, [ONE]]);
+  assert.deepEqual(summary, upstreams.summary());
+  const [pool, ...others] = pools;
+  assert.deepEqual([pool?.domain, pool?.targets, others.length], ['a.test', 2, 0]);
+  assert.match(pool?.out[0]?.reason ?? '', /^connection refused \(\d+ in a row\)$/);
+  assert.equal(pool?.out[0]?.failure?.count, 3);
+  await post(TWO);
+  assert.deepEqual(await upstreams.survey(), { summary: { count: 1, healthy: 1, out: [] }, pools: [] });
+});

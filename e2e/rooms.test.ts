@@ -13,7 +13,7 @@ const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;
 
 /** Every source and test file with the repository paths it imports. */
 const IMPORTS: ReadonlyMap<string, readonly string[]> = new Map(
-  PRODUCT.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: REPOSITORY })).map((file) => [file, importsOf(file)]),
+  PRODUCT.flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx}`, { cwd: REPOSITORY })).map((file) => [file, importsOf(file)]),
 );
 
 function importsOf(file: string): string[] {

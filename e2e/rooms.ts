@@ -98,6 +98,7 @@ export const ROOMS: readonly Room[] = [
     'dataplane/table',
     'dataplane/health',
   ),
+  room('dataplane/admin/dashboard/page', 'the dashboard; it runs in the browser'),
   room(
     'dataplane/admin',
     'the Admin API',

@@ -4,4 +4,7 @@ set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh
 rm -rf dist
-PATH=$PWD/node_modules/.bin:$PATH tsc -p tsconfig.dist.json
+PATH=$PWD/node_modules/.bin:$PATH
+export PATH
+tsc -p tsconfig.dist.json
+node dataplane/admin/dashboard/page/build.ts dist/dataplane/admin/dashboard/page.html

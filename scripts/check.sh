@@ -9,6 +9,7 @@ echo "format, lint (biome)"
 biome check --error-on-warnings .
 echo "types (tsc)"
 tsc -p .
+tsc -p dataplane/admin/dashboard/page
 echo "rooms (who may import whom)"
 node --test --test-reporter=dot e2e/rooms.test.ts
 if [ "${1-}" != --no-tests ]; then

@@ -11,7 +11,7 @@ import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import { ControllerStreams } from './apply/controller-streams.ts';
 import { Reload } from './apply/reload.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { isExtension, matchEndpoint, OPEN, VIEWABLE } from './endpoints/endpoints.ts';
+import { isExtension, isOpen, matchEndpoint, PROBES, VIEWABLE } from './endpoints/endpoints.ts';
 import { CHALLENGE, createHandlers, type Handlers } from './endpoints/handlers.ts';
 import { ApiError } from './http/errors.ts';
 import { sendError } from './http/json.ts';
@@ -129,9 +129,8 @@ export class Admin {
   ): Promise<void> {
     const { path, query } = targetOf(request);
     const method = request.method ?? '';
-    const open = method === 'GET' && (path === '/health' || path === '/ready');
     let viewing = false;
-    if (!open) {
+    if (!isOpen(method, path)) {
       const foreign = foreignRequest(request, known);
       if (foreign !== null) throw new ApiError('foreign', foreign);
       const { authorization } = request.headers;
@@ -155,8 +154,7 @@ export class Admin {
     app.use(async (request, response) => {
       const { path, query } = targetOf(request);
       const match = matched(request.method ?? '', path);
-      const probe = match.kind === 'endpoint' && (OPEN.has(match.endpoint.handler) || match.endpoint.handler === 'metrics');
-      if (!probe) throw new ApiError('notFound');
+      if (match.kind !== 'endpoint' || !PROBES.has(match.endpoint.handler)) throw new ApiError('notFound');
       await this.handlers[match.endpoint.handler]({ request, response, segments: [], query });
     });
     app.use(answerError(this.parts));

@@ -48,14 +48,27 @@ export const ENDPOINTS = [
   { method: 'GET', path: '/upstreams', handler: 'upstreams', does: 'All targets with their health, load and last failure' },
   { method: 'GET', path: '/explain', handler: 'explain', does: 'A dry run of `?url=`: route, block, policies, targets, and why' },
   { method: 'GET', path: '/settings', handler: 'settings', does: 'Effective settings and the source of each' },
+  {
+    method: 'GET',
+    path: '/dashboard/',
+    handler: 'dashboard',
+    does: 'The dashboard: one file without data; no token, never counted',
+  },
+  { method: 'GET', path: '/dashboard', handler: 'toDashboard', does: 'Redirects to `/dashboard/`' },
   { method: 'GET', path: '/status', handler: 'status', does: 'Workers, controllers, problems and the last reload' },
 ] as const;
 
 export type Endpoint = (typeof ENDPOINTS)[number];
 export type HandlerName = Endpoint['handler'];
 
-/** The endpoints that need no token and never count against the limit. */
-export const OPEN: ReadonlySet<HandlerName> = new Set<HandlerName>(['health', 'ready']);
+/** The endpoints that need no token and never count against the limit. What they return is no secret from anyone who can connect. */
+const OPEN: ReadonlySet<HandlerName> = new Set<HandlerName>(['health', 'ready', 'dashboard', 'toDashboard']);
+const OPEN_PATHS: ReadonlySet<string> = new Set(ENDPOINTS.filter(({ handler }) => OPEN.has(handler)).map(({ path }) => path));
+
+export const isOpen = (method: string, path: string): boolean => method === 'GET' && OPEN_PATHS.has(path);
+
+/** What the probe listener answers. */
+export const PROBES: ReadonlySet<HandlerName> = new Set<HandlerName>(['health', 'ready', 'metrics']);
 
 /** What the view token reads: analytics, routes and the state of things. None of it holds a secret, and none changes anything. */
 export const VIEWABLE: ReadonlySet<HandlerName> = new Set<HandlerName>([

@@ -12,6 +12,7 @@ import { UnsavedError } from '../../table/table.ts';
 import { ApplyStream } from '../apply/apply-stream.ts';
 import type { ControllerStreams, ReloadResult } from '../apply/controller-streams.ts';
 import type { Reload } from '../apply/reload.ts';
+import { serveDashboard } from '../dashboard/dashboard.ts';
 import type { AdminDependencies } from '../dependencies.ts';
 import { eventsOf, serveEvents } from '../events/event-stream.ts';
 import { OverviewFeed } from '../events/overview-feed.ts';
@@ -101,6 +102,8 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     retryCertificate: (call) => retryCertificate(call, parts),
     deleteCertificate: (call) => deleteCertificate(call, parts),
     upstreams: ({ response }) => sendList(response, parts.upstreams()),
+    dashboard: ({ request, response }) => serveDashboard(request, response),
+    toDashboard: ({ response }) => void response.writeHead(308, { location: 'dashboard/' }).end(),
     explain: async ({ response, query }) => sendJson(response, 200, await parts.explain(urlOf(query.get('url')))),
     settings: ({ response }) => sendJson(response, 200, parts.settings()),
     status: ({ response }) => sendJson(response, 200, { ...parts.status(), ...connected() }),

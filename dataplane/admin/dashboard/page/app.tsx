@@ -1,0 +1,88 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { storeToken } from './data/api.ts';
+import { useLive } from './data/live.ts';
+import { type Place, usePlace } from './data/place.ts';
+import { Header } from './parts/header.tsx';
+import { Search } from './parts/search.tsx';
+import { PRODUCT, TEXT } from './strings.ts';
+import { AlertsView } from './views/alerts.tsx';
+import { CertificatesView } from './views/certificates.tsx';
+import { HostView } from './views/host.tsx';
+import { OverviewView } from './views/overview.tsx';
+import { RoutesView } from './views/routes.tsx';
+import { SettingsView } from './views/settings.tsx';
+import { TokenView } from './views/token.tsx';
+import { UpstreamsView } from './views/upstreams.tsx';
+import type { ViewProps } from './views/view.ts';
+
+const VIEWS = {
+  '': { title: TEXT.overview, View: OverviewView },
+  hosts: { title: TEXT.overview, View: HostView },
+  alerts: { title: TEXT.alerts, View: AlertsView },
+  routes: { title: TEXT.routes, View: RoutesView },
+  upstreams: { title: TEXT.upstreams, View: UpstreamsView },
+  certificates: { title: TEXT.certificates, View: CertificatesView },
+  settings: { title: TEXT.settings, View: SettingsView },
+} as const;
+
+export function App() {
+  const [attempt, setAttempt] = useState(0);
+  const [searching, setSearching] = useState(false);
+  const live = useLive(attempt);
+  const place = usePlace();
+  const main = useRef<HTMLElement>(null);
+  useTitle(place);
+  useEffect(() => main.current?.focus({ preventScroll: true }), [place.view, place.subject]);
+  useSearchKey(() => setSearching(true));
+  if (live.unauthorized) {
+    const enter = (token: string) => {
+      storeToken(token);
+      setAttempt(attempt + 1);
+    };
+    return <TokenView key={attempt} refused={attempt > 0} enter={enter} />;
+  }
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        {TEXT.skip}
+      </button>
+      <Header place={place} live={live} search={() => setSearching(true)} />
+      <main id="content" tabIndex={-1} ref={main}>
+        <Content place={place} overview={live.overview} />
+      </main>
+      {searching && <Search close={() => setSearching(false)} />}
+    </>
+  );
+}
+
+function Content(props: ViewProps) {
+  const view = VIEWS[props.place.view as keyof typeof VIEWS];
+  if (view !== undefined) return <view.View {...props} />;
+  return (
+    <section class="card empty">
+      <p>{TEXT.notFound}</p>
+      <a href="#/">{TEXT.back}</a>
+    </section>
+  );
+}
+
+function useTitle({ view, subject }: Place): void {
+  const title = subject ?? VIEWS[view as keyof typeof VIEWS]?.title ?? TEXT.notFound;
+  useEffect(() => {
+    document.title = `${title} · ${PRODUCT}`;
+  }, [title]);
+}
+
+/** `/` opens the search, unless it is typed into a field. */
+function useSearchKey(open: () => void): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+      if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      open();
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, []);
+}

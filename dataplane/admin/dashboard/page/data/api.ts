@@ -1,0 +1,58 @@
+/** Requests to the Admin API that this page came from. */
+
+const BASE = new URL('..', location.href);
+const STORED = 'sluice-token';
+
+/** A request that failed; `status` 0: there was no response. */
+export class ApiFailure extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export const storedToken = (): string | null => sessionStorage.getItem(STORED);
+
+/** Keeps a token until the tab is closed. null forgets it. */
+export function storeToken(token: string | null): void {
+  if (token === null) sessionStorage.removeItem(STORED);
+  else sessionStorage.setItem(STORED, token);
+}
+
+/** @throws ApiFailure */
+export async function request(path: string, signal: AbortSignal): Promise<Response> {
+  const token = storedToken();
+  const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
+  let response: Response;
+  try {
+    response = await fetch(new URL(path, BASE), { headers, signal, cache: 'no-store' });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new ApiFailure(0, '');
+  }
+  if (response.ok) return response;
+  throw new ApiFailure(response.status, await reasonOf(response));
+}
+
+/** @throws ApiFailure */
+export async function get<T>(path: string, signal: AbortSignal): Promise<T> {
+  const response = await request(path, signal);
+  try {
+    return (await response.json()) as T;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new ApiFailure(0, '');
+  }
+}
+
+async function reasonOf(response: Response): Promise<string> {
+  const text = await response.text().catch(() => '');
+  try {
+    const { error, message } = JSON.parse(text) as { error?: string; message?: string };
+    return message ?? error ?? `${response.status} ${response.statusText}`;
+  } catch {
+    return `${response.status} ${response.statusText}`;
+  }
+}

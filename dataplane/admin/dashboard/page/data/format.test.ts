@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bytes, change, count, country, duration, percent, rate, span } from './format.ts';
+
+const shows = <T>(format: (value: T) => string, expected: readonly (readonly [T, string])[]) => {
+  for (const [value, text] of expected) assert.equal(format(value), text);
+};
+
+test('numbers keep two or three digits', () => {
+  shows(count, [
+    [0, '0'],
+    [9_999, '9,999'],
+    [12_345, '12.3K'],
+    [4_000_000, '4M'],
+  ]);
+  shows(rate, [
+    [0, '0'],
+    [0.04, '0.04'],
+    [3.14, '3.1'],
+    [412.4, '412'],
+  ]);
+  shows(bytes, [
+    [0, '0 B'],
+    [999, '999 B'],
+    [1_000, '1.0 kB'],
+    [12_345, '12.3 kB'],
+    [999_499, '999 kB'],
+    [999_501, '1.0 MB'],
+    [5e15, '5.0 PB'],
+  ]);
+  shows(duration, [
+    [0, '0 ms'],
+    [1.234, '1.2 ms'],
+    [412.4, '412 ms'],
+    [2_512, '2.51 s'],
+    [61_000, '1 min'],
+  ]);
+  shows(span, [
+    [59.9, '59 s'],
+    [3_700, '1 h 1 min'],
+    [90_000, '1 d 1 h'],
+    [2_000_000, '23 d'],
+  ]);
+  shows(percent, [
+    [0, '0%'],
+    [0.0001, '<0.1%'],
+    [0.034, '3.4%'],
+    [1, '100%'],
+  ]);
+});
+
+test('names of countries, and codes that are none', () => {
+  shows(country, [
+    ['DE', 'Germany'],
+    ['XX', 'XX'],
+    ['?', '?'],
+  ]);
+});
+
+test('a change needs something before', () => {
+  assert.equal(change(3, 2), 0.5);
+  assert.equal(change(3, 0), null);
+});

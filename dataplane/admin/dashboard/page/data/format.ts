@@ -1,0 +1,76 @@
+/** Numbers, times and names as the page shows them. */
+
+const LOCALE = 'en';
+const whole = new Intl.NumberFormat(LOCALE);
+const short = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 });
+const countries = new Intl.DisplayNames(LOCALE, { type: 'region', fallback: 'code' });
+
+/** Below 10,000 exact, then 12.3K. */
+export const count = (value: number): string => (value < 10_000 ? whole.format(value) : short.format(value));
+export const exact = (value: number): string => whole.format(value);
+
+/** A rate: two significant digits below 10. */
+export const rate = (value: number): string =>
+  value >= 10 || value === 0 ? count(Math.round(value)) : value.toPrecision(value < 1 ? 1 : 2);
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+/** Decimal units. */
+export function bytes(value: number): string {
+  let unit = 0;
+  let scaled = value;
+  while (scaled >= 999.5 && unit < UNITS.length - 1) {
+    scaled /= 1_000;
+    unit++;
+  }
+  return `${unit === 0 || scaled >= 99.5 ? Math.round(scaled) : scaled.toPrecision(scaled >= 9.95 ? 3 : 2)} ${UNITS[unit]}`;
+}
+
+/** From ms. */
+export function duration(ms: number): string {
+  if (ms < 10) return `${ms === 0 ? 0 : ms.toPrecision(2)} ms`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 9_950 ? 2 : 1)} s`;
+  return span(ms / 1_000);
+}
+
+/** From seconds, in one or two units. */
+export function span(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 1) return `${Math.floor(seconds)} s`;
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${hours} h ${minutes % 60} min`;
+  const days = Math.floor(hours / 24);
+  return days < 10 ? `${days} d ${hours % 24} h` : `${days} d`;
+}
+
+export const percent = (share: number): string => {
+  const value = share * 100;
+  if (value === 0) return '0%';
+  return `${value < 0.1 ? '<0.1' : value < 9.95 ? value.toFixed(1) : Math.round(value)}%`;
+};
+
+/** `20 Nov 2026, 14:03`, in the visitor's zone. */
+export const moment = (time: string | number): string =>
+  new Date(time).toLocaleString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
+
+export const clockTime = (time: string | number): string => new Date(time).toLocaleTimeString('en-GB');
+
+/** Of a point of a series: hours in the visitor's zone, days in UTC, in which they are kept. */
+export const pointTime = (time: string | number, step: 'hour' | 'day'): string =>
+  step === 'hour'
+    ? new Date(time).toLocaleString('en-GB', { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' })
+    : new Date(time).toLocaleDateString('en-GB', { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+
+/** `DE` → Germany. */
+export const country = (code: string): string => {
+  try {
+    return countries.of(code) ?? code;
+  } catch {
+    return code;
+  }
+};
+
+/** The relative change; null if there was nothing before. */
+export const change = (now: number, before: number): number | null => (before === 0 ? null : (now - before) / before);

@@ -1,0 +1,41 @@
+import { useEffect, useState } from 'preact/hooks';
+import { ERRORS } from '../strings.ts';
+import { ApiFailure, get } from './api.ts';
+
+/** `value` stays what it was while a newer one is on its way. */
+export type Loaded<T> = { readonly value: T | null; readonly failure: string | null; readonly status: number; readonly loading: boolean };
+
+const AGAIN_MS = 5_000;
+
+/** Loads a path of the Admin API now and every `everyMs` (0: once), as long as the page is visible. `key` tells one question from the next. */
+export function useLoaded<T>(path: string, everyMs = 0): Loaded<T> {
+  const [loaded, setLoaded] = useState<Loaded<T> & { path: string }>({ path, value: null, failure: null, status: 0, loading: true });
+  useEffect(() => {
+    const ended = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const load = async () => {
+      clearTimeout(timer);
+      if (document.visibilityState !== 'visible') return;
+      setLoaded((before) => ({ ...before, value: before.path === path ? before.value : null, path, loading: true }));
+      let next = everyMs;
+      try {
+        const value = await get<T>(path, ended.signal);
+        setLoaded({ path, value, failure: null, status: 200, loading: false });
+      } catch (error) {
+        if (ended.signal.aborted) return;
+        const { status, message } = error instanceof ApiFailure ? error : { status: 0, message: String(error) };
+        setLoaded((before) => ({ ...before, failure: message || ERRORS.network, status, loading: false }));
+        if (status === 0 || status === 429 || status >= 500) next = AGAIN_MS;
+      }
+      if (next > 0) timer = setTimeout(load, next);
+    };
+    void load();
+    document.addEventListener('visibilitychange', load);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', load);
+      ended.abort();
+    };
+  }, [path, everyMs]);
+  return loaded.path === path ? loaded : { ...loaded, value: null, loading: true };
+}

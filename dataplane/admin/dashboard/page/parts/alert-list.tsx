@@ -1,0 +1,23 @@
+import type { Alert } from '../../../../../shared/wire/dashboard.ts';
+import { moment } from '../data/format.ts';
+import { linkTo } from '../data/place.ts';
+import { ALERTS } from '../strings.ts';
+
+/** What is wrong, and what to do about it. */
+export function AlertList({ alerts }: { alerts: readonly Alert[] }) {
+  return (
+    <ul class="alert-list">
+      {alerts.map((alert) => (
+        <li key={`${alert.code} ${alert.subject} ${alert.message}`} class={alert.severity}>
+          <p class="subject">
+            <span class={`tag ${alert.severity}`}>{ALERTS.severity[alert.severity]}</span>{' '}
+            {alert.domain === null ? <b>{alert.subject}</b> : <a href={linkTo('hosts', alert.domain)}>{alert.subject}</a>}
+            {alert.since !== null && <span class="dim"> {ALERTS.since(moment(alert.since))}</span>}
+          </p>
+          <p>{alert.message}</p>
+          <p class="action">{alert.action}</p>
+        </li>
+      ))}
+    </ul>
+  );
+}

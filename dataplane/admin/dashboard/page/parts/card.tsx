@@ -1,0 +1,32 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import type { Loaded } from '../data/load.ts';
+import { ERRORS, TEXT } from '../strings.ts';
+
+/** A titled part of a view. */
+export function Card(props: { title: string; note?: string; class?: string; busy?: boolean; children: ComponentChildren }) {
+  const id = useId();
+  return (
+    <section class={`card ${props.class ?? ''}`} aria-labelledby={id} aria-busy={props.busy}>
+      <h2 id={id}>{props.title}</h2>
+      {props.note !== undefined && <p class="note">{props.note}</p>}
+      {props.children}
+    </section>
+  );
+}
+
+/** What a view shows in place of what it could not load, or while it loads. */
+export function Waiting<T>({ loaded: { failure, value } }: { loaded: Loaded<T> }) {
+  if (failure !== null)
+    return (
+      <section class="card empty" role="alert">
+        <h2>{ERRORS.title}</h2>
+        <p>{failure}</p>
+      </section>
+    );
+  return value === null ? (
+    <p class="empty" role="status">
+      {TEXT.loading}
+    </p>
+  ) : null;
+}

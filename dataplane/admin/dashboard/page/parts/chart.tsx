@@ -1,0 +1,182 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { pointTime } from '../data/format.ts';
+import { CHART } from '../strings.ts';
+
+/** `before[i]` is the point of the period before that `now[i]` is compared with. */
+export type ChartData = {
+  readonly times: readonly string[];
+  readonly now: readonly number[];
+  readonly before: readonly number[];
+  readonly step: 'hour' | 'day';
+};
+type ChartProps = {
+  readonly data: ChartData;
+  readonly metric: string;
+  readonly format: (value: number) => string;
+  /** There are no halves of what it counts. */
+  readonly whole: boolean;
+};
+
+const HEIGHT = 260;
+const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power)).flat();
+
+/** One graph that answers the pointer and the arrow keys, with its figures as a table below. */
+export function Chart({ data, metric, format, whole }: ChartProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const [at, setAt] = useState<number | null>(null);
+  const scheme = useColorScheme();
+  useLayoutEffect(() => {
+    const element = frame.current as HTMLDivElement;
+    const made = new uPlot(optionsOf(element, data, { format, whole }, setAt), dataOf(data), element);
+    plot.current = made;
+    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
+    resized.observe(element);
+    return () => {
+      resized.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [data.step, metric, scheme]);
+  useEffect(() => plot.current?.setData(dataOf(data)), [data]);
+  const last = data.times.length - 1;
+  const point = Math.min(at ?? last, last);
+  const move = (event: KeyboardEvent) => {
+    const steps: Record<string, number> = { ArrowLeft: point - 1, ArrowRight: point + 1, Home: 0, End: last };
+    const next = steps[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    const index = Math.max(0, Math.min(last, next));
+    setAt(index);
+    const { current } = plot;
+    if (current !== null)
+      current.setCursor({ left: current.valToPos(index, 'x'), top: current.valToPos(data.now[index] ?? 0, 'y') }, false);
+  };
+  const valueText = CHART.point(timeAt(data, point), format(data.now[point] ?? 0), format(data.before[point] ?? 0));
+  return (
+    <div class="chart">
+      <p class="reading" aria-hidden="true">
+        <span class="key now">{CHART.now}</span> <b>{format(data.now[point] ?? 0)}</b>
+        <span class="key before">{CHART.before}</span> <b>{format(data.before[point] ?? 0)}</b>
+        <span class="time">{timeAt(data, point)}</span>
+      </p>
+      <div
+        class="plot"
+        ref={frame}
+        tabIndex={0}
+        role="slider"
+        aria-label={CHART.label(metric)}
+        aria-description={CHART.help}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={point}
+        aria-valuetext={valueText}
+        onKeyDown={move}
+      />
+      <Figures data={data} metric={metric} format={format} />
+    </div>
+  );
+}
+
+/** The same for those who don't see the graph, and for copying. */
+function Figures({ data, metric, format }: Omit<ChartProps, 'whole'>) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{CHART.table}</summary>
+      {open && (
+        <section class="scroll" tabIndex={0} aria-label={CHART.label(metric)}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{CHART.time}</th>
+                <th scope="col" class="number">
+                  {metric}
+                </th>
+                <th scope="col" class="number">
+                  {CHART.before}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.times.map((time, index) => (
+                <tr key={time}>
+                  <th scope="row">{timeAt(data, index)}</th>
+                  <td class="number">{format(data.now[index] ?? 0)}</td>
+                  <td class="number">{format(data.before[index] ?? 0)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </details>
+  );
+}
+
+const timeAt = ({ times, step }: ChartData, index: number): string => pointTime(times[index] ?? 0, step);
+
+const dataOf = ({ times, now, before }: ChartData): uPlot.AlignedData => [times.map((_, index) => index), [...before], [...now]];
+
+function optionsOf(
+  element: HTMLElement,
+  { times, step }: ChartData,
+  { format, whole }: Pick<ChartProps, 'format' | 'whole'>,
+  moved: (index: number | null) => void,
+): uPlot.Options {
+  const color = (name: string): string => colorOf(element, name);
+  const font = `12px ${getComputedStyle(element).fontFamily}`;
+  const short = (index: number): string => {
+    const time = new Date(times[index] ?? 0);
+    return step === 'hour'
+      ? time.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+      : time.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  };
+  const axis = { stroke: color('dim'), font, ticks: { show: false }, border: { show: false } };
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    scales: { x: { time: false }, y: { range: (_, __, most) => [0, most <= 0 ? 1 : most * 1.08] } },
+    axes: [
+      { ...axis, grid: { show: false }, incrs: [1, 2, 3, 6, 7, 12, 14, 24, 30, 60, 90], space: 64, values: (_, ticks) => ticks.map(short) },
+      {
+        ...axis,
+        grid: { stroke: color('line'), width: 1 },
+        size: 64,
+        values: (_, ticks) => ticks.map(format),
+        ...(whole && { incrs: WHOLE }),
+      },
+    ],
+    series: [
+      {},
+      { stroke: color('before'), width: 1.5, dash: [4, 4], points: { show: false } },
+      { stroke: color('accent'), width: 2, fill: color('accent-soft'), points: { show: false } },
+    ],
+    cursor: { drag: { x: false, y: false }, y: false, points: { size: 8 } },
+    hooks: { setCursor: [({ cursor }) => moved(cursor.idx ?? null)] },
+  };
+}
+
+/** What a color of the style sheet is for a canvas, which understands neither variables nor light-dark(). */
+function colorOf(element: HTMLElement, name: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(--${name})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+/** Changes when the colors of the canvas have to be read again. */
+function useColorScheme(): boolean {
+  const query = matchMedia('(prefers-color-scheme: dark)');
+  const [dark, setDark] = useState(query.matches);
+  useEffect(() => {
+    const changed = () => setDark(query.matches);
+    query.addEventListener('change', changed);
+    return () => query.removeEventListener('change', changed);
+  }, []);
+  return dark;
+}

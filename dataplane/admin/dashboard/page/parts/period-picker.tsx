@@ -1,0 +1,58 @@
+import { useState } from 'preact/hooks';
+import { DAY, dateOf, PERIODS, type Period } from '../data/period.ts';
+import { linkTo, type Place } from '../data/place.ts';
+import { RANGE } from '../strings.ts';
+
+/** The choice of a period, kept in the address bar. */
+export function PeriodPicker({ place, period }: { place: Place; period: Period }) {
+  const [own, setOwn] = useState(period.name === 'own');
+  const go = (query: Record<string, string>) => {
+    location.hash = linkTo(place.view, place.subject, new Map(Object.entries(query)));
+  };
+  return (
+    <fieldset class="periods">
+      <legend class="hidden">{RANGE.label}</legend>
+      {PERIODS.map((name) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={period.name === name}
+          aria-expanded={name === 'own' ? own : undefined}
+          onClick={() => {
+            setOwn(name === 'own' && !own);
+            if (name !== 'own') go({ range: name });
+          }}
+        >
+          {RANGE[name]}
+        </button>
+      ))}
+      {own && <OwnPeriod period={period} choose={go} />}
+    </fieldset>
+  );
+}
+
+function OwnPeriod({ period, choose }: { period: Period; choose: (query: Record<string, string>) => void }) {
+  const [from, setFrom] = useState(dateOf(period.from));
+  const [to, setTo] = useState(dateOf(period.to - DAY > period.from ? period.to - DAY : period.from));
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (from <= to) choose({ range: 'own', from, to });
+      }}
+    >
+      <label>
+        {RANGE.from} <input type="date" value={from} required onInput={(event) => setFrom(event.currentTarget.value)} />
+      </label>
+      <label>
+        {RANGE.to} <input type="date" value={to} required onInput={(event) => setTo(event.currentTarget.value)} />
+      </label>
+      <button type="submit">{RANGE.apply}</button>
+      {from > to && (
+        <p role="alert" class="wrong">
+          {RANGE.wrongOrder}
+        </p>
+      )}
+    </form>
+  );
+}

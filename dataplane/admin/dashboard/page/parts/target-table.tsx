@@ -1,0 +1,67 @@
+import type { UpstreamStatus } from '../../../../../shared/wire/status.ts';
+import { exact, moment } from '../data/format.ts';
+import { linkTo } from '../data/place.ts';
+import { UPSTREAMS } from '../strings.ts';
+import { Filtered } from './filtered.tsx';
+
+const COLUMNS = [
+  { name: UPSTREAMS.address },
+  { name: UPSTREAMS.state },
+  { name: UPSTREAMS.inFlight, number: true },
+  { name: UPSTREAMS.lastFailure },
+  { name: UPSTREAMS.hosts },
+];
+
+export function TargetTable({ targets, filter }: { targets: readonly UpstreamStatus[]; filter?: string | undefined }) {
+  return (
+    <Filtered
+      caption={UPSTREAMS.address}
+      columns={COLUMNS}
+      items={targets}
+      textOf={({ address, id, domains, reason }) => [address, id, reason, ...domains].join(' ').toLowerCase()}
+      first={filter}
+      empty={UPSTREAMS.empty}
+      noMatch={UPSTREAMS.noMatch}
+      row={(target) => <Target key={`${target.address} ${target.id}`} target={target} />}
+    />
+  );
+}
+
+function Target({
+  target: { address, id, tls, transport, healthy, reason, in_flight, last_failure, domains, domain_count },
+}: {
+  target: UpstreamStatus;
+}) {
+  return (
+    <tr>
+      <th scope="row">
+        {address} <span class="dim">{[tls ? 'TLS' : '', transport ?? '', id?.slice(0, 12) ?? ''].filter(Boolean).join(' ')}</span>
+      </th>
+      <td>
+        <span class={healthy ? 'good-text' : 'poor-text'}>{healthy ? UPSTREAMS.inRotation : UPSTREAMS.out}</span>
+        {reason !== null && <span class="why">{reason}</span>}
+      </td>
+      <td class="number">{exact(in_flight)}</td>
+      <td>
+        {last_failure === undefined ? (
+          <span class="dim">{UPSTREAMS.none}</span>
+        ) : (
+          <>
+            {last_failure.reason}
+            <span class="why">
+              {moment(last_failure.at)}, {UPSTREAMS.failures(exact(last_failure.count))}
+            </span>
+          </>
+        )}
+      </td>
+      <td>
+        {domains.map((domain) => (
+          <a key={domain} href={linkTo('hosts', domain)}>
+            {domain}
+          </a>
+        ))}
+        {domain_count > domains.length && <span class="dim">{UPSTREAMS.more(exact(domain_count - domains.length))}</span>}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,87 @@
+import type { History } from '../../../../../shared/wire/history.ts';
+import type { Explanation } from '../../../../../shared/wire/status.ts';
+import { count, exact } from '../data/format.ts';
+import { useLoaded } from '../data/load.ts';
+import { historyPath, periodOf } from '../data/period.ts';
+import { AlertList } from '../parts/alert-list.tsx';
+import { Card, Waiting } from '../parts/card.tsx';
+import { PeriodPicker } from '../parts/period-picker.tsx';
+import { RouteFacts } from '../parts/route-facts.tsx';
+import { TargetTable } from '../parts/target-table.tsx';
+import { Traffic } from '../parts/traffic.tsx';
+import { ALERTS, ERRORS, HOST } from '../strings.ts';
+import type { ViewProps } from './view.ts';
+
+const REFRESH_MS = 30_000;
+
+export function HostView({ place, overview }: ViewProps) {
+  const domain = place.subject ?? '';
+  const period = periodOf(place.query, Date.now());
+  const history = useLoaded<History>(historyPath(domain, period), REFRESH_MS);
+  const alerts = (overview?.alerts ?? []).filter((alert) => alert.domain === domain);
+  const live = overview?.hosts.find((host) => host.domain === domain);
+  return (
+    <>
+      <div class="title">
+        <h1>{domain}</h1>
+        <p class="now-here">
+          {history.value !== null && <b>{HOST.visitorsNow(history.value.now)}</b>}{' '}
+          {live !== undefined && <span class="dim">{HOST.lastMinute(exact(live.page_views_1m), live.page_views_1m)}</span>}
+        </p>
+      </div>
+      {alerts.length > 0 && (
+        <Card title={ALERTS.title} class="wrong">
+          <AlertList alerts={alerts} />
+        </Card>
+      )}
+      <PeriodPicker place={place} period={period} />
+      {history.value !== null && <Traffic history={history.value} />}
+      {history.value === null && <NoHistory loaded={history} />}
+      <Inside domain={domain} />
+    </>
+  );
+}
+
+/** 404 stands for a host without requests, and for history that is off; both say so. */
+function NoHistory({ loaded }: { loaded: ReturnType<typeof useLoaded<History>> }) {
+  if (loaded.status !== 404) return <Waiting loaded={loaded} />;
+  return (
+    <Card title={HOST.quietTitle} class="first">
+      <p>{loaded.failure === ERRORS.noAnalytics ? HOST.quiet : ERRORS.historyOff}</p>
+    </Card>
+  );
+}
+
+/** How the proxy handles the host: its route, its targets and its certificate. */
+function Inside({ domain }: { domain: string }) {
+  const name = domain.startsWith('*.') ? `any${domain.slice(1)}` : domain;
+  const explained = useLoaded<Explanation>(`explain?url=${encodeURIComponent(name)}`, REFRESH_MS);
+  if (explained.value === null) return <Waiting loaded={explained} />;
+  const { route, verdict, certificate, targets, policies } = explained.value;
+  return (
+    <div class="grid">
+      <Card title={HOST.route}>
+        <dl class="facts">
+          <div>
+            <dt>{HOST.home}</dt>
+            <dd>{verdict}</dd>
+          </div>
+          {route !== null && <RouteFacts route={route} />}
+          <div>
+            <dt>{HOST.certificate}</dt>
+            <dd>{certificate}</dd>
+          </div>
+          {policies.map((policy) => (
+            <div key={policy.name}>
+              <dt>{policy.name}</dt>
+              <dd>{policy.verdict}</dd>
+            </div>
+          ))}
+        </dl>
+      </Card>
+      <Card title={HOST.targets(count(targets.length))}>
+        <TargetTable targets={targets} />
+      </Card>
+    </div>
+  );
+}

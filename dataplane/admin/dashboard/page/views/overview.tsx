@@ -1,0 +1,146 @@
+import type { HostNow, Overview } from '../../../../../shared/wire/dashboard.ts';
+import type { History } from '../../../../../shared/wire/history.ts';
+import { bytes, count, exact, rate, span } from '../data/format.ts';
+import { useLoaded } from '../data/load.ts';
+import { historyPath, periodOf } from '../data/period.ts';
+import { linkTo } from '../data/place.ts';
+import { AlertList } from '../parts/alert-list.tsx';
+import { Card, Waiting } from '../parts/card.tsx';
+import { Figure } from '../parts/figure.tsx';
+import { Filtered } from '../parts/filtered.tsx';
+import { PeriodPicker } from '../parts/period-picker.tsx';
+import { Traffic } from '../parts/traffic.tsx';
+import { ALERTS, ERRORS, HOSTS, NOW, TEXT } from '../strings.ts';
+import type { ViewProps } from './view.ts';
+
+/** How often figures of a period are loaded again (ms). */
+const REFRESH_MS = 30_000;
+const FIRST_ALERTS = 3;
+
+export function OverviewView({ place, overview }: ViewProps) {
+  const period = periodOf(place.query, Date.now());
+  const history = useLoaded<History>(historyPath(null, period), REFRESH_MS);
+  return (
+    <>
+      <h1 class="hidden">{TEXT.overview}</h1>
+      {overview !== null && <Wrong overview={overview} />}
+      {overview !== null && <Now overview={overview} visitors={history.value?.now ?? null} />}
+      {overview !== null && overview.status.routes === 0 ? <NoRoute /> : null}
+      <PeriodPicker place={place} period={period} />
+      {history.value !== null && <Traffic history={history.value} />}
+      {history.value === null && <NoHistory loaded={history} />}
+      <Hosts overview={overview} history={history.value} />
+    </>
+  );
+}
+
+function NoHistory({ loaded }: { loaded: ReturnType<typeof useLoaded<History>> }) {
+  return loaded.status === 404 ? <p class="card empty">{ERRORS.historyOff}</p> : <Waiting loaded={loaded} />;
+}
+
+function Wrong({ overview: { alerts, alert_count } }: { overview: Overview }) {
+  const urgent = alerts.filter(({ severity }) => severity !== 'advice');
+  if (urgent.length === 0) return <p class="fine">{ALERTS.none}</p>;
+  return (
+    <Card title={ALERTS.title} class="wrong">
+      <AlertList alerts={urgent.slice(0, FIRST_ALERTS)} />
+      {alert_count > Math.min(FIRST_ALERTS, urgent.length) && (
+        <a class="more" href={linkTo('alerts')}>
+          {TEXT.allOf(exact(alert_count))}
+        </a>
+      )}
+    </Card>
+  );
+}
+
+function Now({ overview: { traffic, upstreams, certificates, status }, visitors }: { overview: Overview; visitors: number | null }) {
+  const figures = [
+    [NOW.visitors, visitors === null ? '–' : count(visitors), NOW.visitorsHint],
+    [NOW.requests, rate(traffic.requests_per_sec)],
+    [NOW.traffic, NOW.perSecond(bytes(traffic.bytes_per_sec))],
+    [NOW.errors, NOW.perSecond(rate(traffic.errors_per_sec))],
+    [NOW.targets, TEXT.of(exact(upstreams.healthy), exact(upstreams.count))],
+    [NOW.certificates, TEXT.of(exact(certificates.count - certificates.failed), exact(certificates.count))],
+    [NOW.uptime, span(status.uptime_secs)],
+  ] as const;
+  return (
+    <Card title={NOW.title} class="now">
+      <dl class="figures">
+        {figures.map(([name, value, hint]) => (
+          <Figure key={name} name={name} value={value} hint={hint} />
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+function NoRoute() {
+  return (
+    <Card title={HOSTS.emptyTitle} class="first">
+      <p>{HOSTS.empty}</p>
+      <pre>{HOSTS.example}</pre>
+    </Card>
+  );
+}
+
+type Row = {
+  readonly domain: string;
+  readonly pageViews: number;
+  readonly requests: number;
+  readonly now: HostNow | undefined;
+  readonly wrong: string | null;
+};
+
+/** The busiest hosts of the period, and those that are busy now. */
+function Hosts({ overview, history }: { overview: Overview | null; history: History | null }) {
+  const live = new Map((overview?.hosts ?? []).map((host) => [host.domain, host]));
+  const seen = new Map((history?.hosts ?? []).map((host) => [host.domain, host]));
+  const wrong = new Map(
+    (overview?.alerts ?? []).filter(({ severity }) => severity !== 'advice').map(({ domain, message }) => [domain, message]),
+  );
+  const rows: Row[] = [...new Set([...seen.keys(), ...live.keys()])].map((domain) => ({
+    domain,
+    pageViews: seen.get(domain)?.page_views ?? 0,
+    requests: seen.get(domain)?.views ?? 0,
+    now: live.get(domain),
+    wrong: wrong.get(domain) ?? null,
+  }));
+  const quiet = (overview?.status.routes ?? 0) - rows.length;
+  const columns = [
+    { name: HOSTS.host },
+    { name: HOSTS.pageViews, number: true },
+    { name: HOSTS.requests, number: true },
+    { name: HOSTS.minute, number: true },
+    { name: HOSTS.hour, number: true },
+    { name: HOSTS.status },
+  ];
+  return (
+    <Card title={HOSTS.title}>
+      <Filtered
+        caption={HOSTS.title}
+        columns={columns}
+        items={rows}
+        textOf={({ domain }) => domain}
+        empty={HOSTS.noTraffic}
+        noMatch={TEXT.searchNothing}
+        row={({ domain, pageViews, requests, now, wrong: message }) => (
+          <tr key={domain}>
+            <th scope="row">
+              <a href={linkTo('hosts', domain)}>{domain}</a>
+            </th>
+            <td class="number">{count(pageViews)}</td>
+            <td class="number">{count(requests)}</td>
+            <td class="number">{count(now?.page_views_1m ?? 0)}</td>
+            <td class="number">{count(now?.page_views_60m ?? 0)}</td>
+            <td>{message === null ? <span class="good-text">{HOSTS.fine}</span> : <span class="poor-text">{message}</span>}</td>
+          </tr>
+        )}
+      />
+      {quiet > 0 && (
+        <p class="note">
+          <a href={linkTo('routes')}>{HOSTS.quiet(exact(quiet))}</a>
+        </p>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,96 @@
+import type { FullRoute } from '../../../../../shared/wire/status.ts';
+import { moment } from '../data/format.ts';
+import { useLoaded } from '../data/load.ts';
+import { linkTo } from '../data/place.ts';
+import { Card, Waiting } from '../parts/card.tsx';
+import { Conditions } from '../parts/conditions.tsx';
+import { Filtered } from '../parts/filtered.tsx';
+import { HOSTS, ROUTES, TEXT } from '../strings.ts';
+import type { ViewProps } from './view.ts';
+
+const REFRESH_MS = 15_000;
+const COLUMNS = [
+  { name: ROUTES.host },
+  { name: ROUTES.handler },
+  { name: ROUTES.origin },
+  { name: ROUTES.conditions },
+  { name: ROUTES.since },
+];
+
+export function RoutesView({ place, overview }: ViewProps) {
+  const routes = useLoaded<FullRoute[]>('routes?view=full', REFRESH_MS);
+  if (routes.value === null) return <Waiting loaded={routes} />;
+  const problems = overview?.status.problems ?? [];
+  return (
+    <>
+      <h1 class="hidden">{TEXT.routes}</h1>
+      <Card title={TEXT.routes}>
+        <Filtered
+          caption={TEXT.routes}
+          columns={COLUMNS}
+          items={routes.value}
+          textOf={(route) => `${route.domain} ${route.origin} ${route.source} ${addressesOf(route).join(' ')}`.toLowerCase()}
+          first={place.query.get('filter')}
+          empty={
+            <>
+              <p>{HOSTS.empty}</p>
+              <pre>{HOSTS.example}</pre>
+            </>
+          }
+          noMatch={ROUTES.noMatch}
+          row={(route) => (
+            <tr key={route.domain}>
+              <th scope="row">
+                <a href={linkTo('hosts', route.domain)}>{route.domain}</a>
+                <span class="why">{ROUTES.https[route.https]}</span>
+              </th>
+              <td>
+                {handlersOf(route).map((text) => (
+                  <div key={text}>{text}</div>
+                ))}
+              </td>
+              <td>
+                {route.origin ?? (route.controller === null ? ROUTES.posted : '–')}
+                {route.source !== null && <span class="why">{ROUTES.source(route.source)}</span>}
+                {route.overrides !== null && <span class="why">{ROUTES.overrides}</span>}
+              </td>
+              <td>
+                <Conditions conditions={route.conditions} />
+              </td>
+              <td>{moment(route.since)}</td>
+            </tr>
+          )}
+        />
+      </Card>
+      {problems.length > 0 && (
+        <Card title={ROUTES.problems}>
+          <ul class="alert-list">
+            {problems.map(({ origin, domain, message, code, source }) => (
+              <li key={`${source} ${origin} ${domain} ${code} ${message}`} class="warning">
+                <p class="subject">
+                  <b>{domain ?? origin}</b> <span class="dim">{origin}</span>
+                </p>
+                <p>{message}</p>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+    </>
+  );
+}
+
+const addressesOf = ({ upstreams, handles }: FullRoute): string[] =>
+  [...upstreams, ...handles.flatMap((handle) => handle.upstreams)].map(({ address }) => address);
+
+/** What answers: targets, a fixed response, redirects, blocks. */
+function handlersOf(route: FullRoute): string[] {
+  const parts = [
+    ...route.upstreams.slice(0, 3).map(({ address }) => address),
+    route.upstreams.length > 3 ? `+${route.upstreams.length - 3}` : '',
+    route.respond == null ? '' : ROUTES.responds(route.respond.status),
+    route.redirects.length === 0 ? '' : ROUTES.redirects(route.redirects.length),
+    route.handles.length === 0 ? '' : ROUTES.blocks(route.handles.length),
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? [ROUTES.nothing] : parts;
+}

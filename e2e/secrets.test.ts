@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { request } from 'node:http';
 import { test } from 'node:test';
 import { Folder } from './harness/dataplane.ts';
 import { ask } from './harness/http.ts';
@@ -40,6 +41,59 @@ test('the admin token and the keys of the installation are never printed', { ski
   await until('a log line', () => pair.program.output.includes('"level":"'));
   texts.push(pair.program.output);
   for (const text of texts) assert.ok(!text.includes(TOKEN) && !text.includes(key), text.slice(0, 500));
+});
+
+const HASH = '$2b$05$8mLPtnCwDQ5zjuWzQYCo0uV9jVWXyo9aqgLSdUdG1ZB9pBlfPpGDe';
+
+/** The first overview of the dashboard. */
+const overview = (port: number, token: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const call = request({ host: '127.0.0.1', port, path: '/events?view=dashboard', headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+        if (!/^event: overview\ndata: .*\n\n/m.test(text)) return;
+        call.destroy();
+        resolve(text);
+      });
+    });
+    call.on('error', reject).end();
+  });
+
+test('nothing that the view token reads contains a password hash, a token or the value of a variable, also while the config has errors', async () => {
+  using folder = new Folder();
+  const admin = await freePort();
+  const secrets = { SLUICE_ADMIN_TOKEN: TOKEN, SLUICE_VIEW_TOKEN: 'only-to-look-0123456789', UPSTREAM_PASSWORD: 'hunter2-hunter2' };
+  const auth = (hash: string) => `basic_auth "staff" {\n    bob ${hash}\n  }`;
+  const good = `site.test {\n  ${auth(HASH)}\n  reverse_proxy 127.0.0.1:1\n}\n`;
+  await using pair = await Pair.start(folder, good, { flags: ['--admin-listen', `127.0.0.1:${admin}`], env: secrets });
+  const read = async (path: string) =>
+    (await ask({ port: admin }, path, { headers: { authorization: 'Bearer only-to-look-0123456789' } })).text;
+  const everything = async () => {
+    const paths = [
+      '/status',
+      '/alerts',
+      '/routes?view=full',
+      '/explain?url=site.test',
+      '/metrics',
+      '/upstreams',
+      '/certificates',
+      '/analytics',
+    ];
+    const texts = [...(await Promise.all(paths.map(read))), await overview(admin, 'only-to-look-0123456789')];
+    for (const text of texts)
+      for (const secret of [HASH, TOKEN, 'only-to-look', 'hunter2'])
+        assert.ok(!text.includes(secret), `${secret} in ${text.slice(0, 500)}`);
+    return texts.join('\n');
+  };
+  assert.match(await everything(), /"basic_auth":\{/);
+  pair.write(`site.test {\n  ${auth(HASH.slice(0, -1))}\n  reverse_proxy http://bob:{$UPSTREAM_PASSWORD}@127.0.0.1:1\n}\n`);
+  await until('the error to be an alert', async () => (await read('/alerts')).includes('Sluicefile'));
+  const broken = await everything();
+  assert.match(broken, /"code":"source_failed"/);
+  assert.ok(!broken.includes(HASH.slice(0, -1)), 'a hash that is not quite one');
+  assert.equal((await ask({ port: admin }, '/settings', { headers: { authorization: 'Bearer only-to-look-0123456789' } })).status, 403);
 });
 
 test('no other user of the machine can read the state or use the socket', { skip: LINUX }, async () => {

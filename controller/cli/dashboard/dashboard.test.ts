@@ -62,7 +62,13 @@ test('an address of another machine, or no port, is refused', async () => {
   }
 });
 
-test('a rejected token is reported before anything is served', async (t) => {
+test('a data plane without a dashboard, and one that rejects the token, are reported before anything is served', async (t) => {
+  const old = await admin(t, { 'GET /status': [200, {}] });
+  assert.deepEqual(await sluice(['dashboard', '--admin', old]), {
+    code: 1,
+    out: '',
+    err: 'sluice dashboard: the running data plane has no dashboard; sluice upgrade replaces it with this version\n',
+  });
   const closed = await admin(t, { 'GET /status': [401, { error: 'unauthorized' }] });
   const { code, err } = await sluice(['dashboard', '--admin', closed]);
   assert.equal(code, 5);

@@ -6,7 +6,7 @@ import { splitAddress } from '../../../shared/values/address.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { ADMIN_FLAGS, addressesOf, noArguments, textOf } from '../ask.ts';
-import type { Command } from '../command.ts';
+import { type Command, CommandError } from '../command.ts';
 import { findAddress } from '../find-admin.ts';
 import { type Forwarder, type ForwarderOptions, startForwarder } from './forwarder.ts';
 import { browserOpener, openBrowser } from './open-browser.ts';
@@ -32,7 +32,12 @@ export const dashboard: Command = {
     noArguments('dashboard', flags);
     const token = process.env[TOKEN_VARIABLE];
     const admin = await findAddress(addressesOf(flags), token);
-    textOf(await createAdminClient({ address: admin, token }).request('GET', '/status'));
+    const client = createAdminClient({ address: admin, token });
+    textOf(await client.request('GET', '/status'));
+    const page = await client.request('GET', '/dashboard/');
+    if (page.status === 404)
+      throw new CommandError(`the running data plane has no dashboard; ${NAME} upgrade replaces it with this version`);
+    textOf(page);
     const listen = (flags.given.get(LISTEN_FLAG.name)?.value as Listen | undefined) ?? ANY_PORT;
     const forwarder = await start({ admin, token, listen });
     const ended = interrupted();

@@ -45,7 +45,7 @@ export function* monthOfVisits(seed: number, start: number): Generator<readonly 
     for (const minute of [3, 17, 41, 58]) {
       // Nights are quiet, and one day in ten is very busy.
       const busy = (1 + Math.sin(((hour % 24) - 9) / 4)) * (Math.floor(hour / 24) % 10 === 7 ? 3 : 1);
-      const count = Math.round(12 * busy) + 1 + random.below(8);
+      const count = Math.round(8 * busy) + 1 + random.below(8);
       yield Array.from({ length: count }, () => visit(random, start + hour * HOUR + minute * MINUTE));
     }
 }

@@ -10,7 +10,7 @@ export type Emit = (buffer: Buffer, from: number, to: number) => boolean;
 const MAX_POLICIES = 16_384;
 const NOTHING = Buffer.alloc(0);
 
-/** What the head of an answer tells about its page. */
+/** What the head of a response says about its page. */
 export type Page = {
   readonly request: FilteredRequest;
   readonly policies: readonly ContentSecurityPolicy[];

@@ -1,6 +1,6 @@
 import { type ContentSecurityPolicy, parsePolicies, reportedPolicies } from './content-security-policy.ts';
 
-/** What the head of an answer tells about its body. */
+/** What the head of a response says about its body. */
 export type PageHead = {
   readonly contentType: string;
   readonly contentEncoding: string;

@@ -14,11 +14,11 @@ type Coding = {
 };
 type Zlib = zlib.Gunzip | zlib.BrotliDecompress | zlib.ZstdDecompress | zlib.Gzip | zlib.BrotliCompress | zlib.ZstdCompress;
 
-/** Pages are made while somebody waits. */
+/** Low, since a client waits for the page. */
 const BROTLI_QUALITY = 4;
-/** Of what is made here (log2 of bytes): most pages are smaller, and a thousand clients may be slow at once. */
+/** The window of the encoders (log2 of bytes): most pages are smaller, and each of a thousand slow clients may need one. */
 const WINDOW = 18;
-/** The largest window that clients must support, and so the most memory that a page can demand (RFC 9659 3; log2 of bytes). */
+/** The largest window that clients must support, which bounds the memory of a decoder (RFC 9659 3; log2 of bytes). */
 const ZSTD_WINDOW = 23;
 const GZIP: Coding = { decoder: () => zlib.createGunzip(), encoder: () => zlib.createGzip(), flush: constants.Z_SYNC_FLUSH };
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_LGWIN]: WINDOW };
@@ -60,7 +60,7 @@ export class RecodedPageStage implements BodyStage {
   private readonly insertion: Insertion;
   private trailers = '';
   private empty = true;
-  /** The coded page has ended, though not what the upstream sends. */
+  /** The coded page has ended; the upstream may send more. */
   private decoded = false;
   private encoded = false;
   /** The upstream's answer has ended. */

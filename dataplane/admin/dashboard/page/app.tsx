@@ -60,7 +60,7 @@ function Content(props: ViewProps) {
   if (view !== undefined) return <view.View {...props} />;
   return (
     <section class="card empty">
-      <p>{TEXT.notFound}</p>
+      <h1>{TEXT.notFound}</h1>
       <a href="#/">{TEXT.back}</a>
     </section>
   );

@@ -15,11 +15,11 @@ export const TEXT = {
   searchHint: 'Hosts, containers, paths, addresses',
   searchNothing: 'Nothing found. The search covers hosts, containers, paths and addresses.',
   loading: 'Loading …',
-  retry: 'Try again',
   close: 'Close',
   all: 'All hosts',
   allOf: (count: string) => `Show all ${count}`,
   more: (count: string) => `Show ${count} more`,
+  table: (name: string) => `${name}: table`,
   of: (part: string, whole: string) => `${part} of ${whole}`,
   notFound: 'There is no such page.',
   back: 'Back to the overview',
@@ -29,7 +29,6 @@ export const LIVE = {
   on: 'Live',
   connecting: 'Connecting …',
   lost: (time: string) => `Connection lost. Figures as of ${time}`,
-  paused: 'Paused',
 } as const;
 
 export const TOKEN = {
@@ -44,16 +43,10 @@ export const TOKEN = {
 
 export const ALERTS = {
   none: 'Nothing is wrong right now.',
+  advice: (count: number) => `${count} ${count === 1 ? 'thing' : 'things'} could be better`,
   title: 'Wrong right now',
   severity: { error: 'Error', warning: 'Warning', advice: 'Advice' },
   since: (time: string) => `since ${time}`,
-  count: (errors: number, warnings: number) =>
-    [
-      errors > 0 ? `${errors} ${errors === 1 ? 'error' : 'errors'}` : '',
-      warnings > 0 ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}` : '',
-    ]
-      .filter((text) => text !== '')
-      .join(', '),
 } as const;
 
 export const NOW = {
@@ -118,7 +111,6 @@ export const CHART = {
   point: (time: string, value: string, before: string) => `${time}: ${value}, before ${before}`,
   table: 'Show the figures as a table',
   time: 'Time',
-  unfinished: 'not over yet',
 } as const;
 
 export const LIST = {

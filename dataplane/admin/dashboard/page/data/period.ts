@@ -47,6 +47,9 @@ function dayOf(text: string | undefined): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
+/** How often the figures of a period are worth loading again (ms). */
+export const refreshMs = ({ step }: Period): number => (step === 'hour' ? 10_000 : 60_000);
+
 export const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 /** The path of the question; `domain` null: all hosts. */

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { pointTime } from '../data/format.ts';
-import { CHART } from '../strings.ts';
+import { CHART, TEXT } from '../strings.ts';
 
 /** `before[i]` is the point of the period before that `now[i]` is compared with. */
 export type ChartData = {
@@ -86,7 +86,7 @@ function Figures({ data, metric, format }: Omit<ChartProps, 'whole'>) {
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{CHART.table}</summary>
       {open && (
-        <section class="scroll" tabIndex={0} aria-label={CHART.label(metric)}>
+        <section class="scroll" tabIndex={0} aria-label={TEXT.table(metric)}>
           <table>
             <thead>
               <tr>

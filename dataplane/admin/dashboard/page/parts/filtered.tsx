@@ -49,7 +49,7 @@ export function Filtered<T>({ caption, columns, items, textOf, row, first = '', 
       {matching.length === 0 ? (
         <p class="empty">{noMatch}</p>
       ) : (
-        <section class="scroll" tabIndex={0} aria-label={caption}>
+        <section class="scroll" tabIndex={0} aria-label={TEXT.table(caption)}>
           <table>
             <caption class="hidden">{caption}</caption>
             <thead>

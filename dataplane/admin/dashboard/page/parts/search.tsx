@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AnalyticsSnapshot } from '../../../../../shared/wire/analytics.ts';
 import type { FullRoute, UpstreamStatus } from '../../../../../shared/wire/status.ts';
 import { type Entry, find, indexOf } from '../data/finding.ts';
@@ -18,7 +18,7 @@ export function Search({ close }: { close: () => void }) {
     [routes.value, upstreams.value, analytics.value],
   );
   const found = useMemo(() => find(index, text), [index, text]);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const go = (entry: Entry | undefined) => {
     if (entry === undefined) return;
     location.hash = entry.link;

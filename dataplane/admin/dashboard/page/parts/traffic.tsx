@@ -47,9 +47,11 @@ export function Traffic({ history }: { history: History }) {
           <Lists key={title} title={title} lists={lists} history={history} />
         ))}
         <Vitals now={history.totals.web_vitals} before={history.previous.totals.web_vitals} />
-        <Responses now={history.totals} before={history.previous.totals} />
-        <Latency now={history.totals} before={history.previous.totals} />
-        <People now={history.totals} before={history.previous.totals} />
+        <div class="stack">
+          <Responses now={history.totals} before={history.previous.totals} />
+          <Latency now={history.totals} before={history.previous.totals} />
+          <People now={history.totals} before={history.previous.totals} />
+        </div>
       </div>
     </Comparable.Provider>
   );

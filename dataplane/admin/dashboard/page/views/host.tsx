@@ -2,7 +2,7 @@ import type { History } from '../../../../../shared/wire/history.ts';
 import type { Explanation } from '../../../../../shared/wire/status.ts';
 import { count, exact } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
-import { historyPath, periodOf } from '../data/period.ts';
+import { historyPath, periodOf, refreshMs } from '../data/period.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Waiting } from '../parts/card.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
@@ -17,7 +17,7 @@ const REFRESH_MS = 30_000;
 export function HostView({ place, overview }: ViewProps) {
   const domain = place.subject ?? '';
   const period = periodOf(place.query, Date.now());
-  const history = useLoaded<History>(historyPath(domain, period), REFRESH_MS);
+  const history = useLoaded<History>(historyPath(domain, period), refreshMs(period));
   const alerts = (overview?.alerts ?? []).filter((alert) => alert.domain === domain);
   const live = overview?.hosts.find((host) => host.domain === domain);
   return (

@@ -2,7 +2,7 @@ import type { HostNow, Overview } from '../../../../../shared/wire/dashboard.ts'
 import type { History } from '../../../../../shared/wire/history.ts';
 import { bytes, count, exact, rate, span } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
-import { historyPath, periodOf } from '../data/period.ts';
+import { historyPath, periodOf, refreshMs } from '../data/period.ts';
 import { linkTo } from '../data/place.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Waiting } from '../parts/card.tsx';
@@ -13,13 +13,11 @@ import { Traffic } from '../parts/traffic.tsx';
 import { ALERTS, ERRORS, HOSTS, NOW, TEXT } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
-/** How often figures of a period are loaded again (ms). */
-const REFRESH_MS = 30_000;
 const FIRST_ALERTS = 3;
 
 export function OverviewView({ place, overview }: ViewProps) {
   const period = periodOf(place.query, Date.now());
-  const history = useLoaded<History>(historyPath(null, period), REFRESH_MS);
+  const history = useLoaded<History>(historyPath(null, period), refreshMs(period));
   return (
     <>
       <h1 class="hidden">{TEXT.overview}</h1>
@@ -40,7 +38,12 @@ function NoHistory({ loaded }: { loaded: ReturnType<typeof useLoaded<History>> }
 
 function Wrong({ overview: { alerts, alert_count } }: { overview: Overview }) {
   const urgent = alerts.filter(({ severity }) => severity !== 'advice');
-  if (urgent.length === 0) return <p class="fine">{ALERTS.none}</p>;
+  if (urgent.length === 0)
+    return (
+      <p class="fine">
+        {ALERTS.none} {alert_count > 0 && <a href={linkTo('alerts')}>{ALERTS.advice(alert_count)}</a>}
+      </p>
+    );
   return (
     <Card title={ALERTS.title} class="wrong">
       <AlertList alerts={urgent.slice(0, FIRST_ALERTS)} />

@@ -1,4 +1,4 @@
-import type { FullRoute } from '../../../../../shared/wire/status.ts';
+import type { DataplaneStatus, FullRoute } from '../../../../../shared/wire/status.ts';
 import { moment } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { linkTo } from '../data/place.ts';
@@ -17,10 +17,11 @@ const COLUMNS = [
   { name: ROUTES.since },
 ];
 
-export function RoutesView({ place, overview }: ViewProps) {
+export function RoutesView({ place }: ViewProps) {
   const routes = useLoaded<FullRoute[]>('routes?view=full', REFRESH_MS);
+  const status = useLoaded<DataplaneStatus>('status', REFRESH_MS);
   if (routes.value === null) return <Waiting loaded={routes} />;
-  const problems = overview?.status.problems ?? [];
+  const problems = status.value?.problems ?? [];
   return (
     <>
       <h1 class="hidden">{TEXT.routes}</h1>

@@ -1,25 +1,25 @@
-import type { Overview } from '../../../../../shared/wire/dashboard.ts';
-import type { SettingStatus } from '../../../../../shared/wire/status.ts';
+import type { DataplaneStatus, SettingStatus } from '../../../../../shared/wire/status.ts';
 import { exact, moment, span } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { Card, Waiting } from '../parts/card.tsx';
 import { Filtered } from '../parts/filtered.tsx';
 import { NOW, SETTINGS, TEXT, TOKEN } from '../strings.ts';
-import type { ViewProps } from './view.ts';
 
+const REFRESH_MS = 15_000;
 const COLUMNS = [{ name: SETTINGS.name }, { name: SETTINGS.value }, { name: SETTINGS.origin }];
 
-export function SettingsView({ overview }: ViewProps) {
+export function SettingsView() {
+  const status = useLoaded<DataplaneStatus>('status', REFRESH_MS);
   return (
     <>
       <h1 class="hidden">{TEXT.settings}</h1>
-      {overview !== null && <Process overview={overview} />}
+      {status.value === null ? <Waiting loaded={status} /> : <Process status={status.value} />}
       <Values />
     </>
   );
 }
 
-function Process({ overview: { status } }: { overview: Overview }) {
+function Process({ status }: { status: DataplaneStatus }) {
   const { version, installed_version: installed, workers, last_reload: reload } = status;
   const facts = [
     [SETTINGS.version, installed === undefined || installed === version ? version : `${version} · ${SETTINGS.restart(installed)}`],

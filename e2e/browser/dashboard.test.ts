@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { bytes, count, duration, percent } from '../../dataplane/admin/dashboard/page/data/format.ts';
+import type { History, HistoryCounts } from '../../shared/wire/history.ts';
+import { Folder } from '../harness/dataplane.ts';
+import { Pair } from '../harness/pair.ts';
+import { freePort } from '../harness/ports.ts';
+import { until } from '../harness/until.ts';
+import { Upstream } from '../harness/upstream.ts';
+import { Browser, missingBrowser } from './browser.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const [TOKEN, VIEW_TOKEN] = ['the-admin-token', 'the-view-token'];
+const VIEWS = ['#/', '#/hosts/shop.test', '#/alerts', '#/routes', '#/upstreams', '#/certificates', '#/settings', '#/nowhere'];
+const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0';
+
+/** The pair with a site that has had visits and a site whose target does not exist, and a browser that shows its dashboard. */
+class Shown {
+  readonly pair: Pair;
+  readonly page: Page;
+  readonly url: string;
+  /** What the browser complained about, and where it connected to. */
+  readonly problems: string[] = [];
+  readonly requested: string[] = [];
+  private readonly parts: AsyncDisposableStack;
+
+  private constructor(pair: Pair, page: Page, url: string, parts: AsyncDisposableStack) {
+    this.pair = pair;
+    this.page = page;
+    this.url = url;
+    this.parts = parts;
+    page.on('console', (message) => void this.problems.push(message.text()));
+    page.on('pageerror', (error) => void this.problems.push(String(error)));
+    page.on('request', (request) => void this.requested.push(`${request.method()} ${request.url().replace(new URL(url).origin, '')}`));
+  }
+
+  static async start(token: string | null = TOKEN): Promise<Shown> {
+    const parts = new AsyncDisposableStack();
+    const folder = parts.use(new Folder());
+    const app = parts.use(
+      await Upstream.start('shop', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>shop')),
+    );
+    const admin = await freePort();
+    const sites = `shop.test {\n  reverse_proxy ${app.address}\n  handle /basket/* {\n    respond "empty"\n  }\n}\nbroken.test {\n  reverse_proxy 127.0.0.1:1\n}\n`;
+    const pair = parts.use(
+      await Pair.start(folder, sites, {
+        flags: ['--admin-listen', `127.0.0.1:${admin}`, '--trusted-proxies', '127.0.0.1/32'],
+        env: { SLUICE_ADMIN_TOKEN: TOKEN, SLUICE_VIEW_TOKEN: VIEW_TOKEN },
+      }),
+    );
+    const browser = parts.use(await Browser.start(folder, []));
+    const { page } = browser;
+    if (token !== null) await page.addInitScript(`sessionStorage.setItem('sluice-token', ${JSON.stringify(token)})`);
+    return new Shown(pair, page, `http://127.0.0.1:${admin}/dashboard/`, parts);
+  }
+
+  /** Visits by different people of different countries, and by a bot. */
+  async visits(): Promise<void> {
+    for (const [at, path] of ['/', '/', '/', '/teapots', '/teapots', '/about?utm_source=news'].entries()) {
+      const headers = { 'x-forwarded-for': `8.8.${at}.8`, 'user-agent': FIREFOX, referer: 'https://blog.example/post' };
+      assert.equal((await this.pair.visit('shop.test', path, { headers })).status, 200);
+    }
+    await this.pair.visit('shop.test', '/robots.txt', { headers: { 'user-agent': 'Googlebot/2.1' } });
+    // Failures in a row take a target out of rotation.
+    for (let at = 0; at < 6; at++) await this.pair.visit('broken.test');
+    await until('the visits to be counted', async () => (await this.history())?.totals.views === 7);
+  }
+
+  /** null before the first visit. */
+  async history(): Promise<History | null> {
+    const { text, status } = await this.pair.admin('/analytics/shop.test/history');
+    return status === 200 ? (JSON.parse(text) as History) : null;
+  }
+
+  async open(view: string): Promise<void> {
+    await this.page.goto(`${this.url}${view}`);
+    await this.page.locator('.connection.live').waitFor();
+    await until('the figures', async () => (await this.page.locator('main > p.empty[role=status]').count()) === 0);
+  }
+
+  /** What axe finds in what is shown. */
+  async violations(): Promise<string[]> {
+    await this.page.evaluate(AXE);
+    const found = await this.page.evaluate<{ id: string; nodes: { html: string; failureSummary: string }[] }[]>(
+      `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations)`,
+    );
+    return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.parts.disposeAsync();
+  }
+}
+
+/** A test that needs a browser. */
+function browsed(name: string, body: () => Promise<void>): void {
+  test(name, { timeout: 120_000 }, (context: TestContext) => {
+    const reason = missingBrowser();
+    return reason === undefined ? body() : context.skip(reason);
+  });
+}
+
+const text = async (page: Page, selector: string): Promise<string> => (await page.locator(selector).first().innerText()).trim();
+
+browsed('the dashboard shows the figures of the API, in one request for the page and without any to another origin', async () => {
+  await using shown = await Shown.start();
+  const { page, requested } = shown;
+  await shown.visits();
+  await shown.open('#/hosts/shop.test');
+  const { totals, lists } = (await shown.history()) as History;
+  const metric = (name: string): Promise<string> => text(page, `[data-metric=${name}] .value`);
+  const expected: readonly (readonly [string, (counts: HistoryCounts) => string])[] = [
+    ['visitors', ({ visitors }) => count(visitors)],
+    ['page_views', ({ page_views }) => count(page_views)],
+    ['views', ({ views }) => count(views)],
+    ['bytes', (counts) => bytes(counts.bytes)],
+    ['latency', ({ latency }) => duration(latency.p95)],
+    ['errors', ({ status_codes, views }) => percent(status_codes.s5xx / views)],
+  ];
+  for (const [name, shows] of expected) assert.equal(await metric(name), shows(totals), name);
+  assert.deepEqual([totals.visitors, totals.page_views, totals.views, totals.machines.bot], [6, 6, 7, 1]);
+  const rows = await page.locator('.bars').first().locator('tbody tr').allInnerTexts();
+  const listed = (lists.pages ?? []).map(({ name, count: views }) => `${name} ${count(views)} ${percent(views / totals.page_views)}`);
+  assert.deepEqual(
+    rows.map((row) => row.replace(/\s+/g, ' ').trim()),
+    listed,
+  );
+  assert.match(await text(page, '.title'), /6 visitors now/);
+  assert.deepEqual(
+    requested.filter(
+      (request) => !/^GET \/(?:dashboard\/|events\?view=dashboard|explain\?|analytics\/shop\.test\/history\?)/.test(request),
+    ),
+    [],
+  );
+  assert.equal(requested.filter((request) => request === 'GET /dashboard/').length, 1);
+  assert.deepEqual(shown.problems, []);
+});
+
+browsed('what is wrong comes first with what to do, disappears by itself, and leads to its host', async () => {
+  await using shown = await Shown.start();
+  const { page, pair } = shown;
+  await shown.visits();
+  await shown.open('#/');
+  const alert = page.locator('.card.wrong li', { hasText: 'broken.test' });
+  await alert.waitFor();
+  assert.notEqual(await text(page, '.card.wrong .action'), '');
+  await alert.locator('a').first().click();
+  await page.waitForURL(/#\/hosts\/broken\.test$/);
+  pair.write('shop.test {\n  respond "hello"\n}\n');
+  await shown.open('#/');
+  await page.locator('p.fine').waitFor();
+});
+
+browsed('every view is accessible, light and dark, and fits from 360 pixels to 4K', async () => {
+  await using shown = await Shown.start();
+  const { page } = shown;
+  await shown.visits();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    for (const view of VIEWS) {
+      await page.setViewportSize({ width: colorScheme === 'light' ? 1_280 : 360, height: 800 });
+      await shown.open(view);
+      assert.deepEqual(await shown.violations(), [], `${view} ${colorScheme}`);
+      for (const width of [360, 768, 1_280, 3_840]) {
+        await page.setViewportSize({ width, height: 800 });
+        const wider = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+        assert.ok(wider <= 0, `${view} is ${wider} pixels wider than ${width}`);
+      }
+    }
+  }
+  assert.deepEqual(shown.problems, []);
+});
+
+browsed('the keyboard reaches the search, the points of the graph and the lists', async () => {
+  await using shown = await Shown.start();
+  const { page } = shown;
+  await shown.visits();
+  await shown.open('#/');
+  await page.keyboard.press('/');
+  await page.keyboard.type('basket');
+  await page.locator('[role=option]', { hasText: '/basket/*' }).waitFor();
+  assert.deepEqual(await shown.violations(), []);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/#\/hosts\/shop\.test$/);
+  const graph = page.locator('[role=slider]');
+  await graph.focus();
+  const read = () => graph.getAttribute('aria-valuetext');
+  const last = await read();
+  assert.match(`${last}`, /: 6, before 0$/);
+  await page.keyboard.press('ArrowLeft');
+  assert.match(`${await read()}`, /: 0, before 0$/);
+  await page.keyboard.press('Home');
+  assert.equal(await graph.getAttribute('aria-valuenow'), '0');
+  await page.keyboard.press('End');
+  assert.equal(await read(), last);
+  await page.getByRole('tab', { name: 'Referrers' }).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('tabpanel').filter({ hasText: 'news' }).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.press('Escape');
+  await page.locator('dialog').waitFor({ state: 'detached' });
+});
+
+browsed('over TCP the token is asked once; the view token shows everything but the settings', async () => {
+  await using shown = await Shown.start(null);
+  const { page } = shown;
+  await page.goto(shown.url);
+  const enter = async (token: string): Promise<void> => {
+    await page.getByLabel('Token', { exact: true }).fill(token);
+    await page.keyboard.press('Enter');
+  };
+  await enter('wrong');
+  await page.getByRole('alert').waitFor();
+  assert.deepEqual(await shown.violations(), []);
+  await enter(VIEW_TOKEN);
+  await page.locator('.connection.live').waitFor();
+  await page.reload();
+  for (const view of ['#/', '#/alerts', '#/routes', '#/upstreams', '#/certificates']) {
+    await shown.open(view);
+    assert.equal(await page.getByRole('alert').count(), 0, view);
+  }
+  await shown.open('#/settings');
+  await page.getByText('The view token does not show the settings').waitFor();
+});

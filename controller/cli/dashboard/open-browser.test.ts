@@ -14,9 +14,11 @@ test('a browser is opened where a screen is, but neither over SSH nor with sudo'
 });
 
 test('a missing program does no harm', async () => {
-  const failed = new Promise((resolve) => process.once('uncaughtException', resolve));
+  const { promise: failed, resolve: fail } = Promise.withResolvers();
+  process.on('uncaughtException', fail);
   openBrowser('/nowhere/no-such-opener', 'http://127.0.0.1:1/');
   openBrowser('false', 'http://127.0.0.1:1/');
   const quiet = new Promise((resolve) => setImmediate(() => setImmediate(() => resolve('quiet'))));
   assert.equal(await Promise.race([failed, quiet]), 'quiet');
+  process.off('uncaughtException', fail);
 });

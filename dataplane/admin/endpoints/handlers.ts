@@ -14,14 +14,15 @@ import type { ControllerStreams, ReloadResult } from '../apply/controller-stream
 import type { Reload } from '../apply/reload.ts';
 import { serveDashboard } from '../dashboard/dashboard.ts';
 import type { AdminDependencies } from '../dependencies.ts';
-import { eventsOf, serveEvents } from '../events/event-stream.ts';
+import { eventsOf, type Subscribe, serveEvents } from '../events/event-stream.ts';
+import { historyEvents } from '../events/history-events.ts';
 import { OverviewFeed } from '../events/overview-feed.ts';
 import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson, sendList } from '../http/json.ts';
 import { deleteCertificate, getInternalRoot, postCertificate, retryCertificate } from './certificates.ts';
 import type { HandlerName } from './endpoints.ts';
-import { forgetAnalytics, getHistory } from './history.ts';
+import { forgetAnalytics, getHistory, historyText, readRange } from './history.ts';
 import { ignoredMembers } from './ignored-members.ts';
 
 export type Call = {
@@ -92,8 +93,13 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     events: ({ response, query }) => {
       const view = query.get('view');
       if (view !== null && view !== 'dashboard') throw new ApiError('invalidQuery', 'view must be "dashboard" or absent');
-      const subscribe = view === null ? eventsOf(parts.events) : (send: (text: string) => void) => overview.subscribe(send);
-      serveEvents(response, subscribe, parts.clock);
+      if (view === null) return serveEvents(response, [eventsOf(parts.events)], parts.clock);
+      const history = query.get('history');
+      const subscriptions = [
+        (send: (text: string) => void) => overview.subscribe(send),
+        ...(history === null ? [] : [eventsOfHistory(history, query, parts)]),
+      ];
+      return serveEvents(response, subscriptions, parts.clock);
     },
     alerts: async ({ response }) => sendList(response, await parts.alerts(connected())),
     listCertificates: async ({ response }) => sendList(response, await parts.certificates.list()),
@@ -108,6 +114,14 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     settings: ({ response }) => sendJson(response, 200, parts.settings()),
     status: ({ response }) => sendJson(response, 200, { ...parts.status(), ...connected() }),
   };
+}
+
+/** `history=DOMAIN`, or `*` for all hosts, with the period in the other parameters. @throws ApiError */
+function eventsOfHistory(subject: string, query: URLSearchParams, parts: AdminDependencies): Subscribe {
+  const domain = subject === '*' ? { ok: true as const, value: ALL_HOSTS } : parseDomain(subject);
+  if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
+  const range = readRange(query, parts);
+  return historyEvents(() => historyText(domain.value, range, 'json', parts), range, parts.clock);
 }
 
 const isApply = (request: IncomingMessage): boolean =>

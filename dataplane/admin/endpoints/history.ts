@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { parseDomain } from '../../../shared/values/host.ts';
-import { parseRange } from '../../analytics/history/range.ts';
+import type { Format } from '../../analytics/history/keeper.ts';
+import { parseRange, type Range } from '../../analytics/history/range.ts';
 import type { AdminDependencies } from '../dependencies.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
@@ -11,19 +12,32 @@ const TYPES = { json: 'application/json', csv: 'text/csv; charset=utf-8; header=
 const PARAMETERS: ReadonlySet<string> = new Set(['from', 'to', 'step', 'format']);
 
 /** Answers `from`, `to`, `step` and `format` of one host, or of all. */
-export async function getHistory(
-  { response, query }: Omit<Call, 'segments'>,
-  host: string,
-  { history, clock }: AdminDependencies,
-): Promise<void> {
-  if (history === null) throw new ApiError('historyOff');
+export async function getHistory({ response, query }: Omit<Call, 'segments'>, host: string, parts: AdminDependencies): Promise<void> {
   const unknown = [...query.keys()].find((name) => !PARAMETERS.has(name));
   if (unknown !== undefined) throw new ApiError('invalidQuery', `${unknown} is not one of ${[...PARAMETERS].join(', ')}`);
   const format = query.get('format') ?? 'json';
   if (format !== 'json' && format !== 'csv') throw new ApiError('invalidQuery', 'format is json or csv');
+  const text = await historyText(host, readRange(query, parts), format, parts);
+  response.writeHead(200, { 'content-type': TYPES[format], 'content-length': Buffer.byteLength(text), 'cache-control': 'no-store' });
+  response.end(text);
+}
+
+/** The period in `from`, `to` and `step`. @throws ApiError */
+export function readRange(query: URLSearchParams, { clock }: Pick<AdminDependencies, 'clock'>): Range {
   const range = parseRange(new Map(query), clock.now());
   if (!range.ok) throw new ApiError('invalidQuery', range.reason);
-  const answer = await history.answer(host, range.value, format);
+  return range.value;
+}
+
+/** The history of a host, or of all, as it is sent. @throws ApiError if there is none. */
+export async function historyText(
+  host: string,
+  range: Range,
+  format: Format,
+  { history }: Pick<AdminDependencies, 'history'>,
+): Promise<string> {
+  if (history === null) throw new ApiError('historyOff');
+  const answer = await history.answer(host, range, format);
   switch (answer.kind) {
     case 'unavailable':
       throw new ApiError('historyUnavailable', answer.reason);
@@ -32,12 +46,7 @@ export async function getHistory(
     case 'too fine':
       throw new ApiError('invalidQuery', `hours are kept since ${new Date(answer.since).toISOString()}: choose step=day`);
     case 'history':
-      response.writeHead(200, {
-        'content-type': TYPES[format],
-        'content-length': Buffer.byteLength(answer.text),
-        'cache-control': 'no-store',
-      });
-      response.end(answer.text);
+      return answer.text;
   }
 }
 

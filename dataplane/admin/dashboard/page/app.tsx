@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { storeToken } from './data/api.ts';
-import { useLive } from './data/live.ts';
+import { type Question, useLive } from './data/live.ts';
+import { type Period, periodOf, periodQuery } from './data/period.ts';
 import { type Place, usePlace } from './data/place.ts';
 import { Header } from './parts/header.tsx';
 import { Search } from './parts/search.tsx';
@@ -28,8 +29,9 @@ const VIEWS = {
 export function App() {
   const [attempt, setAttempt] = useState(0);
   const [searching, setSearching] = useState(false);
-  const live = useLive(attempt);
   const place = usePlace();
+  const period = periodOf(place.query, Date.now());
+  const live = useLive(attempt, questionOf(place, period));
   const main = useRef<HTMLElement>(null);
   useTitle(place);
   useEffect(() => main.current?.focus({ preventScroll: true }), [place.view, place.subject]);
@@ -48,11 +50,17 @@ export function App() {
       </button>
       <Header place={place} live={live} search={() => setSearching(true)} />
       <main id="content" tabIndex={-1} ref={main}>
-        <Content place={place} overview={live.overview} />
+        <Content place={place} overview={live.overview} period={period} history={live.history} />
       </main>
       {searching && <Search close={() => setSearching(false)} />}
     </>
   );
+}
+
+/** Only two views show visits. */
+function questionOf({ view, subject }: Place, period: Period): Question {
+  if (view !== '' && view !== 'hosts') return { domain: null, query: '' };
+  return { domain: subject, query: `&history=${encodeURIComponent(subject ?? '*')}&${periodQuery(period)}` };
 }
 
 function Content(props: ViewProps) {

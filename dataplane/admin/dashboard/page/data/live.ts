@@ -1,11 +1,18 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Overview } from '../../../../../shared/wire/dashboard.ts';
+import type { History } from '../../../../../shared/wire/history.ts';
 import { ApiFailure, request } from './api.ts';
 import { EventParser } from './event-stream.ts';
+import type { Loaded } from './load.ts';
+
+/** What the page asks about visits: `domain` null is all hosts. */
+export type Question = { readonly domain: string | null; readonly query: string };
 
 /** What the proxy reports every two seconds, and whether it still does. */
 export type Live = {
   readonly overview: Overview | null;
+  /** The answer to the question. While the period changes, it is that of the last one. */
+  readonly history: Loaded<History>;
   readonly state: 'connecting' | 'live' | 'lost';
   /** The token is missing or was refused. */
   readonly unauthorized: boolean;
@@ -16,16 +23,24 @@ const LAST_RETRY_MS = 15_000;
 /** A stream that is silent for this long has been cut without notice (ms). */
 const SILENCE_MS = 10_000;
 
-/** Follows the stream while the page is visible. `attempt` changes when there is a new token. */
-export function useLive(attempt: number): Live {
-  const [live, setLive] = useState<Live>({ overview: null, state: 'connecting', unauthorized: false });
+const NOTHING: Loaded<History> = { value: null, failure: null, status: 0, loading: true };
+
+/** Follows the one stream of the page while it is visible. `attempt` changes when there is a new token. */
+export function useLive(attempt: number, { domain, query }: Question): Live {
+  const [live, setLive] = useState<Live & { domain: string | null }>({
+    overview: null,
+    history: NOTHING,
+    state: 'connecting',
+    unauthorized: false,
+    domain,
+  });
   useEffect(() => {
     let ended = new AbortController();
     const follow = () => {
       ended.abort();
       ended = new AbortController();
       if (document.visibilityState === 'visible')
-        void keepFollowing(ended.signal, (change) => setLive((before) => ({ ...before, ...change })));
+        void keepFollowing(query, ended.signal, (change) => setLive((before) => ({ ...before, ...change, domain })));
     };
     follow();
     document.addEventListener('visibilitychange', follow);
@@ -33,17 +48,17 @@ export function useLive(attempt: number): Live {
       document.removeEventListener('visibilitychange', follow);
       ended.abort();
     };
-  }, [attempt]);
-  return live;
+  }, [attempt, domain, query]);
+  return live.domain === domain ? live : { ...live, history: NOTHING };
 }
 
-async function keepFollowing(ended: AbortSignal, changed: (change: Partial<Live>) => void): Promise<void> {
+async function keepFollowing(query: string, ended: AbortSignal, changed: (change: Partial<Live>) => void): Promise<void> {
   let wait = FIRST_RETRY_MS;
   while (!ended.aborted) {
     try {
-      await followOnce(ended, (overview) => {
+      await followOnce(query, ended, (change) => {
         wait = FIRST_RETRY_MS;
-        changed({ overview, state: 'live', unauthorized: false });
+        changed({ ...change, state: 'live', unauthorized: false });
       });
     } catch (error) {
       if (ended.aborted) return;
@@ -57,12 +72,12 @@ async function keepFollowing(ended: AbortSignal, changed: (change: Partial<Live>
 }
 
 /** Returns when the stream ends. @throws ApiFailure if it could not be opened, or whatever cuts it. */
-async function followOnce(ended: AbortSignal, received: (overview: Overview) => void): Promise<void> {
+async function followOnce(query: string, ended: AbortSignal, received: (change: Partial<Live>) => void): Promise<void> {
   const silent = new AbortController();
   const listen = () => setTimeout(() => silent.abort(), SILENCE_MS);
   let timer = listen();
   try {
-    const response = await request('events?view=dashboard', AbortSignal.any([ended, silent.signal]));
+    const response = await request(`events?view=dashboard${query}`, AbortSignal.any([ended, silent.signal]));
     const parser = new EventParser();
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
@@ -70,9 +85,20 @@ async function followOnce(ended: AbortSignal, received: (overview: Overview) => 
       if (piece === undefined || piece.done) return;
       clearTimeout(timer);
       timer = listen();
-      for (const { event, data } of parser.push(piece.value)) if (event === 'overview') received(JSON.parse(data) as Overview);
+      for (const { event, data } of parser.push(piece.value)) {
+        if (event === 'overview') received({ overview: JSON.parse(data) as Overview });
+        else if (event === 'history') received({ history: answerOf(JSON.parse(data) as History | Failure) });
+      }
     }
   } finally {
     clearTimeout(timer);
   }
 }
+
+/** In place of the history, if there is none. */
+type Failure = { readonly status: number; readonly error: string };
+
+const answerOf = (answer: History | Failure): Loaded<History> =>
+  'error' in answer
+    ? { value: null, failure: answer.error, status: answer.status, loading: false }
+    : { value: answer, failure: null, status: 200, loading: false };

@@ -7,8 +7,8 @@ export type Loaded<T> = { readonly value: T | null; readonly failure: string | n
 
 const AGAIN_MS = 5_000;
 
-/** Loads a path of the Admin API now and every `everyMs` (0: once), as long as the page is visible. `key` tells one question from the next. */
-export function useLoaded<T>(path: string, everyMs = 0): Loaded<T> {
+/** Loads a path of the Admin API now and every `everyMs` (0: once), as long as the page is visible, and whenever `version` changes. */
+export function useLoaded<T>(path: string, everyMs = 0, version: string | number = 0): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T> & { path: string }>({ path, value: null, failure: null, status: 0, loading: true });
   useEffect(() => {
     const ended = new AbortController();
@@ -36,6 +36,6 @@ export function useLoaded<T>(path: string, everyMs = 0): Loaded<T> {
       document.removeEventListener('visibilitychange', load);
       ended.abort();
     };
-  }, [path, everyMs]);
+  }, [path, everyMs, version]);
   return loaded.path === path ? loaded : { ...loaded, value: null, loading: true };
 }

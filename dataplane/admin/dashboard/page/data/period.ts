@@ -47,13 +47,8 @@ function dayOf(text: string | undefined): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/** How often the figures of a period are worth loading again (ms). */
-export const refreshMs = ({ step }: Period): number => (step === 'hour' ? 10_000 : 60_000);
-
 export const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** The path of the question; `domain` null: all hosts. */
-export function historyPath(domain: string | null, { from, to, step }: Period): string {
-  const query = new URLSearchParams({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), step });
-  return `${domain === null ? 'history' : `analytics/${encodeURIComponent(domain)}/history`}?${query}`;
-}
+/** The parameters of the history endpoints. */
+export const periodQuery = ({ from, to, step }: Period): string =>
+  new URLSearchParams({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), step }).toString();

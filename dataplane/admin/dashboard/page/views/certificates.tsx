@@ -7,7 +7,7 @@ import { Filtered } from '../parts/filtered.tsx';
 import { CERTIFICATES, TEXT } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
-const REFRESH_MS = 15_000;
+const REFRESH_MS = 30_000;
 const COLUMNS = [
   { name: CERTIFICATES.names },
   { name: CERTIFICATES.state },

@@ -1,8 +1,7 @@
 import type { History } from '../../../../../shared/wire/history.ts';
 import type { Explanation } from '../../../../../shared/wire/status.ts';
 import { count, exact } from '../data/format.ts';
-import { useLoaded } from '../data/load.ts';
-import { historyPath, periodOf, refreshMs } from '../data/period.ts';
+import { type Loaded, useLoaded } from '../data/load.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Waiting } from '../parts/card.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
@@ -12,12 +11,10 @@ import { Traffic } from '../parts/traffic.tsx';
 import { ALERTS, ERRORS, HOST } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
-const REFRESH_MS = 30_000;
+const REFRESH_MS = 60_000;
 
-export function HostView({ place, overview }: ViewProps) {
+export function HostView({ place, overview, period, history }: ViewProps) {
   const domain = place.subject ?? '';
-  const period = periodOf(place.query, Date.now());
-  const history = useLoaded<History>(historyPath(domain, period), refreshMs(period));
   const alerts = (overview?.alerts ?? []).filter((alert) => alert.domain === domain);
   const live = overview?.hosts.find((host) => host.domain === domain);
   return (
@@ -37,13 +34,13 @@ export function HostView({ place, overview }: ViewProps) {
       <PeriodPicker place={place} period={period} />
       {history.value !== null && <Traffic history={history.value} />}
       {history.value === null && <NoHistory loaded={history} />}
-      <Inside domain={domain} />
+      {overview !== null && <Inside domain={domain} generation={overview.status.generation} />}
     </>
   );
 }
 
 /** 404 stands for a host without requests, and for history that is off; both say so. */
-function NoHistory({ loaded }: { loaded: ReturnType<typeof useLoaded<History>> }) {
+function NoHistory({ loaded }: { loaded: Loaded<History> }) {
   if (loaded.status !== 404) return <Waiting loaded={loaded} />;
   return (
     <Card title={HOST.quietTitle} class="first">
@@ -53,9 +50,9 @@ function NoHistory({ loaded }: { loaded: ReturnType<typeof useLoaded<History>> }
 }
 
 /** How the proxy handles the host: its route, its targets and its certificate. */
-function Inside({ domain }: { domain: string }) {
+function Inside({ domain, generation }: { domain: string; generation: number }) {
   const name = domain.startsWith('*.') ? `any${domain.slice(1)}` : domain;
-  const explained = useLoaded<Explanation>(`explain?url=${encodeURIComponent(name)}`, REFRESH_MS);
+  const explained = useLoaded<Explanation>(`explain?url=${encodeURIComponent(name)}`, REFRESH_MS, generation);
   if (explained.value === null) return <Waiting loaded={explained} />;
   const { route, verdict, certificate, targets, policies } = explained.value;
   return (

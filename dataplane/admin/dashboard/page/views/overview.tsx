@@ -1,8 +1,7 @@
 import type { HostNow, Overview } from '../../../../../shared/wire/dashboard.ts';
 import type { History } from '../../../../../shared/wire/history.ts';
 import { bytes, count, exact, rate, span } from '../data/format.ts';
-import { useLoaded } from '../data/load.ts';
-import { historyPath, periodOf, refreshMs } from '../data/period.ts';
+import type { Loaded } from '../data/load.ts';
 import { linkTo } from '../data/place.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Waiting } from '../parts/card.tsx';
@@ -15,9 +14,7 @@ import type { ViewProps } from './view.ts';
 
 const FIRST_ALERTS = 3;
 
-export function OverviewView({ place, overview }: ViewProps) {
-  const period = periodOf(place.query, Date.now());
-  const history = useLoaded<History>(historyPath(null, period), refreshMs(period));
+export function OverviewView({ place, overview, period, history }: ViewProps) {
   return (
     <>
       <h1 class="hidden">{TEXT.overview}</h1>
@@ -32,7 +29,7 @@ export function OverviewView({ place, overview }: ViewProps) {
   );
 }
 
-function NoHistory({ loaded }: { loaded: ReturnType<typeof useLoaded<History>> }) {
+function NoHistory({ loaded }: { loaded: Loaded<History> }) {
   return loaded.status === 404 ? <p class="card empty">{ERRORS.historyOff}</p> : <Waiting loaded={loaded} />;
 }
 

@@ -8,7 +8,7 @@ import { Filtered } from '../parts/filtered.tsx';
 import { HOSTS, ROUTES, TEXT } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
-const REFRESH_MS = 15_000;
+const REFRESH_MS = 60_000;
 const COLUMNS = [
   { name: ROUTES.host },
   { name: ROUTES.handler },
@@ -17,9 +17,14 @@ const COLUMNS = [
   { name: ROUTES.since },
 ];
 
-export function RoutesView({ place }: ViewProps) {
-  const routes = useLoaded<FullRoute[]>('routes?view=full', REFRESH_MS);
-  const status = useLoaded<DataplaneStatus>('status', REFRESH_MS);
+export function RoutesView({ place, overview }: ViewProps) {
+  if (overview === null) return <p class="empty">{TEXT.loading}</p>;
+  return <Routes filter={place.query.get('filter')} version={`${overview.status.generation} ${overview.alert_count}`} />;
+}
+
+function Routes({ filter, version }: { filter: string | undefined; version: string }) {
+  const routes = useLoaded<FullRoute[]>('routes?view=full', REFRESH_MS, version);
+  const status = useLoaded<DataplaneStatus>('status', REFRESH_MS, version);
   if (routes.value === null) return <Waiting loaded={routes} />;
   const problems = status.value?.problems ?? [];
   return (
@@ -31,7 +36,7 @@ export function RoutesView({ place }: ViewProps) {
           columns={COLUMNS}
           items={routes.value}
           textOf={(route) => `${route.domain} ${route.origin} ${route.source} ${addressesOf(route).join(' ')}`.toLowerCase()}
-          first={place.query.get('filter')}
+          first={filter}
           empty={
             <>
               <p>{HOSTS.empty}</p>

@@ -5,7 +5,7 @@ import { Card, Waiting } from '../parts/card.tsx';
 import { Filtered } from '../parts/filtered.tsx';
 import { NOW, SETTINGS, TEXT, TOKEN } from '../strings.ts';
 
-const REFRESH_MS = 15_000;
+const REFRESH_MS = 30_000;
 const COLUMNS = [{ name: SETTINGS.name }, { name: SETTINGS.value }, { name: SETTINGS.origin }];
 
 export function SettingsView() {

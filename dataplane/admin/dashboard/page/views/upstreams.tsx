@@ -5,7 +5,7 @@ import { TargetTable } from '../parts/target-table.tsx';
 import { TEXT } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
-const REFRESH_MS = 5_000;
+const REFRESH_MS = 10_000;
 
 export function UpstreamsView({ place }: ViewProps) {
   const upstreams = useLoaded<UpstreamStatus[]>('upstreams', REFRESH_MS);

@@ -68,7 +68,7 @@ test('sluice dashboard shows one browser the page with live data', { timeout: 90
     if (response.status() !== 200) complaints.push(`${response.status()} ${response.url()}`);
   });
   for (const [view, path] of [
-    ['hosts/shop.test', 'analytics/shop.test/history'],
+    ['hosts/shop.test', 'explain'],
     ['routes', 'routes'],
     ['upstreams', 'upstreams'],
     ['certificates', 'certificates'],

@@ -24,9 +24,12 @@ export function Waiting<T>({ loaded: { failure, value } }: { loaded: Loaded<T> }
         <p>{failure}</p>
       </section>
     );
-  return value === null ? (
-    <p class="empty" role="status">
-      {TEXT.loading}
-    </p>
-  ) : null;
+  return value === null ? <Loading /> : null;
 }
+
+/** As tall as the window, so that nothing below it moves into view before it moves down again. */
+export const Loading = () => (
+  <p class="empty loading" role="status">
+    {TEXT.loading}
+  </p>
+);

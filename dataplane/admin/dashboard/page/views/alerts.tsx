@@ -1,11 +1,11 @@
 import { exact } from '../data/format.ts';
 import { AlertList } from '../parts/alert-list.tsx';
-import { Card } from '../parts/card.tsx';
+import { Card, Loading } from '../parts/card.tsx';
 import { ALERTS, TEXT } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
 export function AlertsView({ overview }: ViewProps) {
-  if (overview === null) return <p class="empty">{TEXT.loading}</p>;
+  if (overview === null) return <Loading />;
   const { alerts, alert_count } = overview;
   return (
     <>

@@ -3,7 +3,7 @@ import type { Explanation } from '../../../../../shared/wire/status.ts';
 import { count, exact } from '../data/format.ts';
 import { type Loaded, useLoaded } from '../data/load.ts';
 import { AlertList } from '../parts/alert-list.tsx';
-import { Card, Waiting } from '../parts/card.tsx';
+import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { RouteFacts } from '../parts/route-facts.tsx';
 import { TargetTable } from '../parts/target-table.tsx';
@@ -14,9 +14,10 @@ import type { ViewProps } from './view.ts';
 const REFRESH_MS = 60_000;
 
 export function HostView({ place, overview, period, history }: ViewProps) {
+  if (overview === null) return <Loading />;
   const domain = place.subject ?? '';
-  const alerts = (overview?.alerts ?? []).filter((alert) => alert.domain === domain);
-  const live = overview?.hosts.find((host) => host.domain === domain);
+  const alerts = overview.alerts.filter((alert) => alert.domain === domain);
+  const live = overview.hosts.find((host) => host.domain === domain);
   return (
     <>
       <div class="title">
@@ -34,7 +35,7 @@ export function HostView({ place, overview, period, history }: ViewProps) {
       <PeriodPicker place={place} period={period} />
       {history.value !== null && <Traffic history={history.value} />}
       {history.value === null && <NoHistory loaded={history} />}
-      {overview !== null && <Inside domain={domain} generation={overview.status.generation} />}
+      <Inside domain={domain} generation={overview.status.generation} />
     </>
   );
 }

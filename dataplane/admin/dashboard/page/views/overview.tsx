@@ -4,7 +4,7 @@ import { bytes, count, exact, rate, span } from '../data/format.ts';
 import type { Loaded } from '../data/load.ts';
 import { linkTo } from '../data/place.ts';
 import { AlertList } from '../parts/alert-list.tsx';
-import { Card, Waiting } from '../parts/card.tsx';
+import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { Figure } from '../parts/figure.tsx';
 import { Filtered } from '../parts/filtered.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
@@ -15,12 +15,13 @@ import type { ViewProps } from './view.ts';
 const FIRST_ALERTS = 3;
 
 export function OverviewView({ place, overview, period, history }: ViewProps) {
+  if (overview === null) return <Loading />;
   return (
     <>
       <h1 class="hidden">{TEXT.overview}</h1>
-      {overview !== null && <Wrong overview={overview} />}
-      {overview !== null && <Now overview={overview} visitors={history.value?.now ?? null} />}
-      {overview !== null && overview.status.routes === 0 ? <NoRoute /> : null}
+      <Wrong overview={overview} />
+      <Now overview={overview} visitors={history.value?.now ?? null} />
+      {overview.status.routes === 0 && <NoRoute />}
       <PeriodPicker place={place} period={period} />
       {history.value !== null && <Traffic history={history.value} />}
       {history.value === null && <NoHistory loaded={history} />}
@@ -92,12 +93,10 @@ type Row = {
 };
 
 /** The busiest hosts of the period, and those that are busy now. */
-function Hosts({ overview, history }: { overview: Overview | null; history: History | null }) {
-  const live = new Map((overview?.hosts ?? []).map((host) => [host.domain, host]));
+function Hosts({ overview, history }: { overview: Overview; history: History | null }) {
+  const live = new Map(overview.hosts.map((host) => [host.domain, host]));
   const seen = new Map((history?.hosts ?? []).map((host) => [host.domain, host]));
-  const wrong = new Map(
-    (overview?.alerts ?? []).filter(({ severity }) => severity !== 'advice').map(({ domain, message }) => [domain, message]),
-  );
+  const wrong = new Map(overview.alerts.filter(({ severity }) => severity !== 'advice').map(({ domain, message }) => [domain, message]));
   const rows: Row[] = [...new Set([...seen.keys(), ...live.keys()])].map((domain) => ({
     domain,
     pageViews: seen.get(domain)?.page_views ?? 0,
@@ -105,7 +104,7 @@ function Hosts({ overview, history }: { overview: Overview | null; history: Hist
     now: live.get(domain),
     wrong: wrong.get(domain) ?? null,
   }));
-  const quiet = (overview?.status.routes ?? 0) - rows.length;
+  const quiet = overview.status.routes - rows.length;
   const columns = [
     { name: HOSTS.host },
     { name: HOSTS.pageViews, number: true },

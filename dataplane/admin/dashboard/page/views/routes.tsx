@@ -2,7 +2,7 @@ import type { DataplaneStatus, FullRoute } from '../../../../../shared/wire/stat
 import { moment } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { linkTo } from '../data/place.ts';
-import { Card, Waiting } from '../parts/card.tsx';
+import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Filtered } from '../parts/filtered.tsx';
 import { HOSTS, ROUTES, TEXT } from '../strings.ts';
@@ -18,7 +18,7 @@ const COLUMNS = [
 ];
 
 export function RoutesView({ place, overview }: ViewProps) {
-  if (overview === null) return <p class="empty">{TEXT.loading}</p>;
+  if (overview === null) return <Loading />;
   return <Routes filter={place.query.get('filter')} version={`${overview.status.generation} ${overview.alert_count}`} />;
 }
 

@@ -206,7 +206,7 @@ export const HOSTS = {
   empty: 'Start a container with the label sluice.domain=example.com, or write a site into the Sluicefile and save it:',
   example: 'example.com {\n  reverse_proxy 127.0.0.1:3000\n}',
   noTraffic: 'No request in this period.',
-  quiet: (count: string) => `${count} more hosts had no request in this period.`,
+  quiet: (count: number, text: string) => `${text} more ${count === 1 ? 'host' : 'hosts'} had no request in this period.`,
 } as const;
 
 export const ROUTES = {

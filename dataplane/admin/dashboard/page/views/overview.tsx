@@ -137,7 +137,7 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
       />
       {quiet > 0 && (
         <p class="note">
-          <a href={linkTo('routes')}>{HOSTS.quiet(exact(quiet))}</a>
+          <a href={linkTo('routes')}>{HOSTS.quiet(quiet, exact(quiet))}</a>
         </p>
       )}
     </Card>

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
@@ -71,7 +72,7 @@ export class Admin {
     const known = certificate === null ? onThisMachine([host.toLowerCase()]) : coveredBy(certificate);
     const { server, room } = this.serve({ needsToken: true, known });
     if (certificate !== null) speakTls(server, room, () => certificate.context);
-    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, () => resolve()));
+    await once(server.listen(port, host), 'listening');
     return server.address() as AddressInfo;
   }
 
@@ -83,7 +84,7 @@ export class Admin {
   /** Opens the probe listener: /health, /ready and /metrics, without a token and without counting against the limit. */
   async listenProbe(host: string, port: number): Promise<AddressInfo> {
     const server = this.open(this.probes(), PROBE_MS).server;
-    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, () => resolve()));
+    await once(server.listen(port, host), 'listening');
     return server.address() as AddressInfo;
   }
 
@@ -169,6 +170,10 @@ export class Admin {
     );
     server.setTimeout(IDLE_MS);
     server.on('clientError', refuseBytes);
+    // A connection that could not be accepted must not end the process; a failure to listen is thrown to the caller.
+    server.on('error', (error) => {
+      if (server.listening) this.parts.log.warn({ error: error.message }, 'the Admin API could not accept a connection');
+    });
     // The header section is checked first; the handler then asks for the body.
     server.on('checkContinue', application);
     const opened = { server, room: new ConnectionRoom(server, this.parts.clock, MAX_CONNECTIONS) };

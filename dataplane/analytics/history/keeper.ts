@@ -36,8 +36,8 @@ export class HistoryKeeper {
   private sweptHour = 0;
   /** The last warning, so that one that repeats every few seconds is logged once. */
   private warned = '';
-  /** Why the last counts could not be saved; null if they were. */
-  private unsaved: string | null = null;
+  /** Why the file could not be used since counts were last saved; null if it could. */
+  private unusable: string | null = null;
 
   constructor(tools: KeeperTools) {
     this.tools = tools;
@@ -51,14 +51,14 @@ export class HistoryKeeper {
 
   /** Why the history can't be read or saved; null if it can. */
   get failure(): string | null {
-    return this.store === null ? this.reason : this.unsaved;
+    return this.store === null ? this.reason : this.unusable;
   }
 
   /** Saves what has been counted; what can't be saved is kept for the next time. */
   save(): void {
     this.open();
     const { store } = this;
-    this.unsaved = null;
+    this.unusable = null;
     for (const [hour, hosts] of this.recent.take()) {
       try {
         if (store === null) throw new Error(this.reason);
@@ -66,7 +66,6 @@ export class HistoryKeeper {
       } catch (error) {
         this.recent.putBack(hour, hosts);
         this.failed(error);
-        this.unsaved = this.reason;
       }
     }
     if (this.failure === null && this.warned !== '') {
@@ -182,6 +181,7 @@ export class HistoryKeeper {
       this.setAside(error);
       return;
     }
+    this.unusable = reason;
     if (this.warned === reason) return;
     this.warned = reason;
     this.tools.log.warn({ file: this.tools.path, error: reason }, 'the history can’t be saved and is kept in memory');

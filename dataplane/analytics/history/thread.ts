@@ -12,12 +12,17 @@ if (port === null) throw new Error('history is kept in a thread of its own');
 const SAVE_MS = 10_000;
 const post = (message: FromHistory): void => port.postMessage(message);
 
+/** Posted after the state, so that a failure that has been logged is among the alerts, too. */
+const lines: FromHistory[] = [];
 const at =
   (level: LogLevel) =>
-  (fields: unknown, message?: string): void =>
-    typeof fields === 'string'
-      ? post({ kind: 'log', level, fields: {}, message: fields })
-      : post({ kind: 'log', level, fields: fields as object, message: message ?? '' });
+  (fields: unknown, message?: string): void => {
+    lines.push(
+      typeof fields === 'string'
+        ? { kind: 'log', level, fields: {}, message: fields }
+        : { kind: 'log', level, fields: fields as object, message: message ?? '' },
+    );
+  };
 const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
 
 const keeper = new HistoryKeeper({ path, retention, clock: systemClock, log });
@@ -28,20 +33,27 @@ function report(): void {
   const { failure } = keeper;
   if (failure !== reported) post({ kind: 'state', failure });
   reported = failure;
+  for (const line of lines.splice(0)) post(line);
 }
 
 function sweep(): void {
-  if (keeper.sweep()) setImmediate(sweep);
+  const unfinished = keeper.sweep();
+  report();
+  if (unfinished) setImmediate(sweep);
 }
 
 systemClock.every(SAVE_MS, () => {
   keeper.save();
-  report();
   sweep();
 });
 report();
 
 port.on('message', (message: ToHistory) => {
+  handle(message);
+  report();
+});
+
+function handle(message: ToHistory): void {
   switch (message.kind) {
     case 'add':
       return keeper.add(message.reports);
@@ -51,6 +63,7 @@ port.on('message', (message: ToHistory) => {
       return post({ kind: 'answer', id: message.id, answer: keeper.forget(message.host) });
     case 'close':
       keeper.close();
-      port.close();
+      report();
+      port?.close();
   }
-});
+}

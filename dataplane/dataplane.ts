@@ -84,7 +84,9 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   await configureCertificates(https, settings, dns);
 
   const stops = [
-    clock.every(SWEEP_MS, () => components.ledger.rates.sweep(clock.now())),
+    clock.every(SWEEP_MS, () => {
+      for (const rates of Object.values(components.ledger.rates)) rates.sweep(clock.now());
+    }),
     clock.every(AGGREGATION_MS, () => void components.analytics.aggregate()),
     watchMemory(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }),
   ];

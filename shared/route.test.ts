@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseRoute, published, type RouteSpec, readAppliedRoute, readRoute } from './route.ts';
-import { MAX_RATE_PER_SECOND } from './values/rate.ts';
+import { MAX_RATE } from './values/rate.ts';
 
 const ROUTE = { domain: 'a.example', upstream: '10.0.0.1:80', tls: false };
 const good = (input: object): RouteSpec => {
@@ -104,7 +104,7 @@ describe('rejects a route', () => {
     ['tls', { tls: 'false' }],
     ['rate_limit_rps', { rate_limit_rps: 0 }],
     ['rate_limit_rps', { rate_limit_rps: 1.5 }],
-    ['rate_limit_rps', { rate_limit_rps: MAX_RATE_PER_SECOND + 1 }],
+    ['rate_limit_rps', { rate_limit_rps: MAX_RATE + 1 }],
     ['under_attack', { under_attack: true }, /^not available yet$/],
     ['source', { source: '' }],
     ['source', { source: 'x'.repeat(257) }],

@@ -1,3 +1,4 @@
+import { PERIOD_MS, type RatePeriod } from '../../shared/values/rate.ts';
 import { Connections } from './connections.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { InFlight } from './in-flight.ts';
@@ -15,7 +16,7 @@ export type LedgerBuffers = {
   readonly connections: SharedArrayBuffer;
   readonly heartbeats: SharedArrayBuffer;
   readonly inFlight: SharedArrayBuffer;
-  readonly rates: SharedArrayBuffer;
+  readonly rates: Readonly<Record<RatePeriod, SharedArrayBuffer>>;
   readonly targets: SharedArrayBuffer;
   readonly passwordChecks: SharedArrayBuffer;
   readonly wrongGuesses: SharedArrayBuffer;
@@ -30,7 +31,7 @@ export type Ledger = {
   readonly connections: Connections;
   readonly heartbeats: Heartbeats;
   readonly inFlight: InFlight;
-  readonly rates: Rates;
+  readonly rates: Readonly<Record<RatePeriod, Rates>>;
   readonly targets: Targets;
   readonly passwordChecks: SharedSemaphore;
   readonly wrongGuesses: WrongGuesses;
@@ -42,7 +43,8 @@ export function createLedger(workers: number): Ledger {
     connections: Connections.buffer(workers),
     heartbeats: Heartbeats.buffer(workers),
     inFlight: InFlight.buffer(workers),
-    rates: Rates.buffer(),
+    // Memory that is never written to takes none.
+    rates: { second: Rates.buffer(), minute: Rates.buffer(), hour: Rates.buffer() },
     targets: Targets.buffer(workers),
     passwordChecks: SharedSemaphore.buffer(workers),
     wrongGuesses: WrongGuesses.buffer(),
@@ -58,7 +60,11 @@ export function openLedger(buffers: LedgerBuffers): Ledger {
     connections: new Connections(buffers.connections, buffers.inFlight.byteLength / 4),
     heartbeats: new Heartbeats(buffers.heartbeats),
     inFlight: new InFlight(buffers.inFlight),
-    rates: new Rates(buffers.rates),
+    rates: {
+      second: new Rates(buffers.rates.second, PERIOD_MS.second),
+      minute: new Rates(buffers.rates.minute, PERIOD_MS.minute),
+      hour: new Rates(buffers.rates.hour, PERIOD_MS.hour),
+    },
     targets: new Targets(buffers.targets, buffers.inFlight.byteLength / 4),
     passwordChecks: new SharedSemaphore(buffers.passwordChecks),
     wrongGuesses: new WrongGuesses(buffers.wrongGuesses),

@@ -7,7 +7,7 @@ import { Rates } from './rates.ts';
 const SECOND = 1_000;
 const START = 1_700_000_000_000;
 
-const fresh = (): Rates => new Rates(Rates.buffer());
+const fresh = (): Rates => new Rates(Rates.buffer(), SECOND);
 const key = keyOf('a client');
 const admitted = (rates: Rates, times: number, limit: number, now: number): number => {
   let count = 0;
@@ -33,6 +33,37 @@ test('a limit of one admits one request', () => {
   const rates = fresh();
   assert.equal(admitted(rates, 5, 1, START), 1);
   assert.equal(admitted(rates, 5, 1, START + 2 * SECOND), 1);
+});
+
+test('an hour’s window is estimated like a second’s, and its keys outlast a sweep', () => {
+  const HOUR = 3_600 * SECOND;
+  const rates = new Rates(Rates.buffer(), HOUR);
+  const start = Math.floor(START / HOUR) * HOUR;
+  assert.equal(admitted(rates, 10, 8, start), 8);
+  rates.sweep(start + 50 * 60 * SECOND);
+  assert.equal(admitted(rates, 10, 8, start + 59 * 60 * SECOND), 0);
+  assert.equal(admitted(rates, 10, 8, start + HOUR * 1.5), 4);
+  rates.sweep(start + 4 * HOUR);
+  assert.equal(rates.waitMs(key.hash, key.fingerprint, 8, start + 4 * HOUR), 0);
+});
+
+test('a rejected key is told when it is admitted again: not a moment earlier, nor much later', () => {
+  for (const [limit, first, later, at] of [
+    [1, 1, 0, 0.2],
+    [1, 1, 0, 0.9],
+    [4, 4, 4, 1.3],
+    [10, 10, 10, 1.05],
+    [10, 7, 10, 1.5],
+  ] as const) {
+    const rates = fresh();
+    admitted(rates, first, limit, START);
+    admitted(rates, later, limit, START + at * SECOND);
+    const now = START + at * SECOND;
+    const wait = rates.waitMs(key.hash, key.fingerprint, limit, now);
+    assert.ok(wait > 0, `limit ${limit} at ${at}`);
+    assert.equal(rates.wouldAdmit(key.hash, key.fingerprint, limit, now + wait - 2), false, `limit ${limit} at ${at}: before ${wait} ms`);
+    assert.equal(rates.wouldAdmit(key.hash, key.fingerprint, limit, now + wait + 2), true, `limit ${limit} at ${at}: after ${wait} ms`);
+  }
 });
 
 test('clients are counted separately, and a query does not count', () => {
@@ -68,7 +99,7 @@ test('several threads together admit exactly the limit of each window', async ()
   const code = `
     const { workerData, parentPort } = require('node:worker_threads');
     import(workerData.module).then(({ Rates }) => {
-      const rates = new Rates(workerData.buffer);
+      const rates = new Rates(workerData.buffer, 1_000);
       let admitted = 0;
       for (let client = 0; client < 40; client++)
         for (let time = 0; time < 500; time++)

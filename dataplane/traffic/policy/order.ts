@@ -39,9 +39,10 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
   { kind: respond, because: 'a fixed response replaces the upstream, so every other policy comes first', guards: respondGuards },
 ];
 
-/** A site's limit counts requests for every path. */
+/** A site's limit without a condition counts requests for every path. */
 function rateLimitGuards({ rate_limit_rps, rate_limits = [] }: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {
-  return handle === null || rate_limit_rps === null ? rate_limits : [{}, ...rate_limits];
+  if (handle === null) return rate_limits.filter(({ match }) => match !== undefined);
+  return rate_limit_rps === null ? rate_limits : [{}, ...rate_limits];
 }
 
 /** A site's response applies if no block matches, and a block's to all of its requests, so neither is a guard. */

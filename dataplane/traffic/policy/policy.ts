@@ -1,5 +1,6 @@
 import type { Condition } from '../../../shared/condition.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
 import type { HttpsSettings } from '../protocol.ts';
@@ -9,10 +10,8 @@ import type { Passwords } from './basic-auth/passwords.ts';
 export type PolicyTools = {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Counts a request against a rate. @returns whether it is within the limit. */
-  admit(place: number, tag: number, limit: number, now: number): boolean;
-  /** The same without counting the request. */
-  wouldAdmit(place: number, tag: number, limit: number, now: number): boolean;
+  /** Requests counted by the second, the minute and the hour. */
+  readonly rates: Ledger['rates'];
   readonly passwords: Passwords;
   /** Replaced as a whole when the settings or the certificates change. */
   readonly https: HttpsSettings;

@@ -174,8 +174,7 @@ export class TrafficWorker {
       },
       isProvided: (domain) => https.hasPort && (certificates.find(domain)?.provided ?? false),
       now: () => clock.now(),
-      admit: rates.admit.bind(rates),
-      wouldAdmit: rates.wouldAdmit.bind(rates),
+      rates,
       passwords: new Passwords({
         semaphore: passwordChecks,
         slot: start.slot,

@@ -1,26 +1,37 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { LABEL_PREFIX } from '../../name.ts';
-import { MAX_RATE_PER_SECOND, parseRate } from '../../values/rate.ts';
+import { MAX_RATE, parseRate } from '../../values/rate.ts';
 import type { Policy } from '../policy.ts';
-import { rateLimitDirective } from './directive.ts';
+import { MOST_LIMITS, rateLimitDirective } from './directive.ts';
+import type { Limit } from './rate-of.ts';
 
-const rate = z.int().min(1).max(MAX_RATE_PER_SECOND);
+const requests = z.int().min(1).max(MAX_RATE);
+const limits = {
+  rps: requests.optional().describe('Requests per second. Exactly one of `rps`, `rpm` and `rph` is required.'),
+  rpm: requests.optional().describe('Requests per minute.'),
+  rph: requests.optional().describe('Requests per hour.'),
+};
+
+const isOne = ({ rps, rpm, rph }: Limit): boolean => [rps, rpm, rph].filter((limit) => limit !== undefined).length === 1;
+
+const limit = z
+  .object({
+    ...limits,
+    header: z
+      .string()
+      .max(256)
+      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name consists of letters, digits and hyphens')
+      .optional()
+      .describe('Counts the requests with the same value of this field together, instead of those of the same client address.'),
+    match: conditionSchema.optional().describe('The requests that it counts; all if absent.'),
+  })
+  .refine(isOne, 'exactly one of rps, rpm and rph is required')
+  .meta({ title: 'rate_limits', about: 'A limit per second, minute or hour, in addition to `rate_limit_rps`.' });
 
 const members = {
-  rate_limit_rps: rate.nullable().default(null).describe('Requests per second and client address; null is no limit.'),
-  rate_limits: z
-    .array(
-      z
-        .object({
-          rps: rate.describe('Requests per second and client address.'),
-          match: conditionSchema.describe('The requests that it counts.'),
-        })
-        .meta({ title: 'rate_limits', about: 'A limit for some requests, in addition to the one for all.' }),
-    )
-    .max(100)
-    .optional()
-    .describe('Rate limits for some requests.'),
+  rate_limit_rps: requests.nullable().default(null).describe('Requests per second and client address; null is no limit.'),
+  rate_limits: z.array(limit).max(MOST_LIMITS).optional().describe('Rate limits for some requests, or per minute or hour.'),
 };
 
 export const rateLimit: Policy<typeof members> = {
@@ -29,13 +40,15 @@ export const rateLimit: Policy<typeof members> = {
   labels: [
     {
       word: 'rate_limit',
-      form: '<n>/s',
+      form: '<n>/s|m|h',
       otherwise: 'no limit',
       example: '10/s',
       read(value, part) {
-        const parsed = parseRate(value);
-        if (!parsed.ok) return parsed.reason;
-        part.rate_limit_rps = parsed.value;
+        const rate = parseRate(value);
+        if (!rate.ok) return rate.reason;
+        const { requests: count, period } = rate.value;
+        if (period === 'second') part.rate_limit_rps = count;
+        else part.rate_limits = [period === 'minute' ? { rpm: count } : { rph: count }];
         return undefined;
       },
     },

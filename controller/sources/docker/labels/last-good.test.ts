@@ -64,7 +64,7 @@ test('reports the error for each affected domain, and that the site stays; the r
   const next = discovery();
   next([sampleContainer(1, of(GOOD))]);
   const { problems, readings } = next([sampleContainer(2, of({ ...BAD, 'sluice.domain': 'b.example' }))]);
-  const mistake = /^sluice\.rate_limit "plenty": .*; the form is sluice\.rate_limit=<n>\/s; the site keeps its last good version$/;
+  const mistake = /^sluice\.rate_limit "plenty": .*; the form is sluice\.rate_limit=<n>\/s\|m\|h; the site keeps its last good version$/;
   assert.deepEqual(
     problems.map(({ code, domain, origin }) => [code, domain, origin]),
     [

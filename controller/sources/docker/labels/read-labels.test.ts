@@ -32,7 +32,7 @@ for (const [label, value, reason] of [
   ['tls', 'no', 'only be switched off'],
   ['tls', 'OFF', 'only be switched off'],
   ['rate_limit', '10', 'write a rate as <n>/s'],
-  ['rate_limit', '0/s', 'a rate must be from 1/s'],
+  ['rate_limit', '0/s', 'a rate must be from 1'],
   ['header.', 'x', 'a header name consists of'],
   ['header.X Y', 'x', 'a header name consists of'],
   ['header.Content-Length', '1', 'the proxy itself sets this header'],

@@ -90,7 +90,7 @@ for (const value of VALUES)
 
 test('a value too short to be searched for is not repeated where it is used', () => {
   for (const [text, message] of [
-    ['a.example {\n  rate_limit {$X}\n}\n', 'rate_limit "{$X}": write a rate as <n>/s, for example 10/s'],
+    ['a.example {\n  rate_limit {$X}\n}\n', 'rate_limit "{$X}": write a rate as <n>/s, <n>/m or <n>/h, for example 10/s'],
     ['a.example {\n  hold {$X}\n}\n', 'hold "{$X}": '],
     ['a.example {\n  respond a {$X}\n}\n', 'respond "{$X}": '],
   ] as const)
@@ -139,7 +139,7 @@ for (const [what, content, telling] of FOREIGN)
 
 test('an error in an imported file is reported with its position and what was expected', () => {
   assert.deepEqual(messagesOf('a.example {\n  import /f\n}\n', { imported: { '/f': 'rate_limit plenty\nheadr X-A b\n' } }), [
-    '/f:1:12: rate_limit "…": write a rate as <n>/s, for example 10/s (imported by Sluicefile:2:3)',
+    '/f:1:12: rate_limit "…": write a rate as <n>/s, <n>/m or <n>/h, for example 10/s (imported by Sluicefile:2:3)',
     '/f:2:1: unknown directive "…" (did you mean "header"?) (imported by Sluicefile:2:3)',
   ]);
 });

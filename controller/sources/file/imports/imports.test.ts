@@ -139,8 +139,8 @@ test('an error in a text imported several times is one problem, unless it differ
   const sites = ['5', '6/s', '7'].map((rate, n) => `a${n}.example {\n  import s ${rate}\n}\n`).join('');
   assert.deepEqual(errorsOf(compileMemory({ Sluicefile: snippet + sites })), [
     'Sluicefile:2:3: unknown directive "respod" (did you mean "respond"?) (imported by Sluicefile:7:3)',
-    'Sluicefile:3:14: rate_limit "5": write a rate as <n>/s, for example 10/s (imported by Sluicefile:7:3)',
-    'Sluicefile:3:14: rate_limit "7": write a rate as <n>/s, for example 10/s (imported by Sluicefile:13:3)',
+    'Sluicefile:3:14: rate_limit "5": write a rate as <n>/s, <n>/m or <n>/h, for example 10/s (imported by Sluicefile:7:3)',
+    'Sluicefile:3:14: rate_limit "7": write a rate as <n>/s, <n>/m or <n>/h, for example 10/s (imported by Sluicefile:13:3)',
   ]);
 });
 

@@ -72,3 +72,31 @@ test('an IPv6 /64 is one client whose addresses share one limit, and the next /6
   assert.equal(inside, 2);
   assert.equal(await admitted(proxy, 5, from('2001:db8:0:1::1')), 2);
 });
+
+test('limits per minute and hour say in Retry-After when the next request is admitted', async () => {
+  using proxy = await ProxyFixture.start([limited('a.test', 100, { rate_limits: [{ rpm: 3 }, { rph: 5 }] })]);
+  assert.equal(await admitted(proxy, 5, get()), 3);
+  const seconds = Number(field((await proxy.request(get())).head, 'Retry-After'));
+  assert.ok(seconds > 1 && seconds <= 120, `${seconds} s`);
+  proxy.clock.pass((seconds - 1) * 1_000);
+  assert.equal(await admitted(proxy, 1, get()), 0, 'a second too soon');
+  proxy.clock.pass(1_000);
+  assert.equal(await admitted(proxy, 1, get()), 1);
+  proxy.clock.pass(180_000);
+  assert.equal(await admitted(proxy, 5, get()), 1, 'the hour allows five, and four were admitted');
+  proxy.clock.pass(180_000);
+  assert.ok(Number(field((await proxy.request(get())).head, 'Retry-After')) > 60);
+});
+
+test('requests with the same value of a field share a limit, and those without it are limited by address', async () => {
+  using proxy = await ProxyFixture.start([limited('a.test', 100, { rate_limits: [{ rpm: 2, header: 'X-Api-Key' }] })]);
+  assert.equal(await admitted(proxy, 4, get('/', 'X-Api-Key: one\r\n')), 2);
+  assert.equal(await admitted(proxy, 4, get('/', 'x-api-key: two\r\n')), 2);
+  assert.equal(await admitted(proxy, 4, get()), 2);
+  assert.equal(await admitted(proxy, 4, get('/', 'X-Api-Key: one\r\n')), 0);
+});
+
+test('equal limits of a site count a request once each', async () => {
+  using proxy = await ProxyFixture.start([limited('a.test', 4, { rate_limits: [{ rps: 4 }, { rps: 3 }] })]);
+  assert.equal(await admitted(proxy, 6, get()), 3);
+});

@@ -1,17 +1,21 @@
 import type { Condition } from '../../../../shared/condition.ts';
+import { rateOf } from '../../../../shared/policy/rate-limit/rate-of.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
+import type { RatePeriod } from '../../../../shared/values/rate.ts';
 import { clientKey } from '../../../ledger/client-key.ts';
 import { joinFingerprints, joinHashes, type Key, keyOf } from '../../../ledger/hash.ts';
+import { fieldIn } from '../../codec/http1/fields.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { compileCondition, type Test } from '../../match/condition.ts';
 import { foldsPaths } from '../../match/pattern.ts';
 import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
 
-const OVER: OwnAnswer = { status: 429, fields: 'Retry-After: 1\r\n', body: null, reason: 'over the rate limit' };
+const SHORT: Readonly<Record<RatePeriod, string>> = { second: 's', minute: 'm', hour: 'h' };
 
 /**
- * `rate_limit <n>/s`: per client address (an IPv6 /64 counts as one) and domain, counted over all workers in the ledger. Limits on
- * some requests count in addition to the limit on all.
+ * `rate_limit <n>/s|m|h`: per client address (an IPv6 /64 counts as one) or value of a header field, and per domain, counted over all
+ * workers in the ledger. Limits on some requests count in addition to the limit on all.
  */
 export const rateLimit: PolicyKind = (route, handle, index) => {
   const policies = limitsOf(route, `rate\n${route.domain}`, foldsPaths(route));
@@ -27,10 +31,14 @@ function limitsOf(
   scope: string,
   folds: boolean,
 ): Policy[] {
-  const policies = rate_limits.map(({ rps, match }) =>
-    onlyWhere(compileCondition(match, folds), match, limit(rps, keyOf(`${scope}\n${JSON.stringify(match)}`))),
-  );
-  if (rate_limit_rps !== null) policies.push(limit(rate_limit_rps, keyOf(scope)));
+  const policies = rate_limits.map((spec) => {
+    const { match, header } = spec;
+    const { requests, period } = rateOf(spec);
+    const key = keyOf(`${scope}\n${JSON.stringify(spec)}`);
+    const policy = limit(requests, period, key, header === undefined ? byAddress : byHeader(header));
+    return match ? onlyWhere(compileCondition(match, folds), match, policy) : policy;
+  });
+  if (rate_limit_rps !== null) policies.push(limit(rate_limit_rps, 'second', keyOf(scope), byAddress));
   return policies;
 }
 
@@ -42,17 +50,44 @@ function onlyWhere(matches: Test, match: Condition, policy: Policy): Policy {
   };
 }
 
-function limit(rate: number, scope: Key): Policy {
+/** Whose requests are counted together. */
+type KeyOf = (x: Exchange) => Key;
+
+const byAddress: KeyOf = (x) => clientKey(x.client.address);
+
+/** Requests without the field are counted by their address, so that leaving it out is no way around the limit. */
+function byHeader(name: string): KeyOf {
+  const field = name.toLowerCase();
+  return (x) => {
+    const value = fieldIn(x.fields, field);
+    return value === null ? byAddress(x) : keyOf(value);
+  };
+}
+
+function limit(rate: number, period: RatePeriod, scope: Key, clientOf: KeyOf): Policy {
   return {
     name: 'rate_limit',
-    decide(x, tools) {
-      const client = clientKey(x.client.address);
-      return tools.admit(joinHashes(scope, client), joinFingerprints(scope, client), rate, tools.now()) ? null : OVER;
+    decide(x, { rates, now }) {
+      const client = clientOf(x);
+      const hash = joinHashes(scope, client);
+      const fingerprint = joinFingerprints(scope, client);
+      const time = now();
+      if (rates[period].admit(hash, fingerprint, rate, time)) return null;
+      return over(period === 'second' ? 1 : Math.ceil(rates[period].waitMs(hash, fingerprint, rate, time) / 1_000));
     },
-    explain(x, tools) {
-      const client = clientKey(x.client.address);
-      const within = tools.wouldAdmit(joinHashes(scope, client), joinFingerprints(scope, client), rate, tools.now());
-      return within ? passes(`within ${rate}/s`) : answers(`over ${rate}/s: 429`);
+    explain(x, { rates, now }) {
+      const client = clientOf(x);
+      const within = rates[period].wouldAdmit(joinHashes(scope, client), joinFingerprints(scope, client), rate, now());
+      const words = `${rate}/${SHORT[period]}`;
+      return within ? passes(`within ${words}`) : answers(`over ${words}: 429`);
     },
   };
 }
+
+/** @param seconds until the next request is admitted. */
+const over = (seconds: number): OwnAnswer => ({
+  status: 429,
+  fields: `Retry-After: ${Math.max(1, seconds)}\r\n`,
+  body: null,
+  reason: 'over the rate limit',
+});

@@ -2,6 +2,7 @@ import { BEACON_PATH, BEACON_SCRIPT_PATH } from '../../../../shared/name.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import { clientKey } from '../../../ledger/client-key.ts';
 import { joinFingerprints, joinHashes, keyOf } from '../../../ledger/hash.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
 import { fieldIn } from '../../codec/http1/fields.ts';
 import { answer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
@@ -16,9 +17,7 @@ const MAX_BODY = 4_096;
 const RATE = 10;
 const SCOPE = keyOf('beacon');
 
-/** Counts a request against a rate. @returns whether it is within the limit. */
-export type Admit = (hash: number, fingerprint: number, limit: number, now: number) => boolean;
-export type BeaconTools = { readonly admit: Admit; now(): number };
+export type BeaconTools = { readonly rates: Ledger['rates']; now(): number };
 
 /** What a site answers under the proxy's own paths: 404 where it does not measure its pages. */
 export type OwnPaths = {
@@ -79,12 +78,12 @@ function collect(x: Exchange, tools: BeaconTools): void {
 }
 
 /** `body` null: it is too large. */
-function judge(x: Exchange, body: Buffer | null, { admit, now }: BeaconTools): OwnAnswer {
+function judge(x: Exchange, body: Buffer | null, { rates, now }: BeaconTools): OwnAnswer {
   if (body === null) return TOO_LARGE;
   const origin = fieldIn(x.fields, 'origin');
   if (origin !== null && !isOwnOrigin(origin, x.hostField)) return FOREIGN;
   const client = clientKey(x.client.address);
-  if (!admit(joinHashes(SCOPE, client), joinFingerprints(SCOPE, client), RATE, now())) return TOO_MANY;
+  if (!rates.second.admit(joinHashes(SCOPE, client), joinFingerprints(SCOPE, client), RATE, now())) return TOO_MANY;
   const observation = parseObservation(body);
   if (observation === null) return MALFORMED;
   x.vitals = observation;

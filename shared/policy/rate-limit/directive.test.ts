@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Directive, Reading } from '../../config-file/directive.ts';
+import type { Word } from '../../config-file/word.ts';
+import { parseRoute } from '../../route.ts';
+import { refused } from '../../values/parsed.ts';
+import { rateLimitDirective } from './directive.ts';
+
+const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
+const unasked = (): never => assert.fail('a rate limit does not use this');
+
+/** What the lines of a block give, and their mistakes without the marks around quoted text. */
+function read(...lines: string[]) {
+  const mistakes: string[] = [];
+  const part: Parameters<typeof rateLimitDirective.read>[1] = {};
+  const reading: Reading = {
+    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
+    conditionFor: unasked,
+    expanded: unasked,
+    textOf: () => refused('no file'),
+    now: 0,
+    sourceWords: new WeakMap(),
+  };
+  for (const line of lines) {
+    const [name = '', ...args] = line.split(' ');
+    const directive: Directive = { name: word(name), args: args.map(word), block: null };
+    rateLimitDirective.read(directive, part, reading, null);
+  }
+  return { part, mistakes };
+}
+
+test('a limit per second is that of the route; others are in its list', () => {
+  assert.deepEqual(read('rate_limit 10/s', 'rate_limit 100/m', 'rate_limit 5000/h header X-Api-Key'), {
+    part: { rate_limit_rps: 10, rate_limits: [{ rpm: 100 }, { rph: 5_000, header: 'X-Api-Key' }] },
+    mistakes: [],
+  });
+});
+
+for (const [lines, mistake] of [
+  [['rate_limit 10'], 'rate_limit "10": write a rate as <n>/s, <n>/m or <n>/h, for example 10/s'],
+  [['rate_limit 10/m heder X-Key'], 'rate_limit "heder" (did you mean "header"?)'],
+  [['rate_limit 10/m by X-Key'], 'rate_limit "by": write rate_limit <n>/s|m|h [header <Name>]'],
+  [['rate_limit 10/m header'], 'header is missing the name of a field: write rate_limit <n>/s|m|h [header <Name>]'],
+  [['rate_limit 10/m header a:b'], 'header "a:b": a header name consists of letters, digits and hyphens'],
+  [['rate_limit 10/s', 'rate_limit 9/s'], 'there is a rate_limit per second already; keep one of them, or put a matcher before it'],
+  [
+    ['rate_limit 10/m header Key', 'rate_limit 9/m header key'],
+    'there is a rate_limit per minute already; keep one of them, or put a matcher before it',
+  ],
+] as const)
+  test(`reports a mistake and what to write: ${mistake}`, () => assert.deepEqual(read(...lines).mistakes, [mistake]));
+
+test('a route accepts one limit per entry of its list', () => {
+  const withLimit = (limit: object) => parseRoute({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, rate_limits: [limit] }).ok;
+  assert.ok(withLimit({ rpm: 5 }));
+  assert.ok(withLimit({ rph: 5, header: 'X-Key', match: { path: ['/login'] } }));
+  for (const limit of [{}, { rps: 1, rpm: 1 }, { rph: 0 }, { rpm: 1.5 }, { rpm: 1, header: 'a b' }, { rpm: 1, match: {} }])
+    assert.equal(withLimit(limit), false, JSON.stringify(limit));
+});

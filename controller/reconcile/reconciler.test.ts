@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { memoryLog } from '../../shared/runtime/log.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { sampleListing } from '../desired/testing/sample-listing.ts';
 import type { Snapshot } from '../sources/source.ts';
 import { createReconciler, type DesiredState, type Reconciler } from './reconciler.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { OWN_PATH_PREFIX } from '../../shared/name.ts';
-import { memoryLog } from '../../shared/runtime/log.ts';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import type { AnalyticsSnapshot, Percentiles } from '../../shared/wire/analytics.ts';
 import type { History, HistoryCounts, HistoryRange } from '../../shared/wire/history.ts';
 import { readCountryDatabase } from '../analytics/country-database.ts';

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { makeChain, makePair, type PairWish } from '../../shared/certificates/testing/pairs.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { memoryLog } from '../../shared/runtime/log.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { OwnCertificate } from './own-certificate.ts';
 
 const DAY_MS = 86_400_000;

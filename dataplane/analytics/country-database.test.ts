@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { memoryLog } from '../../shared/runtime/log.ts';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { Countries } from '../traffic/record/countries.ts';
 import { readCountryDatabase } from './country-database.ts';
 

@@ -3,9 +3,9 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { type RouteInput, readRoute } from '../../shared/route.ts';
-import { memoryLog } from '../../shared/runtime/log.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { CHECK_RESULT, Targets, targetKey } from '../ledger/targets.ts';
 import { Health, type HealthChange } from './health.ts';
 

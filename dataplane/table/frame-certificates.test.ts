@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { memoryLog } from '../../shared/runtime/log.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { restore } from './disk/restore.ts';
 import { LiveTable } from './live-table.ts';
 import type { CertificateKeeper } from './table.ts';

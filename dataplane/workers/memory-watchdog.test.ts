@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { memoryLog } from '../../shared/runtime/log.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { type Heap, watchMemory } from './memory-watchdog.ts';
 
 const LOOK_MS = 10_000;

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { Supervised } from './supervisor.ts';
 
 /** A child that runs `code` and writes a line for each start. */

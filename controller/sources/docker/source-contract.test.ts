@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { sourceContract } from '../testing/source-contract.ts';
 import { createDockerSource } from './source.ts';
 import { fakeId } from './testing/fake-container.ts';

@@ -1,6 +1,6 @@
 import { appendFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { memoryLog } from '../../../shared/runtime/log.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { sourceContract } from '../testing/source-contract.ts';
 import { createFileSource } from './source.ts';
 import { temporary } from './testing/file-source.ts';

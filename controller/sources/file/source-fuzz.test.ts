@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { memoryLog } from '../../../shared/runtime/log.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import type { Snapshot } from '../source.ts';
 import { createFileSource, MISSING_MS, POLL_MS } from './source.ts';
 import { gist, site, temporary } from './testing/file-source.ts';

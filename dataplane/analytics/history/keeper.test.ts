@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
-import { memoryLog } from '../../../shared/runtime/log.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import type { History } from '../../../shared/wire/history.ts';
 import type { Audience, DomainReport } from '../../traffic/protocol.ts';
 import { NOBODY } from '../../traffic/record/audience.ts';

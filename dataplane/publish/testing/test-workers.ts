@@ -3,7 +3,7 @@ import { Session } from 'node:inspector';
 import { createServer } from 'node:net';
 import { type RouteInput, readRoute } from '../../../shared/route.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { memoryLog } from '../../../shared/runtime/log.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import type { TrafficReport } from '../../traffic/protocol.ts';
 import { WorkerPool } from '../../workers/worker-pool.ts';

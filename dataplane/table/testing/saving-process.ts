@@ -1,6 +1,6 @@
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { restore } from '../disk/restore.ts';
 import { LiveTable } from '../live-table.ts';
 import { frameOf, routeOf, ServedRoutes } from './temporary-table.ts';

@@ -10,9 +10,9 @@ import { connect, createServer } from 'node:tls';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { InternalAuthority, type InternalCertificate } from './internal-authority.ts';
 
 const DAY_MS = 86_400_000;

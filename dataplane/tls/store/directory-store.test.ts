@@ -18,9 +18,9 @@ import { test } from 'node:test';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
 import { type MadePair, makePair } from '../../../shared/certificates/testing/pairs.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import type { StoreChange } from './cert-store.ts';
 import { DirectoryStore } from './directory-store.ts';
 

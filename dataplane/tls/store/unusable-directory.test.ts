@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readCertificate } from '../../../shared/certificates/certificate.ts';
 import { makePair } from '../../../shared/certificates/testing/pairs.ts';
-import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { describeFileError, makeReadable } from './directory-access.ts';
 import { DirectoryStore } from './directory-store.ts';
 

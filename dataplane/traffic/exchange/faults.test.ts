@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
-import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { holdBackstop, TornStateError, torn } from '../worker/backstop.ts';
 import { Faults } from './faults.ts';
 

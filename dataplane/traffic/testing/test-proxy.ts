@@ -1,7 +1,7 @@
 import { type RouteInput, readAppliedRoute } from '../../../shared/route.ts';
-import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import type { PublishedCertificate } from '../listener/certificates.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { parseAddress } from '../../../shared/values/address.ts';
 import { Targets } from '../../ledger/targets.ts';
 import { type Downstream, Exchange } from '../exchange/exchange.ts';

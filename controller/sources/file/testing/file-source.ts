@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
-import { memoryLog } from '../../../../shared/runtime/log.ts';
+import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import type { Snapshot } from '../../source.ts';
 import { createFileSource } from '../source.ts';
 

@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { DirectoryStore } from '../../store/directory-store.ts';
 import { FaultyAcmeServer } from '../testing/faulty-acme-server.ts';
 import { AccountManager } from './account-manager.ts';

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import type { Challenge } from '../challenges/challenge.ts';
 import { Dns01Solver } from './dns01-solver.ts';
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { systemClock } from '../../../../shared/runtime/clock.ts';
-import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { HookProvider } from './hook-provider.ts';
 
 let folder = '';

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { Attempts } from './attempts.ts';
 
 let folder = '';

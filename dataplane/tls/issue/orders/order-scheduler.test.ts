@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { ChallengeError, IssueError } from '../issue-error.ts';
 import { type Attempt, type CurrentCertificate, OrderScheduler } from './order-scheduler.ts';
 

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { type RenewalInfo, RenewalInfoError } from './renewal-info-client.ts';
 import { type PolledCertificate, RenewalInfoPoller } from './renewal-info-poller.ts';
 

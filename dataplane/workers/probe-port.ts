@@ -8,7 +8,8 @@ import { createServer } from 'node:net';
 export function probePort(host: string | null, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer();
-    server.once('error', reject);
+    // Not once: a second error without a listener would end the process.
+    server.on('error', reject);
     server.listen({ host: host ?? '::', port }, () => server.close(() => resolve()));
   });
 }

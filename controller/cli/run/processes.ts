@@ -26,7 +26,8 @@ function become(room: Room, argv: readonly string[]): Promise<number> {
 /** Exit code of a child: 128 plus the signal number if it was killed. */
 export function exitOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
-    child.once('error', reject);
+    // Not once: every signal that can't be passed on is an error event, and one without a listener ends the process.
+    child.on('error', reject);
     child.once('close', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
   });
 }

@@ -9,7 +9,7 @@ import { readCountryDatabase } from '../analytics/country-database.ts';
 import { HistoryKeeper } from '../analytics/history/keeper.ts';
 import { DAY, HOUR } from '../analytics/history/store.ts';
 import { Exchange, type Site } from '../traffic/exchange/exchange.ts';
-import { Countries } from '../traffic/record/countries.ts';
+import { Countries } from '../traffic/match/countries.ts';
 import { Recorder } from '../traffic/record/recorder.ts';
 import { sampleExchange } from '../traffic/testing/sample-exchange.ts';
 import { DAYS, HOSTS, hostName, monthOfVisits, type Visit } from './testing/month-of-visits.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
-import { Countries } from '../traffic/record/countries.ts';
+import { Countries } from '../traffic/match/countries.ts';
 import { readCountryDatabase } from './country-database.ts';
 
 describe('the country database', () => {
@@ -27,7 +27,12 @@ describe('the country database', () => {
     assert.equal(missing, null);
     assert.deepEqual(
       log.lines.map(({ level, message }) => [level, message]),
-      [['warn', 'the country database could not be read: countries are not counted']],
+      [
+        [
+          'warn',
+          'the country database could not be read: countries are not counted, and rules of ip_filter about countries reject every client',
+        ],
+      ],
     );
     assert.equal(new Countries(missing).find('8.8.8.8'), '');
   });

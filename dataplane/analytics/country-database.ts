@@ -21,7 +21,7 @@ export function readCountryDatabase(
   } catch (error) {
     log.warn(
       { error: error instanceof Error ? error.message : String(error) },
-      'the country database could not be read: countries are not counted',
+      'the country database could not be read: countries are not counted, and rules of ip_filter about countries reject every client',
     );
     return null;
   }

@@ -3,6 +3,7 @@ import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
+import type { Countries } from '../match/countries.ts';
 import type { HttpsSettings } from '../protocol.ts';
 import type { Passwords } from './basic-auth/passwords.ts';
 
@@ -12,6 +13,7 @@ export type PolicyTools = {
   now(): number;
   /** Requests counted by the second, the minute and the hour. */
   readonly rates: Ledger['rates'];
+  readonly countries: Countries;
   readonly passwords: Passwords;
   /** Replaced as a whole when the settings or the certificates change. */
   readonly https: HttpsSettings;

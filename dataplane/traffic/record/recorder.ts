@@ -4,6 +4,7 @@ import { OWN_PATH_PREFIX } from '../../../shared/name.ts';
 import { targetName } from '../../ledger/targets.ts';
 import type { Exchange, Site } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
+import type { Countries } from '../match/countries.ts';
 import { rawPath } from '../match/path.ts';
 import {
   type BeaconOutcome,
@@ -17,7 +18,6 @@ import {
 } from '../protocol.ts';
 import type { TargetName } from '../upstream/endpoint.ts';
 import { AudienceCounts } from './audience.ts';
-import type { Countries } from './countries.ts';
 import { isPageView } from './page-view.ts';
 import { increment } from './tally.ts';
 import { UserAgents } from './user-agents.ts';

@@ -4,10 +4,10 @@ import type { LineRing } from '../../ledger/line-ring.ts';
 import type { RefusedHead } from '../client/client-tools.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
+import type { Countries } from '../match/countries.ts';
 import type { TrafficReport } from '../protocol.ts';
 import type { TargetName } from '../upstream/endpoint.ts';
 import { AccessLines, type AccessLinesTools } from './access-lines.ts';
-import { Countries } from './countries.ts';
 import { Recorder } from './recorder.ts';
 import { RefusedHeads } from './refused-heads.ts';
 import { RequestLog } from './request-log.ts';
@@ -18,8 +18,7 @@ export type TrafficRecordTools = {
   readonly log: Log;
   /** The key for hashing visitors' addresses. */
   readonly hashKey: Uint8Array;
-  /** A database of countries by address; null if there is none. */
-  readonly countries: SharedArrayBuffer | null;
+  readonly countries: Countries;
   /** Whether the log level includes `debug`. */
   readonly debug: boolean;
   readonly accessLog: Omit<AccessLinesTools, 'clock'>;
@@ -38,7 +37,7 @@ export class TrafficRecord {
 
   constructor({ clock, log, hashKey, countries, debug, accessLog, spans }: TrafficRecordTools) {
     this.clock = clock;
-    this.recorder = new Recorder(hashKey, new Countries(countries));
+    this.recorder = new Recorder(hashKey, countries);
     this.requestLog = new RequestLog(log, debug);
     this.refusedHeads = new RefusedHeads(log);
     this.accessLines = new AccessLines({ clock, ...accessLog });

@@ -21,7 +21,13 @@ import { TrafficWorker } from '../worker/traffic-worker.ts';
 import { type Message, Wire } from './wire.ts';
 
 /** What a test may replace in a worker. */
-export type Replaced = { readonly compare?: Compare; readonly maxPerTarget?: number; readonly blockKinds?: BlockKinds };
+export type Replaced = {
+  readonly compare?: Compare;
+  readonly maxPerTarget?: number;
+  readonly blockKinds?: BlockKinds;
+  /** A database; none by default. */
+  readonly countries?: SharedArrayBuffer | null;
+};
 
 export const SETTINGS: TrafficSettings = {
   bind: '127.0.0.1',
@@ -51,14 +57,14 @@ export class ProxyFixture {
   private readonly wires: Wire[] = [];
   private generation = 1;
 
-  private constructor(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, parts: Replaced) {
+  private constructor(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, { countries = null, ...parts }: Replaced) {
     this.worker = new TrafficWorker({
       start: {
         worker: 1,
         slot: 1,
         ledger: this.ledger.buffers,
         hashKey: Buffer.alloc(16),
-        countries: null,
+        countries,
         state: {
           generation: 1,
           routes: publication(routes, true),

@@ -13,6 +13,7 @@ import { Admission } from '../listener/admission.ts';
 import { Certificates } from '../listener/certificates.ts';
 import { Listener } from '../listener/listener.ts';
 import { TlsServers } from '../listener/tls-servers.ts';
+import { Countries } from '../match/countries.ts';
 import { HostIndex } from '../match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from '../policy/basic-auth/passwords.ts';
 import type { PolicyTools } from '../policy/policy.ts';
@@ -82,7 +83,8 @@ export class TrafficWorker {
 
   constructor(tools: WorkerTools) {
     const { start, clock, log, post } = tools;
-    const { slot, hashKey, countries, state } = start;
+    const { slot, hashKey, state } = start;
+    const countries = new Countries(start.countries);
     const ledger = openLedger(start.ledger);
     const { inFlight } = ledger;
     const faults = new Faults({ clock, log });
@@ -133,7 +135,7 @@ export class TrafficWorker {
     this.index = index;
     this.https = https;
     this.certificates = certificates;
-    this.policyTools = this.policyToolsOf(ledger);
+    this.policyTools = this.policyToolsOf(ledger, countries);
     const server = new Server(index, this.challenges, this.policyTools);
     this.departures = new Departures({ clock, index, faults });
     // The client side.
@@ -165,7 +167,7 @@ export class TrafficWorker {
     });
   }
 
-  private policyToolsOf({ rates, passwordChecks, wrongGuesses }: Ledger): PolicyTools {
+  private policyToolsOf({ rates, passwordChecks, wrongGuesses }: Ledger, countries: Countries): PolicyTools {
     const { start, clock, log, random, compare = compareWithBcrypt } = this.tools;
     const { https, certificates, faults } = this;
     return {
@@ -175,6 +177,7 @@ export class TrafficWorker {
       isProvided: (domain) => https.hasPort && (certificates.find(domain)?.provided ?? false),
       now: () => clock.now(),
       rates,
+      countries,
       passwords: new Passwords({
         semaphore: passwordChecks,
         slot: start.slot,

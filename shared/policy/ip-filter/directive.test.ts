@@ -44,11 +44,23 @@ test('one list is written after the directive’s name, several in a block', () 
 
 for (const [directive, mistake] of [
   [line('ip_filter alow 10.0.0.1'), 'ip_filter "alow" (did you mean "allow"?)'],
-  [line('ip_filter 10.0.0.1 10.0.0.2'), 'ip_filter "10.0.0.1": write allow|deny <ip-or-range> [<ip-or-range> …]'],
+  [
+    line('ip_filter 10.0.0.1 10.0.0.2'),
+    'ip_filter "10.0.0.1": write allow|deny <ip-or-range> [<ip-or-range> …] or allow_countries|deny_countries <code> [<code> …]',
+  ],
   [line('ip_filter allow localhost'), 'allow "localhost": it is not an IP address or range (expected 10.0.0.0/8 or ::1)'],
   [line('ip_filter deny 10.0.0.0/33'), 'deny "10.0.0.0/33": the prefix length must be a number from 0 to 32'],
-  [block('allow'), 'allow is missing an argument: write allow|deny <ip-or-range> [<ip-or-range> …]'],
-  [block(), 'ip_filter is empty and lets everyone in: write one allow|deny <ip-or-range> [<ip-or-range> …] per line'],
+  [
+    block('allow'),
+    'allow is missing an argument: write allow|deny <ip-or-range> [<ip-or-range> …] or allow_countries|deny_countries <code> [<code> …]',
+  ],
+  [
+    block(),
+    'ip_filter is empty and lets everyone in: write allow|deny <ip-or-range> [<ip-or-range> …] or allow_countries|deny_countries <code> [<code> …], one per line',
+  ],
+  [line('ip_filter deny_countries de UK'), 'deny_countries "UK": no country has this code: write GB'],
+  [line('ip_filter allow_country DE'), 'ip_filter "allow_country" (did you mean "allow_countries"?)'],
+  [block('allow_countries Germany'), 'allow_countries "Germany": write the two-letter code of a country, for example DE'],
   [line(`ip_filter deny${' ::1'.repeat(1_001)}`), 'ip_filter has at most 1000 ranges to deny'],
 ] as const)
   test(`reports a mistake and what to write: ${mistake}`, () => {
@@ -57,11 +69,25 @@ for (const [directive, mistake] of [
     assert.ok(filter, 'a mistake must not remove the filter');
   });
 
+test('countries are codes in either case, each once', () => {
+  assert.deepEqual(read(block('allow_countries DE at', 'deny 10.0.0.0/8', 'allow_countries de CH')), {
+    filter: { allow_countries: ['DE', 'AT', 'CH'], deny: ['10.0.0.0/8'] },
+    mistakes: [],
+  });
+});
+
 test('a route accepts it for the site and for its blocks', () => {
   const filtered = (filter: object) => ({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, ip_filter: filter });
   const good = parseRoute({ ...filtered({ allow: ['10.0.0.0/8'] }), handles: [{ path: '/x', ip_filter: { deny: ['::1'] } }] });
   assert.ok(good.ok);
   assert.deepEqual([good.value.ip_filter, good.value.handles[0]?.ip_filter], [{ allow: ['10.0.0.0/8'] }, { deny: ['::1'] }]);
-  for (const filter of [{}, { allow: [] }, { allow: ['nowhere'] }, { deny: Array(1_001).fill('::1') }])
+  for (const filter of [
+    {},
+    { deny_countries: [] },
+    { allow_countries: ['XX'] },
+    { allow: [] },
+    { allow: ['nowhere'] },
+    { deny: Array(1_001).fill('::1') },
+  ])
     assert.equal(parseRoute(filtered(filter)).ok, false, JSON.stringify(filter).slice(0, 40));
 });

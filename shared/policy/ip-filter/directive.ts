@@ -4,23 +4,30 @@ import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseRanges } from '../../private-ranges.ts';
 import type { Cidr } from '../../values/cidr.ts';
+import { parseCountry } from '../../values/country.ts';
 
 export const MOST_RANGES = 1_000;
-const LISTS = ['allow', 'deny'] as const;
-const LINE = 'allow|deny <ip-or-range> [<ip-or-range> …]';
+export const MOST_COUNTRIES = 300;
+const LISTS = ['allow', 'deny', 'allow_countries', 'deny_countries'] as const;
+const LINE = 'allow|deny <ip-or-range> [<ip-or-range> …] or allow_countries|deny_countries <code> [<code> …]';
 
-type Filter = { allow?: Cidr[] | undefined; deny?: Cidr[] | undefined };
+type Filter = {
+  allow?: Cidr[] | undefined;
+  deny?: Cidr[] | undefined;
+  allow_countries?: string[] | undefined;
+  deny_countries?: string[] | undefined;
+};
 
 export const ipFilterDirective: Grammar<{ ip_filter?: Filter | null | undefined }> = {
   name: 'ip_filter',
   otherNames: ['allow', 'deny', 'ip_allow_list'],
-  form: `ip_filter ${LINE}, or a block with one ${LINE} per line`,
+  form: `ip_filter ${LINE}, or a block with one of these per line`,
   args: [2, Number.POSITIVE_INFINITY],
   block: 'instead',
   repeats: false,
   read({ name, args: [list, ...ranges], block }, part, { report }) {
     const filter: Filter = {};
-    if (block?.lines.length === 0) report.error(name, `ip_filter is empty and lets everyone in: write one ${LINE} per line`);
+    if (block?.lines.length === 0) report.error(name, `ip_filter is empty and lets everyone in: write ${LINE}, one per line`);
     for (const line of block?.lines ?? []) {
       if (line.block) report.error(line.block.open, `an ip_filter line takes no block: write ${LINE}`);
       readList(line.name, line.args, filter, report);
@@ -35,10 +42,24 @@ function readList(name: Word, words: readonly Word[], filter: Filter, report: Re
   const list = LISTS.find((known) => known === name.text);
   if (list === undefined) return report.error(name, `ip_filter ${quote(name.text)}${didYouMean(name.text, LISTS) || `: write ${LINE}`}`);
   if (words.length === 0) return report.error(name, `${list} is missing an argument: write ${LINE}`);
+  if (list === 'allow_countries' || list === 'deny_countries') return readCountries(list, words, filter, report);
   for (const word of words) {
     const ranges = parseRanges(word.text);
     if (!ranges.ok) report.error(word, `${list} ${quote(word.text)}: ${ranges.reason}`);
     else filter[list] = [...(filter[list] ?? []), ...ranges.value];
   }
   if ((filter[list]?.length ?? 0) > MOST_RANGES) report.error(name, `ip_filter has at most ${MOST_RANGES} ranges to ${list}`);
+}
+
+function readCountries(
+  list: 'allow_countries' | 'deny_countries',
+  words: readonly Word[],
+  filter: Filter,
+  report: Reading['report'],
+): void {
+  for (const word of words) {
+    const country = parseCountry(word.text);
+    if (!country.ok) report.error(word, `${list} ${quote(word.text)}: ${country.reason}`);
+    else filter[list] = [...new Set([...(filter[list] ?? []), country.value])];
+  }
 }

@@ -1,17 +1,23 @@
 import { z } from 'zod';
 import { rangeSchema } from '../../condition.ts';
 import { CONFIG_FILE } from '../../name.ts';
+import { parseCountry } from '../../values/country.ts';
+import { readBy } from '../../values/read-by.ts';
 import type { Policy } from '../policy.ts';
-import { ipFilterDirective, MOST_RANGES } from './directive.ts';
+import { ipFilterDirective, MOST_COUNTRIES, MOST_RANGES } from './directive.ts';
 
 const ranges = z.array(rangeSchema).min(1, 'at least one address or range').max(MOST_RANGES).optional();
 
+const countries = z.array(readBy(parseCountry)).min(1, 'at least one country').max(MOST_COUNTRIES).optional();
+
 const spec = z
   .object({
-    allow: ranges.describe('The only addresses that are allowed; all if absent.'),
-    deny: ranges.describe('Addresses that are denied, even if `allow` contains them.'),
+    allow: ranges.describe('Addresses that are allowed. With `allow` or `allow_countries`, no others are.'),
+    deny: ranges.describe('Addresses that are denied, even if they are allowed otherwise.'),
+    allow_countries: countries.describe('Countries whose addresses are allowed, by their two-letter codes (ISO 3166-1).'),
+    deny_countries: countries.describe('Countries whose addresses are denied, except for addresses in `allow`.'),
   })
-  .refine(({ allow, deny }) => allow !== undefined || deny !== undefined, 'at least one of allow and deny is required')
+  .refine((lists) => Object.values(lists).some((list) => list !== undefined), 'at least one list is required')
   .meta({ title: 'ip_filter', about: 'The client addresses that are allowed. All others get 403.' });
 
 const members = { ip_filter: spec.nullable().optional().describe('The client addresses that are allowed; null or absent: all.') };
@@ -21,7 +27,21 @@ export const ipFilter: Policy<typeof members> = {
   directive: ipFilterDirective,
   unknownLabels: {
     words: [
-      ...['ipfilter', 'ipallow', 'ipallowlist', 'ipwhitelist', 'ipdeny', 'ipblock', 'ipdenylist', 'ipblacklist', 'iprestrict'],
+      ...[
+        'ipfilter',
+        'country',
+        'countries',
+        'geoip',
+        'geoblock',
+        'ipallow',
+        'ipallowlist',
+        'ipwhitelist',
+        'ipdeny',
+        'ipblock',
+        'ipdenylist',
+        'ipblacklist',
+        'iprestrict',
+      ],
       ...['allow', 'allowlist', 'allowfrom', 'whitelist', 'deny', 'denylist', 'block', 'blocklist', 'blacklist', 'remoteip'],
     ],
     advice: `no label does this: configure the site in the ${CONFIG_FILE}, with ip_filter`,

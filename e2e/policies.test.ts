@@ -18,6 +18,7 @@ test('blocks, headers, redirects and responses of a Sluicefile work', async () =
   reverse_proxy ${site.address}
   header X-From sluice
   header -X-Content-Type-Options
+  request_body max_size 1kb
   redir /old/* /new/{remainder}?{query} 308
   redir /moved https://other.test/ 301
   handle_path /api/* {
@@ -38,6 +39,7 @@ test('blocks, headers, redirects and responses of a Sluicefile work', async () =
   assert.equal(plain.headers['x-from'], 'sluice', 'a header of the site wins over the upstream’s');
   assert.equal(plain.headers['x-frame-options'], 'DENY', 'the upstream’s own value wins over the default');
   assert.equal(plain.headers['x-content-type-options'], undefined, 'a default header can be removed');
+  assert.equal((await pair.visit('app.test', '/upload', { method: 'POST', body: 'x'.repeat(1_025) })).status, 413);
   assert.equal(plain.headers['strict-transport-security'], undefined, 'it is never sent over HTTP');
 
   const block = await pair.visit('WWW.App.Test.', '/api/users?y=2');

@@ -11,6 +11,7 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   headers: null,
   basic_auth: () => 'password',
   ip_filter: () => 'addresses',
+  request_body: null,
   respond: null,
   responds: null,
   client_auth: () => 'client certificate',

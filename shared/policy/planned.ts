@@ -15,7 +15,6 @@ export const PLANNED: readonly Planned[] = [
   },
   { name: 'health_uri' },
   { name: 'lb_policy' },
-  { name: 'request_body' },
   { name: 'root' },
   { name: 'under_attack', unknownLabels: { words: ['underattack', 'challenge', 'captcha', 'waf'], advice: ELSEWHERE } },
 ];

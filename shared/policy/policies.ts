@@ -8,10 +8,11 @@ import { log } from './log/log.ts';
 import type { Description, PolicyPart } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
+import { requestBody } from './request-body/request-body.ts';
 import { respond } from './respond/respond.ts';
 
 /** The policies of sites and blocks, in the order of the reference. */
-const ANYWHERE = [rateLimit, redirect, header, basicAuth, ipFilter, respond] as const;
+const ANYWHERE = [rateLimit, requestBody, redirect, header, basicAuth, ipFilter, respond] as const;
 /** The policies of sites only. */
 const OF_SITES = [clientAuth, analytics, log] as const;
 

@@ -25,6 +25,13 @@ export const AMBIGUOUS_PATH: OwnAnswer = {
   body: null,
   reason: 'the path may belong to another block of a site that has access rules',
 };
+/** RFC 9110 15.5.14. @param max bytes. */
+export const bodyTooLarge = (max: number): OwnAnswer => ({
+  status: 413,
+  fields: '',
+  body: null,
+  reason: `the request body is larger than request_body allows (${max} bytes)`,
+});
 /** RFC 9110 15.5.20: the client may retry on a different connection. */
 export const MISDIRECTED: OwnAnswer = {
   status: 421,

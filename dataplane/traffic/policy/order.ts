@@ -6,6 +6,7 @@ import { ipFilter } from './ip-filter/ip-filter.ts';
 import { type Guard, type Guards, NO_GUARDS, type PolicyKind } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
+import { requestBody } from './request-body/request-body.ts';
 import { respond } from './respond/respond.ts';
 
 /** The only list of policies: it defines their order and what they guard. */
@@ -26,6 +27,11 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     guards: ({ ip_filter }) => (ip_filter ? [{}] : []),
   },
   { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect', guards: rateLimitGuards },
+  {
+    kind: requestBody,
+    because: 'a body that is too large is refused before anything else reads it, and counts for the rate limit',
+    guards: ({ request_body }, handle) => (request_body && handle !== null ? [{}] : []),
+  },
   {
     kind: redirect,
     because: 'a moved page has moved for everyone, so redirects come before authentication',

@@ -3,6 +3,7 @@ import type { Fault } from '../../codec/http1/fault.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { CHUNKED, type Exchange } from '../../exchange/exchange.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
+import { passBody } from '../../exchange/request-body.ts';
 import { BodyPace } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 
@@ -106,7 +107,7 @@ export class RequestBody implements ChunkSink {
   bodyPiece(buffer: Buffer, from: number, to: number): void {
     if (this.mode === MODE.hold) this.held?.add(buffer.subarray(from, to));
     else if (this.mode === MODE.stream) {
-      if (this.x?.attempt?.body(buffer, from, to) === false) this.tools.pause();
+      if (this.x !== null && !passBody(this.x, buffer, from, to)) this.tools.pause();
     } else this.tools.discarded(to - from);
   }
 

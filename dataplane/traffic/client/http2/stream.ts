@@ -5,6 +5,7 @@ import { type DetachedStream, type Downstream, detachAttempt, type Exchange, SMA
 import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
+import { passBody } from '../../exchange/request-body.ts';
 import { coalesceSmallPieces } from '../../io/small-pieces.ts';
 import { cancelStream, cutStream, releaseStream } from '../../io/stream-ends.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
@@ -151,9 +152,8 @@ export class ClientStream implements Downstream {
       return;
     }
     this.received += chunk.length;
-    if (x === null) {
-      if (this.drain?.discard(chunk.length) === false) stream.pause();
-    } else if (x.attempt?.body(chunk, 0, chunk.length) === false) stream.pause();
+    const goesOn = x === null ? this.drain?.discard(chunk.length) !== false : passBody(x, chunk, 0, chunk.length);
+    if (!goesOn) stream.pause();
   }
 
   private receiveTrailers(raw: readonly string[]): void {

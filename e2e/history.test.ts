@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { History } from '../shared/wire/history.ts';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { until } from './harness/until.ts';
@@ -29,116 +29,138 @@ function savedViews(file: string): number {
   }
 }
 
-test('history outlives a restart and a kill, is forgotten on request, and a damaged file is replaced', { timeout: 90_000 }, async () => {
-  using folder = new Folder();
-  await using app = await Upstream.start('app', (_, response) => response.end('ok'));
-  const stateDir = folder.file('state');
-  const file = `${stateDir}/analytics.db`;
-  {
-    await using dataplane = await Dataplane.start({ stateDir, env: { SLUICE_VIEW_TOKEN: 'view' } });
-    await dataplane.route('a.test', app.address);
-    assert.equal((await dataplane.admin('GET', '/analytics/a.test/history')).status, 404);
-    await visit(dataplane, 3);
-    const { totals, domain, series } = await ok(dataplane);
-    assert.deepEqual([domain, totals.views, totals.status_codes.s2xx, series.length], ['a.test', 3, 3, 24]);
-    assert.equal((await ok(dataplane, '/history')).hosts?.[0]?.domain, 'a.test');
-    const viewing = { authorization: 'Bearer view' };
-    assert.equal((await dataplane.admin('GET', '/history', undefined, viewing)).status, 200);
-    assert.equal((await dataplane.admin('DELETE', '/analytics/a.test', undefined, viewing)).status, 403);
-    for (const [query, words] of [
-      ['from=yesterday', 'from is a date or a time'],
-      ['from=2026-01-02&to=2026-01-01', 'from is before to'],
-      ['step=minute', 'step is hour or day'],
-      ['form=csv', 'form is not one of from, to, step, format'],
-      ['from=2020-01-01&to=2026-01-01&step=hour', 'at most 1000 points'],
-    ] as const) {
-      const { status, text } = await dataplane.admin('GET', `/analytics/a.test/history?${query}`);
-      assert.equal(status, 400, query);
-      assert.match(text, new RegExp(words));
-    }
-    const csv = await dataplane.admin('GET', '/analytics/a.test/history?format=csv');
-    assert.match(csv.text, /^at,views,humans/);
-    assert.equal(csv.headers['content-type'], 'text/csv; charset=utf-8; header=present');
-  }
-  assert.equal(statSync(file).mode & 0o777, 0o600);
-  {
-    await using dataplane = await Dataplane.start({ stateDir });
-    assert.equal((await ok(dataplane)).totals.views, 3, 'a drain saves the last counts');
-    await visit(dataplane, 2);
-    await until('the counts to be saved', () => savedViews(file) === 5, 30_000);
-    process.kill(dataplane.program.pid ?? assert.fail(), 'SIGKILL');
-    await dataplane.program.exited;
-  }
-  {
-    await using dataplane = await Dataplane.start({ stateDir });
-    assert.equal((await ok(dataplane)).totals.views, 5);
-    const { status, text } = await dataplane.admin('DELETE', '/analytics/a.test');
-    assert.deepEqual([status, JSON.parse(text)], [200, { deleted: 'a.test' }]);
-    assert.equal((await dataplane.admin('GET', '/analytics/a.test/history')).status, 404);
-    assert.equal((await dataplane.admin('DELETE', '/analytics/a.test')).status, 404);
-  }
-  writeFileSync(file, 'damaged');
-  await using dataplane = await Dataplane.start({ stateDir, flags: ['--analytics-retention', '30d', '--analytics-max-size', '1mb'] });
-  await visit(dataplane, 1);
-  assert.equal((await ok(dataplane)).totals.views, 1);
-  assert.ok(readdirSync(stateDir).some((name) => name.startsWith('analytics.db.damaged-')));
-});
+/** A state directory on a disk that is full after a few megabytes, or as soon as it is filled. */
+class SmallDisk {
+  readonly folder = new Folder();
+  readonly stateDir = this.folder.file('state');
+  readonly history = `${this.stateDir}/analytics.db`;
+  private readonly ballast = `${this.stateDir}/ballast`;
 
-test('without history there is no file and no thread, and the endpoint says why', async () => {
-  using folder = new Folder();
-  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--analytics-retention', 'off'] });
-  const { status, text } = await dataplane.admin('GET', '/history');
-  assert.deepEqual([status, JSON.parse(text)], [404, { error: 'no history' }]);
-  assert.ok(!existsSync(folder.file('state/analytics.db')));
-});
+  /** undefined if this user may not mount one. @throws with CI=true in that case. */
+  static mount(): SmallDisk | undefined {
+    const disk = new SmallDisk();
+    mkdirSync(disk.stateDir);
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'none', disk.stateDir]).status === 0) return disk;
+    disk.folder[Symbol.dispose]();
+    if (process.env.CI === 'true') assert.fail('a small file system could not be mounted');
+    return undefined;
+  }
 
-test('what both processes of a takeover count is one history', { timeout: 60_000 }, async () => {
-  using folder = new Folder();
-  await using app = await Upstream.start('app', (_, response) => response.end('ok'));
-  const stateDir = folder.file('state');
-  await using old = await Dataplane.start({ stateDir });
-  await old.route('a.test', app.address);
-  await visit(old, 3);
-  await using successor = await Dataplane.start({ stateDir, httpPort: old.httpPort, flags: ['--takeover'] });
-  // The old process saves what it has counted when it has drained.
-  await old.program.exited;
-  await visit(successor, 2);
-  assert.equal((await ok(successor)).totals.views, 5);
-});
+  fill(): void {
+    const { stderr } = spawnSync('dd', ['if=/dev/zero', `of=${this.ballast}`, 'bs=4k'], { encoding: 'utf8' });
+    assert.match(stderr, /No space left/);
+  }
 
-/** A file system that is full after a few megabytes, at `path`. @returns whether this user may mount one. */
-function mountSmall(path: string): boolean {
-  mkdirSync(path);
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'none', path]).status === 0;
+  free(): void {
+    rmSync(this.ballast);
+  }
+
+  [Symbol.dispose](): void {
+    spawnSync('umount', [this.stateDir]);
+    this.folder[Symbol.dispose]();
+  }
 }
 
-test('a full disk hurts nothing but the history, is reported, and what was counted meanwhile is saved once there is space', {
-  timeout: 120_000,
-}, async (context) => {
-  using folder = new Folder();
-  const stateDir = folder.file('state');
-  if (!mountSmall(stateDir)) {
-    if (process.env.CI === 'true') assert.fail('a small file system could not be mounted');
-    return context.skip('needs permission to mount a small file system');
-  }
-  const ballast = `${stateDir}/ballast`;
-  const fill = () =>
-    assert.match(spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4k'], { encoding: 'utf8' }).stderr, /No space left/);
-  const file = `${stateDir}/analytics.db`;
-  const alerts = async (dataplane: Dataplane) => (await dataplane.admin('GET', '/alerts')).text;
-  const hosts = Array.from({ length: 400 }, (_, at) => `h${at}.wild.test`);
-  const visitAll = async (dataplane: Dataplane): Promise<void> => {
-    for (const host of hosts) assert.equal((await dataplane.visit(host)).status, 200);
-  };
-  try {
+const MAY_NOT_MOUNT = 'needs permission to mount a small file system';
+const alerts = async (dataplane: Dataplane) => (await dataplane.admin('GET', '/alerts')).text;
+
+// They run side by side: most of their time they wait for counts to be saved, every ten seconds.
+describe('the history of a data plane', { concurrency: true }, () => {
+  test('history outlives a restart and a kill, is forgotten on request, and a damaged file is replaced', { timeout: 90_000 }, async () => {
+    using folder = new Folder();
+    await using app = await Upstream.start('app', (_, response) => response.end('ok'));
+    const stateDir = folder.file('state');
+    const file = `${stateDir}/analytics.db`;
+    {
+      await using dataplane = await Dataplane.start({ stateDir, env: { SLUICE_VIEW_TOKEN: 'view' } });
+      await dataplane.route('a.test', app.address);
+      assert.equal((await dataplane.admin('GET', '/analytics/a.test/history')).status, 404);
+      await visit(dataplane, 3);
+      const { totals, domain, series } = await ok(dataplane);
+      assert.deepEqual([domain, totals.views, totals.status_codes.s2xx, series.length], ['a.test', 3, 3, 24]);
+      assert.equal((await ok(dataplane, '/history')).hosts?.[0]?.domain, 'a.test');
+      const viewing = { authorization: 'Bearer view' };
+      assert.equal((await dataplane.admin('GET', '/history', undefined, viewing)).status, 200);
+      assert.equal((await dataplane.admin('DELETE', '/analytics/a.test', undefined, viewing)).status, 403);
+      for (const [query, words] of [
+        ['from=yesterday', 'from is a date or a time'],
+        ['from=2026-01-02&to=2026-01-01', 'from is before to'],
+        ['step=minute', 'step is hour or day'],
+        ['form=csv', 'form is not one of from, to, step, format'],
+        ['from=2020-01-01&to=2026-01-01&step=hour', 'at most 1000 points'],
+      ] as const) {
+        const { status, text } = await dataplane.admin('GET', `/analytics/a.test/history?${query}`);
+        assert.equal(status, 400, query);
+        assert.match(text, new RegExp(words));
+      }
+      const csv = await dataplane.admin('GET', '/analytics/a.test/history?format=csv');
+      assert.match(csv.text, /^at,views,humans/);
+      assert.equal(csv.headers['content-type'], 'text/csv; charset=utf-8; header=present');
+    }
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    {
+      await using dataplane = await Dataplane.start({ stateDir });
+      assert.equal((await ok(dataplane)).totals.views, 3, 'a drain saves the last counts');
+      await visit(dataplane, 2);
+      await until('the counts to be saved', () => savedViews(file) === 5, 30_000);
+      process.kill(dataplane.program.pid ?? assert.fail(), 'SIGKILL');
+      await dataplane.program.exited;
+    }
+    {
+      await using dataplane = await Dataplane.start({ stateDir });
+      assert.equal((await ok(dataplane)).totals.views, 5);
+      const { status, text } = await dataplane.admin('DELETE', '/analytics/a.test');
+      assert.deepEqual([status, JSON.parse(text)], [200, { deleted: 'a.test' }]);
+      assert.equal((await dataplane.admin('GET', '/analytics/a.test/history')).status, 404);
+      assert.equal((await dataplane.admin('DELETE', '/analytics/a.test')).status, 404);
+    }
+    writeFileSync(file, 'damaged');
+    await using dataplane = await Dataplane.start({ stateDir, flags: ['--analytics-retention', '30d', '--analytics-max-size', '1mb'] });
+    await visit(dataplane, 1);
+    assert.equal((await ok(dataplane)).totals.views, 1);
+    assert.ok(readdirSync(stateDir).some((name) => name.startsWith('analytics.db.damaged-')));
+  });
+
+  test('without history there is no file and no thread, and the endpoint says why', async () => {
+    using folder = new Folder();
+    await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--analytics-retention', 'off'] });
+    const { status, text } = await dataplane.admin('GET', '/history');
+    assert.deepEqual([status, JSON.parse(text)], [404, { error: 'no history' }]);
+    assert.ok(!existsSync(folder.file('state/analytics.db')));
+  });
+
+  test('what both processes of a takeover count is one history', { timeout: 60_000 }, async () => {
+    using folder = new Folder();
+    await using app = await Upstream.start('app', (_, response) => response.end('ok'));
+    const stateDir = folder.file('state');
+    await using old = await Dataplane.start({ stateDir });
+    await old.route('a.test', app.address);
+    await visit(old, 3);
+    await using successor = await Dataplane.start({ stateDir, httpPort: old.httpPort, flags: ['--takeover'] });
+    // The old process saves what it has counted when it has drained.
+    await old.program.exited;
+    await visit(successor, 2);
+    assert.equal((await ok(successor)).totals.views, 5);
+  });
+
+  test('a full disk hurts nothing but the history, is reported, and what was counted meanwhile is saved once there is space', {
+    timeout: 120_000,
+  }, async (context) => {
+    using disk = SmallDisk.mount();
+    if (disk === undefined) return context.skip(MAY_NOT_MOUNT);
+    const { stateDir, history } = disk;
+    const hosts = Array.from({ length: 400 }, (_, at) => `h${at}.wild.test`);
+    const visitAll = async (dataplane: Dataplane): Promise<void> => {
+      for (const host of hosts) assert.equal((await dataplane.visit(host)).status, 200);
+    };
     await using app = await Upstream.start('app', (_, response) => response.end('ok'));
     {
       await using dataplane = await Dataplane.start({ stateDir });
       await dataplane.route('a.test', app.address);
       await dataplane.route('*.wild.test', app.address);
       await visit(dataplane, 3);
-      await until('the counts to be saved', () => savedViews(file) === 3, 30_000);
-      fill();
+      await until('the counts to be saved', () => savedViews(history) === 3, 30_000);
+      disk.fill();
       await visit(dataplane, 2);
       await visitAll(dataplane);
       await dataplane.program.said('the history can’t be saved and is kept in memory', 40_000);
@@ -146,22 +168,32 @@ test('a full disk hurts nothing but the history, is reported, and what was count
       await visit(dataplane, 1);
       assert.equal((await ok(dataplane)).totals.views, 6, 'what waits is answered, too');
       assert.equal(JSON.parse((await dataplane.admin('GET', '/analytics/a.test')).text).page_views_60m, 6);
-      rmSync(ballast);
+      disk.free();
       await dataplane.program.said('the history can be saved again', 40_000);
       assert.doesNotMatch(await alerts(dataplane), /history_unavailable/);
       await visitAll(dataplane);
     }
-    assert.equal(savedViews(file), 6, 'each is saved once');
-    for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
-    fill();
+    assert.equal(savedViews(history), 6, 'each is saved once');
+  });
+
+  test('a data plane that starts on a full disk without a history keeps one in memory, and saves it once there is space', {
+    timeout: 90_000,
+  }, async (context) => {
+    using disk = SmallDisk.mount();
+    if (disk === undefined) return context.skip(MAY_NOT_MOUNT);
+    const { stateDir, history } = disk;
+    await using app = await Upstream.start('app', (_, response) => response.end('ok'));
+    {
+      await using dataplane = await Dataplane.start({ stateDir });
+      await dataplane.route('a.test', app.address);
+    }
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${history}${suffix}`, { force: true });
+    disk.fill();
     await using dataplane = await Dataplane.start({ stateDir });
     await visit(dataplane, 2);
     assert.match(await alerts(dataplane), /history_unavailable/);
-    rmSync(ballast);
+    disk.free();
     await dataplane.program.said('the history can be saved again', 40_000);
     assert.equal((await ok(dataplane)).totals.views, 2);
-  } finally {
-    spawnSync('umount', [stateDir]);
-    writeFileSync(`${stateDir}/unmounted`, '');
-  }
+  });
 });

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { test } from 'node:test';
 import { missing } from './components.ts';
 import { Dataplane, Folder } from './harness/dataplane.ts';
@@ -199,6 +212,27 @@ test('lines on standard output are whole, among those of the process, and wait f
     .map((line) => JSON.parse(line) as Partial<Line>);
   assert.equal(lines.filter(({ request }) => request !== undefined && request.uri !== '/late').length, 200);
 });
+
+for (const what of ['a socket', 'a pipe'])
+  test(`standard output that is ${what} and never read stops neither requests nor the Admin API nor the end of the process`, async () => {
+    using folder = new Folder();
+    const pipe = folder.file('stdout');
+    execFileSync('mkfifo', [pipe]);
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    const command = what === 'a pipe' ? ['sh', '-c', `exec "$@" >'${pipe}'`, 'sh'] : [];
+    await using dataplane = await start(folder, 'stdout', { command });
+    dataplane.program.child.stdout?.pause();
+    for (let n = 0; n < 40; n++) {
+      const { status } = await dataplane.visit('a.test', `/${'x'.repeat(7_000)}`, { headers: { 'x-a': 'y'.repeat(6_000) } });
+      assert.equal(status, 200);
+      // Logged by the main thread.
+      await dataplane.route(`site-${n}.test`, '127.0.0.1:9');
+    }
+    dataplane.program.child.kill('SIGTERM');
+    const code = await new Promise((resolve) => dataplane.program.child.once('exit', resolve));
+    assert.equal(code, 0);
+    closeSync(reader);
+  });
 
 test('SIGUSR2 ends no process and reopens the log through every parent; SIGUSR1 opens no debugger', async () => {
   using folder = new Folder();

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { openStdout } from '../../shared/runtime/stdout.ts';
 import type { OutputName } from '../ledger/output-name.ts';
 
 /** Most bytes that wait for one output, and for all of them together. */
@@ -12,7 +13,6 @@ const RETRY_MS = 1_000;
 const IDLE_MS = 60_000;
 const MODE = 0o640;
 const LF = 10;
-const STDOUT_FD = 1;
 const FIRST_BYTES = 65_536;
 
 const { O_APPEND, O_CREAT, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
@@ -184,17 +184,4 @@ export class LogOutput {
  */
 export function openLog(path: string, follows: boolean): number {
   return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | (follows ? 0 : O_NOFOLLOW), MODE);
-}
-
-/**
- * A pipe is opened anew, because not to wait is a property of what several processes share. Where that is not allowed (another user's
- * pipe, or a socket) writing may wait; only the log's own thread does.
- */
-function openStdout(): number {
-  if (!fstatSync(STDOUT_FD).isFIFO()) return STDOUT_FD;
-  try {
-    return openSync(`/proc/self/fd/${STDOUT_FD}`, O_WRONLY | O_NONBLOCK);
-  } catch {
-    return STDOUT_FD;
-  }
 }

@@ -44,8 +44,9 @@ async function end(): Promise<void> {
 
 async function run(): Promise<void> {
   while (!ended) {
+    const { bell } = rings;
     writer.turn(systemClock.monotonic());
-    await rings.wait(TURN_MS, rings.bell);
+    await rings.wait(TURN_MS, bell);
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { envelopeOf } from './envelope.ts';
@@ -8,12 +8,18 @@ import type { Outcome } from './span-exporter.ts';
 
 type Answer = { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string };
 
+/** Answers instead, for as long as it likes. */
+let endless: ((response: ServerResponse) => void) | null = null;
+
 /** Posts to a collector that answers like this. */
 async function post(answer: Answer, headers: [string, string][] = []): Promise<Outcome & { readonly sent: IncomingHttpHeaders }> {
   let sent: IncomingHttpHeaders = {};
   const server = createServer((request, response) => {
     sent = request.headers;
-    request.resume().on('end', () => response.writeHead(answer.status, answer.headers).end(answer.body));
+    request.resume().on('end', () => {
+      if (endless === null) response.writeHead(answer.status, answer.headers).end(answer.body);
+      else endless(response);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -36,6 +42,47 @@ test('a success delivers all spans, whatever its body', async () => {
 test('rejected spans are reported with the reason of the collector', async () => {
   const { sent: _, ...outcome } = await post({ status: 200, body: '{"partialSuccess":{"rejectedSpans":"3","errorMessage":"too  old"}}' });
   assert.deepEqual(outcome, { kind: 'delivered', rejected: 3, reason: 'the collector rejected spans: too old' });
+});
+
+test('a collector that rejects nonsense has rejected nothing, and what it says can’t control a terminal', async () => {
+  for (const rejectedSpans of ['-3', -3, 'many', {}, true, { valueOf: 1, toString: 1 }])
+    assert.equal(
+      (await post({ status: 200, body: JSON.stringify({ partialSuccess: { rejectedSpans, errorMessage: rejectedSpans } }) })).kind,
+      'delivered',
+    );
+  const outcome = await post({ status: 200, body: '{"partialSuccess":{"rejectedSpans":-3}}' });
+  assert.equal(outcome.kind === 'delivered' && outcome.rejected, 0);
+  const { sent: _, ...said } = await post({ status: 400, body: 'a\u001b[2Jb\u0000\u202ec\r\n' });
+  assert.deepEqual(said, { kind: 'refused', reason: 'the collector answered 400: a [2Jb c' });
+});
+
+test('an answer that never ends is read no further than 64 KiB, compressed or not', async () => {
+  for (const [fields, piece] of [
+    [{}, Buffer.alloc(65_536, 'x')],
+    // A stored block of deflate with as many bytes, which another may follow.
+    [{ 'content-encoding': 'gzip' }, Buffer.concat([Buffer.from([0, 0xff, 0xff, 0, 0]), Buffer.alloc(65_535, 'x')])],
+  ] as const) {
+    let sent = 0;
+    const closed = new Promise<void>((resolve) => {
+      endless = (response) => {
+        response.writeHead(200, fields);
+        if ('content-encoding' in fields) response.write(Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]));
+        const more = (): void => {
+          while (!response.destroyed && sent < 1 << 28) {
+            sent += piece.length;
+            if (!response.write(piece)) return void response.once('drain', more);
+          }
+        };
+        response.once('close', resolve);
+        more();
+      };
+    });
+    const { kind } = await post({ status: 200 });
+    assert.equal(kind, 'delivered');
+    await closed;
+    assert.ok(sent < 1 << 26, `${sent}`);
+    endless = null;
+  }
 });
 
 test('the statuses of an overloaded collector are repeated, after the pause that it asks for', async () => {

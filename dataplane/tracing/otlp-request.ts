@@ -4,6 +4,8 @@ import type { Outcome } from './span-exporter.ts';
 const TIMEOUT_MS = 10_000;
 /** Statuses after which the same request may succeed later, by the specification of OTLP over HTTP. */
 const RETRYABLE = new Set([429, 502, 503, 504]);
+/** Most bytes of an answer that are read. */
+const MOST_ANSWER = 65_536;
 /** Most characters of what a collector says. */
 const MOST_REASON = 200;
 /** The longest pause that a collector may ask for (ms). */
@@ -28,10 +30,22 @@ export async function postSpans({ url, headers }: OtlpDestination, userAgent: st
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    return outcomeOf(response, await response.text());
+    return outcomeOf(response, await beginningOf(response));
   } catch (error) {
     return { kind: 'retry', reason: reasonOf(error), afterMs: null };
   }
+}
+
+/** The beginning of the body. An answer that never ends must not fill the memory, nor keep the spans waiting. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body ?? []) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes >= MOST_ANSWER) break;
+  }
+  return Buffer.concat(pieces).toString('utf8', 0, MOST_ANSWER);
 }
 
 function outcomeOf({ ok, status, headers }: Response, text: string): Outcome {
@@ -42,7 +56,7 @@ function outcomeOf({ ok, status, headers }: Response, text: string): Outcome {
   return { kind: 'retry', reason, afterMs: seconds >= 0 ? Math.min(seconds * 1_000, LONGEST_PAUSE_MS) : null };
 }
 
-type Answer = { readonly partialSuccess?: { readonly rejectedSpans?: string | number; readonly errorMessage?: string } };
+type Answer = { readonly partialSuccess?: { readonly rejectedSpans?: unknown; readonly errorMessage?: unknown } };
 
 /** A collector may accept some spans and reject others. An answer that says nothing readable accepts all. */
 function delivered(text: string): Outcome {
@@ -52,12 +66,15 @@ function delivered(text: string): Outcome {
   } catch {
     partial = undefined;
   }
-  const rejected = Number(partial?.rejectedSpans ?? 0) || 0;
-  return {
-    kind: 'delivered',
-    rejected,
-    reason: rejected === 0 ? '' : `the collector rejected spans: ${shortened(`${partial?.errorMessage ?? ''}`)}`,
-  };
+  const rejected = countIn(partial?.rejectedSpans);
+  const message = typeof partial?.errorMessage === 'string' ? partial.errorMessage : '';
+  return { kind: 'delivered', rejected, reason: rejected === 0 ? '' : `the collector rejected spans: ${shortened(message)}` };
+}
+
+/** 64-bit integers are strings in the JSON mapping. */
+function countIn(value: unknown): number {
+  const count = typeof value === 'string' || typeof value === 'number' ? Number(value) : 0;
+  return count > 0 ? Math.trunc(count) : 0;
 }
 
 function reasonOf(error: unknown): string {
@@ -67,4 +84,9 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : error.message;
 }
 
-const shortened = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MOST_REASON);
+/** Without line breaks and whatever else controls a terminal. */
+const shortened = (text: string): string =>
+  text
+    .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim()
+    .slice(0, MOST_REASON);

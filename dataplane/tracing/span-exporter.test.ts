@@ -112,6 +112,9 @@ test('a batch that is refused is lost, and spans that are rejected are counted',
   assert.equal(scene.rings.lost(), 3);
   await scene.after(1_000, 'c');
   assert.deepEqual(scene.reported, ['no', 'too old', null]);
+  scene.answers.push({ kind: 'delivered', rejected: 1e9, reason: 'nonsense' });
+  await scene.after(1_000, 'd');
+  assert.equal(scene.rings.lost(), 5, 'no more than were sent');
 });
 
 test('at most 8 MB wait, what is on its way included; the rest is dropped and counted', async () => {

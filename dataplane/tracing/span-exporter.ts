@@ -3,7 +3,7 @@ import type { LineRings } from '../ledger/line-ring.ts';
 
 /** What became of a batch. */
 export type Outcome =
-  /** `rejected` spans of it were not accepted, for a reason. */
+  /** `rejected` spans of it were not accepted, for a reason; a collector may name more than it was sent. */
   | { readonly kind: 'delivered'; readonly rejected: number; readonly reason: string }
   /** It may be sent again, after `afterMs` if the collector said so. */
   | { readonly kind: 'retry'; readonly reason: string; readonly afterMs: number | null }
@@ -120,7 +120,7 @@ export class SpanExporter {
     if (outcome.kind === 'retry' && this.mayRepeat(batch, outcome.afterMs)) return this.say(outcome.reason);
     this.batch = null;
     if (outcome.kind !== 'retry') this.pauseMs = FIRST_PAUSE_MS;
-    this.tools.rings.lose(outcome.kind === 'delivered' ? outcome.rejected : batch.spans);
+    this.tools.rings.lose(outcome.kind === 'delivered' ? Math.min(outcome.rejected, batch.spans) : batch.spans);
     this.say(outcome.reason === '' ? null : outcome.reason);
   }
 

@@ -143,9 +143,10 @@ export class Recorder {
     audience.pageView({ path, target: x.target, referrer, country: address.country, client }, page);
   }
 
-  /** Of the proxy's own paths only what pages report is counted. */
-  private recordOwn({ route, host, vitals }: Exchange): void {
-    if (route === null || vitals === null) return;
+  /** Of the proxy's own paths only what pages report is counted, unless the visitor's own request sets the visit apart, such as by Sec-GPC. */
+  private recordOwn(x: Exchange): void {
+    const { route, host, vitals } = x;
+    if (route === null || vitals === null || machineOf(x, route) !== null) return;
     const counters = this.countersOf(host, route.domain);
     if (counters.vitals.length < MAX_VITALS) counters.vitals.push(vitals);
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import type { Cidr } from '../../../shared/values/cidr.ts';
 import type { VitalsObservation } from '../protocol.ts';
 import { Http2Client } from '../testing/http2-upstream.ts';
 import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
@@ -72,6 +73,17 @@ test('what a page has measured is taken, any subset of it, and members that are 
     assert.equal(await statusOf(proxy, post(body, at === 0 ? 'Content-Type: text/plain\r\nOrigin: https://a.test\r\n' : '')), 204, body);
   assert.deepEqual(observed(proxy), [{ lcp: 1234.5, cls: 0.12, inp: 80 }, { cls: 0 }, { lcp: 60_000, cls: 100, inp: 60_000 }, {}]);
   assert.equal(proxy.counted().get('a.test')?.requests, 0, 'they are no requests of visitors');
+});
+
+test('what visitors measure whose visits are set apart is not kept: Sec-GPC, excluded addresses, prefetches', async () => {
+  const analytics = { exclude: ['203.0.113.0/24'] };
+  using proxy = await ProxyFixture.with([{ ...site('a.test', ABSENT), analytics }], { trustedProxies: ['127.0.0.0/8'] as Cidr[] });
+  for (const field of ['Sec-GPC: 1', 'X-Forwarded-For: 203.0.113.9', 'Sec-Purpose: prefetch;prerender'])
+    assert.equal(await statusOf(proxy, post('{"lcp":1}', `${field}\r\n`)), 204, field);
+  using client = new Http2Client(proxy);
+  assert.equal((await client.request({ ':method': 'POST', ':path': '/.sluice/vitals', 'sec-gpc': '1' }, '{"lcp":1}')).status, 204);
+  assert.equal(await statusOf(proxy, post('{"lcp":2}', 'Sec-GPC: 0\r\n')), 204);
+  assert.deepEqual(observed(proxy), [{ lcp: 2 }]);
 });
 
 test('a body without a length is read, too, over HTTP/1.1 and HTTP/2', async () => {

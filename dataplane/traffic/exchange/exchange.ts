@@ -198,6 +198,8 @@ export class Exchange {
   filtering: BodyStage | null = null;
   /** What became of the script that measures pages. */
   beacon: BeaconOutcome | null = null;
+  /** The user whose password was right; null if no password was checked. */
+  user: string | null = null;
   /** What a page has reported of itself. */
   vitals: VitalsObservation | null = null;
   lastFailure: Failure | null = null;

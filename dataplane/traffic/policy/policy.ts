@@ -32,7 +32,7 @@ export interface Policy {
   readonly name: string;
   /**
    * The response that ends the request here, null to continue with the next policy, or LATER. It has no effects other than on its own
-   * counters and on what the upstream gets (`upstreamTarget` and `upstreamFields` of the exchange).
+   * counters, on what the upstream gets (`upstreamTarget` and `upstreamFields` of the exchange) and on who is logged as its `user`.
    */
   decide(x: Exchange, tools: PolicyTools): OwnAnswer | null | typeof LATER;
   /** What `decide` would do now, without any effect; null if the policy does not apply. */

@@ -1,5 +1,5 @@
 import type { ClientFacts, ConnectionFacts, Exchange } from '../exchange/exchange.ts';
-import { jsonText } from './json-text.ts';
+import { escaped, jsonText } from './json-text.ts';
 import { LoggedFields } from './logged-fields.ts';
 import { redactedUrl } from './redacted-url.ts';
 
@@ -23,6 +23,7 @@ export function accessLine(x: Exchange, at: number, took: number): string {
   const { address, client, remote, tls } = connectionIn(facts);
   const target = x.target.includes('=') ? redactedUrl(x.target) : x.target;
   const upstream = x.endpoint === null ? '' : `,"upstream":${jsonText(x.endpoint.address)}`;
+  const user = x.user === null ? NOBODY : `"user_id":${escaped(x.user)}`;
   const trace = x.trace === null ? '' : `,"trace_id":"${x.trace.id}"`;
   // The bytes of a tunnel are no body.
   const size = x.counted ? x.bytesSent : x.bodySent;
@@ -30,7 +31,7 @@ export function accessLine(x: Exchange, at: number, took: number): string {
     `{"level":"${x.status >= 500 ? 'error' : 'info'}","ts":${seconds(at)},"logger":"http.log.access","msg":"handled request",` +
     `"request":{${remote}"client_ip":${address === x.client.address ? client : jsonText(x.client.address)},"proto":"${facts.protocol}","method":${jsonText(x.method)},` +
     `"host":${jsonText(x.hostField)},"uri":${jsonText(target)},"headers":${requestFields.json(x.fields)}${tls}},` +
-    `"bytes_read":${facts.bodyRead},${NOBODY},"duration":${exactSeconds(took)},"size":${size},"status":${x.status},` +
+    `"bytes_read":${facts.bodyRead},${user},"duration":${exactSeconds(took)},"size":${size},"status":${x.status},` +
     `"resp_headers":${answerFields.json(x.answerFields)},"request_id":${requestId(x.forwarding)}${trace}${upstream}}\n`
   );
 }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hashSync } from 'bcrypt';
 import { LineRing } from '../../ledger/line-ring.ts';
 import { Http2Client } from '../testing/http2-upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
 // biome-ignore format: a line as tests read it
-type Line = { level: string; status: number; size: number; bytes_read: number; duration: number; upstream?: string; request_id: string;
+type Line = { level: string; user_id: string; status: number; size: number; bytes_read: number; duration: number; upstream?: string; request_id: string;
   request: { method: string; uri: string; host: string; proto: string; client_ip: string; remote_ip: string; headers: Record<string, string[]>; tls?: object };
   resp_headers: Record<string, string[]> };
 type Logged = { readonly output: string; readonly line: Line };
@@ -83,6 +84,25 @@ test('a line has the request, the response and the target, without secrets', asy
   assert.deepEqual([resp_headers['Set-Cookie'], resp_headers['X-Answer']], [['REDACTED'], ['1']]);
   assert.deepEqual([rest.status, rest.size, rest.bytes_read, rest.level, rest.upstream], [200, 5, 5, 'info', upstream.address]);
   assert.match(upstream.requests[0]?.head ?? '', new RegExp(`X-Request-ID: ${request_id}\r\n`, 'i'));
+});
+
+test('the user of a line is one whose password was right, checked or remembered, in any letters', async () => {
+  const basic_auth = { users: [{ name: 'zoë "z"', hash: hashSync('right', 4) }] };
+  using proxy = await ProxyFixture.with([{ ...fixed('a.test'), basic_auth }, fixed('b.test')], { accessLog: 'stdout' });
+  const lines = reader(proxy);
+  const as = (password: string) => `Authorization: Basic ${Buffer.from(`zoë "z":${password}`).toString('base64')}\r\n`;
+  for (const fields of [as('right'), as('right'), as('wrong'), '']) await proxy.request(to('a.test', '/', fields));
+  await proxy.request(to('b.test', '/', as('right')));
+  assert.deepEqual(
+    lines().map(({ line }) => [line.user_id, line.status]),
+    [
+      ['zoë "z"', 200],
+      ['zoë "z"', 200],
+      ['', 401],
+      ['', 401],
+      ['', 200],
+    ],
+  );
 });
 
 test('behind a trusted proxy the client is the one that it names', async () => {

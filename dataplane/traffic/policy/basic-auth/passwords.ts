@@ -47,6 +47,7 @@ export type PasswordTools = {
 /** One comparison, and every exchange that waits for its result, each with the response it gets if the password is wrong. */
 type Check = {
   readonly pair: Pair;
+  readonly user: string;
   readonly hash: string;
   readonly password: Buffer;
   /** The client for which it was started. */
@@ -77,12 +78,15 @@ export class Passwords {
   }
 
   /**
-   * Checks credentials against a hash. @returns null if they are known to match, a response if too many wait, else 'later': the exchange is
+   * Checks credentials against a hash and notes whose they are if they match. @returns null if they are known to match, a response if too many wait, else 'later': the exchange is
    * then resumed with null or with `refusal`.
    */
   check(x: Exchange, credentials: Credentials, hash: string, refusal: OwnAnswer): OwnAnswer | null | 'later' {
     const pair = this.verified.pairOf(hash, credentials);
-    if (this.verified.has(pair)) return null;
+    if (this.verified.has(pair)) {
+      x.user = credentials.user;
+      return null;
+    }
     const same = this.checks.get(pair);
     if (same !== undefined) {
       same.exchanges.push({ x, refusal });
@@ -92,7 +96,7 @@ export class Passwords {
     if (this.queue.full(from)) this.dropLeft();
     if (this.queue.full(from)) return IMPATIENT;
     if (!this.join(from)) return BUSY;
-    const check = { pair, hash, password: credentials.password, from, exchanges: [{ x, refusal }] };
+    const check = { pair, hash, ...credentials, from, exchanges: [{ x, refusal }] };
     this.checks.set(pair, check);
     this.queue.enter(from, check);
     this.next();
@@ -183,7 +187,10 @@ export class Passwords {
       this.verified.add(check.pair);
       this.queue.clear(check.from);
     } else if (broken === null) this.queue.blame(check.from);
-    for (const { x, refusal } of check.exchanges) resumeLater(x, fits ? null : (broken ?? refusal));
+    for (const { x, refusal } of check.exchanges) {
+      if (fits) x.user = check.user;
+      resumeLater(x, fits ? null : (broken ?? refusal));
+    }
   }
 }
 

@@ -17,6 +17,12 @@ a.test {
   }
   @elsewhere not remote_ip 127.0.0.0/8
   @traced header X-Trace
+  @versioned {
+    path_regexp ^/v[0-9]+/
+    header_regexp Accept (?i)json
+    protocol http
+  }
+  respond @versioned 202 "versioned"
   redir @old https://old.test{uri} 302
   header @traced X-Traced yes
   respond @elsewhere 404
@@ -41,6 +47,8 @@ test('matchers in the file select blocks, redirects, responses and headers by re
   assert.deepEqual([moved.status, moved.headers.location], [302, 'https://old.test/docs/x?version=1']);
   assert.equal((await pair.visit('a.test', '/', { headers: { 'x-trace': '' } })).headers['x-traced'], 'yes');
   assert.equal((await pair.visit('a.test')).headers['x-traced'], undefined);
+  const accept = { headers: { accept: 'application/JSON' } };
+  assert.deepEqual([await statusOf('/v1/x', accept), await statusOf('/v1/x'), await statusOf('/vx/x', accept)], [202, 200, 200]);
   const { stdout } = await pair.command('explain', 'a.test/docs/x');
   assert.match(stdout, /redir.*@old does not match/);
   assert.match(stdout, /respond.*@bots does not match/);

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { parseCidr } from './values/cidr.ts';
+import { parseDomain } from './values/host.ts';
 import { readBy } from './values/read-by.ts';
+import { parseRegexp } from './values/regexp.ts';
 
 /**
  * Which requests a block or directive applies to. Every member that is present must match, and none of `not`. A list of paths, methods or
@@ -35,6 +37,8 @@ const parameter = z.object({
   values: z.array(z.string().max(8_192)).max(100),
 });
 
+const pattern = readBy(parseRegexp);
+
 const members = {
   path: z.array(path).min(1).max(100).optional().describe('Path patterns; also suffixes (`*.php`) and substrings (`*/admin/*`).'),
   method: z.array(method).min(1).max(50).optional().describe('Methods.'),
@@ -47,10 +51,37 @@ const members = {
       'Request header fields, each `{name, values, absent}`: matches any of the values, any value if the list is empty, or with `absent` only if the field is missing.',
     ),
   query: z.array(parameter).min(1).max(50).optional().describe('Query parameters, each `{name, values}`.'),
+  host: z
+    .array(readBy(parseDomain))
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Hosts of the request, also `*.example.com` for exactly one more label; for sites with a wildcard domain.'),
+  protocol: z.enum(['http', 'https']).optional().describe("The scheme of the client's request, as reported by trusted proxies."),
+  path_regexp: z
+    .array(pattern)
+    .min(1)
+    .max(20)
+    .optional()
+    .describe('Regular expressions (RE2), any of which matches in the normalized path.'),
+  header_regexp: z
+    .array(z.object({ name: field.shape.name, pattern }))
+    .min(1)
+    .max(20)
+    .optional()
+    .describe(
+      'Request header fields, each `{name, pattern}`: one of its values contains a match. Of several with one name, any may match.',
+    ),
+  query_regexp: z
+    .array(z.object({ name: parameter.shape.name, pattern }))
+    .min(1)
+    .max(20)
+    .optional()
+    .describe('Query parameters, each `{name, pattern}`, decoded. Of several with one name, any may match.'),
   remote_ip: z.array(rangeSchema).min(1).max(1_000).optional().describe('Client addresses and ranges.'),
 };
 
-const ONE_OF = 'a condition needs at least one of path, method, header, query, remote_ip and not';
+const ONE_OF = `a condition needs at least one of ${Object.keys(members).join(', ')} and not`;
 const isSaid = (condition: object): boolean =>
   Object.entries(condition).some(([member, value]) => member !== 'name' && value !== undefined);
 
@@ -69,6 +100,7 @@ export const conditionSchema = z
   });
 
 export type FieldCondition = z.output<typeof field>;
+export type PatternCondition = { readonly name: string; readonly pattern: string };
 export type ParameterCondition = z.output<typeof parameter>;
 /** A condition without `not`. */
 export type PlainCondition = Readonly<z.output<typeof plainSchema>>;

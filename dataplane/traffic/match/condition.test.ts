@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import { type Condition, conditionSchema } from '../../../shared/condition.ts';
 import { compileCondition, type MatchedRequest } from './condition.ts';
 
-type Request = { path?: string; method?: string; query?: string; fields?: string; address?: string };
+type Request = { path?: string; method?: string; query?: string; fields?: string; address?: string; host?: string; secure?: boolean };
 
 function matches(condition: unknown, request: Request): boolean {
-  const { path = '/', method = 'GET', query, fields = 'Host: a.example\r\n', address = '192.0.2.1' } = request;
-  const x: MatchedRequest = { method, target: query === undefined ? path : `${path}?${query}`, fields, client: { address } };
+  const { path = '/', method = 'GET', query, fields = 'Host: a.example\r\n', address = '192.0.2.1', host = 'a.example' } = request;
+  const { secure = false } = request;
+  const x: MatchedRequest = { method, target: query === undefined ? path : `${path}?${query}`, fields, host, secure, client: { address } };
   const parsed: Condition = conditionSchema.parse(condition);
   return compileCondition(parsed)(path, x);
 }
@@ -29,6 +30,45 @@ const TABLE: readonly [what: string, condition: object, request: Request, expect
   ['a header with the prefix, its name in another letter case', AGENT, { fields: 'user-AGENT: curl/8\r\n' }, true],
   ['a header without the prefix', AGENT, { fields: 'User-Agent: Mozilla curl/8\r\n' }, false],
   ['a missing header', AGENT, {}, false],
+  ['the host', { host: ['b.example', 'a.example'] }, {}, true],
+  ['another host', { host: ['b.example'] }, {}, false],
+  ['a host one label below', { host: ['*.example'] }, {}, true],
+  ['a host two labels below', { host: ['*.example'] }, { host: 'x.a.example' }, false],
+  ['the parent of a wildcard', { host: ['*.a.example'] }, {}, false],
+  ['a single label as a wildcard', { host: ['*.localhost'] }, { host: 'localhost' }, false],
+  ['the scheme', { protocol: 'https' }, { secure: true }, true],
+  ['another scheme', { protocol: 'https' }, {}, false],
+  ['an expression that matches in the path', { path_regexp: ['\\.(?:css|js)$'] }, { path: '/x/a.css' }, true],
+  ['an expression that does not', { path_regexp: ['^/v[0-9]+/'] }, { path: '/x/v1/' }, false],
+  ['one of several expressions', { path_regexp: ['^/a', '^/b'] }, { path: '/b' }, true],
+  ['a path longer than expressions read', { path_regexp: ['^/a'] }, { path: `/a${'x'.repeat(4_096)}` }, false],
+  ['a field that an expression matches', { header_regexp: [{ name: 'a', pattern: '^b+$' }] }, { fields: 'A: bbb\r\n' }, true],
+  ['any field of the name', { header_regexp: [{ name: 'a', pattern: '^b$' }] }, { fields: 'A: x\r\nA: b\r\n' }, true],
+  ['a missing field', { header_regexp: [{ name: 'a', pattern: '.*' }] }, {}, false],
+  [
+    'either expression of a name',
+    {
+      header_regexp: [
+        { name: 'a', pattern: '^b$' },
+        { name: 'A', pattern: '^c$' },
+      ],
+    },
+    { fields: 'A: c\r\n' },
+    true,
+  ],
+  [
+    'expressions of two names',
+    {
+      header_regexp: [
+        { name: 'a', pattern: 'b' },
+        { name: 'c', pattern: 'd' },
+      ],
+    },
+    { fields: 'A: b\r\n' },
+    false,
+  ],
+  ['a decoded parameter', { query_regexp: [{ name: 'q', pattern: '^a b$' }] }, { query: 'q=a+b' }, true],
+  ['a missing parameter', { query_regexp: [{ name: 'q', pattern: '.*' }] }, { query: 'r=1' }, false],
   ['a name that only begins like the header', AGENT, { fields: 'User-Agent-X: curl/8\r\n' }, false],
   ['a name at the end of another', AGENT, { fields: 'X-User-Agent: curl/8\r\n' }, false],
   ['a name inside a value', AGENT, { fields: 'X: User-Agent: curl/8\r\n' }, false],

@@ -1,11 +1,14 @@
-import type { Condition, FieldCondition, ParameterCondition, PlainCondition } from '../../../shared/condition.ts';
+import type { Condition, FieldCondition, ParameterCondition, PatternCondition, PlainCondition } from '../../../shared/condition.ts';
 import { matcherOf } from '../../../shared/values/cidr.ts';
+import { compileRegexp } from '../../../shared/values/regexp.ts';
 import { withoutOws } from '../codec/http1/protocols.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { compilePattern, folded } from './pattern.ts';
 
 /** What a condition needs to know about a request, besides its path. */
-export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields'> & { readonly client: { readonly address: string } };
+export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields' | 'host' | 'secure'> & {
+  readonly client: { readonly address: string };
+};
 
 /** Whether a request with this path, in its normal form, matches. */
 export type Test = (path: string, x: MatchedRequest) => boolean;
@@ -21,14 +24,22 @@ export function compileCondition(condition: Condition, folds = false): Test {
   };
 }
 
-function compilePlain({ path, method, header, query, remote_ip }: PlainCondition, folds: boolean): Test {
+function compilePlain(condition: PlainCondition, folds: boolean): Test {
+  const { path, method, protocol, host, header, query, remote_ip, path_regexp, header_regexp = [], query_regexp = [] } = condition;
   // The cheapest tests come first.
   const tests: Test[] = [];
+  if (protocol) tests.push((_, x) => x.secure === (protocol === 'https'));
   if (method) tests.push((_, x) => method.includes(x.method));
+  if (host) tests.push(hostTest(host));
   if (path) tests.push(pathTest(path, folds));
   if (remote_ip) tests.push(addressTest(matcherOf(remote_ip)));
   for (const field of header ?? []) tests.push(headerTest(field));
   for (const parameter of query ?? []) tests.push(queryTest(parameter));
+  if (path_regexp) tests.push(pathExpressionTest(path_regexp, folds));
+  for (const [name, matches] of expressionsByName(header_regexp, (name) => name.toLowerCase()))
+    tests.push((_, x) => hasField(x.fields, name, matches));
+  for (const [name, matches] of expressionsByName(query_regexp, (name) => name))
+    tests.push((_, x) => hasParameter(x.target, name, matches));
   return (asked, x) => {
     for (const matches of tests) if (!matches(asked, x)) return false;
     return true;
@@ -93,18 +104,48 @@ function isNamed(fields: string, at: number, lower: string): boolean {
 }
 
 function queryTest({ name, values }: ParameterCondition): Test {
-  return (_, x) => {
-    const mark = x.target.indexOf('?');
-    if (mark < 0) return false;
-    return x.target
-      .slice(mark + 1)
-      .split('&')
-      .some((pair) => {
-        const equals = pair.indexOf('=');
-        if (decoded(equals < 0 ? pair : pair.slice(0, equals)) !== name) return false;
-        return values.length === 0 || values.includes(equals < 0 ? '' : decoded(pair.slice(equals + 1)));
-      });
-  };
+  const isMatch = (value: string): boolean => values.length === 0 || values.includes(value);
+  return (_, x) => hasParameter(x.target, name, isMatch);
+}
+
+/** Whether the query has a parameter of this name with a matching value, both decoded. */
+function hasParameter(target: string, name: string, isMatch: (value: string) => boolean): boolean {
+  const mark = target.indexOf('?');
+  if (mark < 0) return false;
+  return target
+    .slice(mark + 1)
+    .split('&')
+    .some((pair) => {
+      const equals = pair.indexOf('=');
+      if (decoded(equals < 0 ? pair : pair.slice(0, equals)) !== name) return false;
+      return isMatch(equals < 0 ? '' : decoded(pair.slice(equals + 1)));
+    });
+}
+
+/** Hosts are lower case. `*.` stands for exactly one label. */
+function hostTest(hosts: readonly string[]): Test {
+  const exact = new Set(hosts.filter((host) => !host.startsWith('*.')));
+  const below = new Set(hosts.filter((host) => host.startsWith('*.')).map((host) => host.slice(1)));
+  return (_, { host }) => exact.has(host) || (below.size > 0 && below.has(host.slice(Math.max(0, host.indexOf('.')))));
+}
+
+function pathExpressionTest(patterns: readonly string[], folds: boolean): Test {
+  const tests = patterns.map((pattern) => compileRegexp(pattern, folds));
+  return (path) => tests.some((matches) => matches(path));
+}
+
+/** The tests for each name: any expression of those with one name. */
+function expressionsByName(
+  conditions: readonly PatternCondition[],
+  keyOf: (name: string) => string,
+): ReadonlyMap<string, (value: string) => boolean> {
+  const byName = Map.groupBy(conditions, ({ name }) => keyOf(name));
+  return new Map(
+    [...byName].map(([name, some]) => {
+      const tests = some.map(({ pattern }) => compileRegexp(pattern));
+      return [name, (value: string) => tests.some((matches) => matches(value))];
+    }),
+  );
 }
 
 /** Decodes as forms do: `+` is a space, escapes are UTF-8. A text that can't be decoded is returned as it was sent. */

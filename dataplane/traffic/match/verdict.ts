@@ -118,18 +118,19 @@ export function evaluatorForCondition(condition: Condition, folds: boolean): Con
   };
 }
 
-function evaluatorForPlain({ path, method, header, query, remote_ip }: PlainCondition, folds: boolean): ConditionEvaluator {
-  const others = { method, header, query, remote_ip };
+function evaluatorForPlain({ path, path_regexp, ...others }: PlainCondition, folds: boolean): ConditionEvaluator {
   const hasOthers = Object.values(others).some((value) => value !== undefined);
   const matches = hasOthers ? compileCondition(others) : () => true;
   const paths = path?.map((text) => (text.startsWith('*') ? evaluatorForPart(text, folds) : evaluatorForPattern(text, folds)));
   return (readings, x) => {
     if (!matches('', x)) return 'none';
-    if (paths === undefined) return 'all';
+    // What an expression matches in other readings is not known.
+    const expression: Verdict = path_regexp === undefined ? 'all' : 'some';
+    if (paths === undefined) return expression;
     let verdict: Verdict = 'none';
     for (const evaluate of paths) {
       const one = evaluate(readings);
-      if (one === 'all') return 'all';
+      if (one === 'all') return expression;
       if (one === 'some') verdict = 'some';
     }
     return verdict;

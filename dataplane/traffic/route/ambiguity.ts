@@ -1,4 +1,4 @@
-import type { Condition } from '../../../shared/condition.ts';
+import type { Condition, PlainCondition } from '../../../shared/condition.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { rawPath } from '../match/path.ts';
@@ -86,7 +86,9 @@ function dependsOnPaths(route: RouteSpec): boolean {
 }
 
 const isAboutPaths = ({ from = '/*', match }: Guard): boolean =>
-  (from !== '/*' && from !== '*') || match?.path !== undefined || match?.not?.some(({ path }) => path !== undefined) === true;
+  (from !== '/*' && from !== '*') || (match !== undefined && (testsPaths(match) || match.not?.some(testsPaths) === true));
+
+const testsPaths = ({ path, path_regexp }: PlainCondition): boolean => path !== undefined || path_regexp !== undefined;
 
 function compileQuestions(route: RouteSpec, folds: boolean): Questions {
   const questionsOf = (part: RouteSpec | HandleSpec, handle: HandleSpec | null): Question[] =>

@@ -1,28 +1,18 @@
-import type { FieldCondition, PlainCondition } from '../../../../shared/condition.ts';
+import { didYouMean } from '../../../../shared/closest.ts';
+import type { FieldCondition } from '../../../../shared/condition.ts';
 import { parsePathPart } from '../../../../shared/config-file/path-pattern.ts';
 import { unquoted } from '../../../../shared/config-file/quote.ts';
-import type { Word } from '../../../../shared/config-file/word.ts';
 import { parseRanges } from '../../../../shared/private-ranges.ts';
-
-/** A condition being read. */
-export type PlainDraft = { -readonly [Member in keyof PlainCondition]: PlainCondition[Member] };
-
-type Refuse = (word: Word, why: string) => void;
-
-/** One kind of matcher: its form, and what its words, at least one, add to the condition. */
-type Kind = { readonly form: string; read(args: readonly Word[], draft: PlainDraft, refuse: Refuse): void };
+import { parseDomain } from '../../../../shared/values/host.ts';
+import { fieldProblem, isToken, type Kind } from './kind.ts';
+import { headerRegexp, pathRegexp, queryRegexp } from './regexp-kinds.ts';
 
 const MOST_VALUES = 100;
 const MOST_METHODS = 50;
 const MOST_FIELDS = 50;
 const MOST_RANGES = 1_000;
 const LONGEST_VALUE = 8_192;
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const LONGEST_METHOD = 64;
-
-/** Fields that end at the proxy or are rewritten by it: hop-by-hop fields (RFC 9110 7.6.1), and claims about the client. */
-const UNSEEN =
-  /^(?:connection|content-length|expect|forwarded|http2-settings|keep-alive|proxy(?:-.*)?|te|trailer|transfer-encoding|upgrade|x-forwarded-.*|x-real-ip|x-request-id)$/i;
 
 const path: Kind = {
   form: 'path <path-pattern> [<path-pattern> …]',
@@ -40,7 +30,7 @@ const method: Kind = {
   form: 'method <METHOD> [<METHOD> …]',
   read(args, draft, refuse) {
     for (const word of args) {
-      if (!TOKEN.test(word.text) || word.text.length > LONGEST_METHOD) refuse(word, 'a method is a word like GET or POST');
+      if (!isToken(word.text) || word.text.length > LONGEST_METHOD) refuse(word, 'a method is a word like GET or POST');
       else if (draft.method?.length === MOST_METHODS) return refuse(word, `a matcher has at most ${MOST_METHODS} methods`);
       else draft.method = [...(draft.method ?? []), word.text.toUpperCase()];
     }
@@ -53,8 +43,8 @@ const header: Kind = {
     if (!name) return;
     const absent = name.style === 'bare' && name.text.startsWith('!');
     const field = absent ? name.text.slice(1) : name.text;
-    if (!TOKEN.test(field)) return refuse(name, 'a header name consists of letters, digits and hyphens');
-    if (UNSEEN.test(field)) return refuse(name, 'the proxy removes or replaces this field, so it cannot be matched');
+    const problem = fieldProblem(field);
+    if (problem) return refuse(name, problem);
     if (extra) return refuse(extra, 'a header has one value per line: put it in quotes, or write another line for another value');
     if (value && absent) return refuse(value, `${unquoted(name.text)} is a header that must be absent, so it has no value`);
     if (value && value.text.length > LONGEST_VALUE) return refuse(value, `a value is at most ${LONGEST_VALUE} characters long`);
@@ -87,6 +77,30 @@ const query: Kind = {
   },
 };
 
+const host: Kind = {
+  form: 'host <domain> [<domain> …]',
+  read(args, draft, refuse) {
+    for (const word of args) {
+      const domain = parseDomain(word.text);
+      if (!domain.ok) refuse(word, domain.reason);
+      else if (draft.host?.length === MOST_VALUES) return refuse(word, `a matcher has at most ${MOST_VALUES} hosts`);
+      else draft.host = [...(draft.host ?? []), domain.value];
+    }
+  },
+};
+
+const PROTOCOLS = ['http', 'https'] as const;
+
+const protocol: Kind = {
+  form: 'protocol http|https',
+  read([name, extra], draft, refuse) {
+    const known = PROTOCOLS.find((protocol) => protocol === name?.text);
+    if (extra) return refuse(extra, 'a request has one protocol: write http or https');
+    if (name && !known) return refuse(name, `write http or https${didYouMean(name.text, PROTOCOLS)}`);
+    if (known) draft.protocol = known;
+  },
+};
+
 const remoteIp: Kind = {
   form: 'remote_ip <ip-or-range> [<ip-or-range> …]',
   read(args, draft, refuse) {
@@ -115,4 +129,15 @@ function withValues<Entry extends { readonly values: string[] }>(
   return values.length > MOST_VALUES ? null : list.map((other) => (other === known ? { ...known, values } : other));
 }
 
-export const KINDS: Readonly<Record<string, Kind>> = { path, method, header, query, remote_ip: remoteIp };
+export const KINDS: Readonly<Record<string, Kind>> = {
+  path,
+  path_regexp: pathRegexp,
+  method,
+  host,
+  protocol,
+  header,
+  header_regexp: headerRegexp,
+  query,
+  query_regexp: queryRegexp,
+  remote_ip: remoteIp,
+};

@@ -4,7 +4,8 @@ import type { Block, Directive } from '../../../../shared/config-file/directive.
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
-import { KINDS, type PlainDraft } from './matcher-kinds.ts';
+import type { PlainDraft } from './kind.ts';
+import { KINDS } from './matcher-kinds.ts';
 
 /** A named matcher, `@name …`, and whether it is used. */
 export type Matcher = { readonly name: Word; readonly condition: Condition; used: boolean };

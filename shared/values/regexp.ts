@@ -1,0 +1,44 @@
+import { createRequire } from 'node:module';
+import type { RE2JS } from 're2js';
+import { accepted, type Parsed, refused } from './parsed.ts';
+
+/*
+ * Regular expressions that match in time linear to the text, whatever the text (RE2 syntax): those of JavaScript can take exponential
+ * time, which a client could exploit.
+ */
+
+const LONGEST_PATTERN = 1_000;
+/** Instructions of a compiled expression: what each byte of a text may cost at worst. */
+const LARGEST_PROGRAM = 250;
+/** A longer text never matches (bytes). */
+export const LONGEST_TEXT = 4_096;
+
+/** Reads a regular expression in RE2's syntax, ASCII only. */
+export function parseRegexp(pattern: string): Parsed<string> {
+  if (pattern === '') return refused('the expression is empty');
+  if (pattern.length > LONGEST_PATTERN) return refused(`an expression has at most ${LONGEST_PATTERN} characters`);
+  if (!/^[\x20-\x7e]*$/.test(pattern)) return refused('an expression consists of ASCII characters: write others as in \\xE9');
+  try {
+    if (engine().compile(pattern).programSize() > LARGEST_PROGRAM) return refused('the expression is too complex: use fewer repetitions');
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith(SYNTAX_ERROR)) throw error;
+    // The rest of the message repeats a part of the expression, which may come from a variable.
+    const [problem] = error.message.slice(SYNTAX_ERROR.length).split(': `');
+    return refused(`it is not a regular expression of RE2: ${problem}`);
+  }
+  return accepted(pattern);
+}
+
+/** @returns whether an expression that was accepted by `parseRegexp` matches anywhere in a text. */
+export function compileRegexp(pattern: string, folds = false): (text: string) => boolean {
+  const { RE2JS } = library();
+  const expression = RE2JS.compile(pattern, folds ? RE2JS.CASE_INSENSITIVE : 0);
+  return (text) => text.length <= LONGEST_TEXT && expression.test(text);
+}
+
+const SYNTAX_ERROR = 'error parsing regexp: ';
+
+const require = createRequire(import.meta.url);
+/** Loaded when the first expression is used, since most installations have none. */
+const library = (): { readonly RE2JS: typeof RE2JS } => require('re2js');
+const engine = (): typeof RE2JS => library().RE2JS;

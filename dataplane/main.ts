@@ -17,6 +17,8 @@ async function main(): Promise<void> {
   // Logs may be rotated at any time, and the signal would end a process that does not handle it.
   process.on('SIGUSR2', nothing);
   const log = createLog(COMMAND, settings.logLevel);
+  if (settings.origins.otlpEndpoint === 'default' && (process.env.OTEL_EXPORTER_OTLP_ENDPOINT ?? '') !== '')
+    log.info('OTEL_EXPORTER_OTLP_ENDPOINT is not used: --otlp-endpoint enables tracing');
   const dataplane = await startDataplane(settings, {
     clock: systemClock,
     random: systemRandom,

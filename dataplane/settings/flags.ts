@@ -94,7 +94,7 @@ function parseAccessLogFlag(text: string): Parsed<string | null> {
   return text.includes('\0') ? refused('it is not a path') : accepted(resolve(text));
 }
 
-/** The URL that spans are posted to: the path of the signal is added to the endpoint, as other programs that read the same variable do. */
+/** The URL that spans are posted to: the path of the signal is added to the endpoint, as other programs do. */
 function parseOtlpEndpoint(text: string): Parsed<string | null> {
   if (text === 'off') return accepted(null);
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -313,7 +313,6 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     help: 'trace requests and send their spans here by OTLP over HTTP; /v1/traces is added to the path',
     default: 'off',
     parse: parseOtlpEndpoint,
-    sharedVariable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
   },
   {
     name: 'otlp-headers',
@@ -323,14 +322,12 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     default: 'none',
     parse: parseOtlpHeader,
     secret: true,
-    sharedVariable: 'OTEL_EXPORTER_OTLP_HEADERS',
   },
   {
     name: 'otlp-service-name',
     placeholder: 'NAME',
     help: 'service.name of the spans',
     default: NAME,
-    sharedVariable: 'OTEL_SERVICE_NAME',
   },
   {
     name: 'trace-sampling',

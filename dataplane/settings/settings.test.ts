@@ -405,15 +405,8 @@ test('the endpoint, the fields and the ratio of traces are checked, and the valu
   for (const value of ['2', '-1', '1%', '1.1', 'all', '.5']) assert.throws(read('--trace-sampling', value), UsageError, value);
 });
 
-test('a standard variable of OpenTelemetry applies if ours is not set', () => {
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a.test', OTEL_SERVICE_NAME: 'edge' };
-  const { otlpEndpoint, otlpServiceName, origins } = readSettings([], env);
-  assert.deepEqual([otlpEndpoint, otlpServiceName], ['http://a.test/v1/traces', 'edge']);
-  assert.deepEqual([origins.otlpEndpoint, origins.otlpServiceName], ['environment', 'environment']);
-  assert.equal(readSettings([], { ...env, SLUICE_OTLP_ENDPOINT: 'off' }).otlpEndpoint, null);
-  assert.equal(readSettings(['--otlp-service-name', 'x'], env).otlpServiceName, 'x');
-  assert.throws(
-    () => readSettings([], { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }),
-    /OTEL_EXPORTER_OTLP_ENDPOINT "collector:4317": it is not a URL/,
-  );
+test('variables of OpenTelemetry neither turn tracing on nor prevent a start', () => {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317', OTEL_EXPORTER_OTLP_HEADERS: 'a=%', OTEL_SERVICE_NAME: 'edge' };
+  const { otlpEndpoint, otlpHeaders, otlpServiceName } = readSettings([], env);
+  assert.deepEqual([otlpEndpoint, otlpHeaders, otlpServiceName], [null, [], 'sluice']);
 });

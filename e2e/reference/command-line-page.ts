@@ -3,7 +3,7 @@ import { COMMANDS } from '../../controller/cli/commands.ts';
 import { CONTROLLER_FLAGS } from '../../controller/flags.ts';
 import { DATAPLANE_FLAGS } from '../../dataplane/settings/flags.ts';
 import { COMMAND_EXAMPLES } from '../../shared/command-examples.ts';
-import { type Flag, variablesOf } from '../../shared/runtime/flags.ts';
+import { envTwin, type Flag } from '../../shared/runtime/flags.ts';
 import { run } from '../harness/process.ts';
 
 /** Flags of the commands that run as long-lived processes. */
@@ -75,12 +75,7 @@ function flagTable(flags: readonly Flag[]): string {
   if (flags.length === 0) return '';
   const rows = flags
     .filter(({ unavailable }) => !unavailable)
-    .map(
-      (flag) =>
-        `| \`${written(flag)}\` | ${variablesOf(flag)
-          .map((name) => `\`${name}\``)
-          .join(' or ')} | ${cell(about(flag))} | ${cell(flag.default ?? '')} |\n`,
-    );
+    .map((flag) => `| \`${written(flag)}\` | \`${envTwin(flag.name)}\` | ${cell(about(flag))} | ${cell(flag.default ?? '')} |\n`);
   return `\n| flag | environment | | default |\n|---|---|---|---|\n${rows.join('')}`;
 }
 

@@ -18,8 +18,6 @@ export type Flag<T = unknown> = {
   readonly default?: string;
   /** Reads the value; the reason of a refusal is printed on stderr. */
   readonly parse?: (text: string) => Parsed<T>;
-  /** A variable that other programs read, too. The flag's own variable overrides it. */
-  readonly sharedVariable?: string;
   /** Its value is not quoted in errors. */
   readonly secret?: true;
   /** Planned and documented, but rejected until it is implemented. */
@@ -100,9 +98,9 @@ export function readFlags(
     });
   }
   for (const flag of table) {
-    const variable = variablesOf(flag).find((name) => (env[name] ?? '') !== '');
-    const text = variable === undefined ? undefined : env[variable];
-    if (variable === undefined || text === undefined) continue;
+    const variable = envTwin(flag.name);
+    const text = env[variable];
+    if (text === undefined || text === '') continue;
     const value = readTwin(flag, variable, text, fail);
     if (!given.has(flag.name)) given.set(flag.name, { value, origin: 'environment' });
   }
@@ -110,12 +108,6 @@ export function readFlags(
 }
 
 export const envTwin = (flag: string): string => `${ENV_PREFIX}${flag.toUpperCase().replaceAll('-', '_')}`;
-
-/** The variables that set a flag, the one that overrides the other first. */
-export const variablesOf = ({ name, sharedVariable }: Flag): string[] => [
-  envTwin(name),
-  ...(sharedVariable === undefined ? [] : [sharedVariable]),
-];
 
 function readTwin(flag: Flag, variable: string, text: string, fail: (what: string) => never): unknown {
   if (flag.unavailable) return fail(`${variable} is set, but --${flag.name} is not available yet`);
@@ -156,7 +148,7 @@ export function helpOf(all: readonly Flag[]): string {
   });
   const width = Math.max(0, ...heads.map((head) => head.length));
   const lines = table.map((flag, index) => {
-    const notes = [flag.default === undefined ? '' : `default ${flag.default}`, variablesOf(flag).join(' or ')].filter(Boolean).join('; ');
+    const notes = [flag.default === undefined ? '' : `default ${flag.default}`, envTwin(flag.name)].filter(Boolean).join('; ');
     return `  ${(heads[index] as string).padEnd(width)}  ${flag.help} (${notes})`;
   });
   return lines.join('\n');

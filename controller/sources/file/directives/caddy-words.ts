@@ -24,7 +24,7 @@ export const CADDY_DIRECTIVES: ReadonlyMap<string, string> = new Map([
   ['route', 'the order of directives is fixed; write handle { … }'],
   ['skip_log', 'write log off in a site of its own'],
   ['templates', 'templates are not supported'],
-  ['tracing', 'tracing applies to all sites: set --otlp-endpoint, or OTEL_EXPORTER_OTLP_ENDPOINT'],
+  ['tracing', 'tracing applies to all sites: set --otlp-endpoint'],
   ['uri', 'rewriting the path is not available yet, except for removing a prefix: handle_path /api/* { … }'],
   ['vars', 'variables are not supported, except {$NAME} for the environment'],
 ]);

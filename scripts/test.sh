@@ -9,7 +9,7 @@ export PATH
 node e2e/components.ts
 # Keeps Node's compile cache, because many tests start processes.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/node}"
-# Tests wait for sockets, processes and timers about half of the time, so twice as many run as there are cores.
+# Tests wait for sockets, processes and timers, some of them most of their time, so twice as many run as there are cores.
 jobs=${TEST_JOBS:-$(($(node -p 'os.availableParallelism()') * 2))}
 groups=$(mktemp -d)
 trap 'rm -rf "$groups"' EXIT

@@ -142,7 +142,7 @@ for (const coding of codings)
       const zeros = encode(Buffer.alloc(32 * MEGABYTE));
       // A coding of several parts, where there is one.
       const parts =
-        coding === 'br' ? [encode(Buffer.concat([Buffer.from(PAGE), Buffer.alloc(400 * MEGABYTE)]))] : [coded, ...Array(16).fill(zeros)];
+        coding === 'br' ? [encode(Buffer.concat([Buffer.from(PAGE), Buffer.alloc(256 * MEGABYTE)]))] : [coded, ...Array(8).fill(zeros)];
       using upstream = await UpstreamFixture.serving(whole(coding, Buffer.concat(parts)));
       using proxy = await measuring(upstream);
       using client = new Http2Client(proxy);

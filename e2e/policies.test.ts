@@ -59,6 +59,53 @@ test('blocks, headers, redirects and responses of a Sluicefile work', async () =
   for (const host of ['wild.test', 'x.y.wild.test', 'unknown.test']) assert.equal((await pair.visit(host)).status, 404, host);
 });
 
+test('placeholders and every form of header in a Sluicefile work over HTTP/1.1, and explain shows the values', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('site', (request, response) => {
+    response.setHeader('x-debug-id', '7');
+    response.setHeader('link', '</a.css>; rel=preload');
+    response.setHeader('location', 'http://10.0.0.5/next');
+    response.end(request.url);
+  });
+  await using pair = await Pair.start(
+    folder,
+    `values.test {
+  reverse_proxy ${upstream.address}
+  redir /to/* {scheme}://{labels.1}.{labels.0}/{remainder}?q={query.q} permanent
+  redir /page /next html
+  header {
+    -X-Debug-*
+    +Link "<{path}>; rel=canonical"
+    ?Cache-Control no-cache
+    >X-Status {resp.status_code}
+    Location http://10.0.0.5 https://{host}
+    X-Q {query.q}
+    X-Literal "\\{host} {a: 1}"
+  }
+  handle /say/* {
+    respond "{method} {remainder} for {header.X-Who}"
+  }
+}
+`,
+  );
+  const { headers, text } = await pair.visit('values.test', '/page.html?q=a%20b');
+  assert.equal(text, '/page.html?q=a%20b');
+  assert.deepEqual(
+    ['x-debug-id', 'cache-control', 'x-status', 'location', 'x-q', 'x-literal'].map((name) => headers[name]),
+    [undefined, 'no-cache', '200', 'https://values.test/next', 'a b', '{host} {a: 1}'],
+  );
+  assert.equal(headers.link, '</a.css>; rel=preload, </page.html>; rel=canonical');
+  assert.equal((await pair.visit('values.test', '/say/hello')).text, 'GET hello for ');
+  const moved = await pair.visit('values.test', '/to/a/b?q=c%26d');
+  assert.deepEqual([moved.status, moved.headers.location], [301, 'http://values.test/a/b?q=c%26d']);
+  const page = await pair.visit('values.test', '/page');
+  assert.equal(page.status, 200);
+  assert.match(page.text, /<meta http-equiv="refresh" content="0; url='\/next'">/);
+  assert.equal((await pair.visit('values.test', '/?q=%0d%0aSet-Cookie:%20a=b')).status, 400);
+  assert.match((await pair.command('explain', 'http://values.test/?q=x')).stdout, /header: X-Q: x/);
+  assert.match((await pair.command('explain', 'http://values.test/?q=%0a')).stdout, /400: X-Q: a value made from the request/);
+});
+
 test('ip_filter in a Sluicefile admits only the given ranges, and explain names the range', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('site');

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { faultOfTarget, targetParts, targetShape } from './redirect-target.ts';
+import { templateParts } from './placeholders/template.ts';
+import { faultOfTarget, targetShape } from './redirect-target.ts';
 
-const shapeOf = (target: string) => targetShape(targetParts(target));
+const shapeOf = (target: string) => targetShape(templateParts(target, 'request'));
 
 test('rejects a target whose host a client could choose', () => {
   for (const target of [
     'https://{remainder}',
     'https://{path}/x',
     '//{query}',
-    '/\\{remainder}',
-    'http:\\\\{uri}',
+    '/\\/{remainder}',
+    'http:/\\/{uri}',
+    '{scheme}://{remainder}',
     'https:///{remainder}',
     'https://{remainder}.b.test/',
   ])
@@ -26,12 +28,15 @@ test('a host written by the site ends before any text from the client', () => {
     ['https://{host}:8443{path}', 3],
     ['//b.test{query}', 1],
     ['https://www.{host}.b.test{remainder}/x', 3],
+    ['{scheme}://www.{host}{uri}', 3],
+    ['https://{labels.1}.{labels.0}{uri}', 4],
+    ['https://{hostport}{uri}', 2],
   ];
   for (const [target, open] of table) assert.deepEqual(shapeOf(target), { kind: 'url', open }, target);
 });
 
 test('a path that may start with text from the client is `local`; one that starts with the site’s own text is not', () => {
-  for (const target of ['/{remainder}', '{path}', '{host}/x', '/%09{uri}', '\\{uri}', '/%2f{path}'])
+  for (const target of ['/{remainder}', '{path}', '{host}/x', '/%09{uri}', '/%2f{path}', '{scheme}{uri}'])
     assert.deepEqual(shapeOf(target), { kind: 'local' }, target);
   for (const target of [
     '/new',
@@ -42,7 +47,8 @@ test('a path that may start with text from the client is `local`; one that start
     'https://{host}?{query}',
     '//b.test/',
     'new/{remainder}',
-    '{unknown}/x',
+    '\\{host}/x',
+    '/\\{remainder}',
     'mailto:a@b.test',
   ])
     assert.deepEqual(shapeOf(target), { kind: 'fixed' }, target);

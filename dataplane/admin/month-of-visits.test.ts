@@ -43,7 +43,7 @@ type Span = { readonly from: number; readonly to: number; readonly step: typeof 
 const sampled = sampleExchange({ method: 'GET', target: '/', kept: '', length: 0, chunked: false });
 const site = (domain: string): Site => ({
   domain,
-  fields: { overrides: null, own: '', all: '', strictTransport: false, noSniff: false, sameOrigin: false },
+  fields: { overrides: null, own: '', all: '', strictTransport: false, noSniff: false, sameOrigin: false, changes: null, deferred: null },
   excluded: (_, path) => path.startsWith('/admin/'),
 });
 const SITES = new Map(Array.from({ length: HOSTS }, (_, at) => [hostName(at), site(hostName(at))]));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { PLACEHOLDERS } from '../../../shared/placeholders.ts';
+import { PLAIN_NAMES, PREFIXES } from '../../../shared/placeholders/names.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { SITE_RULES } from './directives/directives.ts';
@@ -63,6 +63,8 @@ test('every kind of matcher is in the table with its form', () => {
   for (const { form } of Object.values(KINDS)) assert.ok(section('### Matchers').includes(`| \`${form}\` |`), form);
 });
 
-test('every placeholder of a redirect is in its table', () => {
-  for (const name of PLACEHOLDERS) assert.ok(section('### redir').includes(`\`{${name}}\``), name);
+test('every placeholder is in the table, with all of its names', () => {
+  const table = section('### Placeholders');
+  for (const [name, { scope }] of PLAIN_NAMES) if (scope !== 'target') assert.ok(table.includes(`\`{${name}}\``), name);
+  for (const prefix of PREFIXES.keys()) assert.ok(new RegExp(`\`{${prefix.replaceAll('.', '\\.')}(?:NAME|N)}\``).test(table), prefix);
 });

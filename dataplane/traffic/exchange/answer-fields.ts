@@ -1,11 +1,17 @@
+import { isConstant, templateParts } from '../../../shared/placeholders/template.ts';
 import type { HeaderSpec, RouteSpec } from '../../../shared/route.ts';
 import { hashName } from '../codec/http1/field-names.ts';
-import type { Fields } from '../codec/http1/fields.ts';
+import { type Fields, fieldIn, withoutFields } from '../codec/http1/fields.ts';
+import type { EvaluatedRequest } from './values/evaluated-request.ts';
+import { compileChanges, type FieldChanges } from './values/field-changes.ts';
 
 /** Strict-Transport-Security, over HTTPS only: one year (RFC 6797). */
 const STRICT_TRANSPORT = 'Strict-Transport-Security: max-age=31536000\r\n';
 const NO_SNIFF = 'X-Content-Type-Options: nosniff\r\n';
 const SAME_ORIGIN = 'X-Frame-Options: SAMEORIGIN\r\n';
+
+/** A request whose response gets the fields. */
+type Answered = EvaluatedRequest & { readonly strictTransport: boolean };
 
 /** The compiled response headers of a block: its own, and which defaults it keeps. */
 export type AnswerFields = {
@@ -18,27 +24,103 @@ export type AnswerFields = {
   readonly strictTransport: boolean;
   readonly noSniff: boolean;
   readonly sameOrigin: boolean;
+  /** Set if fields are changed in other ways than by constant values and removals; then `overrides`, `own` and `all` don't apply. */
+  readonly changes: FieldChanges | null;
+  /** Changes that come after the filters; null for none. */
+  readonly deferred: FieldChanges | null;
 };
 
-/** A site that stays on HTTP (`https` off) never sends Strict-Transport-Security, even if a certificate happens to cover it. */
-export function compileAnswerFields(headers: readonly HeaderSpec[], https: RouteSpec['https'] = 'auto'): AnswerFields {
+const nothing = (): string => '';
+
+/**
+ * A site that stays on HTTP (`https` off) never sends Strict-Transport-Security, even if a certificate happens to cover it. `remainder` is
+ * what `*` of the block's pattern matched.
+ */
+export function compileAnswerFields(
+  headers: readonly HeaderSpec[],
+  https: RouteSpec['https'] = 'auto',
+  remainder: (x: EvaluatedRequest) => string = nothing,
+): AnswerFields {
+  const hsts = https !== 'off';
+  return headers.every(isPlain) ? plainFields(headers, hsts) : changedFields(headers, hsts, remainder);
+}
+
+/** Whether a header has the same effect on every response, known in advance. */
+const isPlain = ({ name, value, op, deferred }: HeaderSpec): boolean =>
+  op === undefined &&
+  deferred === undefined &&
+  (value === null ? !name.startsWith('*') && !name.endsWith('*') : isConstant(templateParts(value, 'answer')));
+
+const literal = (value: string): string =>
+  templateParts(value, 'answer')
+    .map((part) => ('text' in part ? part.text : ''))
+    .join('');
+
+function plainFields(headers: readonly HeaderSpec[], hsts: boolean): AnswerFields {
   const last = new Map<string, HeaderSpec>();
   for (const header of headers) {
     // Deleted first, so that a header set twice keeps its last position.
     last.delete(header.name.toLowerCase());
     last.set(header.name.toLowerCase(), header);
   }
-  const own = [...last.values()].map(({ name, value }) => (value === null ? '' : `${name}: ${value}\r\n`)).join('');
+  const own = [...last.values()].map(({ name, value }) => (value === null ? '' : `${name}: ${literal(value)}\r\n`)).join('');
   const noSniff = !last.has('x-content-type-options');
   const sameOrigin = !last.has('x-frame-options');
   return {
     overrides: last.size === 0 ? null : new Map([...last.keys()].map((name) => [hashName(name), name])),
     own,
     all: `${noSniff ? NO_SNIFF : ''}${sameOrigin ? SAME_ORIGIN : ''}${own}`,
-    strictTransport: https !== 'off' && !last.has('strict-transport-security'),
+    strictTransport: hsts && !last.has('strict-transport-security'),
     noSniff,
     sameOrigin,
+    changes: null,
+    deferred: null,
   };
+}
+
+function changedFields(headers: readonly HeaderSpec[], hsts: boolean, remainder: (x: EvaluatedRequest) => string): AnswerFields {
+  const early = headers.filter(({ deferred }) => !deferred);
+  const late = headers.filter(({ deferred }) => deferred);
+  const changes = compileChanges(early, 'answer', { remainder });
+  const deferred = late.length === 0 ? null : compileChanges(late, 'answer', { remainder });
+  const decided = (name: string): boolean => changes.decides(name) || deferred?.decides(name) === true;
+  return {
+    overrides: null,
+    own: '',
+    all: '',
+    strictTransport: hsts && !decided('strict-transport-security'),
+    noSniff: !decided('x-content-type-options'),
+    sameOrigin: !decided('x-frame-options'),
+    changes,
+    deferred,
+  };
+}
+
+/** The fields of an upstream's response with those of its block, apart from deferred changes. `lines` are the upstream's. */
+export function relayedFields(fields: AnswerFields, x: Answered, status: number, lines: string, answer: Fields): string {
+  if (fields.changes === null) return lines + addedFields(fields, answer, x.strictTransport);
+  return changed(fields, fields.changes, x, status, lines);
+}
+
+/** The same for a response of our own. */
+export function answeredFields(fields: AnswerFields, x: Answered, status: number, lines: string): string {
+  const { changes, overrides } = fields;
+  if (changes !== null) return changed(fields, changes, x, status, lines);
+  return (overrides === null ? lines : withoutFields(lines, new Set(overrides.values()))) + ownFields(fields, x.strictTransport);
+}
+
+/** Applies the changes that come after the filters. */
+export function deferredFields(fields: AnswerFields, x: EvaluatedRequest, status: number, lines: string): string {
+  return fields.deferred?.apply(lines, x, { status, lines }, false) ?? lines;
+}
+
+/** Defaults are added for what the upstream has not set and no change decides. */
+function changed(fields: AnswerFields, changes: FieldChanges, x: Answered, status: number, lines: string): string {
+  let whole = changes.apply(lines, x, { status, lines }, false) ?? lines;
+  if (fields.strictTransport && x.strictTransport && fieldIn(lines, 'strict-transport-security') === null) whole += STRICT_TRANSPORT;
+  if (fields.noSniff && fieldIn(lines, 'x-content-type-options') === null) whole += NO_SNIFF;
+  if (fields.sameOrigin && fieldIn(lines, 'x-frame-options') === null) whole += SAME_ORIGIN;
+  return whole;
 }
 
 /** The lines to add to an upstream's response: its own values override the defaults, the block's override both. */

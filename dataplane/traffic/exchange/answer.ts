@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { displaySafe } from '../../../shared/wire/errors.ts';
 import { httpDate } from '../codec/date.ts';
-import { fieldIn, withoutFields } from '../codec/http1/fields.ts';
-import { ownFields } from './answer-fields.ts';
+import { fieldIn } from '../codec/http1/fields.ts';
+import { type AnswerFields, answeredFields, deferredFields } from './answer-fields.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import type { OwnAnswer } from './own-answer.ts';
 import { beginAnswer, endAnswer, relayBody } from './relay.ts';
@@ -10,7 +10,9 @@ import { beginAnswer, endAnswer, relayBody } from './relay.ts';
 /** Answers the exchange without an upstream. Routed hosts get the default headers and their own; the filters don't see the response. */
 export function answer(x: Exchange, own: OwnAnswer): void {
   const { status, fields, bytes, bodyless } = written(x, own);
-  x.client.head(x, status, STATUS_CODES[status] ?? '', fields, bodyless ? UNTIL_CLOSE : bytes.length);
+  const routed = fieldsFor(x);
+  const lines = routed?.deferred == null ? fields : deferredFields(routed, x, status, fields);
+  x.client.head(x, status, STATUS_CODES[status] ?? '', lines, bodyless ? UNTIL_CLOSE : bytes.length);
   if (!bodyless && x.method !== 'HEAD' && bytes.length > 0) x.client.body(bytes, 0, bytes.length);
   x.client.end(x, '');
   x.client.flush();
@@ -28,11 +30,9 @@ function written(x: Exchange, own: OwnAnswer): { status: number; fields: string;
   const { status } = own;
   x.failure = own.reason;
   const page = own.body === null ? pageFor(x, status) : { type: '', body: own.body };
-  const routed = x.block?.fields ?? x.route?.fields;
-  const added = routed === undefined ? '' : ownFields(routed, x.strictTransport);
-  const overrides = routed?.overrides ?? null;
-  const made = own.fields + page.type;
-  const fields = httpDate() + (overrides === null ? made : withoutFields(made, new Set(overrides.values()))) + added;
+  const routed = fieldsFor(x);
+  const made = httpDate() + own.fields + page.type;
+  const fields = routed === undefined ? made : answeredFields(routed, x, status, made);
   return {
     status,
     fields,
@@ -40,6 +40,8 @@ function written(x: Exchange, own: OwnAnswer): { status: number; fields: string;
     bodyless: status === 204 || status === 304,
   };
 }
+
+const fieldsFor = (x: Exchange): AnswerFields | undefined => x.block?.fields ?? x.route?.fields;
 
 function pageFor(x: Exchange, status: number): { type: string; body: string } {
   const title = displaySafe(STATUS_CODES[status] ?? 'Error');

@@ -32,6 +32,13 @@ export const bodyTooLarge = (max: number): OwnAnswer => ({
   body: null,
   reason: `the request body is larger than request_body allows (${max} bytes)`,
 });
+/** A value that placeholders make of the request would split a field or is longer than allowed. */
+export const UNSAFE_VALUE: OwnAnswer = {
+  status: 400,
+  fields: '',
+  body: null,
+  reason: 'a value made from the request has a control character or is too long',
+};
 /** RFC 9110 15.5.20: the client may retry on a different connection. */
 export const MISDIRECTED: OwnAnswer = {
   status: 421,

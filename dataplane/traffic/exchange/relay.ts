@@ -1,7 +1,7 @@
 import { httpDate } from '../codec/date.ts';
 import type { Fields } from '../codec/http1/fields.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
-import { addedFields } from './answer-fields.ts';
+import { deferredFields, relayedFields } from './answer-fields.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import { FilterChain } from './filter-chain.ts';
 
@@ -15,23 +15,29 @@ export function relayHead(x: Exchange, head: ResponseHead): void {
   const { fields } = head;
   x.contentType = fields.contentType;
   const length = fields.chunked || fields.contentLength < 0 ? UNTIL_CLOSE : fields.contentLength;
-  beginAnswer(x, head.status, head.reason, answerLines(x, fields), length);
+  beginAnswer(x, head.status, head.reason, answerLines(x, head.status, fields), length);
 }
 
-function answerLines({ block, strictTransport }: Exchange, answer: Fields): string {
+function answerLines(x: Exchange, status: number, answer: Fields): string {
   const lines = answer.hasDate ? answer.kept : answer.kept + httpDate();
-  return block === null ? lines : lines + addedFields(block.fields, answer, strictTransport);
+  return x.block === null ? lines : relayedFields(x.block.fields, x, status, lines, answer);
 }
 
 /** The final head, with the fields of the block in it. `fields` are whole lines; `length` in bytes or UNTIL_CLOSE. */
 export function beginAnswer(x: Exchange, status: number, reason: string, fields: string, length: number): void {
-  const filters = x.block === null ? null : x.block.filters;
-  if (filters === null) return x.client.head(x, status, reason, fields, length);
+  const { block } = x;
+  if (block === null) return x.client.head(x, status, reason, fields, length);
+  const { filters } = block;
+  if (filters === null) {
+    const lines = block.fields.deferred === null ? fields : deferredFields(block.fields, x, status, fields);
+    return x.client.head(x, status, reason, lines, length);
+  }
   const bodyless = x.method === 'HEAD' || status === 204 || status === 304;
   const head = { status, reason, fields, length, bodyless };
   const stages = filters.flatMap((filter) => filter.begin(x, head) ?? []);
   if (stages.length > 0 && !bodyless) x.filtering = new FilterChain(x, stages);
-  x.client.head(x, head.status, head.reason, head.fields, head.length);
+  const lines = block.fields.deferred === null ? head.fields : deferredFields(block.fields, x, head.status, head.fields);
+  x.client.head(x, head.status, head.reason, lines, head.length);
 }
 
 /** A piece of the body. @returns false when the sender should pause; `resume` of the attempt is called later. */

@@ -17,7 +17,7 @@ const route = (domain: string, version: string): CompiledRoute & { version: stri
   blocks: [],
   ambiguity: null,
   ownPaths: { serve: () => undefined, explain: () => '' },
-  fields: { overrides: null, own: '', all: '', strictTransport: true, noSniff: true, sameOrigin: true },
+  fields: { overrides: null, own: '', all: '', strictTransport: true, noSniff: true, sameOrigin: true, changes: null, deferred: null },
 });
 const compile = (domain: string, json: string): CompiledRoute => route(domain, JSON.parse(json) as string);
 const versionOf = (found: CompiledRoute | null): string | null =>

@@ -1,4 +1,4 @@
-import type { RouteSpec } from '../../../shared/route.ts';
+import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { normalizedPath } from '../../../shared/values/path.ts';
 
 /** A path pattern: exact, or everything below a prefix. `/api/*` matches `/api/` and `/api/x`, but not `/api`. */
@@ -53,4 +53,12 @@ export function folded(path: string): string {
 /** The part of a matched path that `*` matches, without a leading slash. Empty for an exact pattern. */
 export function remainderOf(pattern: Pattern, path: string): string {
   return isBelow(pattern.text) ? path.slice(pattern.text.length - 1).replace(/^\//, '') : '';
+}
+
+/** What `*` of a block's pattern matches in the path of a request; empty for the site itself. */
+export function remainderIn(route: RouteSpec, handle: HandleSpec | null): (x: { readonly path: string }) => string {
+  const path = handle?.path ?? null;
+  if (path === null) return () => '';
+  const pattern = compilePattern(path, foldsPaths(route));
+  return (x) => remainderOf(pattern, x.path);
 }

@@ -1,6 +1,7 @@
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import { clientCertificate } from './client-certificate/client-certificate.ts';
+import { header } from './header/header.ts';
 import { httpsRedirect } from './https-redirect/https-redirect.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
 import { type Guard, type Guards, NO_GUARDS, type PolicyKind } from './policy.ts';
@@ -41,6 +42,11 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     kind: basicAuth,
     because: 'clients that fail to authenticate learn nothing about the site, not even a fixed response',
     guards: ({ basic_auth }) => (basic_auth === null ? [] : [{}]),
+  },
+  {
+    kind: header,
+    because: 'a request whose values would be unsafe in the response is refused before an upstream sees it',
+    guards: NO_GUARDS,
   },
   { kind: respond, because: 'a fixed response replaces the upstream, so every other policy comes first', guards: respondGuards },
 ];

@@ -7,7 +7,7 @@ import type { Responder } from '../exchange/responder.ts';
 import { compileCondition, type Test } from '../match/condition.ts';
 import { compileExcluded } from '../match/excluded.ts';
 import type { HostIndex } from '../match/host-index.ts';
-import { compilePattern, foldsPaths, type Pattern } from '../match/pattern.ts';
+import { compilePattern, foldsPaths, type Pattern, remainderIn } from '../match/pattern.ts';
 import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
 import { POLICIES } from '../policy/order.ts';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
@@ -119,7 +119,7 @@ export class RouteCompiler {
       holdMs,
       pool,
     };
-    return withHeaders(block, route.headers, route);
+    return withHeaders(block, route.headers, route, null);
   }
 
   private pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool: Pool | null): CompiledBlock {
@@ -141,7 +141,7 @@ export class RouteCompiler {
       holdMs,
       pool,
     };
-    return withHeaders(block, [...route.headers, ...handle.headers], route);
+    return withHeaders(block, [...route.headers, ...handle.headers], route, handle);
   }
 
   /** The block's own fixed response, or the site's if the block has neither response nor upstream; else the upstream. */
@@ -151,7 +151,7 @@ export class RouteCompiler {
       if (responder !== null) return responder;
     }
     const fixed = handle === null ? route.respond : (handle.respond ?? (handle.upstreams.length === 0 ? route.respond : null));
-    if (fixed !== null) return fixedResponder(fixed);
+    if (fixed !== null) return fixedResponder(fixed, remainderIn(route, handle));
     return pool === null ? null : new Forwarder(pool, holdMs, this.tools);
   }
 
@@ -172,9 +172,15 @@ export class RouteCompiler {
 
 const holdOf = (secs: number | null | undefined): number => (secs ?? 0) * 1_000;
 
-function withHeaders(bare: Omit<CompiledBlock, 'fields' | 'variants'>, headers: readonly HeaderSpec[], route: RouteSpec): CompiledBlock {
-  const block: CompiledBlock = { ...bare, fields: compileAnswerFields(unconditional(headers), route.https), variants: null };
-  return { ...block, variants: compileVariants(block, headers, route) };
+function withHeaders(
+  bare: Omit<CompiledBlock, 'fields' | 'variants'>,
+  headers: readonly HeaderSpec[],
+  route: RouteSpec,
+  handle: HandleSpec | null,
+): CompiledBlock {
+  const remainder = remainderIn(route, handle);
+  const block: CompiledBlock = { ...bare, fields: compileAnswerFields(unconditional(headers), route.https, remainder), variants: null };
+  return { ...block, variants: compileVariants(block, headers, route, remainder) };
 }
 
 /** The pools of a route, each once. */

@@ -1,6 +1,7 @@
 import type { HeaderSpec, RouteSpec } from '../../../shared/route.ts';
 import { compileAnswerFields } from '../exchange/answer-fields.ts';
 import type { Block, Exchange } from '../exchange/exchange.ts';
+import type { EvaluatedRequest } from '../exchange/values/evaluated-request.ts';
 import { compileCondition, type Test } from '../match/condition.ts';
 import { foldsPaths } from '../match/pattern.ts';
 
@@ -11,7 +12,12 @@ const MOST_KEPT = 64;
 export type Variants<B extends Block> = { choose(x: Exchange): B };
 
 /** `block` has the unconditional headers; `headers` are all of them. null if none of them has a condition. */
-export function compileVariants<B extends Block>(block: B, headers: readonly HeaderSpec[], route: RouteSpec): Variants<B> | null {
+export function compileVariants<B extends Block>(
+  block: B,
+  headers: readonly HeaderSpec[],
+  route: RouteSpec,
+  remainder: (x: EvaluatedRequest) => string,
+): Variants<B> | null {
   const conditions = new Map(headers.flatMap(({ match }) => (match ? [[JSON.stringify(match), match] as const] : [])));
   if (conditions.size === 0) return null;
   const tests: readonly Test[] = [...conditions.values()].map((condition) => compileCondition(condition, foldsPaths(route)));
@@ -19,7 +25,7 @@ export function compileVariants<B extends Block>(block: B, headers: readonly Hea
   const kept = new Map<string, B>();
   const build = (held: string): B => {
     const holds = ({ match }: HeaderSpec): boolean => !match || held[names.indexOf(JSON.stringify(match))] === '1';
-    return { ...block, fields: compileAnswerFields(headers.filter(holds), route.https) };
+    return { ...block, fields: compileAnswerFields(headers.filter(holds), route.https, remainder) };
   };
   const choose = (x: Exchange): B => {
     let held = '';

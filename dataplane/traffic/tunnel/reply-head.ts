@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import type { Fields } from '../codec/http1/fields.ts';
 import { protocolsIn, withoutOws } from '../codec/http1/protocols.ts';
 import { ResponseHead } from '../codec/http1/response-head.ts';
 import type { HeadLimits } from '../codec/http1/response-head-reader.ts';
-import { type AnswerFields, addedFields } from '../exchange/answer-fields.ts';
+import { type AnswerFields, deferredFields, relayedFields } from '../exchange/answer-fields.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 
 /** A head parsed by Node. */
 export type Reply = Pick<IncomingMessage, 'httpVersion' | 'rawHeaders' | 'statusCode' | 'statusMessage'>;
@@ -29,11 +31,19 @@ export function acceptsUpgrade({ status, fields }: ResponseHead, asked: string):
 }
 
 /** The fields of a 101 for the client: those of any other response of the route, and those that an upgrade needs. */
-export function switchingFields({ fields }: ResponseHead, routed: AnswerFields | null, secure: boolean): FieldsByName {
-  const added = routed === null ? '' : addedFields(routed, fields, secure);
-  const lines = `${fields.kept}${added}Connection: Upgrade\r\nUpgrade: ${fields.upgrade}`.split('\r\n');
+export function switchingFields({ fields }: ResponseHead, x: Exchange): FieldsByName {
+  const lines = `${switchedFields(x, fields.kept, fields)}Connection: Upgrade\r\nUpgrade: ${fields.upgrade}`.split('\r\n');
   return byName(lines.flatMap((line) => [line.slice(0, line.indexOf(':')), withoutOws(line.slice(line.indexOf(':') + 1))]));
 }
+
+/** The fields of an accepted upgrade, in any protocol, with those of the block. `lines` are the upstream's. */
+export function switchedFields(x: Exchange, lines: string, answer: Fields): string {
+  const routed = x.block?.fields;
+  if (routed === undefined) return lines;
+  return deferredFields(routed, x, SWITCHING, relayedFields(routed, x, SWITCHING, lines, answer));
+}
+
+const SWITCHING = 101;
 
 /** Every field with all of its values, under the spelling that came first: Node's parsed headers drop some. */
 export type FieldsByName = Readonly<Record<string, string | readonly string[]>>;

@@ -177,7 +177,7 @@ export class Tunnels {
     const { x } = tunnel;
     const onAccepted = outgoing.listeners('upgrade');
     this.await(tunnel, outgoing, (head, reply, socket, early) => {
-      Object.assign(reply, { headers: switchingFields(head, x.block?.fields ?? null, x.strictTransport) });
+      Object.assign(reply, { headers: switchingFields(head, x) });
       for (const listener of onAccepted) listener.call(outgoing, reply, socket, early);
     });
   }

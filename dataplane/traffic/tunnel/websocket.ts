@@ -7,10 +7,10 @@ import { fieldIn, withoutFields } from '../codec/http1/fields.ts';
 import { withoutOws } from '../codec/http1/protocols.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import { fieldArray } from '../codec/http2/request-text.ts';
-import { addedFields } from '../exchange/answer-fields.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { guarded } from '../exchange/faults.ts';
 import { cancelStream } from '../io/stream-ends.ts';
+import { switchedFields } from './reply-head.ts';
 
 /** The GUID that a key is hashed with (RFC 6455 1.3). */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -48,8 +48,7 @@ export function acceptsKey(x: Exchange, { fields }: ResponseHead): boolean {
  */
 export function join(x: Exchange, stream: ServerHttp2Stream, { fields }: ResponseHead, upstream: Duplex, early: Buffer): void {
   const kept = withoutFields(fields.kept, OF_HTTP1) + (fields.hasDate ? '' : httpDate());
-  const added = x.block === null ? '' : addedFields(x.block.fields, fields, x.strictTransport);
-  stream.respond(fieldArray(kept + added, [':status', '200']));
+  stream.respond(fieldArray(switchedFields(x, kept, fields), [':status', '200']));
   if (early.length > 0) stream.write(early);
   x.bytesSent += early.length;
   upstream.pipe(stream);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { conditionSchema } from '../../condition.ts';
+import { faultOfTemplate } from '../../placeholders/template.ts';
 import {
   HEADER_NAME,
   HEADER_VALUE,
@@ -9,26 +9,16 @@ import {
   NOT_FRAMING,
 } from '../../response-header.ts';
 import type { Label, Policy, PolicyPart } from '../policy.ts';
-import { headerDirective, MOST_HEADERS } from './directive.ts';
+import { changeSchema, MOST_HEADERS } from './change.ts';
+import { headerDirective } from './directive.ts';
 
-const name = z
-  .string()
-  .max(LONGEST_HEADER_NAME)
-  .regex(HEADER_NAME, 'a header name consists of letters, digits and hyphens')
-  .regex(NOT_FRAMING, 'the proxy itself sets this header');
-
-/** No control characters, so that a value can never end its line. */
-const value = z.string().max(LONGEST_HEADER_VALUE).regex(HEADER_VALUE, 'a header value must not contain control characters');
-
-const field = z
-  .object({
-    name: name.describe('Letters, digits and hyphens.'),
-    value: value.nullable().describe('The value to set; null removes the field.'),
-    match: conditionSchema.optional().describe('Requests that it applies to; all if absent.'),
+const field = changeSchema(NOT_FRAMING, 'the proxy itself sets this header', () => 'answer')
+  .safeExtend({
+    deferred: z.literal(true).optional().describe('Whether it is applied after the response has been compressed or otherwise changed.'),
   })
-  .meta({ title: 'header', about: 'A response header field to set or remove. The last one with a name wins.' });
+  .meta({ title: 'header', about: 'A change to a response header field. Changes apply in order.' });
 
-const members = { headers: z.array(field).max(MOST_HEADERS).default([]).describe('Response header fields to set or remove.') };
+const members = { headers: z.array(field).max(MOST_HEADERS).default([]).describe('Changes to response header fields.') };
 
 const label: Label<PolicyPart<typeof members>> = {
   word: 'header',
@@ -41,6 +31,8 @@ const label: Label<PolicyPart<typeof members>> = {
     if (isFramingHeader(called)) return 'the proxy itself sets this header';
     if (!HEADER_VALUE.test(text) || text.length > LONGEST_HEADER_VALUE)
       return 'a header value must not contain control characters or characters above U+00FF';
+    const fault = faultOfTemplate(text, 'answer');
+    if (fault !== undefined) return fault;
     if (headers.some((other) => other.name.toLowerCase() === called.toLowerCase())) return 'the header appears twice, in different case';
     if (headers.length === MOST_HEADERS) return `a site has at most ${MOST_HEADERS} headers`;
     part.headers = [...headers, { name: called, value: text }];

@@ -4,12 +4,22 @@ import type { Grammar, Reading } from '../../config-file/directive.ts';
 import { covers, parsePathPattern } from '../../config-file/path-pattern.ts';
 import { quote } from '../../config-file/quote.ts';
 import { isMatcher, type Word } from '../../config-file/word.ts';
-import { PLACEHOLDERS } from '../../placeholders.ts';
+import { parseTemplate } from '../../placeholders/template.ts';
 import { faultOfTarget } from '../../redirect-target.ts';
 
-type Status = 301 | 302 | 303 | 307 | 308;
+/** 200 is a page that leads on. */
+type Status = 200 | 301 | 302 | 303 | 307 | 308;
 type Part = { redirects?: { from: string; to: string; status: Status; match?: Condition | undefined }[] };
-const STATUSES: ReadonlyMap<string, Status> = new Map([301, 302, 303, 307, 308].map((status) => [String(status), status as Status]));
+const NUMBERS = [301, 302, 303, 307, 308] as const;
+const STATUSES: ReadonlyMap<string, Status> = new Map<string, Status>([
+  ...NUMBERS.map((status) => [`${status}`, status] as const),
+  ['permanent', 301],
+  ['temporary', 302],
+  ['html', 200],
+]);
+/** As in Caddy. */
+const DEFAULT_STATUS = 'temporary';
+const FORM = 'redir [<from>] <to> [<status>]';
 
 const LONGEST_TARGET = 8_192;
 const MOST_REDIRECTS = 1_000;
@@ -17,27 +27,31 @@ const MOST_REDIRECTS = 1_000;
 export const redirectDirective: Grammar<Part> = {
   name: 'redir',
   otherNames: ['redirect'],
-  form: 'redir <from> <to> <status>',
-  args: [3, 3],
+  form: FORM,
+  args: [1, 3],
   block: 'none',
   repeats: true,
   answers: true,
   matcher: 'instead',
-  read({ name, args: [from, to, status] }, part, { report, conditionFor, sourceWords }) {
-    if (!from || !to || !status) return;
-    const match = isMatcher(from) ? conditionFor(name.text, from) : null;
-    const pattern = parsePathPattern(isMatcher(from) ? '/*' : from.text);
-    if (!pattern.ok) report.error(from, `redir ${quote(from.text)}: ${pattern.reason}`);
-    const code = STATUSES.get(status.text);
-    if (code === undefined)
-      report.error(status, `redir ${quote(status.text)}: the status must be one of ${[...STATUSES.keys()].join(', ')}`);
+  read({ name, args }, part, { report, conditionFor, sourceWords }) {
+    const { from, to, status } = rolesOf(args);
+    if (!to) return report.error(name, `redir is missing an argument: write ${FORM}`);
+    const match = from && isMatcher(from) ? conditionFor(name.text, from) : null;
+    const pattern = parsePathPattern(!from || isMatcher(from) ? '/*' : from.text);
+    if (from && !pattern.ok) report.error(from, `redir ${quote(from.text)}: ${pattern.reason}`);
+    const code = STATUSES.get(status?.text ?? DEFAULT_STATUS);
+    if (status && code === undefined)
+      report.error(
+        status,
+        `redir ${quote(status.text)}${didYouMean(status.text, [...STATUSES.keys()]) || `: the status must be one of ${[...STATUSES.keys()].join(', ')}`}`,
+      );
     const target = readTarget(to, report);
     if (!pattern.ok || match === undefined || code === undefined || target === undefined) return;
     const { redirects = [] } = part;
     const earlier = redirects.find((other) => (other.match ? other.match === match : covers(other.from, pattern.value)));
     if (earlier)
       return report.error(
-        from,
+        from ?? name,
         `this redir is never reached: redir ${earlier.match?.name ?? earlier.from} above it answers first; move it up or delete it`,
       );
     if (redirects.length === MOST_REDIRECTS) return report.error(name, `a block has at most ${MOST_REDIRECTS} redir lines`);
@@ -46,6 +60,16 @@ export const redirectDirective: Grammar<Part> = {
     sourceWords.set(spec, to);
   },
 };
+
+/** A target alone redirects every path; a path or a matcher before it comes first. */
+function rolesOf([first, second, third]: readonly Word[]): { from?: Word | undefined; to?: Word | undefined; status?: Word | undefined } {
+  if (third) return { from: first, to: second, status: third };
+  const isTarget = first !== undefined && !isMatcher(first) && !first.text.startsWith('/');
+  if (isTarget && (!second || !isPath(second))) return { to: first, status: second };
+  return second && !STATUSES.has(second.text) ? { from: first, to: second } : {};
+}
+
+const isPath = ({ text }: Word): boolean => /^[/{]|:\/\//.test(text);
 
 function readTarget(word: Word, report: Reading['report']): string | undefined {
   const refuse = (why: string) => {
@@ -56,12 +80,8 @@ function readTarget(word: Word, report: Reading['report']): string | undefined {
     return refuse('the target must be a path or a URL, for example /new or https://example.com/new');
   if (word.text.length > LONGEST_TARGET) return refuse(`the target is at most ${LONGEST_TARGET} characters long`);
   if (!/^[\x21-\x7e]*$/.test(word.text)) return refuse('the target contains a character that must be percent-encoded in a URL');
-  for (const [whole, name = ''] of word.text.matchAll(/\{([^{}]*)\}/g)) {
-    if (!PLACEHOLDERS.some((known) => known === name))
-      return refuse(
-        `${quote(whole)} is not a placeholder${didYouMean(name, PLACEHOLDERS) || `; use one of ${PLACEHOLDERS.slice(0, 5).join(', ')} in braces`}`,
-      );
-  }
+  const template = parseTemplate(word.text, 'request');
+  if ('fault' in template) return refuse(`${quote(template.written)} ${template.fault}`);
   const fault = faultOfTarget(word.text);
   return fault === undefined ? word.text : refuse(fault);
 }

@@ -1,6 +1,6 @@
 import type { Condition } from '../../condition.ts';
 import type { Grammar } from '../../config-file/directive.ts';
-import { findPlaceholder } from '../../config-file/placeholder.ts';
+import { readTemplate } from '../../config-file/placeholder.ts';
 import { quote, unquoted } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 
@@ -35,15 +35,15 @@ export const respondDirective: Grammar<Part> = {
     if (status === undefined) return;
     if (body && WITHOUT_BODY.includes(status)) return report.error(body, `a response with status ${status} has no body: delete it`);
     if (body && body.text.length > LONGEST_BODY) return report.error(body, `a body is at most ${LONGEST_BODY} characters long`);
-    const placeholder = body && findPlaceholder(body);
-    if (body && placeholder)
-      return report.error(body, `respond: ${unquoted(placeholder)} is not available yet in bodies; in backquotes it is sent literally`);
+    const text = body ? readTemplate(body, 'request') : { text: '' };
+    if (body && 'fault' in text) return report.error(body, `respond: ${text.fault}`);
     if (body?.text.startsWith('/') && body.style === 'bare')
       return report.error(
         body,
         `respond ${quote(body.text)}: to select a path, write "handle ${unquoted(body.text)} {", respond inside it, and "}"`,
       );
-    const answer = { status, body: body?.text ?? '' };
+    if ('fault' in text) return;
+    const answer = { status, body: text.text };
     if (condition === null) {
       part.respond = answer;
       return;

@@ -1,11 +1,20 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../condition.ts';
+import { faultOfTemplate } from '../../placeholders/template.ts';
 import type { Policy } from '../policy.ts';
 import { respondDirective } from './directive.ts';
 
+const body = z
+  .string()
+  .max(65_536)
+  .superRefine((text, issues) => {
+    const fault = faultOfTemplate(text, 'request');
+    if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
+  });
+
 const answer = z.object({
   status: z.int().min(200).max(599).describe('The response status.'),
-  body: z.string().max(65_536).default('').describe('The response body.'),
+  body: body.default('').describe('The response body, which may contain placeholders.'),
 });
 const conditional = answer.extend({ match: conditionSchema.describe('The requests that it responds to.') });
 

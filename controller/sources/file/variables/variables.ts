@@ -14,7 +14,8 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 ]);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const VARIABLE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+))\}/g;
-const VARIABLE_OR_ESCAPE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+))\}|\\./gsu;
+/** `\{` is an escape before a variable; before a placeholder it stays, so that the text is literal where placeholders are resolved. */
+const VARIABLE_OR_ESCAPE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+))\}|\\(?!\{(?!args[.[])\??[A-Za-z][\w.?~-]*\})./gsu;
 
 /**
  * Resolves the word of a token: `{$NAME}`, `{$NAME:default}`, `{args[0]}` and, in a quoted string, the escapes. Values are never split

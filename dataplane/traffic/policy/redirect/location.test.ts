@@ -37,7 +37,11 @@ const LOCAL = [
   '/{path}',
   '{query}',
   '/{query}{path}',
-  '\\{uri}',
+  '{scheme}{uri}',
+  '/{query.q}',
+  '{query.q}',
+  '/{header.x-to}',
+  '{header.x-to}',
   '/%09{path}',
   '{host}{path}',
 ];
@@ -48,6 +52,8 @@ const ELSEWHERE = [
   '//b.test{uri}',
   'https://b.test/{remainder}',
   'https://b.test?{query}',
+  'https://b.test{query.q}',
+  'https://b.test{header.x-to}',
 ];
 
 const BASE = 'https://a.test/dir/page';
@@ -71,8 +77,8 @@ test('a location never leads to a host that only the client has chosen, read lit
       ]);
       const client = await proxy.connect();
       for (const text of HOSTILE)
-        for (const asked of [`/strip/${text}`, `/${text}`, `/strip/x?${text}`]) {
-          client.send(get(asked));
+        for (const asked of [`/strip/${text}`, `/${text}`, `/strip/x?${text}`, `/strip/x?q=${text}`]) {
+          client.send(get(asked, `X-To: ${text}\r\n`));
           const { line, head } = await client.readAnswer();
           const location = field(head, 'Location') ?? '';
           // An ambiguous path is not redirected.

@@ -10,7 +10,12 @@ for (const [to, asked, location] of [
   ['/new?{query}', '/old/a?b=c&d', '/new?b=c&d'],
   ['https://{host}/x{path}', '/old/a?b', 'https://a.test/x/old/a'],
   ['https://{http.request.host}{http.request.uri}', '/old/a?b', 'https://a.test/old/a?b'],
-  ['/{unknown}/{}', '/old/a', '/{unknown}/{}'],
+  ['/\\{unknown}/{}', '/old/a', '/{unknown}/{}'],
+  ['{scheme}://www.{host}{uri}', '/old/a?b', 'http://www.a.test/old/a?b'],
+  ['https://{labels.1}.b.test/{path.1}?q={query.b}', '/old/a?b=c%26d=e+%C3%BC', 'https://a.b.test/a?q=c%26d%3De%20%C3%BC'],
+  ['/new/{query.b}', '/old/a?b=x/y%0d%0aSet-Cookie:z', '/new/x/y%0D%0ASet-Cookie%3Az'],
+  ['/ü', '/old/a', '/%C3%BC'],
+  ['/{header.x-to}', '/old/a', '/'],
   ['/new/{remainder}', '/old/%0d%0aSet-Cookie:x', '/new/%0D%0ASet-Cookie:x'],
 ] as const)
   test(`${asked} to ${to} is ${location}`, async () => {

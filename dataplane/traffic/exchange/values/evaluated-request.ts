@@ -1,0 +1,26 @@
+/** What values may know about a request: the part of an exchange that is fixed once its policies decide. */
+export type EvaluatedRequest = {
+  readonly method: string;
+  readonly target: string;
+  readonly host: string;
+  readonly hostField: string;
+  /** The client's fields, as lines. */
+  readonly fields: string;
+  /** X-Forwarded-*, X-Request-ID …, as lines. */
+  readonly forwarding: string;
+  readonly secure: boolean;
+  /** Normalized, without the query. */
+  readonly path: string;
+  readonly upstreamTarget: string;
+  readonly client: {
+    readonly address: string;
+    facts(): {
+      readonly protocol: string;
+      readonly connection: {
+        readonly address: string;
+        readonly port: number | null;
+        readonly tls: { readonly version: number; readonly serverName: string; readonly protocol: string } | null;
+      };
+    };
+  };
+};

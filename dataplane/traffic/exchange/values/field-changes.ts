@@ -1,0 +1,98 @@
+import type { Scope } from '../../../../shared/placeholders/names.ts';
+import type { HeaderSpec } from '../../../../shared/route.ts';
+import type { EvaluatedRequest } from './evaluated-request.ts';
+import type { AnswerFacts, Surroundings } from './placeholders.ts';
+import { CONTROLS, compileText, type Evaluate, LONGEST_FIELD_VALUE } from './template.ts';
+
+/** One change of a field section, as a route has it. */
+export type FieldChange = Pick<HeaderSpec, 'name' | 'value' | 'op' | 'find'>;
+
+/** The changes of a block to the fields of a message, in their order. */
+export type FieldChanges = {
+  /** The lines afterwards. A change whose value is unsafe is left out; null if `strict`. */
+  apply(lines: string, x: EvaluatedRequest, answer: AnswerFacts, strict: boolean): string | null;
+  /** Whether a change says what becomes of a field, in lower case, whatever its value is. */
+  decides(name: string): boolean;
+};
+
+/** Changes a list of lines without their line ends. @returns false if its value is unsafe. */
+type Act = (lines: string[], x: EvaluatedRequest, answer: AnswerFacts) => boolean;
+type Change = { readonly decides: (name: string) => boolean; readonly act: Act };
+
+export function compileChanges(specs: readonly FieldChange[], scope: Scope, surroundings: Surroundings): FieldChanges {
+  const changes = specs.map((spec) => compileChange(spec, scope, surroundings));
+  return {
+    apply(text, x, answer, strict) {
+      const lines = text.split('\r\n');
+      // The last line end is followed by nothing.
+      lines.pop();
+      for (const { act } of changes) if (!act(lines, x, answer) && strict) return null;
+      return lines.length === 0 ? '' : `${lines.join('\r\n')}\r\n`;
+    },
+    decides: (name) => changes.some((change) => change.decides(name)),
+  };
+}
+
+function compileChange({ name, value, op, find }: FieldChange, scope: Scope, surroundings: Surroundings): Change {
+  const lower = name.toLowerCase();
+  if (value === null) {
+    const matches = namesOf(lower);
+    return { decides: matches, act: (lines) => remove(lines, matches) };
+  }
+  const is = (other: string): boolean => other === lower;
+  const evaluate = valueFor(value, scope, surroundings);
+  if (op === 'replace') return { decides: () => false, act: replacing(is, find ?? '', evaluate) };
+  const set: Act = (lines, x, answer) => {
+    const text = evaluate(x, answer);
+    if (text === null) return false;
+    if (op !== 'add') remove(lines, is);
+    lines.push(`${name}: ${text}`);
+    return true;
+  };
+  if (op !== 'default') return { decides: is, act: set };
+  return { decides: is, act: (lines, x, answer) => lines.some((line) => is(nameOf(line))) || set(lines, x, answer) };
+}
+
+function valueFor(value: string, scope: Scope, surroundings: Surroundings): Evaluate {
+  const text = compileText(value, { scope, longest: LONGEST_FIELD_VALUE, unsafe: CONTROLS, ...surroundings });
+  const { constant } = text;
+  return constant === null ? text.evaluate : () => constant;
+}
+
+/** `: `, which every line of a message has. */
+const AFTER_NAME = 2;
+
+/** Replaces all occurrences of a text in the values of a field. A field that would become too long is removed. */
+function replacing(is: (name: string) => boolean, find: string, evaluate: Evaluate): Act {
+  return (lines, x, answer) => {
+    let by: string | null | undefined;
+    for (const [index, line] of lines.entries()) {
+      const name = nameOf(line);
+      if (!is(name) || !line.includes(find, name.length + AFTER_NAME)) continue;
+      by ??= evaluate(x, answer);
+      if (by === null) return false;
+      const pieces = line.slice(name.length + AFTER_NAME).split(find);
+      const length = line.length + (pieces.length - 1) * (by.length - find.length);
+      lines[index] = length > LONGEST_FIELD_VALUE + name.length ? '' : `${line.slice(0, name.length + AFTER_NAME)}${pieces.join(by)}`;
+    }
+    return remove(lines, (name) => name === '');
+  };
+}
+
+function remove(lines: string[], matches: (name: string) => boolean): true {
+  let kept = 0;
+  for (const line of lines) if (!matches(nameOf(line))) lines[kept++] = line;
+  lines.length = kept;
+  return true;
+}
+
+const nameOf = (line: string): string => line.slice(0, Math.max(0, line.indexOf(':'))).toLowerCase();
+
+/** Which names a name with `*` at its ends stands for. */
+function namesOf(lower: string): (name: string) => boolean {
+  const [open, close] = [lower.startsWith('*'), lower.endsWith('*')];
+  const core = lower.slice(open ? 1 : 0, close && lower.length > 1 ? -1 : undefined);
+  if (open && close) return (name) => name.includes(core);
+  if (open) return (name) => name.endsWith(core);
+  return close ? (name) => name.startsWith(core) : (name) => name === lower;
+}

@@ -1,0 +1,62 @@
+import type { Scope } from '../../../../shared/placeholders/names.ts';
+import { isConstant, type Part, type Placeholder, templateParts } from '../../../../shared/placeholders/template.ts';
+import type { EvaluatedRequest } from './evaluated-request.ts';
+import { type AnswerFacts, BOUNDED, compilePlaceholder, type Surroundings, type Value } from './placeholders.ts';
+
+/** The value of a text for a request; null if it is too long, or unsafe where it is used. */
+export type Evaluate = (x: EvaluatedRequest, answer: AnswerFacts) => string | null;
+
+/** A text, compiled. Constant texts cost nothing per request. */
+export type Text =
+  | { readonly constant: string }
+  | {
+      readonly constant: null;
+      readonly evaluate: Evaluate;
+      /** Whether a client can make it fail. */
+      readonly mayFail: boolean;
+    };
+
+/** How values become part of a text. */
+export type Use = Surroundings & {
+  readonly scope: Scope;
+  /** Bytes. */
+  readonly longest: number;
+  /** What the whole text must not contain; null for nothing. */
+  readonly unsafe: RegExp | null;
+  /** Makes the value of a placeholder fit for the text. */
+  readonly encode?: (value: string, placeholder: Placeholder) => string;
+};
+
+/** Longest value of a field whose text has placeholders (bytes): as long as a request's whole head may be. */
+export const LONGEST_FIELD_VALUE = 16_384;
+/** Control characters, of which CR, LF and NUL would split a field or a message (RFC 9110 5.5). */
+export const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+/** Compiles a text that validation has accepted; one character per byte. */
+export function compileText(text: string, use: Use): Text {
+  const parts = templateParts(text, use.scope);
+  if (isConstant(parts)) return { constant: parts.map((part) => ('text' in part ? part.text : '')).join('') };
+  return compileParts(parts, use);
+}
+
+/** The same for the parts of a text. */
+export function compileParts(parts: readonly Part[], use: Use): Extract<Text, { constant: null }> {
+  const { longest, unsafe, encode } = use;
+  const pieces = parts.map((part): string | Value => {
+    if ('text' in part) return part.text;
+    const value = compilePlaceholder(part.placeholder, use);
+    return encode === undefined ? value : (x, answer) => encode(value(x, answer), part.placeholder);
+  });
+  const evaluate: Evaluate = (x, answer) => {
+    let whole = '';
+    for (const piece of pieces) {
+      whole += typeof piece === 'string' ? piece : piece(x, answer);
+      if (whole.length > longest) return null;
+    }
+    return unsafe?.test(whole) ? null : whole;
+  };
+  return { constant: null, evaluate, mayFail: parts.some((part) => 'placeholder' in part && !isBounded(part.placeholder)) };
+}
+
+/** What an upstream has sent is not the client's. */
+const isBounded = ({ name }: Placeholder): boolean => BOUNDED.has(name) || name.startsWith('http.response.');

@@ -24,7 +24,9 @@ class Setup {
   readonly path = join(this.folder, 'state', 'analytics.db');
   readonly log = memoryLog();
   now = START;
-  readonly clock: Clock = { ...systemClock, now: () => this.now };
+  /** How far the time of day is ahead of the monotonic clock. */
+  jumped = 0;
+  readonly clock: Clock = { ...systemClock, now: () => this.now, monotonic: () => this.now - this.jumped };
 
   constructor() {
     mkdirSync(join(this.folder, 'state'));
@@ -32,6 +34,12 @@ class Setup {
 
   keeper(retention: Partial<Retention> = {}): HistoryKeeper {
     return new HistoryKeeper({ path: this.path, retention: { ...KEPT, ...retention }, clock: this.clock, log: this.log });
+  }
+
+  /** The time of day jumps. */
+  jump(ms: number): void {
+    this.now += ms;
+    this.jumped += ms;
   }
 
   get messages(): string[] {
@@ -210,6 +218,101 @@ describe('history', () => {
     );
     assert.ok(fine.ok);
     assert.deepEqual(keeper.answer('a.test', fine.value, 'json'), { kind: 'too fine', since: Date.UTC(2026, 0, 12) });
+  });
+
+  it('survives a clock that jumps years ahead and comes back', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper({ hoursMs: 3 * DAY, daysMs: 6 * DAY });
+    const visit = (): void => {
+      keeper.add([visits('a.test', [1])]);
+      keeper.save();
+      sweepAll(keeper);
+    };
+    for (let day = 0; day < 3; day++, setup.now += DAY) visit();
+    setup.jump(3_650 * DAY);
+    for (let hour = 0; hour < 20; hour++, setup.now += HOUR) visit();
+    setup.jump(-3_650 * DAY);
+    visit();
+    const { series } = ask(keeper, 'a.test', { from: '2026-01-05', to: '2026-01-09', step: 'day' });
+    assert.deepEqual(
+      series.map(({ views }) => views),
+      [1, 1, 1, 1],
+    );
+    assert.equal(setup.messages.filter((message) => message.startsWith('the clock differs')).length, 1);
+  });
+
+  for (const [what, restart] of [
+    ['after a jump of the clock', false],
+    ['after months without a process', true],
+  ] as const)
+    it(`is deleted for its age when an unexpected time has lasted for a day: ${what}`, () => {
+      using setup = new Setup();
+      const kept = { hoursMs: 3 * DAY, daysMs: 6 * DAY };
+      let keeper = setup.keeper(kept);
+      keeper.add([visits('a.test', [1])]);
+      keeper.save();
+      sweepAll(keeper);
+      if (restart) keeper.close();
+      setup.jump(90 * DAY);
+      if (restart) keeper = setup.keeper(kept);
+      const views = (): number => ask(keeper, 'a.test', { from: '2026-01-05', to: '2026-01-06', step: 'day' }).totals.views;
+      for (let hour = 0; hour < 24; hour++, setup.now += HOUR) {
+        sweepAll(keeper);
+        assert.equal(views(), 1);
+      }
+      keeper.add([visits('a.test', [1])]);
+      keeper.save();
+      sweepAll(keeper);
+      assert.equal(views(), 0);
+    });
+
+  it('begins again, by the hour and by the day, after a clock that was ahead for long has deleted it', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper({ hoursMs: 3 * DAY });
+    const visit = (): void => {
+      keeper.add([visits('a.test', [1])]);
+      keeper.save();
+      sweepAll(keeper);
+    };
+    for (const years of [10, -10]) {
+      visit();
+      setup.jump(years * 365 * DAY);
+      for (let hour = 0; hour < 48; hour++, setup.now += HOUR) visit();
+    }
+    for (let hour = 0; hour < 96; hour++, setup.now += HOUR) visit();
+    const day = (query: Record<string, string>): number[] => ask(keeper, 'a.test', query, setup.now).series.map(({ views }) => views);
+    assert.deepEqual(day({ from: '2026-01-12', to: '2026-01-13', step: 'hour' }), Array(24).fill(1));
+    assert.deepEqual(day({ from: '2026-01-09', to: '2026-01-11', step: 'day' }), [24, 24]);
+  });
+
+  it('stays within its size while the time of day is doubtful', () => {
+    using setup = new Setup();
+    const maxBytes = 1_048_576;
+    const keeper = setup.keeper({ maxBytes });
+    setup.jump(-100 * DAY);
+    for (let minute = 0; minute < 20; minute++, setup.jump(HOUR)) {
+      keeper.add(Array.from({ length: 200 }, (_, host) => visits(`h${host}.test`, someHashes(minute * 1_000 + host, 20))));
+      keeper.save();
+      sweepAll(keeper);
+    }
+    assert.ok(statSync(setup.path).size < maxBytes * 1.3, `${statSync(setup.path).size} bytes`);
+  });
+
+  it('counts the visitors of the last minutes, whatever the clock does', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    const now = (): number => ask(keeper, 'a.test', {}, setup.now).now;
+    const visit = (visitor: number): void => keeper.add([visits('a.test', [visitor])]);
+    visit(1);
+    setup.jump(-30_000);
+    visit(2);
+    assert.equal(now(), 2, 'half a minute is corrected');
+    setup.jump(-DAY);
+    visit(3);
+    assert.equal(now(), 1, 'set back by a day');
+    setup.jump(2 * DAY);
+    visit(4);
+    assert.equal(now(), 1);
   });
 
   it('stays within its size: the oldest hours are deleted first', () => {

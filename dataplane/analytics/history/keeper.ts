@@ -3,9 +3,10 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
 import { csvOf, historyOf, type Source } from './answer.ts';
+import { PlausibleClock } from './plausible-clock.ts';
 import type { Range } from './range.ts';
 import { Recent } from './recent.ts';
-import { ALL_HOSTS, DamagedHistoryError, HistoryStore, HOUR, type HostSums, type Retention, type Row } from './store.ts';
+import { ALL_HOSTS, DAY, DamagedHistoryError, HistoryStore, HOUR, type HostSums, type Retention, type Row } from './store.ts';
 
 export type KeeperTools = {
   readonly path: string;
@@ -32,8 +33,11 @@ export class HistoryKeeper {
   private readonly recent = new Recent();
   private store: HistoryStore | null = null;
   private reason = 'it has not been opened yet';
+  private dates: PlausibleClock | null = null;
   private sweeping: Iterator<void> | null = null;
   private sweptHour = 0;
+  /** Whether the time of day was doubtful at the last sweep. */
+  private doubtful = false;
   /** The last warning, so that one that repeats every few seconds is logged once. */
   private warned = '';
   /** Why the file could not be used since counts were last saved; null if it could. */
@@ -87,10 +91,10 @@ export class HistoryKeeper {
 
   /** Takes a step of removing what is old. @returns whether there are more. */
   sweep(): boolean {
-    const now = this.tools.clock.now();
-    const hour = Math.floor(now / HOUR);
+    const hour = Math.floor(this.tools.clock.now() / HOUR);
     try {
-      if (this.sweeping === null && (hour !== this.sweptHour || this.tooLarge())) this.sweeping = this.store?.sweep(now) ?? null;
+      if (this.sweeping === null && (hour !== this.sweptHour || this.tooLarge()))
+        this.sweeping = this.store?.sweep(this.dateFor(this.store)) ?? null;
       this.sweptHour = hour;
       if (this.sweeping?.next().done) this.sweeping = null;
     } catch (error) {
@@ -149,6 +153,21 @@ export class HistoryKeeper {
     yield* store.sums(from, to);
     for (const [at, host, { views, humans, pageViews }] of this.recent.all())
       if (at >= from && at < to) yield { host, views, humans, pageViews };
+  }
+
+  /** What the time of day may be taken for when something is deleted for its age; null: nothing is. */
+  private dateFor(store: HistoryStore): number | null {
+    const { clock, log } = this.tools;
+    this.dates ??= new PlausibleClock(clock, store.sweptAt);
+    const { ahead } = this.dates;
+    const date = this.dates.read();
+    if (date === null && !this.doubtful)
+      log.warn(
+        { days_ahead: Math.round(ahead / DAY) },
+        'the clock differs from what the history expects: nothing is removed for its age until it has done so for a day',
+      );
+    this.doubtful = date === null;
+    return date;
   }
 
   private tooLarge(): boolean {

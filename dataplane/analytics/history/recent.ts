@@ -78,7 +78,7 @@ export class Recent {
     const union = new Distinct(VISITORS);
     for (const [minute, hosts] of this.minutes) {
       const visitors = hosts.get(host);
-      if (visitors !== undefined && minute > now - NOW_MINUTES * MINUTE - MINUTE) union.merge(visitors);
+      if (visitors !== undefined && isNow(minute, now)) union.merge(visitors);
     }
     return union.count;
   }
@@ -108,7 +108,7 @@ export class Recent {
   private noteVisitors(host: string, hashes: readonly number[], now: number): void {
     if (hashes.length === 0) return;
     const minute = Math.floor(now / MINUTE) * MINUTE;
-    for (const old of this.minutes.keys()) if (old < minute - NOW_MINUTES * MINUTE) this.minutes.delete(old);
+    for (const other of this.minutes.keys()) if (Math.abs(minute - other) > NOW_MINUTES * MINUTE) this.minutes.delete(other);
     const hosts = this.minutes.get(minute) ?? new Map<string, Distinct>();
     this.minutes.set(minute, hosts);
     const visitors = hosts.get(host) ?? new Distinct(VISITORS);
@@ -116,3 +116,6 @@ export class Recent {
     for (const hash of hashes) visitors.add(hash);
   }
 }
+
+/** Of the last minutes, or of the one after, for a clock that is set back a little. One that is set back by hours leaves minutes in the future. */
+const isNow = (minute: number, now: number): boolean => minute > now - (NOW_MINUTES + 1) * MINUTE && minute <= now + MINUTE;

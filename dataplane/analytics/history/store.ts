@@ -154,15 +154,17 @@ export class HistoryStore {
     this.database.exec('PRAGMA incremental_vacuum');
   }
 
+  /** When what is old was last removed (ms since 1970); 0 if never. */
+  get sweptAt(): number {
+    return this.mark('swept_at');
+  }
+
   /**
-   * Rolls up days that are over and removes what is too old or too much, a part in each step; `now` in ms since 1970. The caller takes
-   * the steps and may answer queries between them.
+   * Rolls up days that are over and removes what is too old or too much, a part in each step; `now` in ms since 1970, null if it is not
+   * known. The caller takes the steps and may answer queries between them.
    */
-  *sweep(now: number): Generator<void> {
-    yield* this.rollUp(now);
-    const hoursFrom = Math.floor((now - this.retention.hoursMs) / DAY) * DAY;
-    yield* this.removeHours(Math.min(hoursFrom, this.mark('rolled_up')));
-    yield* this.remove('days', Math.floor((now - this.retention.daysMs) / DAY) * DAY);
+  *sweep(now: number | null): Generator<void> {
+    if (now !== null) yield* this.removeOld(now);
     while (this.usedBytes > this.retention.maxBytes) {
       const [hours, days] = [this.oldest('hours'), this.oldest('days')];
       const oldestDay = hours === null ? Number.POSITIVE_INFINITY : Math.floor(hours / DAY) * DAY;
@@ -182,6 +184,21 @@ export class HistoryStore {
 
   close(): void {
     if (this.database.isOpen) this.database.close();
+  }
+
+  private *removeOld(now: number): Generator<void> {
+    this.setMark('swept_at', now);
+    this.correctMarks(Math.floor(now / DAY) * DAY);
+    yield* this.rollUp(now);
+    const hoursFrom = Math.floor((now - this.retention.hoursMs) / DAY) * DAY;
+    yield* this.removeHours(Math.min(hoursFrom, this.mark('rolled_up')));
+    yield* this.remove('days', Math.floor((now - this.retention.daysMs) / DAY) * DAY);
+  }
+
+  /** Marks from a time when the clock was ahead would hide everything until then. Days that are rolled up again stay the same. */
+  private correctMarks(today: number): void {
+    if (this.mark('rolled_up') > today) this.setMark('rolled_up', 0);
+    if (this.hoursFrom > today) this.setMark('hours_from', today);
   }
 
   private *rollUp(now: number): Generator<void> {

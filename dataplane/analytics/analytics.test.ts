@@ -160,7 +160,7 @@ describe('hosts under a wildcard', () => {
     );
   });
 
-  it('are merged into the pattern when there are too many, least recently used first, without losing counts', () => {
+  it('are merged into the pattern when there are too many, least recently used first, without losing counts', async () => {
     const analytics = createAnalytics({ clock: handClock() });
     const hosts = Array.from({ length: MAX_HOSTS_PER_PATTERN }, (_, at) => `h${at}.example`);
     const details = {
@@ -183,9 +183,11 @@ describe('hosts under a wildcard', () => {
       [2, 2, 2, 200, 2],
     );
     assert.deepEqual(
-      [folded?.top_pages, folded?.referrers, folded?.countries, folded?.web_vitals.lcp.p50],
-      [[{ path: '/p', views: 6 }], [{ domain: 'r.test', count: 8 }], [{ country: 'DE', count: 10 }], 9],
+      [folded?.top_pages, folded?.referrers, folded?.countries],
+      [[{ path: '/p', views: 6 }], [{ domain: 'r.test', count: 8 }], [{ country: 'DE', count: 10 }]],
     );
+    await analytics.aggregate();
+    assert.equal(analytics.snapshot('*.example')?.web_vitals.lcp.p50, 9);
     const total = [...analytics.snapshots()].reduce((sum, one) => sum + one.bytes_sent, 0);
     assert.deepEqual([[...analytics.snapshots()].length, total], [MAX_HOSTS_PER_PATTERN + 1, 100 * (MAX_HOSTS_PER_PATTERN + 3)]);
   });

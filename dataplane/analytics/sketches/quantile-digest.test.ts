@@ -59,6 +59,18 @@ describe('a quantile digest', () => {
       assert.ok(Math.abs((p95 as number) / exact - 1) < 0.2, `${p95} for ${exact}`);
     });
 
+  it('digests what it merges by the hundred, like single observations', () => {
+    const digest = filled([]);
+    for (let nth = 1; nth < MAX_PENDING; nth++) digest.merge(filled([7]));
+    assert.deepEqual([digest.read(), digest.dirty], [[0, 0, 0, 0], true]);
+    const [flushed, full] = [filled([7]), filled(new Array(MAX_PENDING).fill(9))];
+    flushed.flush();
+    digest.merge(flushed);
+    assert.deepEqual([digest.read(), digest.dirty], [[7, 7, 7, 7], false]);
+    digest.merge(full);
+    assert.deepEqual([digest.read()[3], digest.dirty], [9, false]);
+  });
+
   it('merges as if it had seen both streams', () => {
     const [one, other] = [values(2, 4_000), values(3, 6_050).map((value) => value * 3)];
     const digest = filled(one);

@@ -12,7 +12,10 @@ export const MAX_PENDING = 100;
  * 2019). The library's object takes 100 KB, so between two flushes only its centroids are kept: at most about 7 KB.
  */
 export class QuantileDigest {
+  /** Observations, or centroids of another digest, and how many observations each is; the sum of those. */
   private pending: number[] = [];
+  private pendingWeights: number[] = [];
+  private pendingTotal = 0;
   private means = new Float64Array(0);
   private weights = new Float64Array(0);
   private values: readonly number[];
@@ -26,8 +29,8 @@ export class QuantileDigest {
 
   /** Adds an observation. `read` includes it after the next flush, which the hundredth pending one triggers. */
   add(value: number): void {
-    this.pending.push(value);
-    if (this.pending.length >= MAX_PENDING) this.flush();
+    this.pend(value, 1);
+    this.flushIfFull();
   }
 
   /** The value of each quantile as of the last flush; 0 without observations. */
@@ -43,21 +46,12 @@ export class QuantileDigest {
   /** Digests what is pending: 1 ms at most on a current machine. */
   flush(): void {
     if (!this.dirty) return;
-    this.digest((digest) => digest.push(this.pending));
-    this.pending = [];
-  }
-
-  /** Merges the observations of `other`. */
-  merge(other: QuantileDigest): void {
-    this.flush();
-    other.flush();
-    if (other.means.length > 0) this.digest((digest) => other.restore(digest));
-  }
-
-  private digest(change: (digest: tdigest.TDigest) => void): void {
     const digest = new tdigest.TDigest(DELTA);
-    this.restore(digest);
-    change(digest);
+    for (const [at, mean] of this.means.entries()) digest.push_centroid({ mean, n: this.weights[at] as number });
+    for (const [at, mean] of this.pending.entries()) digest.push_centroid({ mean, n: this.pendingWeights[at] as number });
+    this.pending = [];
+    this.pendingWeights = [];
+    this.pendingTotal = 0;
     digest.compress();
     const centroids = digest.toArray();
     this.means = Float64Array.from(centroids, ({ mean }) => mean);
@@ -65,8 +59,21 @@ export class QuantileDigest {
     this.values = this.quantiles.map((quantile) => quantileOf(centroids, quantile));
   }
 
-  private restore(digest: tdigest.TDigest): void {
-    for (const [at, mean] of this.means.entries()) digest.push_centroid({ mean, n: this.weights[at] as number });
+  /** Merges the observations of `other`. A few of them wait like any others: one that folds thousands of hosts must not flush for each. */
+  merge(other: QuantileDigest): void {
+    for (const [at, mean] of other.means.entries()) this.pend(mean, other.weights[at] as number);
+    for (const [at, mean] of other.pending.entries()) this.pend(mean, other.pendingWeights[at] as number);
+    this.flushIfFull();
+  }
+
+  private pend(mean: number, weight: number): void {
+    this.pending.push(mean);
+    this.pendingWeights.push(weight);
+    this.pendingTotal += weight;
+  }
+
+  private flushIfFull(): void {
+    if (this.pendingTotal >= MAX_PENDING) this.flush();
   }
 }
 

@@ -29,6 +29,8 @@ const PART = 250;
 const MAX_FAILING = 1_000;
 /** Most observations of Web Vitals of one host in one report; the ledger's limit per client address bounds them, too. */
 const MAX_VITALS = 1_000;
+/** Those of all hosts together: the main thread takes 20 µs for each, and a flood may come from any number of addresses and to any host. */
+const MAX_VITALS_IN_ALL = 2_000;
 /** Most client addresses whose hash and country are cached. */
 const KNOWN_CLIENTS = 16_384;
 
@@ -93,6 +95,8 @@ function* parts(domains: readonly Counters[], targets: readonly TargetFailures[]
 export class Recorder {
   private domains = new Map<string, Counters>();
   private failing = new Map<string, TargetFailures>();
+  /** Observations of Web Vitals since the last report. */
+  private observations = 0;
   private readonly addresses = new Map<string, KnownAddress>();
   private readonly userAgents = new UserAgents();
   private readonly hashKey: Uint8Array;
@@ -148,7 +152,9 @@ export class Recorder {
     const { route, host, vitals } = x;
     if (route === null || vitals === null || machineOf(x, route) !== null) return;
     const counters = this.countersOf(host, route.domain);
-    if (counters.vitals.length < MAX_VITALS) counters.vitals.push(vitals);
+    if (counters.vitals.length >= MAX_VITALS || this.observations >= MAX_VITALS_IN_ALL) return;
+    counters.vitals.push(vitals);
+    this.observations++;
   }
 
   /** Counts a head that was refused before it became an exchange. */
@@ -179,6 +185,7 @@ export class Recorder {
     const { domains, failing } = this;
     this.domains = new Map();
     this.failing = new Map();
+    this.observations = 0;
     this.userAgents.refill();
     return parts([...domains.values()], [...failing.values()]);
   }

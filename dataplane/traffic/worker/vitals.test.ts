@@ -115,6 +115,22 @@ test('checks come in their order: size, origin, rate, values', async () => {
   assert.equal(await statusOf(proxy, post('{}')), 204);
 });
 
+test('a flood from many addresses to many hosts is counted up to 2,000 reports a second', async () => {
+  const trustedProxies = ['127.0.0.0/8'] as Cidr[];
+  using proxy = await ProxyFixture.with([{ ...site('*.a.test', ABSENT), analytics: {} }], { trustedProxies });
+  const client = await proxy.connect();
+  const flood = async (count: number): Promise<void> => {
+    for (let nth = 0; nth < count; nth++) {
+      client.send(post('{"lcp":1}', `X-Forwarded-For: 2001:db8:0:${nth.toString(16)}::1\r\n`).replace('a.test', `h${nth % 10}.a.test`));
+      assert.match((await client.readAnswer()).line, / 204 /);
+    }
+  };
+  await flood(2_001);
+  assert.equal(observed(proxy).length, 2_000);
+  await flood(1);
+  assert.equal(observed(proxy).length, 2_001);
+});
+
 for (const body of [
   ...['', 'nonsense', '[]', 'null', '"x"', '1', '{"lcp":"1"}', '{"lcp":null}', '{"lcp":-1}', '{"lcp":60001}'],
   ...['{"cls":100.1}', '{"inp":1e400}', '{"inp":true}', '{"lcp":1,"inp":-0.5}'],

@@ -156,3 +156,33 @@ test('forwarding header fields from a trusted proxy are accepted', async () => {
   assert.equal(seen.headers['x-forwarded-proto'], 'https');
   assert.equal(seen.headers['x-request-id'], 'outer-1');
 });
+
+test('forward_auth asks the authentication server, over HTTP/1.1 and HTTP/2, and is closed when that is away', async () => {
+  using folder = new Folder();
+  await using auth = await Upstream.start('auth', (request, response) => {
+    const { cookie, 'x-forwarded-uri': uri, 'x-forwarded-method': method } = request.headers;
+    if (cookie === 'session=bob') response.setHeader('Remote-User', `bob ${method} ${uri}`).end();
+    else response.writeHead(302, { location: 'https://auth.test/login', 'set-cookie': 'csrf=1' }).end('log in');
+  });
+  await using app = await Upstream.start('app', (request, response) => response.end(`user ${request.headers['remote-user']}`));
+  await using pair = await Pair.start(
+    folder,
+    `app.test {
+  path_case sensitive
+  forward_auth ${auth.address} {
+    uri /verify
+    copy_headers Remote-User
+  }
+  reverse_proxy ${app.address}
+}
+`,
+  );
+  const stranger = await pair.visit('app.test', '/x', { headers: { 'remote-user': 'admin' } });
+  assert.deepEqual([stranger.status, stranger.text, stranger.headers.location], [302, 'log in', 'https://auth.test/login']);
+  const known = { headers: { cookie: 'session=bob', 'remote-user': 'admin' } };
+  assert.equal((await pair.visit('app.test', '/x?y=1', known)).text, 'user bob GET /x?y=1');
+  const explained = await pair.command('explain', 'http://app.test/x');
+  assert.match(explained.stdout, /forward_auth.*answers GET \/verify with 2xx/);
+  await auth[Symbol.asyncDispose]();
+  assert.equal((await pair.visit('app.test', '/x', known)).status, 502);
+});

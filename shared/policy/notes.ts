@@ -10,6 +10,7 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   redirects: null,
   headers: null,
   basic_auth: () => 'password',
+  forward_auth: () => 'authentication server',
   ip_filter: () => 'addresses',
   request_body: null,
   respond: null,

@@ -9,10 +9,6 @@ export const PLANNED: readonly Planned[] = [
   { name: 'cache' },
   { name: 'encode' },
   { name: 'file_server' },
-  {
-    name: 'forward_auth',
-    unknownLabels: { words: ['forwardauth', 'authrequest', 'oidc', 'oauth', 'oauth2', 'sso', 'jwt'], advice: ELSEWHERE },
-  },
   { name: 'health_uri' },
   { name: 'lb_policy' },
   { name: 'root' },

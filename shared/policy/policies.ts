@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { analytics } from './analytics/analytics.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import { clientAuth } from './client-auth/client-auth.ts';
+import { forwardAuth } from './forward-auth/forward-auth.ts';
 import { header } from './header/header.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
 import { log } from './log/log.ts';
@@ -12,7 +13,7 @@ import { requestBody } from './request-body/request-body.ts';
 import { respond } from './respond/respond.ts';
 
 /** The policies of sites and blocks, in the order of the reference. */
-const ANYWHERE = [rateLimit, requestBody, redirect, header, basicAuth, ipFilter, respond] as const;
+const ANYWHERE = [rateLimit, requestBody, redirect, header, basicAuth, forwardAuth, ipFilter, respond] as const;
 /** The policies of sites only. */
 const OF_SITES = [clientAuth, analytics, log] as const;
 

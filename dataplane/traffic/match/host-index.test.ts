@@ -16,6 +16,7 @@ const route = (domain: string, version: string): CompiledRoute & { version: stri
   site: null,
   blocks: [],
   ambiguity: null,
+  policyPools: [],
   ownPaths: { serve: () => undefined, explain: () => '' },
   fields: { overrides: null, own: '', all: '', strictTransport: true, noSniff: true, sameOrigin: true, changes: null, deferred: null },
 });

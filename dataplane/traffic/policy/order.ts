@@ -1,6 +1,7 @@
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import { clientCertificate } from './client-certificate/client-certificate.ts';
+import { forwardAuth } from './forward-auth/forward-auth.ts';
 import { header } from './header/header.ts';
 import { httpsRedirect } from './https-redirect/https-redirect.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
@@ -42,6 +43,11 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     kind: basicAuth,
     because: 'clients that fail to authenticate learn nothing about the site, not even a fixed response',
     guards: ({ basic_auth }) => (basic_auth === null ? [] : [{}]),
+  },
+  {
+    kind: forwardAuth,
+    because: 'an authentication server is asked last: it costs a round trip, and passwords of the proxy itself cost it none',
+    guards: ({ forward_auth }) => (forward_auth ? [{}] : []),
   },
   {
     kind: header,

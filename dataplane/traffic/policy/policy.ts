@@ -1,8 +1,12 @@
 import type { Condition } from '../../../shared/condition.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
+import type { TransportSpec } from '../../../shared/transport.ts';
+import type { Address } from '../../../shared/values/address.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Exchange } from '../exchange/exchange.ts';
+import type { InternalTools } from '../exchange/internal-exchange.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
+import type { Responder } from '../exchange/responder.ts';
 import type { Countries } from '../match/countries.ts';
 import type { HttpsSettings } from '../protocol.ts';
 import type { Passwords } from './basic-auth/passwords.ts';
@@ -40,7 +44,14 @@ export interface Policy {
 }
 
 /** Compiles one kind of policy for a block; `handle` null is the site itself. The site's policies come before the block's own. */
-export type PolicyKind = (route: RouteSpec, handle: HandleSpec | null, index: number) => readonly Policy[];
+export type PolicyKind = (route: RouteSpec, handle: HandleSpec | null, index: number, tools: KindTools) => readonly Policy[];
+
+/** What policies may use when they are compiled. */
+export type KindTools = {
+  /** What sends requests to these targets. They belong to the route as long as it exists. */
+  upstream(addresses: readonly Address[], tls: boolean, transport: TransportSpec): Responder;
+  readonly internal: InternalTools;
+};
 
 /**
  * A rule that a site or block applies to some requests and not to others, so that the result must not depend on how

@@ -1,8 +1,11 @@
 import { ownPool, type PoolSpec } from '../../../shared/pools.ts';
 import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { TransportSpec } from '../../../shared/transport.ts';
+import type { Address } from '../../../shared/values/address.ts';
 import { compileAnswerFields } from '../exchange/answer-fields.ts';
 import type { Block, Exchange, Site } from '../exchange/exchange.ts';
 import type { Filter } from '../exchange/filter.ts';
+import type { InternalTools } from '../exchange/internal-exchange.ts';
 import type { Responder } from '../exchange/responder.ts';
 import { compileCondition, type Test } from '../match/condition.ts';
 import { compileExcluded } from '../match/excluded.ts';
@@ -10,7 +13,7 @@ import type { HostIndex } from '../match/host-index.ts';
 import { compilePattern, foldsPaths, type Pattern, remainderIn } from '../match/pattern.ts';
 import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
 import { POLICIES } from '../policy/order.ts';
-import type { Policy, PolicyKind } from '../policy/policy.ts';
+import type { KindTools, Policy, PolicyKind } from '../policy/policy.ts';
 import { type OwnPaths, ownPathsOf } from '../respond/beacon/beacon.ts';
 import { FILTERS, type FilterKind } from '../respond/filters.ts';
 import { fixedResponder } from '../respond/fixed.ts';
@@ -31,6 +34,8 @@ export type CompiledRoute = Site & {
   readonly blocks: readonly CompiledBlock[];
   /** Set if access to the site depends on the path: then a path must mean the same to every server that reads it. */
   readonly ambiguity: Ambiguity | null;
+  /** The pools that policies use, such as authentication servers. */
+  readonly policyPools: readonly Pool[];
   /** What is answered under the proxy's own paths. */
   readonly ownPaths: OwnPaths;
 };
@@ -70,13 +75,18 @@ export type BlockKinds = {
 
 const KINDS: BlockKinds = { policies: POLICIES, responders: [], filters: FILTERS };
 
+export type CompilerTools = ForwardTools & InternalTools;
+
 /** Compiles published routes for the request path. */
 export class RouteCompiler {
   private readonly pools: Pools;
-  private readonly tools: ForwardTools;
+  private readonly tools: CompilerTools;
   private readonly kinds: BlockKinds;
 
-  constructor(pools: Pools, tools: ForwardTools, kinds = KINDS) {
+  /** What the route that is being compiled has opened for its policies. */
+  private policyPools: Pool[] = [];
+
+  constructor(pools: Pools, tools: CompilerTools, kinds = KINDS) {
     this.pools = pools;
     this.tools = tools;
     this.kinds = kinds;
@@ -85,6 +95,7 @@ export class RouteCompiler {
   /** Parses a published route. It was validated before it was saved, so a worker needs no schema, nor the memory for one. */
   compile(json: string): CompiledRoute {
     const route: RouteSpec = JSON.parse(json);
+    this.policyPools = [];
     const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
     // A site without any directive is one whose last target was removed.
     const hasNoTargets = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
@@ -99,6 +110,7 @@ export class RouteCompiler {
       blocks: route.handles.map((handle, index) => this.pathBlock(route, handle, index, sitePool)),
       fields: compileAnswerFields(unconditional(route.headers), route.https),
       ambiguity: compileAmbiguity(route),
+      policyPools: this.policyPools,
       ownPaths: ownPathsOf(route),
       excluded: compileExcluded(route),
       log: route.log,
@@ -156,7 +168,18 @@ export class RouteCompiler {
   }
 
   private policiesOf(route: RouteSpec, handle: HandleSpec | null, index: number): readonly Policy[] {
-    return this.kinds.policies.flatMap((kind) => kind(route, handle, index));
+    const tools: KindTools = {
+      upstream: (addresses, tls, transport) => this.policyUpstream(route, addresses, tls, transport),
+      internal: this.tools,
+    };
+    return this.kinds.policies.flatMap((kind) => kind(route, handle, index, tools));
+  }
+
+  private policyUpstream({ domain }: RouteSpec, addresses: readonly Address[], tls: boolean, transport: TransportSpec): Responder {
+    const upstreams = addresses.map((address) => ({ address, weight: 1, state: 'healthy' as const }));
+    const pool = this.pools.open(domain, upstreams, tls, null, transport);
+    this.policyPools.push(pool);
+    return new Forwarder(pool, 0, this.tools);
   }
 
   private filtersOf(route: RouteSpec, handle: HandleSpec | null): readonly Filter[] | null {
@@ -184,7 +207,8 @@ function withHeaders(
 }
 
 /** The pools of a route, each once. */
-export const poolsOf = (route: CompiledRoute): Set<Pool> => new Set([route.site, ...route.blocks].flatMap((block) => block?.pool ?? []));
+export const poolsOf = (route: CompiledRoute): Set<Pool> =>
+  new Set([...[route.site, ...route.blocks].flatMap((block) => block?.pool ?? []), ...route.policyPools]);
 
 /** The pools of a domain in a table; none if it is not routed. */
 export function poolsAt(index: HostIndex<CompiledRoute>, domain: string): ReadonlySet<Pool> {

@@ -125,7 +125,11 @@ export class TrafficWorker {
     this.hold = hold;
     this.tunnels = tunnels;
     // Routes and policies.
-    const compiler = new RouteCompiler(new Pools(this.endpoints), { clock, hold }, tools.blockKinds);
+    const compiler = new RouteCompiler(
+      new Pools(this.endpoints),
+      { clock, hold, faults, monotonic: () => clock.monotonic() },
+      tools.blockKinds,
+    );
     const index = new HostIndex<CompiledRoute>((_, json) => compiler.compile(json));
     const https = { settings: state.settings.https, hasPort: state.settings.httpsPort !== null };
     const certificates = new Certificates((name) => {

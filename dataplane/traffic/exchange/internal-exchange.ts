@@ -1,0 +1,182 @@
+import { type ClientFacts, type Downstream, detachAttempt, Exchange, type RequestPath } from './exchange.ts';
+import { FAULT_REASON, type Faults } from './faults.ts';
+import { resumeAnswer } from './relay.ts';
+import type { Responder } from './responder.ts';
+
+/** A request that the proxy itself makes, on behalf of a client or on its own. */
+export type InternalRequest = {
+  readonly method: string;
+  /** Origin-form. */
+  readonly target: string;
+  /** Lower case, without port. */
+  readonly host: string;
+  readonly hostField: string;
+  /** Whole lines, with Host and without those that frame the body. */
+  readonly fields: string;
+  /** The lines that the proxy adds: X-Forwarded-* and the like. */
+  readonly forwarding: string;
+  /** The client's, for load balancing by address. */
+  readonly address: string;
+  readonly hops: number;
+  readonly secure: boolean;
+  readonly body: Buffer | null;
+};
+
+/** The head of an answer to an internal exchange. */
+export type InternalAnswer = {
+  readonly status: number;
+  /** Whole lines, without those that frame the body. */
+  readonly fields: string;
+  /** Bytes of the body, or UNTIL_CLOSE. */
+  readonly length: number;
+  /** Why the proxy answered instead of an upstream; empty if an upstream did. */
+  readonly failure: string;
+};
+
+/** Receives the answer to an internal exchange. Nothing is received after `end`, `failed` or `cancel`. */
+export interface AnswerSink {
+  head(answer: InternalAnswer): void;
+  /** A piece of the body; its buffer is reused, so copy what you keep. @returns false to pause until `resume` of the exchange. */
+  body(buffer: Buffer, from: number, to: number): boolean;
+  end(): void;
+  /** The answer can't be completed, or not even begun. */
+  failed(reason: string): void;
+}
+
+export type InternalTools = {
+  readonly faults: Faults;
+  /** Milliseconds. */
+  monotonic(): number;
+};
+
+/**
+ * An exchange without a client connection: a responder answers it to a sink. It is neither logged nor counted as a visit; its targets count
+ * it like any other request.
+ */
+export class InternalExchange implements Downstream {
+  readonly address: string;
+  readonly holding = false;
+  private readonly x: Exchange;
+  private readonly sink: AnswerSink;
+  private readonly tools: InternalTools;
+  private over = false;
+
+  constructor(request: InternalRequest, sink: AnswerSink, responder: Responder, tools: InternalTools) {
+    const { method, target, host, hostField, fields, forwarding, hops, secure, body, address } = request;
+    this.address = address;
+    this.sink = sink;
+    this.tools = tools;
+    const again: RequestPath = { serve: (x) => responder.respond(x), resume: (x) => responder.respond(x) };
+    this.x = new Exchange(this, again, {
+      method,
+      target,
+      host,
+      hostField,
+      fields,
+      forwarding,
+      hops,
+      secure,
+      bodyLength: body?.length ?? 0,
+      expectsContinue: false,
+      referer: null,
+      userAgent: null,
+      fetchDestination: null,
+      privacyControl: false,
+      prefetch: false,
+      upgrade: null,
+      strictTransport: false,
+      misdirected: false,
+      clientRule: null,
+      startedAt: tools.monotonic(),
+      trace: null,
+    });
+    this.x.held = body;
+    this.x.bodyComplete = true;
+  }
+
+  /** Sends it; the sink may receive all of the answer before this returns. */
+  start(): void {
+    try {
+      this.x.requestPath.serve(this.x);
+    } catch (error) {
+      this.onFault(error);
+    }
+  }
+
+  /** The sink can accept more of the body. */
+  resume(): void {
+    if (!this.over) resumeAnswer(this.x);
+  }
+
+  /** The answer is no longer needed. */
+  cancel(): void {
+    if (this.over) return;
+    this.over = true;
+    detachAttempt(this.x)();
+  }
+
+  facts(): ClientFacts {
+    return { connection: { address: this.address, port: null, tls: null }, protocol: 'HTTP/1.1', bodyRead: this.x.bodyLength };
+  }
+
+  head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
+    if (this.over) return;
+    x.status = status;
+    this.sink.head({ status, fields, length, failure: x.failure });
+  }
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    return this.over || this.sink.body(buffer, from, to);
+  }
+
+  end(x: Exchange): void {
+    if (this.over) return;
+    this.over = true;
+    x.attempt = null;
+    this.sink.end();
+  }
+
+  abort(): void {
+    this.fail('the response was cut off');
+  }
+
+  onFault(error: unknown): void {
+    this.tools.faults.end(this.x, error, this.x.status !== 0, () => this.fail(FAULT_REASON));
+  }
+
+  private fail(reason: string): void {
+    if (this.over) return;
+    this.over = true;
+    this.sink.failed(reason);
+  }
+
+  // The request is complete from the beginning, and the answer is passed on as it comes.
+
+  informational(): void {
+    // The sink only needs the final answer.
+  }
+
+  flush(): void {
+    // Nothing is buffered.
+  }
+
+  resumeBody(): void {
+    // The body was sent whole.
+  }
+
+  bufferBody(x: Exchange, then: (x: Exchange) => void): void {
+    then(x);
+  }
+
+  streamBody(x: Exchange): void {
+    x.attempt?.bodyEnd('');
+  }
+
+  detach(): null {
+    return null;
+  }
+
+  reattach(): void {
+    throw new Error('an internal exchange is never upgraded');
+  }
+}

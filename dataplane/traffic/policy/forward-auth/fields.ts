@@ -1,0 +1,39 @@
+import { fieldsIn } from '../../codec/http1/fields.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+
+/** The fields that the upstream gets from the authentication server. */
+export type CopiedFields = {
+  /** The request's fields without those that only the authentication server may set. */
+  withoutForged(fields: string): string;
+  /** Lines for the request, from the fields of the authentication server's response. */
+  linesFrom(fields: string): string;
+};
+
+export function compileCopied(list: readonly { readonly from: string; readonly to: string }[]): CopiedFields {
+  const names = new Set(list.map(({ to }) => spelling(to)));
+  return {
+    withoutForged: (fields) => (names.size === 0 ? fields : without(fields, names)),
+    linesFrom: (fields) =>
+      list.flatMap(({ from, to }) => fieldsIn(fields, from.toLowerCase()).map((value) => `${to}: ${value}\r\n`)).join(''),
+  };
+}
+
+/** Fields about a body that is not sent, or that would make the answer depend on what the client has stored (RFC 9110 13, 14). */
+const ABOUT_CONTENT = new Set([
+  ...['content-encoding', 'content-language', 'content-location', 'content-type', 'range'],
+  ...['if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since'],
+  // The proxy's own, which the client must not forge.
+  ...['x-forwarded-method', 'x-forwarded-uri'],
+]);
+
+/** What the authentication server gets to see of a request. */
+export const requestFields = (x: Exchange): string => without(x.fields, ABOUT_CONTENT);
+
+/** Many applications read `Remote_User` as `Remote-User`: CGI and WSGI spell both REMOTE_USER. */
+const spelling = (name: string): string => name.toLowerCase().replaceAll('_', '-');
+
+const without = (fields: string, names: ReadonlySet<string>): string =>
+  fields
+    .split('\r\n')
+    .filter((line) => line === '' || !names.has(spelling(line.slice(0, line.indexOf(':')))))
+    .join('\r\n');

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import type { RouteInput } from '../../../../shared/route.ts';
+import { Http2Client } from '../../testing/http2-upstream.ts';
+import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field, type Message } from '../../testing/wire.ts';
+
+const ALLOWED = 'HTTP/1.1 200 OK\r\nRemote-User: bob\r\nRemote-Groups: dev\r\nContent-Length: 2\r\n\r\nok';
+const guarded = (auth: { readonly address: string }, upstream: { readonly address: string }, more: object = {}): RouteInput => ({
+  ...site('a.test', upstream),
+  forward_auth: { upstreams: [auth.address], uri: '/verify?x=1', copy_headers: [{ from: 'Remote-User', to: 'X-User' }], ...more },
+});
+const asking = (path: string, ...fields: string[]): string =>
+  get(path).replace('\r\n\r\n', `\r\n${fields.map((line) => `${line}\r\n`).join('')}\r\n`);
+
+test('the authentication server is asked about each request, over one connection, and sees what the client sent', async () => {
+  using auth = await UpstreamFixture.serving(ALLOWED);
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
+  const client = await proxy.connect();
+  for (let time = 0; time < 3; time++) {
+    client.send(
+      'POST /secret?q=2 HTTP/1.1\r\nHost: a.test\r\nCookie: s=1\r\nAuthorization: Bearer t\r\nContent-Type: text/plain\r\nIf-None-Match: "x"\r\n' +
+        'X-Forwarded-Uri: /open\r\nX_Forwarded_Method: GET\r\nContent-Length: 4\r\n\r\nbody',
+    );
+    assert.match((await client.readAnswer()).line, / 200 /);
+  }
+  assert.deepEqual([auth.connections.length, auth.requests.length], [1, 3]);
+  const { line, head, body } = auth.requests[0] as Message;
+  assert.equal(line, 'GET /verify?x=1 HTTP/1.1');
+  assert.equal(body, '');
+  for (const [name, value] of [
+    ['Host', 'a.test'],
+    ['Cookie', 's=1'],
+    ['Authorization', 'Bearer t'],
+    ['X-Forwarded-Method', 'POST'],
+    ['X-Forwarded-Uri', '/secret?q=2'],
+    ['X-Forwarded-Host', 'a.test'],
+    ['X-Forwarded-For', '127.0.0.1'],
+    ['Content-Type', null],
+    ['If-None-Match', null],
+    ['Content-Length', null],
+  ] as const)
+    assert.equal(field(head, name), value, name);
+  assert.doesNotMatch(head, /X_Forwarded|\/open/);
+  assert.match(upstream.requests[0]?.body ?? '', /^body$/);
+});
+
+test('the upstream gets the copied fields from the authentication server only, in no spelling from the client', async () => {
+  using auth = await UpstreamFixture.serving((request) => (request.line.includes('none') ? ok('') : ALLOWED));
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  using proxy = await ProxyFixture.start([
+    guarded(auth, upstream, {
+      copy_headers: [
+        { from: 'Remote-User', to: 'X-User' },
+        { from: 'Remote-Role', to: 'X-Role' },
+      ],
+    }),
+  ]);
+  await proxy.request(asking('/', 'X-User: admin', 'x_user: admin', 'X-ROLE: root', 'X_Role: root', 'X-Users: kept'));
+  const head = upstream.requests[0]?.head ?? '';
+  assert.equal(field(head, 'X-User'), 'bob');
+  assert.equal(field(head, 'X-Users'), 'kept');
+  assert.doesNotMatch(head, /admin|root|X_|x_/);
+});
+
+test('any answer but 2xx goes to the client whole, and the upstream is not asked', async () => {
+  const login =
+    'HTTP/1.1 302 Found\r\nLocation: https://auth.test/login?rd=x\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nlogin\r\n0\r\n\r\n';
+  using auth = await UpstreamFixture.serving(login);
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
+  const answer = await proxy.request(get('/secret'));
+  assert.match(answer.line, / 302 /);
+  assert.equal(field(answer.head, 'Location'), 'https://auth.test/login?rd=x');
+  assert.deepEqual(answer.head.match(/^Set-Cookie: .*$/gm), ['Set-Cookie: a=1', 'Set-Cookie: b=2']);
+  assert.equal(answer.head.match(/^Date:/gm)?.length, 1);
+  assert.equal(answer.body, 'login');
+  const head = await proxy.request(get('/secret').replace('GET', 'HEAD'));
+  assert.deepEqual([head.line.slice(9, 12), head.body], ['302', '']);
+  assert.equal(upstream.requests.length, 0);
+});
+
+test('an authentication server that can’t be reached, breaks off or is silent lets no one in', async () => {
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  const refusing = { address: await refusingAddress() };
+  using broken = await UpstreamFixture.serving((_, wire) => {
+    wire.send('HTTP/1.1 401 Unauthorized\r\nContent-Length: 100\r\n\r\npart');
+    wire.end();
+    return null;
+  });
+  using closing = await UpstreamFixture.serving((_, wire) => {
+    wire.end();
+    return null;
+  });
+  using endless = await UpstreamFixture.serving(`HTTP/1.1 403 Forbidden\r\nContent-Length: 2000000\r\n\r\n${'x'.repeat(2_000_000)}`);
+  for (const [auth, status] of [
+    [refusing, '502'],
+    [broken, '502'],
+    [closing, '502'],
+    [endless, '502'],
+  ] as const) {
+    using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
+    assert.equal((await proxy.request(get())).line.slice(9, 12), status);
+  }
+  using silent = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.start([guarded(silent, upstream, { timeout_secs: 2 })]);
+  const client = await proxy.connect();
+  client.send(get());
+  await silent.nextRequest();
+  proxy.clock.pass(3_000);
+  assert.match((await client.readAnswer()).line, / 504 /);
+  assert.equal(upstream.requests.length, 0);
+});
+
+test('a client that leaves cancels the question', async () => {
+  using auth = await UpstreamFixture.start();
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await auth.nextRequest();
+  client.socket.resetAndDestroy();
+  await wire.until('the question over HTTP/1.1 to be cancelled', () => wire.closed || wire.ended);
+  using other = new Http2Client(proxy);
+  const stream = other.session.request({ ':path': '/', ':authority': 'a.test' });
+  stream.on('error', () => undefined);
+  const next = await auth.nextRequest();
+  stream.close(8);
+  await next.wire.until('the question over HTTP/2 to be cancelled', () => next.wire.closed || next.wire.ended);
+  assert.equal(upstream.requests.length, 0);
+});
+
+test('an approval with a long body doesn’t delay the request, and one over HTTP/2 is asked about, too', async () => {
+  using auth = await UpstreamFixture.serving(`HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(100_000)}`);
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
+  assert.equal((await proxy.request(get())).body, 'page');
+  using client = new Http2Client(proxy);
+  assert.equal((await client.request({ ':path': '/', cookie: 's=1' })).body, 'page');
+  assert.equal(field(auth.requests[1]?.head ?? '', 'Cookie'), 's=1');
+});
+
+test('an upgrade is asked about before it reaches the upstream', async () => {
+  using auth = await UpstreamFixture.serving('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
+  const fields = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='];
+  assert.match((await proxy.request(asking('/ws', ...fields))).line, / 403 /);
+  assert.equal(upstream.requests.length, 0);
+});
+
+test('a body that arrives meanwhile is kept for the upstream', async () => {
+  using auth = await UpstreamFixture.start();
+  using upstream = await UpstreamFixture.serving((request) => ok(request.body));
+  using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
+  const client = await proxy.connect();
+  client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n');
+  const { wire } = await auth.nextRequest();
+  client.send('3\r\ntwo\r\n0\r\n\r\n');
+  wire.send(ALLOWED);
+  assert.equal((await client.readAnswer()).body, 'onetwo');
+  using h2 = new Http2Client(proxy);
+  const stream = h2.session.request({ ':path': '/', ':method': 'POST', ':authority': 'a.test' });
+  stream.write('one');
+  const asked = await wire.readRequest();
+  assert.match(asked.line, /^GET \/verify/);
+  stream.end('two');
+  wire.send(ALLOWED);
+  const [head] = await once(stream, 'response');
+  assert.equal(head[':status'], 200);
+});
+
+test('the answer of a route that was replaced meanwhile still decides', async () => {
+  using auth = await UpstreamFixture.start();
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await auth.nextRequest();
+  await proxy.publish([site('a.test', upstream)]);
+  wire.send(ALLOWED);
+  assert.equal((await client.readAnswer()).body, 'page');
+  await wire.until('the idle connection to be closed', () => wire.closed || wire.ended);
+});

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Word } from '../../config-file/word.ts';
+import { parseRoute } from '../../route.ts';
+import { refused } from '../../values/parsed.ts';
+import { forwardAuthDirective } from './directive.ts';
+
+const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
+const line = (text: string, block: Block | null = null): Directive => {
+  const [name = '', ...args] = text.split(' ');
+  return { name: word(name), args: args.map(word), block };
+};
+const blockOf = (...lines: (string | Directive)[]): Block => ({
+  open: word('{'),
+  lines: lines.map((text) => (typeof text === 'string' ? line(text) : text)),
+});
+const unasked = (): never => assert.fail('forward_auth does not use this');
+
+function read(head: string, ...lines: (string | Directive)[]) {
+  const mistakes: string[] = [];
+  const part: Parameters<typeof forwardAuthDirective.read>[1] = {};
+  const reading: Reading = {
+    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
+    conditionFor: unasked,
+    expanded: (block) => block,
+    textOf: () => refused('no file'),
+    now: 0,
+    sourceWords: new WeakMap(),
+  };
+  forwardAuthDirective.read(line(`forward_auth ${head}`, blockOf(...lines)), part, reading, null);
+  return { auth: part.forward_auth, mistakes };
+}
+
+test('the server, the path and the fields to copy, in a line or a block as in a Caddyfile', () => {
+  const headers = line('copy_headers', blockOf('Remote-Groups', 'Remote-Email>X-Mail'));
+  assert.deepEqual(read('https://auth:9091', 'uri /verify?a=b', 'copy_headers Remote-User', headers, 'timeout 5s'), {
+    auth: {
+      upstreams: ['auth:9091'],
+      tls: true,
+      uri: '/verify?a=b',
+      copy_headers: [
+        { from: 'Remote-User', to: 'Remote-User' },
+        { from: 'Remote-Groups', to: 'Remote-Groups' },
+        { from: 'Remote-Email', to: 'X-Mail' },
+      ],
+      timeout_secs: 5,
+    },
+    mistakes: [],
+  });
+});
+
+for (const [head, lines, mistake] of [
+  ['auth:80', [], 'forward_auth needs the path to request: write uri <path> in its block'],
+  ['auth', ['uri /'], 'forward_auth "auth": the port is missing (expected host:port)'],
+  ['auth:80 https://b:443', ['uri /'], 'forward_auth "https://b:443": its addresses must all have https://, or none of them'],
+  ['auth:80', ['uri verify'], 'uri "verify": a path must start with / and must not contain spaces'],
+  ['auth:80', ['uri /a', 'uri /b'], 'uri is already in line 1; keep one of them'],
+  ['auth:80', ['uri /', 'copy_header A'], 'forward_auth has no "copy_header" (did you mean "copy_headers"?)'],
+  ['auth:80', ['uri /', 'copy_headers Host'], 'copy_headers "Host": the proxy sets or removes this header itself'],
+  ['auth:80', ['uri /', 'copy_headers A>B>C'], 'copy_headers "A>B>C": write the name of a header, or two with > between them'],
+  ['auth:80', ['uri /', 'timeout 1h'], 'timeout "1h": whole seconds, from 1s to 300s'],
+  [
+    'auth:80',
+    ['uri /', 'header_up X-A b'],
+    'forward_auth has no "header_up": the authentication server gets the client’s headers, X-Forwarded-Method and X-Forwarded-Uri: leave it out',
+  ],
+] as const)
+  test(`reports a mistake and what to write: ${mistake}`, () => {
+    const { auth, mistakes } = read(head, ...lines);
+    assert.deepEqual(mistakes, [mistake]);
+    assert.ok(auth, 'a mistake must not leave the site open');
+  });
+
+test('a route accepts it with its defaults, and no field that the proxy itself sets', () => {
+  const withAuth = (more: object) =>
+    parseRoute({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, forward_auth: { upstreams: ['auth:80'], uri: '/', ...more } });
+  const good = withAuth({});
+  assert.ok(good.ok);
+  assert.deepEqual(good.value.forward_auth, { upstreams: ['auth:80'], tls: false, uri: '/', copy_headers: [], timeout_secs: 10 });
+  for (const more of [
+    { upstreams: [] },
+    { uri: 'x' },
+    { uri: '/a b' },
+    { uri: '/\r\nX: y' },
+    { timeout_secs: 0 },
+    { copy_headers: [{ from: 'A', to: 'Content-Length' }] },
+    { copy_headers: [{ from: 'A b', to: 'A' }] },
+  ])
+    assert.equal(withAuth(more).ok, false, JSON.stringify(more));
+});

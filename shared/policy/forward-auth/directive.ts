@@ -1,0 +1,118 @@
+import { didYouMean } from '../../closest.ts';
+import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { quote } from '../../config-file/quote.ts';
+import { lineOf, type Word } from '../../config-file/word.ts';
+import { type Address, parseUpstream } from '../../values/address.ts';
+import { parseDuration } from '../../values/duration.ts';
+
+export const MOST_UPSTREAMS = 100;
+export const MOST_COPIED = 50;
+export const DEFAULT_TIMEOUT_SECS = 10;
+export const MAX_TIMEOUT_SECS = 300;
+export const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
+export const URI = { pattern: /^\/[\x21-\x7e]*$/, reason: 'a path must start with / and must not contain spaces' };
+
+/** Fields that frame a message or belong to one connection, or that the proxy itself sets. */
+const UNCOPYABLE =
+  /^(?:connection|content-length|content-encoding|content-type|date|expect|forwarded|host|http2-settings|keep-alive|proxy(?:-.*)?|te|trailer|transfer-encoding|upgrade|x-forwarded-(?:for|host|proto)|x-real-ip|x-request-id)$/i;
+export const COPYABLE = {
+  accepts: (name: string): boolean => !UNCOPYABLE.test(name),
+  reason: 'the proxy sets or removes this header itself',
+};
+
+type Copied = { from: string; to: string };
+type ForwardAuth = { upstreams: Address[]; tls: boolean; uri: string; copy_headers: Copied[]; timeout_secs: number };
+type Option = { readonly form: string; read(args: readonly Word[], auth: ForwardAuth, report: Reading['report'], name: Word): void };
+
+const OPTIONS: Readonly<Record<string, Option>> = {
+  uri: {
+    form: 'uri <path>',
+    read([word, extra], auth, report, name) {
+      if (!word) return report.error(name, `uri is missing an argument: write ${OPTIONS.uri?.form}`);
+      if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for uri: write ${OPTIONS.uri?.form}`);
+      if (!URI.pattern.test(word.text)) return report.error(word, `uri ${quote(word.text)}: ${URI.reason}`);
+      auth.uri = word.text;
+    },
+  },
+  copy_headers: { form: 'copy_headers <Name>[><Name>] …', read: readCopied },
+  timeout: {
+    form: 'timeout <duration>',
+    read([word, extra], auth, report, name) {
+      if (!word || extra) return report.error(extra ?? name, `write ${OPTIONS.timeout?.form}`);
+      const time = parseDuration(word.text);
+      const secs = time.ok ? time.value / 1_000 : 0;
+      if (!time.ok) report.error(word, `timeout ${quote(word.text)}: ${time.reason}`);
+      else if (!Number.isInteger(secs) || secs < 1 || secs > MAX_TIMEOUT_SECS)
+        report.error(word, `timeout ${quote(word.text)}: whole seconds, from 1s to ${MAX_TIMEOUT_SECS}s`);
+      else auth.timeout_secs = secs;
+    },
+  },
+};
+const FORMS = Object.values(OPTIONS).map(({ form }) => form);
+
+/** What Caddy allows in its block, and what to write here. */
+const FOREIGN: ReadonlyMap<string, string> = new Map([
+  ['header_up', 'the authentication server gets the client’s headers, X-Forwarded-Method and X-Forwarded-Uri: leave it out'],
+  ['transport', 'write https:// before the address for TLS'],
+  ['method', 'the authentication server is always asked with GET: leave it out'],
+]);
+
+export const forwardAuthDirective: Grammar<{ forward_auth?: ForwardAuth | null | undefined }> = {
+  name: 'forward_auth',
+  otherNames: ['auth_request', 'forwardauth'],
+  form: 'forward_auth <host:port> [<host:port> …] { uri <path> }',
+  args: [1, MOST_UPSTREAMS],
+  block: 'required',
+  repeats: false,
+  read({ name, args, block }, part, { report, expanded }) {
+    const auth: ForwardAuth = { upstreams: [], tls: false, uri: '/', copy_headers: [], timeout_secs: DEFAULT_TIMEOUT_SECS };
+    // Also with mistakes, so that a mistake never leaves a protected site open.
+    part.forward_auth = auth;
+    readUpstreams(args, auth, report);
+    const seen: Word[] = [];
+    for (const line of block ? expanded(block).lines : []) readOption(line, seen, auth, report);
+    if (!firstOf(seen, 'uri')) report.error(name, `forward_auth needs the path to request: write ${OPTIONS.uri?.form} in its block`);
+  },
+};
+
+function readUpstreams(words: readonly Word[], auth: ForwardAuth, report: Reading['report']): void {
+  auth.tls = words[0]?.text.startsWith('https://') === true;
+  for (const word of words) {
+    const [, scheme, rest] = /^(https?:\/\/)?(.*)$/s.exec(word.text) ?? [];
+    const address = parseUpstream(rest ?? '');
+    if (!address.ok) report.error(word, `forward_auth ${quote(word.text)}: ${address.reason}`);
+    else if ((scheme === 'https://') !== auth.tls)
+      report.error(word, `forward_auth ${quote(word.text)}: its addresses must all have https://, or none of them`);
+    else auth.upstreams.push(address.value);
+  }
+}
+
+function readOption({ name, args, block }: Directive, seen: Word[], auth: ForwardAuth, report: Reading['report']): void {
+  const option = Object.hasOwn(OPTIONS, name.text) ? OPTIONS[name.text] : undefined;
+  const instead = FOREIGN.get(name.text);
+  if (instead) return report.error(name, `forward_auth has no ${quote(name.text)}: ${instead}`);
+  if (!option)
+    return report.error(
+      name,
+      `forward_auth has no ${quote(name.text)}${didYouMean(name.text, Object.keys(OPTIONS)) || `: write ${FORMS.join(', ')}, one per line`}`,
+    );
+  const earlier = name.text === 'copy_headers' ? undefined : firstOf(seen, name.text);
+  seen.push(name);
+  if (earlier) return report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
+  // Caddy also lists the headers in a block.
+  const words = name.text === 'copy_headers' && block ? block.lines.flatMap((line) => [line.name, ...line.args]) : args;
+  if (block && name.text !== 'copy_headers') return report.error(block.open, `${name.text} takes no block: write ${option.form}`);
+  option.read(words, auth, report, name);
+}
+
+function readCopied(words: readonly Word[], auth: ForwardAuth, report: Reading['report'], name: Word): void {
+  if (words.length === 0) report.error(name, `copy_headers is missing an argument: write ${OPTIONS.copy_headers?.form}`);
+  for (const word of words) {
+    const [from = '', to = from, ...more] = word.text.split('>');
+    const refuse = (why: string): void => report.error(word, `copy_headers ${quote(word.text)}: ${why}`);
+    if (more.length > 0 || !FIELD_NAME.test(from) || !FIELD_NAME.test(to)) refuse('write the name of a header, or two with > between them');
+    else if (!COPYABLE.accepts(to) || !COPYABLE.accepts(from)) refuse(COPYABLE.reason);
+    else if (auth.copy_headers.length === MOST_COPIED) return refuse(`at most ${MOST_COPIED} headers are copied`);
+    else auth.copy_headers.push({ from, to });
+  }
+}

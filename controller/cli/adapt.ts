@@ -1,8 +1,8 @@
 import { redacted } from '../../shared/redacted.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
 import { CONFIG_FLAG } from '../flags.ts';
-import type { Command } from './command.ts';
-import { readConfig } from './config-file.ts';
+import type { Command } from './command/command.ts';
+import { readConfig } from './command/config-file.ts';
 
 const SECRETS_FLAG: Flag = { name: 'secrets', kind: 'switch', help: 'print password hashes in full' };
 

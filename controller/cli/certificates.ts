@@ -1,9 +1,9 @@
 import { NAME } from '../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import { ASKING_FLAGS, ask, clientOf, errorIn, noArguments, textOf, wantsJson } from './ask.ts';
-import { type Command, CommandError, type Terminal } from './command.ts';
-import { table } from './table.ts';
+import { ASKING_FLAGS, ask, clientOf, errorIn, noArguments, textOf, wantsJson } from './command/ask.ts';
+import { type Command, CommandError, type Terminal } from './command/command.ts';
+import { table } from './command/table.ts';
 
 const ROOT_FLAG: Flag = { name: 'root', kind: 'switch', help: 'print the root of the internal authority instead, in PEM' };
 

@@ -1,4 +1,4 @@
-import type { Entry } from './command.ts';
+import type { Entry } from './command/command.ts';
 
 /** In the order of `--help`. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {

@@ -4,8 +4,8 @@ import { type Flag, UsageError } from '../../shared/runtime/flags.ts';
 import { CONFIG_FLAG, readableConfig } from '../flags.ts';
 import { layOut } from '../sources/file/layout.ts';
 import { reasonOf } from '../sources/file/text/read.ts';
-import { type Command, CommandError } from './command.ts';
-import { reportProblems } from './problems.ts';
+import { type Command, CommandError } from './command/command.ts';
+import { reportProblems } from './command/problems.ts';
 
 const CHECK_FLAG: Flag = { name: 'check', kind: 'switch', help: 'print nothing; exit 1 if the format differs' };
 const WRITE_FLAG: Flag = { name: 'write', kind: 'switch', help: 'write the file instead of printing it' };

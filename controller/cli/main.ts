@@ -4,9 +4,9 @@ import { exampleIn } from '../../shared/command-examples.ts';
 import { NAME } from '../../shared/name.ts';
 import { helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { sendToParent } from '../../shared/runtime/parent.ts';
-import { CommandError, type Terminal } from './command.ts';
+import { CommandError, type Terminal } from './command/command.ts';
+import { terminalOf } from './command/terminal.ts';
 import { COMMANDS } from './commands.ts';
-import { terminalOf } from './terminal.ts';
 
 /** @returns the exit code: 0 done, 1 negative result, 2 usage error, 3–5 as documented for each command. */
 async function main(argv: readonly string[], terminal: Terminal): Promise<number> {

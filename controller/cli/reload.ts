@@ -1,6 +1,6 @@
 import type { ReloadResult } from '../../shared/wire/status.ts';
-import { ASKING_FLAGS, clientOf, errorIn, noArguments, unescaped, wantsJson } from './ask.ts';
-import { type Command, CommandError } from './command.ts';
+import { ASKING_FLAGS, clientOf, errorIn, noArguments, unescaped, wantsJson } from './command/ask.ts';
+import { type Command, CommandError } from './command/command.ts';
 
 const COOLDOWN_EXIT = 4;
 

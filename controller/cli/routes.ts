@@ -1,8 +1,8 @@
 import { notesAbout } from '../../shared/policy/notes.ts';
 import type { FullRoute } from '../../shared/wire/status.ts';
-import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
-import type { Command } from './command.ts';
-import { table } from './table.ts';
+import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './command/ask.ts';
+import type { Command } from './command/command.ts';
+import { table } from './command/table.ts';
 
 export const routes: Command = {
   usage: '[flags]',

@@ -1,12 +1,12 @@
 import { NAME } from '../../shared/name.ts';
 import type { Alert } from '../../shared/wire/dashboard.ts';
 import type { DataplaneStatus } from '../../shared/wire/status.ts';
-import { ASKING_FLAGS, ask, clientOf, noArguments, type RequestClient, textOf, wantsJson } from './ask.ts';
-import type { Command, Terminal } from './command.ts';
-import { askContainers, CONTROLLER_FLAG, type Containers, containersInWords } from './containers.ts';
+import { ASKING_FLAGS, ask, clientOf, noArguments, type RequestClient, textOf, wantsJson } from './command/ask.ts';
+import type { Command, Terminal } from './command/command.ts';
+import { askContainers, CONTROLLER_FLAG, type Containers, containersInWords } from './command/containers.ts';
+import { table } from './command/table.ts';
+import { plain, styled } from './command/terminal.ts';
 import { olderAlerts } from './older-alerts.ts';
-import { table } from './table.ts';
-import { plain, styled } from './terminal.ts';
 
 /** At most this many problems are printed; `--json` prints all of them. */
 const SHOWN = 50;

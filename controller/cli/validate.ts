@@ -1,8 +1,8 @@
 import { CONFIG_FLAG } from '../flags.ts';
 import type { Diagnostic } from '../sources/file/diagnostics/diagnostics.ts';
-import { JSON_FLAG, wantsJson } from './ask.ts';
-import type { Command } from './command.ts';
-import { compileNamed, readConfig } from './config-file.ts';
+import { JSON_FLAG, wantsJson } from './command/ask.ts';
+import type { Command } from './command/command.ts';
+import { compileNamed, readConfig } from './command/config-file.ts';
 
 export const validate: Command = {
   usage: '--config PATH [--json]',

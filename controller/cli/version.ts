@@ -1,7 +1,7 @@
 import { NAME } from '../../shared/name.ts';
 import { runningBuild } from '../../shared/runtime/build.ts';
-import { JSON_FLAG, noArguments, wantsJson } from './ask.ts';
-import type { Command } from './command.ts';
+import { JSON_FLAG, noArguments, wantsJson } from './command/ask.ts';
+import type { Command } from './command/command.ts';
 
 export const version: Command = {
   usage: '[--json]',

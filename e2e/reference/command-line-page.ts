@@ -1,4 +1,4 @@
-import type { Entry } from '../../controller/cli/command.ts';
+import type { Entry } from '../../controller/cli/command/command.ts';
 import { COMMANDS } from '../../controller/cli/commands.ts';
 import { CONTROLLER_FLAGS } from '../../controller/flags.ts';
 import { DATAPLANE_FLAGS } from '../../dataplane/settings/flags.ts';

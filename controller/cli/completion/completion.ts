@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { closest } from '../../../shared/closest.ts';
 import { NAME } from '../../../shared/name.ts';
 import { UsageError } from '../../../shared/runtime/flags.ts';
-import type { Command, Entry } from '../command.ts';
+import type { Command, Entry } from '../command/command.ts';
 import { bashCompletion } from './bash.ts';
 import { fishCompletion } from './fish.ts';
 import { type CommandWords, flagWords, flagWordsIn } from './words.ts';

@@ -5,9 +5,9 @@ import { type Flag, UsageError } from '../../../shared/runtime/flags.ts';
 import { splitAddress } from '../../../shared/values/address.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
-import { ADMIN_FLAGS, addressesOf, noArguments, textOf } from '../ask.ts';
-import { type Command, CommandError } from '../command.ts';
-import { findAddress } from '../find-admin.ts';
+import { ADMIN_FLAGS, addressesOf, noArguments, textOf } from '../command/ask.ts';
+import { type Command, CommandError } from '../command/command.ts';
+import { findAddress } from '../command/find-admin.ts';
 import { type Forwarder, type ForwarderOptions, startForwarder } from './forwarder.ts';
 import { browserOpener, openBrowser } from './open-browser.ts';
 

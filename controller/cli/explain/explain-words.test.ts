@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Explanation } from '../../../shared/wire/status.ts';
 import { sampleRoute } from '../../desired/testing/sample-listing.ts';
-import type { Terminal } from '../command.ts';
+import type { Terminal } from '../command/command.ts';
 import { explanationInWords } from './explain-words.ts';
 
 const PIPE: Terminal = { out: () => undefined, err: () => undefined, columns: null, colour: false };

@@ -2,9 +2,9 @@ import type { Problem } from '../../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../../shared/wire/status.ts';
 import type { ContainerStatus } from '../../status/containers.ts';
-import type { Terminal } from '../command.ts';
-import { containerInWords } from '../containers.ts';
-import { plain, styled } from '../terminal.ts';
+import type { Terminal } from '../command/command.ts';
+import { containerInWords } from '../command/containers.ts';
+import { plain, styled } from '../command/terminal.ts';
 import { blockInWords } from './explain-block.ts';
 
 /** One fact with its name; a list of facts shares one name. */

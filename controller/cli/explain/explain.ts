@@ -2,9 +2,9 @@ import { NAME } from '../../../shared/name.ts';
 import { type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import type { Explanation } from '../../../shared/wire/status.ts';
 import type { ContainerStatus } from '../../status/containers.ts';
-import { ASKING_FLAGS, ask, clientOf, wantsJson } from '../ask.ts';
-import type { Command } from '../command.ts';
-import { askContainers, CONTROLLER_FLAG } from '../containers.ts';
+import { ASKING_FLAGS, ask, clientOf, wantsJson } from '../command/ask.ts';
+import type { Command } from '../command/command.ts';
+import { askContainers, CONTROLLER_FLAG } from '../command/containers.ts';
 import { explanationInWords } from './explain-words.ts';
 
 export const explain: Command = {

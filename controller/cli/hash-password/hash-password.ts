@@ -1,7 +1,7 @@
 import type { Flag } from '../../../shared/runtime/flags.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
-import { noArguments } from '../ask.ts';
-import { type Command, CommandError, type Terminal } from '../command.ts';
+import { noArguments } from '../command/ask.ts';
+import { type Command, CommandError, type Terminal } from '../command/command.ts';
 import { Cancelled, hiddenLines } from './hidden-lines.ts';
 
 /** bcrypt ignores the rest of a longer password (bytes). */

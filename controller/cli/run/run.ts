@@ -10,7 +10,7 @@ import { describeTakenBy, runningInstance } from '../../../shared/runtime/runnin
 import type { Globals } from '../../../shared/settings.ts';
 import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../../flags.ts';
 import { compileFile } from '../../sources/file/compile.ts';
-import type { Terminal } from '../command.ts';
+import type { Terminal } from '../command/command.ts';
 import { Couple } from './couple.ts';
 import { entryOf } from './processes.ts';
 import { type RunArguments, splitArguments } from './run-arguments.ts';

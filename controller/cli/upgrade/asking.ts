@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { STEP_MS, SUCCESSOR_START_MS, type Upgraded, type UpgradeRequest, type VersionOf } from '../../../shared/wire/takeover.ts';
-import { CommandError } from '../command.ts';
+import { CommandError } from '../command/command.ts';
 
 /** Exit code if there is nothing to query, as for every such command. */
 const NOBODY_EXIT = 5;

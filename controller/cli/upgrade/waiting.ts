@@ -3,7 +3,7 @@ import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import { pidNamespace } from '../../../shared/runtime/pid-namespace.ts';
 import { runningInstance } from '../../../shared/runtime/running-instance.ts';
 import { type Description, SUCCESSOR_START_MS } from '../../../shared/wire/takeover.ts';
-import { CommandError } from '../command.ts';
+import { CommandError } from '../command/command.ts';
 
 /** How often it checks which process serves (ms). */
 const AGAIN_MS = 200;

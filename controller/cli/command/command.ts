@@ -1,4 +1,4 @@
-import type { Flag, Flags } from '../../shared/runtime/flags.ts';
+import type { Flag, Flags } from '../../../shared/runtime/flags.ts';
 
 /** Where a command writes. */
 export type Terminal = {

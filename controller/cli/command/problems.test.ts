@@ -4,10 +4,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import type { Diagnostic } from '../sources/file/diagnostics/diagnostics.ts';
+import type { Diagnostic } from '../../sources/file/diagnostics/diagnostics.ts';
+import { LAUNCHER, sluice, temporary } from '../testing/run-command.ts';
 import type { Terminal } from './command.ts';
 import { excerptOf, reportProblems } from './problems.ts';
-import { LAUNCHER, sluice, temporary } from './testing/run-command.ts';
 
 const at = (text: string, line: number, column: number): Diagnostic => ({ path: 'f', place: { line, column }, message: 'm', text });
 const plainScreen = (columns = 80) => ({ columns, colour: false });

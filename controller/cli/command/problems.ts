@@ -1,4 +1,4 @@
-import { type Diagnostic, formatDiagnostic } from '../sources/file/diagnostics/diagnostics.ts';
+import { type Diagnostic, formatDiagnostic } from '../../sources/file/diagnostics/diagnostics.ts';
 import type { Screen, Terminal } from './command.ts';
 import { plain } from './terminal.ts';
 

@@ -1,7 +1,7 @@
-import { NAME } from '../../shared/name.ts';
-import { type Flags, UsageError } from '../../shared/runtime/flags.ts';
-import { readableConfig } from '../flags.ts';
-import { type Compiled, compileFile } from '../sources/file/compile.ts';
+import { NAME } from '../../../shared/name.ts';
+import { type Flags, UsageError } from '../../../shared/runtime/flags.ts';
+import { readableConfig } from '../../flags.ts';
+import { type Compiled, compileFile } from '../../sources/file/compile.ts';
 import type { Terminal } from './command.ts';
 import { reportProblems } from './problems.ts';
 

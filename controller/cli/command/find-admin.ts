@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
-import { type AdminAddress, formatAdminAddress, parseAdminAddress } from '../../shared/api/admin-address.ts';
-import { type AdminAnswer, type AdminClient, AdminUnreachable, createAdminClient } from '../../shared/api/admin-client.ts';
-import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
-import { envTwin } from '../../shared/runtime/flags.ts';
+import { type AdminAddress, formatAdminAddress, parseAdminAddress } from '../../../shared/api/admin-address.ts';
+import { type AdminAnswer, type AdminClient, AdminUnreachable, createAdminClient } from '../../../shared/api/admin-client.ts';
+import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET } from '../../../shared/name.ts';
+import { envTwin } from '../../../shared/runtime/flags.ts';
 import { CommandError } from './command.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

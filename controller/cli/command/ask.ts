@@ -1,9 +1,9 @@
-import { type AdminAddress, parseAdminAddress, verifiedBy } from '../../shared/api/admin-address.ts';
-import { type AdminAnswer, type AdminClient, createAdminClient, TOKEN_VARIABLE } from '../../shared/api/admin-client.ts';
-import { ADMIN_SOCKET_FILE, DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
-import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
-import { type Parsed, refused } from '../../shared/values/parsed.ts';
-import { DATAPLANE_CA_FLAG, isRootsFlag, rootsOf } from '../dataplane-roots.ts';
+import { type AdminAddress, parseAdminAddress, verifiedBy } from '../../../shared/api/admin-address.ts';
+import { type AdminAnswer, type AdminClient, createAdminClient, TOKEN_VARIABLE } from '../../../shared/api/admin-client.ts';
+import { ADMIN_SOCKET_FILE, DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
+import { type Flag, type Flags, UsageError } from '../../../shared/runtime/flags.ts';
+import { type Parsed, refused } from '../../../shared/values/parsed.ts';
+import { DATAPLANE_CA_FLAG, isRootsFlag, rootsOf } from '../../dataplane-roots.ts';
 import { CommandError } from './command.ts';
 import { firstThatAnswers, likelyAddresses } from './find-admin.ts';
 

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { formatAdminAddress } from '../../shared/api/admin-address.ts';
+import { formatAdminAddress } from '../../../shared/api/admin-address.ts';
+import { admin, sluice, temporary } from '../testing/run-command.ts';
 import { likelyAddresses } from './find-admin.ts';
-import { admin, sluice, temporary } from './testing/run-command.ts';
 
 const likely = (env: Record<string, string>) => likelyAddresses('/s', env).map(formatAdminAddress);
 

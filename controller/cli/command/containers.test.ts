@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ContainerStatus } from '../status/containers.ts';
+import type { ContainerStatus } from '../../status/containers.ts';
+import { admin, sluice } from '../testing/run-command.ts';
 import { containerInWords } from './containers.ts';
-import { admin, sluice } from './testing/run-command.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';
 const yes = (reason: string) => ({ holds: true, reason, since: SINCE });

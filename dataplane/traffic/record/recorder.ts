@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { bucketOf } from '../../../shared/log-buckets.ts';
 import { OWN_PATH_PREFIX } from '../../../shared/name.ts';
+import { normalizedPath } from '../../../shared/values/path.ts';
 import { targetName } from '../../ledger/targets.ts';
 import type { Exchange, Site } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
@@ -139,7 +140,7 @@ export class Recorder {
   /** Who sent it: a person or one of the machines, by the first reason that applies. */
   private recordAudience(audience: AudienceCounts, x: Exchange, route: Site, { address, path, page, referrer }: Visit): void {
     const agent = this.userAgents.find(x.userAgent);
-    const machine = machineOf(x, route) ?? agent.machine;
+    const machine = machineOf(x, route, x.path) ?? agent.machine;
     if (machine !== null) return audience.machine(machine);
     audience.human(address.hash);
     if (!isPageView(x, path)) return;
@@ -147,10 +148,10 @@ export class Recorder {
     audience.pageView({ path, target: x.target, referrer, country: address.country, client }, page);
   }
 
-  /** Of the proxy's own paths only what pages report is counted, unless the visitor's own request sets the visit apart, such as by Sec-GPC. */
+  /** Of the proxy's own paths only what pages report is counted, unless the visit to the page was set apart, such as by Sec-GPC. */
   private recordOwn(x: Exchange): void {
     const { route, host, vitals } = x;
-    if (route === null || vitals === null || machineOf(x, route) !== null) return;
+    if (route === null || vitals === null || machineOf(x, route, pathOf(x.referer ?? '')) !== null) return;
     const counters = this.countersOf(host, route.domain);
     if (counters.vitals.length >= MAX_VITALS || this.observations >= MAX_VITALS_IN_ALL) return;
     counters.vitals.push(vitals);
@@ -228,12 +229,15 @@ export class Recorder {
   }
 }
 
-/** What a request itself says about its sender, apart from its User-Agent. */
-function machineOf(x: Exchange, { excluded }: Site): MachineReason | null {
-  if (excluded?.(x.client.address, x.path)) return 'excluded';
+/** What a request itself says about its sender, apart from its User-Agent. `path` is that of the page. */
+function machineOf(x: Exchange, { excluded }: Site, path: string): MachineReason | null {
+  if (excluded?.(x.client.address, path)) return 'excluded';
   if (x.privacyControl) return 'gpc';
   return x.prefetch ? 'prefetch' : null;
 }
+
+/** The path of a Referer as rules match it; `/` if it has none. */
+const pathOf = (referer: string): string => normalizedPath(/^https?:\/\/[^/?#]*(\/[^?#]*)/i.exec(referer)?.[1] ?? '/');
 
 /** The host of a Referer in lower case, without port; empty when it has none (RFC 9110 10.1.3). */
 function hostOf(referer: string): string {

@@ -75,14 +75,19 @@ test('what a page has measured is taken, any subset of it, and members that are 
   assert.equal(proxy.counted().get('a.test')?.requests, 0, 'they are no requests of visitors');
 });
 
-test('what visitors measure whose visits are set apart is not kept: Sec-GPC, excluded addresses, prefetches', async () => {
-  const analytics = { exclude: ['203.0.113.0/24'] };
+test('what visitors measure whose visits are set apart is not kept: Sec-GPC, excluded addresses and paths, prefetches', async () => {
+  const analytics = { exclude: ['203.0.113.0/24', '/admin/*'] };
   using proxy = await ProxyFixture.with([{ ...site('a.test', ABSENT), analytics }], { trustedProxies: ['127.0.0.0/8'] as Cidr[] });
-  for (const field of ['Sec-GPC: 1', 'X-Forwarded-For: 203.0.113.9', 'Sec-Purpose: prefetch;prerender'])
+  for (const field of [
+    'Sec-GPC: 1',
+    'X-Forwarded-For: 203.0.113.9',
+    'Sec-Purpose: prefetch;prerender',
+    'Referer: https://a.test/%61dmin/x?y',
+  ])
     assert.equal(await statusOf(proxy, post('{"lcp":1}', `${field}\r\n`)), 204, field);
   using client = new Http2Client(proxy);
   assert.equal((await client.request({ ':method': 'POST', ':path': '/.sluice/vitals', 'sec-gpc': '1' }, '{"lcp":1}')).status, 204);
-  assert.equal(await statusOf(proxy, post('{"lcp":2}', 'Sec-GPC: 0\r\n')), 204);
+  assert.equal(await statusOf(proxy, post('{"lcp":2}', 'Sec-GPC: 0\r\nReferer: https://a.test/x?/admin/\r\n')), 204);
   assert.deepEqual(observed(proxy), [{ lcp: 2 }]);
 });
 

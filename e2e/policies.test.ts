@@ -106,6 +106,47 @@ test('placeholders and every form of header in a Sluicefile work over HTTP/1.1, 
   assert.match((await pair.command('explain', 'http://values.test/?q=%0a')).stdout, /400: X-Q: a value made from the request/);
 });
 
+test('the upstream gets the request that a Sluicefile makes of it, and explain shows it', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('site', (request, response) => {
+    const { method, url, headers } = request;
+    response.end([method, url, headers.host, headers['x-user'] ?? '-', headers.cookie ?? '-', headers['x-forwarded-host']].join(' '));
+  });
+  await using pair = await Pair.start(
+    folder,
+    `requests.test {
+  reverse_proxy ${upstream.address}
+  request_header -Cookie
+  request_header X-User {query.user}
+  @search path /search
+  method @search POST
+  rewrite /blog/* /index.php?page={remainder}
+  uri path_regexp /v(\\d+)/ /version-$1/
+  handle_path /storage/* {
+    request_header Host {upstream_hostport}
+    rewrite * /bucket{uri}
+  }
+}
+`,
+  );
+  for (const [path, got] of [
+    ['/v2/x', 'GET /version-2/x requests.test  - requests.test'],
+    ['/blog/a%20b?user=c', 'GET /index.php?page=a%20b requests.test c - requests.test'],
+    ['/search?user=d', 'POST /search?user=d requests.test d - requests.test'],
+    ['/storage/x/y?z', `GET /bucket/x/y?z ${upstream.address}  - requests.test`],
+  ] as const)
+    assert.equal((await pair.visit('requests.test', path, { headers: { cookie: 'a=b' } })).text, got, path);
+  for (const path of ['/?user=a%0d%0aX-Admin:%201', '/storage/..%2f..%2fx', '/blog/x?user=%00'])
+    assert.equal((await pair.visit('requests.test', path)).status, 400, path);
+  const { stdout } = await pair.command('explain', 'http://requests.test/storage/x?user=e');
+  for (const line of [
+    'rewrite: /x?user=e becomes /bucket/x?user=e',
+    'request_header: X-User: e',
+    'forwarded: GET /bucket/x?user=e with Host: the address of the target',
+  ])
+    assert.ok(stdout.includes(line), stdout);
+});
+
 test('ip_filter in a Sluicefile admits only the given ranges, and explain names the range', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('site');

@@ -44,7 +44,9 @@ export class Server implements RequestPath {
     if (block === null) return answer(x, NO_BLOCK);
     x.block = block;
     x.upstreamTarget = block.strip === '' ? x.target : withoutPrefix(x.target, block.strip, block.folds);
+    x.upstreamMethod = x.method;
     x.upstreamFields = x.fields;
+    x.hostOfTarget = null;
     this.decide(x, block, 0);
   }
 

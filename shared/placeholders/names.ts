@@ -26,6 +26,7 @@ const PLAIN = {
   'http.request.remote.host': ['remote_host'],
   'http.request.remote.port': ['remote_port'],
   'http.vars.client_ip': ['client_ip'],
+  'http.auth.user.id': [],
   'http.request.uuid': ['uuid', 'request_id', 'http.request.id'],
   'http.request.tls.version': ['tls_version'],
   'http.request.tls.server_name': ['tls_server_name'],

@@ -6,14 +6,31 @@ import { forwardAuth } from './forward-auth/forward-auth.ts';
 import { header } from './header/header.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
 import { log } from './log/log.ts';
+import { method } from './method/method.ts';
 import type { Description, PolicyPart } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
 import { requestBody } from './request-body/request-body.ts';
+import { requestHeader } from './request-header/request-header.ts';
 import { respond } from './respond/respond.ts';
+import { rewrite } from './rewrite/rewrite.ts';
+import { uri } from './uri/uri.ts';
 
 /** The policies of sites and blocks, in the order of the reference. */
-const ANYWHERE = [rateLimit, requestBody, redirect, header, basicAuth, forwardAuth, ipFilter, respond] as const;
+const ANYWHERE = [
+  rateLimit,
+  requestBody,
+  redirect,
+  header,
+  requestHeader,
+  rewrite,
+  uri,
+  method,
+  basicAuth,
+  forwardAuth,
+  ipFilter,
+  respond,
+] as const;
 /** The policies of sites only. */
 const OF_SITES = [clientAuth, analytics, log] as const;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileRegexp, LONGEST_TEXT, parseRegexp } from './regexp.ts';
+import { compileRegexp, compileReplacement, LONGEST_TEXT, parseRegexp, parseReplacement } from './regexp.ts';
 
 const reasonFor = (pattern: string): string => {
   const parsed = parseRegexp(pattern);
@@ -40,3 +40,22 @@ test('an expression matches anywhere in a text unless it is anchored, and never 
 });
 
 test('bytes beyond ASCII are compared as Latin-1', () => assert.ok(compileRegexp('^\\xC3\\xA9$')('\u00c3\u00a9')));
+
+test('a replacement names groups by number and by name, and every match is replaced', () => {
+  const braced = (name: string): string => `$\{${name}}`;
+  for (const [pattern, by, text, result] of [
+    ['(\\d+)/(?P<word>[a-z]+)', '$2-$1', '12/ab 3/c', 'ab-12 c-3'],
+    ['(\\d+)/(?P<word>[a-z]+)', `${braced('word')}_${braced('1')}x`, '12/ab', 'ab_12x'],
+    ['a|(b)', '[$1$0]', 'ab', '[a][bb]'],
+    ['a', '$$1', 'a', '$1'],
+    ['^', 'x', 'ab', 'xab'],
+    ['z', 'x', 'ab', 'ab'],
+  ] as const)
+    assert.equal(compileReplacement(pattern, by, 100)(text), result, by);
+  for (const by of ['$2', '$1x', '$', 'a$ b', braced('2')]) assert.equal(parseReplacement('(a)', by).ok, false, by);
+});
+
+test('a replacement takes neither a long text nor gives one', () => {
+  assert.equal(compileReplacement('a', 'b', 10_000)('a'.repeat(LONGEST_TEXT + 1)), null);
+  assert.equal(compileReplacement('a', 'b'.repeat(1_000), 10_000)('a'.repeat(LONGEST_TEXT)), null);
+});

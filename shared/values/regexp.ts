@@ -36,6 +36,52 @@ export function compileRegexp(pattern: string, folds = false): (text: string) =>
   return (text) => text.length <= LONGEST_TEXT && expression.test(text);
 }
 
+/** What replaces a match: literal text, or what a group has captured, by number (0 is the whole match). */
+type Replacement = readonly (string | number)[];
+
+/** Reads a replacement in Go's syntax: `$1`, `${1}`, `$name`, `${name}` and `$$`. `pattern` was accepted by `parseRegexp`. */
+export function parseReplacement(pattern: string, text: string): Parsed<Replacement> {
+  const expression = engine().compile(pattern);
+  const names: Readonly<Record<string, number>> = expression.namedGroups();
+  const pieces: (string | number)[] = [];
+  for (const [whole, braced, bare] of text.matchAll(/\$\$|\$\{(\w+)\}|\$(\w+)|\$|[^$]+/g)) {
+    const name = braced ?? bare;
+    if (name === undefined) {
+      if (whole === '$') return refused('"$" is followed by the number or the name of a group, as in $1; write $$ for the character');
+      pieces.push(whole === '$$' ? '$' : whole);
+      continue;
+    }
+    const group = /^\d+$/.test(name) ? Number(name) : names[name];
+    if (group === undefined || group > expression.groupCount())
+      return refused(
+        'the replacement names a group that the expression does not have; put the name in braces where a letter or digit follows',
+      );
+    pieces.push(group);
+  }
+  return accepted(pieces);
+}
+
+/**
+ * Replaces every match of an expression in a text, in time linear to the text.
+ * @returns null if the text or the result is longer than allowed; `longest` is that of the result.
+ */
+export function compileReplacement(pattern: string, text: string, longest: number): (text: string) => string | null {
+  const expression = engine().compile(pattern);
+  const replacement = parseReplacement(pattern, text);
+  if (!replacement.ok) throw new Error(replacement.reason);
+  return (subject) => {
+    if (subject.length > LONGEST_TEXT) return null;
+    let length = subject.length;
+    const result = expression.matcher(subject).replaceAll((...groups: readonly (string | undefined)[]) => {
+      if (length > longest) return '';
+      const replaced = replacement.value.map((piece) => (typeof piece === 'string' ? piece : (groups[piece] ?? ''))).join('');
+      length += replaced.length;
+      return replaced;
+    });
+    return length > longest ? null : result;
+  };
+}
+
 const SYNTAX_ERROR = 'error parsing regexp: ';
 
 const require = createRequire(import.meta.url);

@@ -178,9 +178,12 @@ export class Exchange {
   path = '';
   /** What checking the path for ambiguity has cost the worker, in units of the run queue; 0 for an unambiguous path. */
   pathCost = 0;
-  /** The request target and fields as sent to the upstream; blocks and policies may change them. */
+  /** The method, target and fields as sent to the upstream; blocks and policies may change them. */
+  upstreamMethod: string;
   upstreamTarget: string;
   upstreamFields: string;
+  /** What replaces the value of Host once a target is chosen: its address, or its name alone; null for nothing. */
+  hostOfTarget: 'hostport' | 'host' | null = null;
 
   /** A small body that was buffered whole; null when it streams or there is none. */
   held: Buffer | null = null;
@@ -258,6 +261,7 @@ export class Exchange {
     this.host = request.host;
     this.hostField = request.hostField;
     this.fields = request.fields;
+    this.upstreamMethod = request.method;
     this.upstreamTarget = request.target;
     this.upstreamFields = request.fields;
     this.bodyLength = request.bodyLength;

@@ -32,6 +32,14 @@ export const bodyTooLarge = (max: number): OwnAnswer => ({
   body: null,
   reason: `the request body is larger than request_body allows (${max} bytes)`,
 });
+/** A path for the upstream that a client has led out of what the site has written. */
+export const UNSAFE_PATH: OwnAnswer = {
+  status: 400,
+  fields: '',
+  body: null,
+  reason: 'the rewritten path would have ".." as a segment',
+};
+export const LONG_URI: OwnAnswer = { status: 414, fields: '', body: null, reason: 'the rewritten path and query would be too long' };
 /** A value that placeholders make of the request would split a field or is longer than allowed. */
 export const UNSAFE_VALUE: OwnAnswer = {
   status: 400,

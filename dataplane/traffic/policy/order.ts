@@ -5,11 +5,15 @@ import { forwardAuth } from './forward-auth/forward-auth.ts';
 import { header } from './header/header.ts';
 import { httpsRedirect } from './https-redirect/https-redirect.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
+import { method } from './method/method.ts';
 import { type Guard, type Guards, NO_GUARDS, type PolicyKind } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
 import { requestBody } from './request-body/request-body.ts';
+import { requestHeader } from './request-header/request-header.ts';
 import { respond } from './respond/respond.ts';
+import { rewrite } from './rewrite/rewrite.ts';
+import { uri } from './uri/uri.ts';
 
 /** The only list of policies: it defines their order and what they guard. */
 const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; readonly guards: Guards }[] = [
@@ -49,6 +53,18 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     because: 'an authentication server is asked last: it costs a round trip, and passwords of the proxy itself cost it none',
     guards: ({ forward_auth }) => (forward_auth ? [{}] : []),
   },
+  { kind: method, because: 'the upstream gets another method only once the request is allowed', guards: NO_GUARDS },
+  {
+    kind: rewrite,
+    because: 'every policy before it judges the path that the client sent, which a rewritten one must not evade',
+    guards: NO_GUARDS,
+  },
+  { kind: uri, because: 'its changes apply to what rewrite has made of the path', guards: NO_GUARDS },
+  {
+    kind: requestHeader,
+    because: 'fields for the upstream may name the user, who is known after authentication',
+    guards: requestHeaderGuards,
+  },
   {
     kind: header,
     because: 'a request whose values would be unsafe in the response is refused before an upstream sees it',
@@ -61,6 +77,11 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
 function rateLimitGuards({ rate_limit_rps, rate_limits = [] }: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {
   if (handle === null) return rate_limits.filter(({ match }) => match !== undefined);
   return rate_limit_rps === null ? rate_limits : [{}, ...rate_limits];
+}
+
+/** A field may grant access at the upstream, so which requests get it must not depend on how a path is read. */
+function requestHeaderGuards({ request_headers = [] }: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {
+  return handle === null ? request_headers.filter(({ match }) => match !== undefined) : request_headers;
 }
 
 /** A site's response applies if no block matches, and a block's to all of its requests, so neither is a guard. */

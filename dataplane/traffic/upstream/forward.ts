@@ -38,7 +38,7 @@ export class Forwarder implements Responder, Upstream {
   }
 
   respond(x: Exchange): void {
-    if (endsHere(x.method, x.fields)) return answer(x, x.method === 'TRACE' ? NO_TRACE : LAST_HOP);
+    if (endsHere(x.upstreamMethod, x.fields)) return answer(x, x.method === 'TRACE' ? NO_TRACE : LAST_HOP);
     if (x.hops > MOST_HOPS) return answer(x, LOOP);
     x.upstream = this;
     if (x.bodyComplete) this.send(x);

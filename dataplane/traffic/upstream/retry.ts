@@ -13,5 +13,5 @@ export const MAX_TARGETS = 3;
  */
 export function mayRetry(x: Exchange, progress: Progress): boolean {
   if (progress.answered || x.bodyConsumed) return false;
-  return !progress.written || IDEMPOTENT.has(x.method);
+  return !progress.written || IDEMPOTENT.has(x.upstreamMethod);
 }

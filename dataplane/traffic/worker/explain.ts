@@ -1,10 +1,11 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { normalizedPath } from '../../../shared/values/path.ts';
+import { fieldIn } from '../codec/http1/fields.ts';
 import { type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
 import { AMBIGUOUS_PATH } from '../exchange/own-answer.ts';
 import type { HostIndex } from '../match/host-index.ts';
 import { isOwnPath } from '../match/own-path.ts';
-import { rawPath } from '../match/path.ts';
+import { rawPath, withoutPrefix } from '../match/path.ts';
 import type { PolicyTools } from '../policy/policy.ts';
 import type { DryRun, DryRunResult } from '../protocol.ts';
 import { blockFor, type CompiledRoute } from '../route/compile.ts';
@@ -12,7 +13,7 @@ import { blockFor, type CompiledRoute } from '../route/compile.ts';
 /** A placeholder client to which nothing may be sent. */
 const DISCARD: Downstream = {
   address: '127.0.0.1',
-  facts: throwSent,
+  facts: () => ({ connection: { address: '127.0.0.1', port: null, tls: null }, protocol: 'HTTP/1.1', bodyRead: 0 }),
   head: throwSent,
   informational: throwSent,
   body: throwSent,
@@ -75,6 +76,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
   const block = blockFor(route, x);
   if (block === null) return { ...found, verdict: `404: no block of the site matches ${x.path}` };
   x.block = block;
+  if (block.strip !== '') x.upstreamTarget = withoutPrefix(x.target, block.strip, block.folds);
   const asked = block.policies.flatMap((policy) => {
     const explanation = policy.explain(x, tools);
     return explanation === null ? [] : [{ name: policy.name, ...explanation }];
@@ -88,6 +90,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     ...(endpoint.id !== null && { id: endpoint.id }),
     ...(endpoint.transport.name !== '' && { transport: endpoint.transport.name }),
   }));
+  if (answering === undefined && block.pool !== null) asked.push(...forwarded(x, `${url.pathname}${url.search}`));
   const verdict = answering === undefined ? last.words : `answered by ${answering.name}: ${answering.words}`;
   return {
     routed: true,
@@ -97,4 +100,14 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     policies: asked.map(({ name, words }) => ({ name, verdict: words })),
     targets,
   };
+}
+
+/** What the upstream would get, if it is not what the client sent. */
+function forwarded(x: Exchange, sent: string): { name: string; words: string; answers: false }[] {
+  if (x.upstreamTarget === sent && x.upstreamMethod === x.method && x.hostOfTarget === null && x.upstreamFields === x.fields) return [];
+  const host =
+    x.hostOfTarget === null
+      ? (fieldIn(x.upstreamFields, 'host') ?? '')
+      : `the ${x.hostOfTarget === 'host' ? 'name' : 'address'} of the target`;
+  return [{ name: 'forwarded', words: `${x.upstreamMethod} ${x.upstreamTarget} with Host: ${host}`, answers: false }];
 }

@@ -13,7 +13,7 @@ export const OPERATIONS = ['add', 'default', 'replace'] as const;
 const plain = z.string().max(LONGEST_HEADER_VALUE).regex(HEADER_VALUE, 'a header value must not contain control characters');
 
 /** The members of a change, for responses and for requests. `allowed` is the names that may be changed. */
-export function changeSchema(allowed: RegExp, why: string, scopeOf: (name: string) => Scope) {
+export function changeSchema(allowed: RegExp, why: string, scopeOf: (name: string, value: string) => Scope) {
   const name = z
     .string()
     .max(LONGEST_HEADER_NAME)
@@ -33,7 +33,7 @@ export function changeSchema(allowed: RegExp, why: string, scopeOf: (name: strin
       match: conditionSchema.optional().describe('Requests that it applies to; all if absent.'),
     })
     .superRefine(({ name: field, value, op, find }, issues) => {
-      const fault = faultOfChange(op, value, find) ?? (value === null ? undefined : faultOfTemplate(value, scopeOf(field)));
+      const fault = faultOfChange(op, value, find) ?? (value === null ? undefined : faultOfTemplate(value, scopeOf(field, value)));
       if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
     });
 }

@@ -11,7 +11,10 @@ export type EvaluatedRequest = {
   readonly secure: boolean;
   /** Normalized, without the query. */
   readonly path: string;
+  /** Path and query for the upstream, so far. */
   readonly upstreamTarget: string;
+  /** Whose password was right; null if none was checked. */
+  readonly user: string | null;
   readonly client: {
     readonly address: string;
     facts(): {

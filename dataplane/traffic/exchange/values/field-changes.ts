@@ -19,8 +19,23 @@ export type FieldChanges = {
 type Act = (lines: string[], x: EvaluatedRequest, answer: AnswerFacts) => boolean;
 type Change = { readonly decides: (name: string) => boolean; readonly act: Act };
 
-export function compileChanges(specs: readonly FieldChange[], scope: Scope, surroundings: Surroundings): FieldChanges {
-  const changes = specs.map((spec) => compileChange(spec, scope, surroundings));
+/** Whose fields they are: those of a response, or those of a request for an upstream. */
+export type Names = {
+  /** Names, in lower case, that no `*` removes. */
+  readonly kept: ReadonlySet<string>;
+  /** The form in which a name, in lower case, is compared. */
+  folded(name: string): string;
+};
+
+const OF_ANSWERS: Names = { kept: new Set(), folded: (name) => name };
+
+export function compileChanges(
+  specs: readonly FieldChange[],
+  scope: Scope,
+  surroundings: Surroundings,
+  names: Names = OF_ANSWERS,
+): FieldChanges {
+  const changes = specs.map((spec) => compileChange(spec, scope, surroundings, names));
   return {
     apply(text, x, answer, strict) {
       const lines = text.split('\r\n');
@@ -33,13 +48,15 @@ export function compileChanges(specs: readonly FieldChange[], scope: Scope, surr
   };
 }
 
-function compileChange({ name, value, op, find }: FieldChange, scope: Scope, surroundings: Surroundings): Change {
+function compileChange({ name, value, op, find }: FieldChange, scope: Scope, surroundings: Surroundings, { kept, folded }: Names): Change {
   const lower = name.toLowerCase();
   if (value === null) {
-    const matches = namesOf(lower);
+    const stands = namesOf(lower);
+    const matches = (other: string): boolean => (stands(other) || folded(other) === folded(lower)) && !kept.has(other);
     return { decides: matches, act: (lines) => remove(lines, matches) };
   }
-  const is = (other: string): boolean => other === lower;
+  const own = folded(lower);
+  const is = (other: string): boolean => other === lower || folded(other) === own;
   const evaluate = valueFor(value, scope, surroundings);
   if (op === 'replace') return { decides: () => false, act: replacing(is, find ?? '', evaluate) };
   const set: Act = (lines, x, answer) => {

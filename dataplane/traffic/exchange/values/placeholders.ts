@@ -87,6 +87,7 @@ const VALUES: Readonly<Record<Simple, Value>> = {
   'http.request.remote.host': (x) => x.client.facts().connection.address,
   'http.request.remote.port': (x) => `${x.client.facts().connection.port ?? ''}`,
   'http.vars.client_ip': (x) => x.client.address,
+  'http.auth.user.id': (x) => (x.user === null ? '' : Buffer.from(x.user).toString('latin1')),
   'http.request.uuid': (x) => fieldIn(x.forwarding, 'x-request-id') ?? '',
   'http.request.tls.version': (x) => TLS_VERSIONS.get(x.client.facts().connection.tls?.version ?? 0) ?? '',
   'http.request.tls.server_name': (x) => x.client.facts().connection.tls?.serverName ?? '',

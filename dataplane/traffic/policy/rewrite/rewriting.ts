@@ -1,0 +1,47 @@
+import type { Condition } from '../../../../shared/condition.ts';
+import type { RouteSpec } from '../../../../shared/route.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import { LONG_URI, UNSAFE_PATH } from '../../exchange/own-answer.ts';
+import { pathOf } from '../../exchange/values/query.ts';
+import { compileCondition } from '../../match/condition.ts';
+import { foldsPaths } from '../../match/pattern.ts';
+import { answers, type Explanation, type Policy, passes } from '../policy.ts';
+import { climbs } from './climbs.ts';
+
+/** Longest path and query that is made for an upstream (bytes). */
+export const LONGEST_TARGET = 16_384;
+
+/** What the path and query for the upstream become; null if they would be too long. */
+export type Rewriting = (target: string, x: Exchange) => string | null;
+
+/** Whether a request is meant by a line of the site. */
+export function compileApplies(match: Condition | undefined, route: RouteSpec): (x: Exchange) => boolean {
+  if (match === undefined) return () => true;
+  const matches = compileCondition(match, foldsPaths(route));
+  return (x) => matches(x.path, x);
+}
+
+/** A policy that changes the path and query for the upstream. In `explain` the exchange is one that is not forwarded. */
+export function rewritingPolicy(name: string, rewriting: Rewriting): Policy {
+  const decide: Policy['decide'] = (x) => {
+    const before = x.upstreamTarget;
+    // `OPTIONS *` has no path.
+    if (before === '*') return null;
+    const after = rewriting(before, x);
+    if (after === null || after.length > LONGEST_TARGET) return LONG_URI;
+    if (after === before) return null;
+    if (climbs(pathOf(after))) return UNSAFE_PATH;
+    x.upstreamTarget = after;
+    return null;
+  };
+  return {
+    name,
+    decide,
+    explain(x, tools): Explanation {
+      const before = x.upstreamTarget;
+      const own = decide(x, tools);
+      if (own !== null && typeof own !== 'symbol') return answers(`${own.status}: ${own.reason}`);
+      return passes(x.upstreamTarget === before ? 'changes nothing' : `${before} becomes ${x.upstreamTarget}`);
+    },
+  };
+}

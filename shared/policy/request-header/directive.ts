@@ -1,0 +1,65 @@
+import type { Condition } from '../../condition.ts';
+import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
+import { quote } from '../../config-file/quote.ts';
+import { isConstant, templateParts } from '../../placeholders/template.ts';
+import { MOST_HEADERS } from '../header/change.ts';
+import { type Change, type ChangeRules, readChange } from '../header/change-line.ts';
+import { faultOfRequestHeader, HOST_VALUE, isHost, OF_TARGET } from './names.ts';
+
+const FORM = '[+|-|?]<Name> [<value>|<find> <replacement>]';
+
+type Header = Omit<Change, 'deferred'> & { match?: Condition | undefined };
+export type RequestHeaderPart = { request_headers?: Header[] | undefined };
+
+const rulesOf = (directive: string): ChangeRules => ({
+  directive,
+  prefixes: '+-?',
+  refuse: (name, removes) =>
+    removes && isHost(name) ? 'a request always has a host; set it instead, as in Host {upstream_hostport}' : faultOfRequestHeader(name),
+  scopeOf: (name, value) => (isHost(name) && OF_TARGET.has(value) ? 'target' : 'request'),
+});
+
+export const requestHeaderDirective: Grammar<RequestHeaderPart> = {
+  name: 'request_header',
+  otherNames: ['proxy_set_header', 'set_header'],
+  form: `request_header ${FORM}, or a block with one ${FORM} per line`,
+  args: [1, Number.POSITIVE_INFINITY],
+  block: 'instead',
+  repeats: true,
+  matcher: 'before',
+  read({ name, args, block }, part, { report }, condition) {
+    if (block?.lines.length === 0) report.error(name, `the request_header block is empty: write one ${FORM} per line, or delete it`);
+    const [first, ...values] = args;
+    const lines = block?.lines ?? (first ? [{ name: first, args: values, block: null }] : []);
+    for (const line of lines) {
+      if (line.block) report.error(line.block.open, 'a request_header line takes no block');
+      readRequestHeader('request_header', line, condition, part, report);
+    }
+  },
+};
+
+/** Reads one line that changes a request header; `directive` is its name, for errors. */
+export function readRequestHeader(
+  directive: string,
+  { name, args }: Pick<Directive, 'name' | 'args'>,
+  condition: Condition | null,
+  part: RequestHeaderPart,
+  report: Reading['report'],
+): void {
+  const change = readChange(name, args, rulesOf(directive), report);
+  if (change === undefined) return;
+  const { request_headers: headers = [] } = part;
+  const fault = isHost(change.name) ? faultOfHost(change) : undefined;
+  if (fault !== undefined) return report.error(args[0] ?? name, `${directive} ${quote(name.text)}: ${fault}`);
+  if (headers.length === MOST_HEADERS) return report.error(name, `a block has at most ${MOST_HEADERS} request headers`);
+  part.request_headers = [...headers, { ...change, ...(condition && { match: condition }) }];
+}
+
+/** What is wrong with a change of Host, apart from removing it. */
+export function faultOfHost({ value, op }: { readonly value: string | null; readonly op?: Change['op'] | undefined }): string | undefined {
+  if (value === null) return 'a request always has a host';
+  if (op !== undefined) return 'a request has one host: it can only be set';
+  if (OF_TARGET.has(value)) return undefined;
+  const parts = templateParts(value, 'request');
+  return isConstant(parts) && !HOST_VALUE.test(value) ? 'the value must be a host, or a host and a port' : undefined;
+}

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { faultOfTemplate } from '../../placeholders/template.ts';
+import { changeSchema, MOST_HEADERS } from '../header/change.ts';
+import type { Policy } from '../policy.ts';
+import { faultOfHost, requestHeaderDirective } from './directive.ts';
+import { CHANGEABLE, isHost, OF_TARGET } from './names.ts';
+
+const scopeOf = (name: string, value: string) => (isHost(name) && OF_TARGET.has(value) ? 'target' : 'request');
+
+const field = changeSchema(CHANGEABLE, 'the proxy itself sets this header', scopeOf)
+  .superRefine((change, issues) => {
+    if (!isHost(change.name)) return;
+    // Anything else about the value is reported already.
+    if (change.value !== null && faultOfTemplate(change.value, scopeOf(change.name, change.value)) !== undefined) return;
+    const fault = faultOfHost(change);
+    if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
+  })
+  .meta({ title: 'request_header', about: 'A change to a request header field for the upstream. Changes apply in order.' });
+
+const members = {
+  request_headers: z.array(field).max(MOST_HEADERS).optional().describe('Changes to the request header fields that the upstream gets.'),
+};
+
+export const requestHeader: Policy<typeof members> = { members, directive: requestHeaderDirective };

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { conditionSchema } from '../../condition.ts';
+import { faultOfTemplate } from '../../placeholders/template.ts';
+import type { Policy } from '../policy.ts';
+import { faultOfUri, MOST_REWRITES, rewriteDirective } from './directive.ts';
+
+const change = z
+  .object({
+    from: z.string().min(1).max(8_192).startsWith('/').optional().describe('A path pattern; absent: every path.'),
+    to: z
+      .string()
+      .superRefine((text, issues) => {
+        const fault = faultOfUri(text) ?? faultOfTemplate(text, 'request');
+        if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
+      })
+      .describe('The path and query that the upstream gets, which may contain placeholders.'),
+    match: conditionSchema.optional().describe('Requests that it applies to; all if absent.'),
+  })
+  .meta({ title: 'rewrite', about: 'Another path and query for the upstream. The first match applies.' });
+
+const members = { rewrites: z.array(change).max(MOST_REWRITES).optional().describe('Other paths and queries for the upstream.') };
+
+export const rewrite: Policy<typeof members> = { members, directive: rewriteDirective };

@@ -37,7 +37,8 @@ async function buildBuilder(engine: Engine, port: number): Promise<void> {
 async function build(engine: Engine, args: readonly string[]): Promise<void> {
   const env = { DOCKER_HOST: `unix://${engine.socket}`, DOCKER_BUILDKIT: '0' };
   await using program = new Program('docker', ['build', '--network', APPS, ...args], env);
-  const tooLong = setTimeout(() => program.child.kill('SIGKILL'), 90_000);
+  // Only ends a build that hangs: on a busy machine one took more than 90 s.
+  const tooLong = setTimeout(() => program.child.kill('SIGKILL'), 300_000);
   const { code } = await program.exited;
   clearTimeout(tooLong);
   if (code !== 0) throw new Error(`the image cannot be built (${code}):\n${program.output.slice(-3_000)}`);

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { authorized } from '../../shared/api/bearer-token.ts';
 import { ConnectionRoom } from '../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy, onThisMachine } from '../../shared/api/foreign-request.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { createServer } from '../../shared/runtime/http.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import type { Report } from './report.ts';

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
 import { authorized } from '../../shared/api/bearer-token.ts';
@@ -7,6 +7,7 @@ import { ConnectionRoom } from '../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy, onThisMachine } from '../../shared/api/foreign-request.ts';
 import { NAME } from '../../shared/name.ts';
 import { published } from '../../shared/route.ts';
+import { createServer } from '../../shared/runtime/http.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import { ControllerStreams } from './apply/controller-streams.ts';

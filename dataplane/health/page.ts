@@ -1,10 +1,11 @@
-import { type RequestOptions, request } from 'node:http';
+import type { RequestOptions } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as requestTls } from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { request } from '../../shared/runtime/http.ts';
 import { openSession } from '../../shared/runtime/http2-session.ts';
 import type { TransportSpec } from '../../shared/transport.ts';
 import { connectOptions } from '../../shared/values/address.ts';

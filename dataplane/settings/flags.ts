@@ -1,4 +1,3 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseDirectoryUrl } from '../../shared/certificates/acme-directory.ts';
@@ -12,6 +11,7 @@ import {
   NAME,
 } from '../../shared/name.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
+import { validateHeaderName, validateHeaderValue } from '../../shared/runtime/http.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log-level.ts';
 import { parseAddress, splitAddress } from '../../shared/values/address.ts';
 import { parseCidr } from '../../shared/values/cidr.ts';

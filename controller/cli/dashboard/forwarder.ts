@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 import type { AdminAddress } from '../../../shared/api/admin-address.ts';
@@ -9,6 +9,7 @@ import { ConnectionRoom } from '../../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy } from '../../../shared/api/foreign-request.ts';
 import { NAME } from '../../../shared/name.ts';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import { createServer } from '../../../shared/runtime/http.ts';
 import { type Random, systemRandom } from '../../../shared/runtime/random.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
 import { BrowserPass } from './browser-pass.ts';

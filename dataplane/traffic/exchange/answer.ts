@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from '../../../shared/runtime/http.ts';
 import { displaySafe } from '../../../shared/wire/errors.ts';
 import { httpDate } from '../codec/date.ts';
 import { fieldIn } from '../codec/http1/fields.ts';

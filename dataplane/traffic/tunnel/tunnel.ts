@@ -1,5 +1,6 @@
-import { Agent, type ClientRequest } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
+import { Agent } from '../../../shared/runtime/http.ts';
 import type { Attempt } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';

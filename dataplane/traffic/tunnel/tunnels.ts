@@ -1,9 +1,10 @@
-import { type ClientRequest, createServer, type IncomingMessage, type Server } from 'node:http';
+import type { ClientRequest, IncomingMessage, Server } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { createServer } from '../../../shared/runtime/http.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import { answer } from '../exchange/answer.ts';
 import { NOTHING_SENT } from '../exchange/attempt.ts';

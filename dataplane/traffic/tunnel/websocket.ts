@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type Agent, type ClientRequest, request } from 'node:http';
+import type { Agent, ClientRequest } from 'node:http';
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { request } from '../../../shared/runtime/http.ts';
 import { httpDate } from '../codec/date.ts';
 import { fieldIn, withoutFields } from '../codec/http1/fields.ts';
 import { withoutOws } from '../codec/http1/protocols.ts';

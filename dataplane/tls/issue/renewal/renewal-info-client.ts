@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import * as http from 'node:http';
 import * as https from 'node:https';
 import { z } from 'zod';
 import { NAME } from '../../../../shared/name.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { get } from '../../../../shared/runtime/http.ts';
 import type { RenewalWindow } from './renewal-time.ts';
 
 /** Limits of one response: its duration (ms) and size (bytes). */
@@ -102,7 +102,7 @@ export class RenewalInfoClient {
     return new Promise((resolve, reject) => {
       const secure = url.startsWith('https:');
       const headers = { 'user-agent': NAME, accept: 'application/json' };
-      const request = (secure ? https : http).get(url, { headers, ...(secure && { agent }) }, (answer) => {
+      const request = (secure ? https.get : get)(url, { headers, ...(secure && { agent }) }, (answer) => {
         let text = '';
         answer.setEncoding('utf8').on('data', (part: string) => {
           text += part;

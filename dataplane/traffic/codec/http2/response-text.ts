@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
 import { fieldLines } from './request-text.ts';
 
 /**

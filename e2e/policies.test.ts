@@ -19,6 +19,9 @@ test('blocks, headers, redirects and responses of a Sluicefile work', async () =
   header X-From sluice
   header -X-Content-Type-Options
   request_body max_size 1kb
+  encode br gzip {
+    minimum_length 1
+  }
   redir /old/* /new/{remainder}?{query} 308
   redir /moved https://other.test/ 301
   handle_path /api/* {
@@ -41,6 +44,11 @@ test('blocks, headers, redirects and responses of a Sluicefile work', async () =
   assert.equal(plain.headers['x-content-type-options'], undefined, 'a default header can be removed');
   assert.equal((await pair.visit('app.test', '/upload', { method: 'POST', body: 'x'.repeat(1_025) })).status, 413);
   assert.equal(plain.headers['strict-transport-security'], undefined, 'it is never sent over HTTP');
+
+  const coded = await pair.visit('app.test', '/page', { headers: { 'accept-encoding': 'gzip, br;q=0.5' } });
+  assert.deepEqual([coded.headers['content-encoding'], coded.headers.vary], [undefined, undefined], 'the upstream names no type');
+  const text = await pair.visit('app.test', '/fixed', { headers: { 'accept-encoding': 'gzip, br;q=0.5' } });
+  assert.deepEqual([text.headers['content-encoding'], text.headers.vary], ['gzip', 'Accept-Encoding']);
 
   const block = await pair.visit('WWW.App.Test.', '/api/users?y=2');
   assert.equal(block.text, 'api /users?y=2');

@@ -17,6 +17,7 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   forward_auth: () => 'authentication server',
   ip_filter: () => 'addresses',
   request_body: null,
+  encode: null,
   respond: null,
   responds: null,
   client_auth: () => 'client certificate',

@@ -7,7 +7,6 @@ const ELSEWHERE = 'not available: leave it out, and let the app or a proxy behin
 
 export const PLANNED: readonly Planned[] = [
   { name: 'cache' },
-  { name: 'encode' },
   { name: 'file_server' },
   { name: 'health_uri' },
   { name: 'lb_policy' },

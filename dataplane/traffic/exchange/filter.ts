@@ -65,4 +65,6 @@ export interface Filter {
   readonly name: string;
   /** Inspects the head of a response and may change it. @returns how the body is changed; null if it is left alone. */
   begin(request: FilteredRequest, head: AnswerHead): StageMaker | null;
+  /** What it does with responses, in words; absent if `explain` does not mention it. */
+  explain?(): string;
 }

@@ -83,6 +83,9 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
   });
   const last = block.responder?.explain(clock.now()) ?? { answeredBy: null, words: `404: no block of the site matches ${x.path}` };
   if (last.answeredBy !== null) asked.push({ name: last.answeredBy, words: last.words, answers: true });
+  else
+    for (const filter of block.filters ?? [])
+      if (filter.explain) asked.push({ name: filter.name, words: filter.explain(), answers: false });
   const answering = asked.find(({ answers }) => answers);
   const targets = (block.pool?.endpoints ?? []).map((endpoint) => ({
     address: endpoint.address,

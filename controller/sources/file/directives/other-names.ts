@@ -3,7 +3,6 @@ import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 /** Directives of other proxies, and their names here. */
 export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ...SITE_POLICIES.flatMap(({ directive }) => directive?.otherNames?.map((other) => [other, directive.name] as const) ?? []),
-  ['gzip', 'encode'],
   ['include', 'import'],
   ['location', 'handle'],
   ['proxy', 'reverse_proxy'],

@@ -1,0 +1,34 @@
+/** Most memory of all encoders of a worker (bytes): 256 streams of gzip, 85 of brotli or of zstd at their default levels. */
+const MOST_MEMORY = 134_217_728;
+
+/** The memory of the encoders of a worker. A response that finds none left is sent unencoded. */
+export class EncoderMemory {
+  private readonly most: number;
+  private free: number;
+
+  constructor(most = MOST_MEMORY) {
+    this.most = most;
+    this.free = most;
+  }
+
+  get isFree(): boolean {
+    return this.free === this.most;
+  }
+
+  has(bytes: number): boolean {
+    return this.free >= bytes;
+  }
+
+  /** @returns what gives the bytes back, once. */
+  take(bytes: number): () => void {
+    this.free -= bytes;
+    let taken = bytes;
+    return () => {
+      this.free += taken;
+      taken = 0;
+    };
+  }
+}
+
+/** Of this worker. */
+export const ENCODER_MEMORY = new EncoderMemory();

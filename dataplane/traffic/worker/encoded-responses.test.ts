@@ -14,12 +14,11 @@ const DECODERS: { readonly [coding: string]: (bytes: Buffer) => Buffer } = {
   br: zlib.brotliDecompressSync,
   zstd: zlib.zstdDecompressSync,
 };
-const ALL = { formats: [{ name: 'zstd' }, { name: 'br' }, { name: 'gzip' }] } as const;
-
 type Encode = NonNullable<RouteInput['encode']>;
+const ALL: Encode = { formats: [{ name: 'zstd' }, { name: 'br' }, { name: 'gzip' }] };
 const encoding = (upstream: { readonly address: string }, encode: object = {}, more: object = {}): RouteInput => ({
   ...site('a.test', upstream),
-  encode: { ...ALL, ...encode } as Encode,
+  encode: { ...ALL, ...encode },
   ...more,
 });
 const sized = (body = TEXT, fields = '', status = '200 OK'): string =>
@@ -131,7 +130,7 @@ test('a fixed response is encoded, and a response of the proxy itself is not', a
     upstream: null,
     tls: false,
     respond: { status: 200, body: TEXT },
-    encode: ALL as unknown as Encode,
+    encode: ALL,
   };
   using proxy = await ProxyFixture.start([route]);
   assert.equal(zlib.gunzipSync(bytes((await proxy.request(accept('gzip'))).body)).toString(), TEXT);

@@ -11,7 +11,7 @@ function claims(more: object): Claims {
 }
 
 test('how a site gets HTTPS is read from its route’s member, whatever text the other members contain', () => {
-  const decoy = { respond: { status: 200, body: '"https":"internal"' }, headers: [{ op: 'set', name: 'https', value: '"https":"off"' }] };
+  const decoy = { respond: { status: 200, body: '"https":"internal"' }, headers: [{ name: 'https', value: '"https":"off"' }] };
   for (const https of ['auto', 'off', 'internal', 'provided'] as const)
     assert.deepEqual(siteOf('a.test', claims({ https, ...decoy })), { domain: 'a.test', https });
   assert.deepEqual(siteOf('a.test', claims(decoy)), { domain: 'a.test', https: 'auto' });

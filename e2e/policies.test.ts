@@ -22,6 +22,7 @@ test('blocks, headers, redirects and responses of a Sluicefile work', async () =
   encode br gzip {
     minimum_length 1
   }
+  cors https://front.test
   redir /old/* /new/{remainder}?{query} 308
   redir /moved https://other.test/ 301
   handle_path /api/* {
@@ -42,13 +43,15 @@ test('blocks, headers, redirects and responses of a Sluicefile work', async () =
   assert.equal(plain.headers['x-from'], 'sluice', 'a header of the site wins over the upstream’s');
   assert.equal(plain.headers['x-frame-options'], 'DENY', 'the upstream’s own value wins over the default');
   assert.equal(plain.headers['x-content-type-options'], undefined, 'a default header can be removed');
+  const crossing = await pair.visit('app.test', '/page', { headers: { origin: 'https://front.test' } });
+  assert.equal(crossing.headers['access-control-allow-origin'], 'https://front.test');
   assert.equal((await pair.visit('app.test', '/upload', { method: 'POST', body: 'x'.repeat(1_025) })).status, 413);
   assert.equal(plain.headers['strict-transport-security'], undefined, 'it is never sent over HTTP');
 
   const coded = await pair.visit('app.test', '/page', { headers: { 'accept-encoding': 'gzip, br;q=0.5' } });
-  assert.deepEqual([coded.headers['content-encoding'], coded.headers.vary], [undefined, undefined], 'the upstream names no type');
+  assert.deepEqual([coded.headers['content-encoding'], coded.headers.vary], [undefined, 'Origin'], 'the upstream names no type');
   const text = await pair.visit('app.test', '/fixed', { headers: { 'accept-encoding': 'gzip, br;q=0.5' } });
-  assert.deepEqual([text.headers['content-encoding'], text.headers.vary], ['gzip', 'Accept-Encoding']);
+  assert.deepEqual([text.headers['content-encoding'], text.headers.vary], ['gzip', 'Origin, Accept-Encoding']);
 
   const block = await pair.visit('WWW.App.Test.', '/api/users?y=2');
   assert.equal(block.text, 'api /users?y=2');

@@ -14,6 +14,7 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   uri: null,
   methods: null,
   basic_auth: () => 'password',
+  cors: null,
   forward_auth: () => 'authentication server',
   ip_filter: () => 'addresses',
   request_body: null,

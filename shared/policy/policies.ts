@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { analytics } from './analytics/analytics.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import { clientAuth } from './client-auth/client-auth.ts';
+import { cors } from './cors/cors.ts';
 import { encode } from './encode/encode.ts';
 import { forwardAuth } from './forward-auth/forward-auth.ts';
 import { header } from './header/header.ts';
@@ -30,6 +31,7 @@ const ANYWHERE = [
   basicAuth,
   forwardAuth,
   ipFilter,
+  cors,
   encode,
   respond,
 ] as const;

@@ -3,6 +3,7 @@ import { displaySafe } from '../../../shared/wire/errors.ts';
 import { httpDate } from '../codec/date.ts';
 import { fieldIn } from '../codec/http1/fields.ts';
 import { type AnswerFields, answeredFields, deferredFields } from './answer-fields.ts';
+import { crossOriginFields } from './cross-origin.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import type { OwnAnswer } from './own-answer.ts';
 import { beginAnswer, endAnswer, relayBody } from './relay.ts';
@@ -32,7 +33,8 @@ function written(x: Exchange, own: OwnAnswer): { status: number; fields: string;
   const page = own.body === null ? pageFor(x, status) : { type: '', body: own.body };
   const routed = fieldsFor(x);
   const made = httpDate() + own.fields + page.type;
-  const fields = routed === undefined ? made : answeredFields(routed, x, status, made);
+  const whole = routed === undefined ? made : answeredFields(routed, x, status, made);
+  const fields = x.crossOrigin === null ? whole : crossOriginFields(whole, x.crossOrigin);
   return {
     status,
     fields,

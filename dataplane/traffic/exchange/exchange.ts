@@ -5,6 +5,7 @@ import type { BeaconOutcome, VitalsObservation } from '../protocol.ts';
 import type { AnswerFields } from './answer-fields.ts';
 import type { Attempt, Progress } from './attempt.ts';
 import type { BodyLimit } from './body-limit.ts';
+import type { CrossOrigin } from './cross-origin.ts';
 import type { Failure } from './failure.ts';
 import type { BodyStage, Filter } from './filter.ts';
 import type { Limits } from './limits.ts';
@@ -187,6 +188,8 @@ export class Exchange {
 
   /** A small body that was buffered whole; null when it streams or there is none. */
   held: Buffer | null = null;
+  /** What its site says about other origins; null where it leaves that to the upstream. */
+  crossOrigin: CrossOrigin | null = null;
   /** For a body of unknown length; null for no limit. */
   bodyLimit: BodyLimit | null = null;
   /** Whether a byte of a streaming body has been sent to an upstream, so that the request cannot be retried. */

@@ -2,6 +2,7 @@ import { httpDate } from '../codec/date.ts';
 import type { Fields } from '../codec/http1/fields.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import { deferredFields, relayedFields } from './answer-fields.ts';
+import { crossOriginFields } from './cross-origin.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import { FilterChain } from './filter-chain.ts';
 
@@ -20,7 +21,8 @@ export function relayHead(x: Exchange, head: ResponseHead): void {
 
 function answerLines(x: Exchange, status: number, answer: Fields): string {
   const lines = answer.hasDate ? answer.kept : answer.kept + httpDate();
-  return x.block === null ? lines : relayedFields(x.block.fields, x, status, lines, answer);
+  const whole = x.block === null ? lines : relayedFields(x.block.fields, x, status, lines, answer);
+  return x.crossOrigin === null ? whole : crossOriginFields(whole, x.crossOrigin);
 }
 
 /** The final head, with the fields of the block in it. `fields` are whole lines; `length` in bytes or UNTIL_CLOSE. */

@@ -1,6 +1,7 @@
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import { clientCertificate } from './client-certificate/client-certificate.ts';
+import { cors } from './cors/cors.ts';
 import { forwardAuth } from './forward-auth/forward-auth.ts';
 import { header } from './header/header.ts';
 import { httpsRedirect } from './https-redirect/https-redirect.ts';
@@ -31,6 +32,11 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     kind: ipFilter,
     because: 'a rejected address costs nothing further and learns nothing about the site',
     guards: ({ ip_filter }) => (ip_filter ? [{}] : []),
+  },
+  {
+    kind: cors,
+    because: 'browsers ask ahead without credentials, and pages must be able to read every later rejection',
+    guards: ({ cors: spec }, handle) => (spec && handle !== null ? [{}] : []),
   },
   { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect', guards: rateLimitGuards },
   {

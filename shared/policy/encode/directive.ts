@@ -27,7 +27,7 @@ type Encode = {
 export const encodeDirective: Grammar<{ encode?: Encode | null | undefined }> = {
   name: 'encode',
   otherNames: ['gzip', 'compress', 'brotli', 'gzip_types'],
-  form: `encode [zstd] [br] [gzip] [{ ${LINES.join('; ')} }], or encode off`,
+  form: `encode [zstd] [br] [gzip] [{ … }], or encode off`,
   args: [0, 3],
   block: 'optional',
   repeats: false,

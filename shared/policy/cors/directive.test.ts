@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Directive, Reading } from '../../config-file/directive.ts';
+import type { Word } from '../../config-file/word.ts';
+import { parseRoute } from '../../route.ts';
+import { refused } from '../../values/parsed.ts';
+import { corsDirective } from './directive.ts';
+import { parseOrigin } from './origin.ts';
+
+const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
+const line = (text: string): Directive => {
+  const [name = '', ...args] = text.split(' ');
+  return { name: word(name), args: args.map(word), block: null };
+};
+const unasked = (): never => assert.fail('cors does not use this');
+
+function read(head: string, ...lines: string[]) {
+  const mistakes: string[] = [];
+  const part: Parameters<typeof corsDirective.read>[1] = {};
+  const reading: Reading = {
+    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
+    conditionFor: unasked,
+    expanded: (block) => block,
+    textOf: () => refused('no file'),
+    now: 0,
+    sourceWords: new WeakMap(),
+  };
+  corsDirective.read(
+    { ...line(`cors ${head}`), block: lines.length > 0 ? { open: word('{'), lines: lines.map(line) } : null },
+    part,
+    reading,
+    null,
+  );
+  return { cors: part.cors, mistakes };
+}
+
+test('origins, methods, headers and the rest are read, with defaults for what is left out', () => {
+  assert.deepEqual(
+    read('https://A.test http://localhost:3000', 'methods get POST', 'headers X-A', 'expose X-B', 'credentials', 'max_age 1h'),
+    {
+      cors: {
+        origins: ['https://a.test', 'http://localhost:3000'],
+        methods: ['GET', 'POST'],
+        headers: ['X-A'],
+        expose: ['X-B'],
+        credentials: true,
+        max_age_secs: 3_600,
+      },
+      mistakes: [],
+    },
+  );
+  assert.deepEqual(read('*').cors?.headers, ['*']);
+});
+
+for (const [head, lines, mistake] of [
+  ['app.test', [], 'cors "app.test": an origin is a scheme and a host, such as https://app.example.com, without a path'],
+  ['https://app.test/', [], 'cors "https://app.test/": an origin is a scheme and a host, such as https://app.example.com, without a path'],
+  ['https://app.test:443', [], 'cors "https://app.test:443": browsers leave out the default port: write https://app.test'],
+  ['https://a.*.test', [], 'cors "https://a.*.test": the only wildcard is one leading "*."'],
+  ['*', ['credentials'], 'credentials can’t be allowed to every origin: name them instead of *'],
+  ['*', ['method GET'], 'cors has no "method" (did you mean "methods"?)'],
+  ['*', ['methods'], 'methods is missing an argument: write methods <METHOD> [<METHOD> …]'],
+  ['*', ['headers a,b'], 'headers "a,b": a name consists of letters, digits and hyphens'],
+  ['*', ['max_age 2d'], 'max_age "2d": whole seconds, 86400s at most'],
+  ['*', ['max_age 1h', 'max_age 2h'], 'max_age is already in line 1; keep one of them'],
+] as const)
+  test(`reports a mistake and what to write: ${mistake}`, () => assert.deepEqual(read(head, ...lines).mistakes, [mistake]));
+
+test('an origin is what browsers send, or has one wildcard label', () => {
+  for (const text of [
+    'https://a.test',
+    'http://a.test:8080',
+    'https://*.a.test',
+    'http://localhost',
+    'http://127.0.0.1:3000',
+    'http://[::1]:3000',
+    '*',
+  ])
+    assert.ok(parseOrigin(text).ok, text);
+  for (const text of [
+    '',
+    'null',
+    'https://',
+    '//a.test',
+    'ftp://a.test',
+    'https://a.test:0',
+    'https://a.test:99999',
+    'https://u@a.test',
+    'https://a.test?x',
+    'https://a.test\r\nX: y',
+  ])
+    assert.equal(parseOrigin(text).ok, false, text);
+});
+
+test('a route refuses credentials for every origin', () => {
+  const withCors = (cors: object) => parseRoute({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, cors }).ok;
+  assert.ok(withCors({ origins: ['https://a.test'], credentials: true }));
+  for (const cors of [
+    { origins: ['*'], credentials: true },
+    { origins: [] },
+    { origins: ['a.test'] },
+    { origins: ['*'], methods: ['a b'] },
+  ])
+    assert.equal(withCors(cors), false, JSON.stringify(cors));
+});

@@ -1,0 +1,103 @@
+import { didYouMean } from '../../closest.ts';
+import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { quote } from '../../config-file/quote.ts';
+import { lineOf, type Word } from '../../config-file/word.ts';
+import { parseSeconds } from '../../values/duration.ts';
+import { ANY_ORIGIN, parseOrigin } from './origin.ts';
+
+export const MOST_NAMES = 100;
+/** A day: no browser remembers a preflight for longer. */
+export const MAX_AGE_SECS = 86_400;
+export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+export const DEFAULTS = {
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  headers: ['*'],
+  maxAgeSecs: 600,
+} as const;
+
+type Cors = { origins: string[]; methods: string[]; headers: string[]; expose: string[]; credentials: boolean; max_age_secs: number };
+type Line = { readonly form: string; readonly least: number; read(args: readonly Word[], cors: Cors, report: Reading['report']): void };
+
+const named = (member: 'methods' | 'headers' | 'expose', form: string, upper = false): Line => ({
+  form,
+  least: 1,
+  read(words, cors, { error }) {
+    cors[member] = [];
+    for (const word of words) {
+      if (!TOKEN.test(word.text)) error(word, `${member} ${quote(word.text)}: a name consists of letters, digits and hyphens`);
+      else if (cors[member].length === MOST_NAMES) return error(word, `${member} has at most ${MOST_NAMES} names`);
+      else cors[member].push(upper ? word.text.toUpperCase() : word.text);
+    }
+  },
+});
+
+const LINES: Readonly<Record<string, Line>> = {
+  methods: named('methods', 'methods <METHOD> [<METHOD> …]', true),
+  headers: named('headers', 'headers <Name> [<Name> …]'),
+  expose: named('expose', 'expose <Name> [<Name> …]'),
+  credentials: {
+    form: 'credentials',
+    least: 0,
+    read([word], cors, { error }) {
+      if (word) error(word, 'credentials takes no argument');
+      cors.credentials = true;
+    },
+  },
+  max_age: {
+    form: 'max_age <duration>',
+    least: 1,
+    read([word, extra], cors, { error }) {
+      const age = parseSeconds(word?.text ?? '', MAX_AGE_SECS);
+      if (extra) error(extra, 'max_age has one duration');
+      else if (age.ok) cors.max_age_secs = age.value;
+      else if (word) error(word, `max_age ${quote(word.text)}: ${age.reason}`);
+    },
+  },
+};
+const FORMS = Object.values(LINES).map(({ form }) => form);
+
+export const corsDirective: Grammar<{ cors?: Cors | null | undefined }> = {
+  name: 'cors',
+  otherNames: ['access_control'],
+  form: 'cors <origin> [<origin> …] [{ … }]',
+  args: [1, MOST_NAMES],
+  block: 'optional',
+  repeats: false,
+  read({ args, block }, part, { report, expanded }) {
+    const { methods, headers, maxAgeSecs } = DEFAULTS;
+    const cors: Cors = {
+      origins: [],
+      methods: [...methods],
+      headers: [...headers],
+      expose: [],
+      credentials: false,
+      max_age_secs: maxAgeSecs,
+    };
+    part.cors = cors;
+    for (const word of args) {
+      const origin = parseOrigin(word.text);
+      if (origin.ok) cors.origins.push(origin.value);
+      else report.error(word, `cors ${quote(word.text)}: ${origin.reason}`);
+    }
+    const seen: Word[] = [];
+    for (const line of block ? expanded(block).lines : []) readLine(line, seen, cors, report);
+    const credentials = firstOf(seen, 'credentials');
+    if (credentials && cors.origins.includes(ANY_ORIGIN))
+      report.error(credentials, 'credentials can’t be allowed to every origin: name them instead of *');
+  },
+};
+
+function readLine({ name, args, block }: Directive, seen: Word[], cors: Cors, report: Reading['report']): void {
+  const line = Object.hasOwn(LINES, name.text) ? LINES[name.text] : undefined;
+  if (!line)
+    return report.error(
+      name,
+      `cors has no ${quote(name.text)}${didYouMean(name.text, Object.keys(LINES)) || `: write ${FORMS.join(', ')}, one per line`}`,
+    );
+  const earlier = firstOf(seen, name.text);
+  seen.push(name);
+  if (earlier) return report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
+  if (block) return report.error(block.open, `${name.text} takes no block: write ${line.form}`);
+  if (args.length < line.least) return report.error(name, `${name.text} is missing an argument: write ${line.form}`);
+  line.read(args, cors, report);
+}

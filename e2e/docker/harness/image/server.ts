@@ -3,14 +3,16 @@ import { hostname } from 'node:os';
 
 /**
  * The test app. It responds with "APP INSTANCE" to everything: the name of the app and of the container.
- * PORT; LISTEN_AFTER: ms until it listens; ON_TERM: `finish` (closes, finishes responses, exits), `ignore`, or ms that it keeps running.
+ * PORT; LISTEN_AFTER: ms until it listens; ON_TERM: `finish` (closes, finishes responses, exits), `ignore`, or ms without a request after which it ends.
  * /slow?ms=N responds after N ms. POST /sick and /well set the status of /health.
  */
 const { APP = 'app', PORT = '80', LISTEN_AFTER = '0', ON_TERM = 'finish' } = process.env;
 const me = `${APP} ${hostname()}`;
 let well = true;
+let ending: NodeJS.Timeout | undefined;
 
 const server = createServer((request, response) => {
+  ending?.refresh();
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://app');
   if (pathname === '/sick' || pathname === '/well') well = pathname === '/well';
   const status = pathname === '/health' && !well ? 500 : 200;
@@ -31,6 +33,6 @@ process.on('SIGTERM', () => {
     server.closeIdleConnections();
   };
   if (ON_TERM === 'finish') end();
-  else setTimeout(end, Number(ON_TERM));
+  else ending = setTimeout(end, Number(ON_TERM));
 });
 process.on('SIGHUP', () => undefined);

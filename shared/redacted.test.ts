@@ -44,3 +44,26 @@ test('a route without secrets stays unchanged', () => {
   assert.ok(route.ok);
   assert.equal(redacted(route.value), route.value);
 });
+
+test('redaction hides what a site sends to its upstream in fields and parameters, except placeholders and hosts', () => {
+  const changes = {
+    request_headers: [
+      { name: 'Authorization', value: 'Bearer hunter2' },
+      { name: 'X-Client', value: '{client_ip}' },
+      { name: 'Host', value: 'b.example' },
+      { name: 'X-Old', value: null },
+    ],
+    uri: [{ query: { name: 'key', op: 'set', value: 'hunter2' } }, { query: { name: 'a', op: 'rename', value: 'b' } }],
+  };
+  const route = parseRoute({ domain: 'a.example', upstream: 'up:1', tls: false, ...changes, handles: [{ path: '/x', ...changes }] });
+  assert.ok(route.ok);
+  const shown = redacted(route.value);
+  assert.doesNotMatch(JSON.stringify(shown), /hunter2/);
+  for (const { request_headers, uri } of [shown, ...shown.handles]) {
+    assert.match(request_headers?.[0]?.value ?? '', /^\{redacted-[0-9a-f]{4}\}$/);
+    assert.deepEqual(request_headers?.slice(1), changes.request_headers.slice(1));
+    assert.match(uri?.[0]?.query?.value ?? '', /^\{redacted-/);
+    assert.deepEqual(uri?.[1], changes.uri[1]);
+  }
+  assert.equal(parseRoute(shown).ok, false);
+});

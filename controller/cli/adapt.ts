@@ -4,12 +4,12 @@ import { CONFIG_FLAG } from '../flags.ts';
 import type { Command } from './command/command.ts';
 import { readConfig } from './command/config-file.ts';
 
-const SECRETS_FLAG: Flag = { name: 'secrets', kind: 'switch', help: 'print password hashes in full' };
+const SECRETS_FLAG: Flag = { name: 'secrets', kind: 'switch', help: 'print password hashes and values for upstreams in full' };
 
 export const adapt: Command = {
   usage: '--config PATH [--secrets]',
   summary:
-    'Prints the routes that a config file compiles to, as JSON, in the format of POST /routes and GET /routes?view=full.\nPassword hashes are redacted unless --secrets is given; certificates and keys named by\n`tls` are never shown.\nIf the file has errors, prints them as validate does and exits with 1.',
+    'Prints the routes that a config file compiles to, as JSON, in the format of POST /routes and GET /routes?view=full.\nPassword hashes and values of request_header and uri query are redacted unless --secrets is given; certificates and keys named by\n`tls` are never shown.\nIf the file has errors, prints them as validate does and exits with 1.',
   flags: [CONFIG_FLAG, SECRETS_FLAG],
   run: async (flags, terminal) => {
     const config = await readConfig('adapt', flags, terminal);

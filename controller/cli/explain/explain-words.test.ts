@@ -101,6 +101,9 @@ test('shows a block with its directive, its position and the path that the upstr
     fact('block', { route, url, block: { path, index } });
   assert.equal(block(1, '/api/*'), 'handle_path /api/*, number 2 of 3; the upstream sees /users');
   assert.equal(block(1, '/api/*', 'http://a.example/%61pi/users'), 'handle_path /api/*, number 2 of 3');
+  const policies = [{ name: 'forwarded', verdict: 'GET /v2/users with Host: a.example' }];
+  const said = fact('block', { route, url: 'http://a.example/api/users', block: { path: '/api/*', index: 1 }, policies });
+  assert.equal(said, 'handle_path /api/*, number 2 of 3');
   assert.equal(block(2, null), 'handle (every path), number 3 of 3');
   assert.equal(fact('block', { route, block: null }), 'none of 3 matches: the site itself responds');
 });

@@ -1,7 +1,7 @@
 import { isConstant, templateParts } from '../../../shared/placeholders/template.ts';
 import type { HeaderSpec, RouteSpec } from '../../../shared/route.ts';
 import { hashName } from '../codec/http1/field-names.ts';
-import { type Fields, fieldIn, withoutFields } from '../codec/http1/fields.ts';
+import { type Fields, withoutFields } from '../codec/http1/fields.ts';
 import type { EvaluatedRequest } from './values/evaluated-request.ts';
 import { compileChanges, type FieldChanges } from './values/field-changes.ts';
 
@@ -99,13 +99,13 @@ function changedFields(headers: readonly HeaderSpec[], hsts: boolean, remainder:
 /** The fields of an upstream's response with those of its block, apart from deferred changes. `lines` are the upstream's. */
 export function relayedFields(fields: AnswerFields, x: Answered, status: number, lines: string, answer: Fields): string {
   if (fields.changes === null) return lines + addedFields(fields, answer, x.strictTransport);
-  return changed(fields, fields.changes, x, status, lines);
+  return changed(fields, fields.changes, x, status, lines, answer);
 }
 
 /** The same for a response of our own. */
 export function answeredFields(fields: AnswerFields, x: Answered, status: number, lines: string): string {
   const { changes, overrides } = fields;
-  if (changes !== null) return changed(fields, changes, x, status, lines);
+  if (changes !== null) return changed(fields, changes, x, status, lines, NO_DEFAULTS);
   return (overrides === null ? lines : withoutFields(lines, new Set(overrides.values()))) + ownFields(fields, x.strictTransport);
 }
 
@@ -114,12 +114,16 @@ export function deferredFields(fields: AnswerFields, x: EvaluatedRequest, status
   return fields.deferred?.apply(lines, x, { status, lines }, false) ?? lines;
 }
 
+type Defaults = Pick<Fields, 'hasStrictTransportSecurity' | 'hasContentTypeOptions' | 'hasFrameOptions'>;
+/** Responses of our own have none of the default fields by themselves. */
+const NO_DEFAULTS: Defaults = { hasStrictTransportSecurity: false, hasContentTypeOptions: false, hasFrameOptions: false };
+
 /** Defaults are added for what the upstream has not set and no change decides. */
-function changed(fields: AnswerFields, changes: FieldChanges, x: Answered, status: number, lines: string): string {
+function changed(fields: AnswerFields, changes: FieldChanges, x: Answered, status: number, lines: string, has: Defaults): string {
   let whole = changes.apply(lines, x, { status, lines }, false) ?? lines;
-  if (fields.strictTransport && x.strictTransport && fieldIn(lines, 'strict-transport-security') === null) whole += STRICT_TRANSPORT;
-  if (fields.noSniff && fieldIn(lines, 'x-content-type-options') === null) whole += NO_SNIFF;
-  if (fields.sameOrigin && fieldIn(lines, 'x-frame-options') === null) whole += SAME_ORIGIN;
+  if (fields.strictTransport && x.strictTransport && !has.hasStrictTransportSecurity) whole += STRICT_TRANSPORT;
+  if (fields.noSniff && !has.hasContentTypeOptions) whole += NO_SNIFF;
+  if (fields.sameOrigin && !has.hasFrameOptions) whole += SAME_ORIGIN;
   return whole;
 }
 

@@ -53,3 +53,34 @@ test('a fixed response without a body has no Content-Type, and a 204 has no Cont
   assert.deepEqual([field(empty.head, 'Content-Type'), field(empty.head, 'Content-Length')], [null, '0']);
   assert.equal(field((await proxy.request(get('/none'))).head, 'Content-Length'), null);
 });
+
+test('what the upstream gets is changed only after access rules, which judge the request that the client sent', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  const hash = '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga';
+  using proxy = await ProxyFixture.start([
+    {
+      ...site('a.test', upstream),
+      rewrites: [{ to: '/{query.p}' }],
+      methods: [{ method: 'GET' }],
+      request_headers: [{ name: 'Authorization', value: 'Basic Ym9iOmJvYg==' }],
+      redirects: [{ from: '/moved', to: '{path}', status: 301 }],
+      responds: [{ status: 403, match: { method: ['POST'], path: ['/closed'] } }],
+      handles: [
+        { path: '/private/*', basic_auth: { users: [{ name: 'bob', hash }] } },
+        { path: '/denied/*', ip_filter: { deny: ['0.0.0.0/0', '::/0'] } },
+      ],
+    },
+  ]);
+  for (const [text, status] of [
+    [get('/private/x?p=public'), '401'],
+    [get('/denied/x?p=public'), '403'],
+    [get('/moved?p=x'), '301'],
+    [get('/moved?p=..%2f..'), '301'],
+    ['POST /closed?p=x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n', '403'],
+    [get('/x?p=..%2f..'), '400'],
+  ] as const)
+    assert.equal((await proxy.request(text)).line.slice(9, 12), status, text);
+  assert.equal(upstream.requests.length, 0);
+  assert.match((await proxy.request(get('/open?p=private/x'))).line, / 200 /);
+  assert.equal(upstream.requests[0]?.line, 'GET /private/x?p=private/x HTTP/1.1');
+});

@@ -112,5 +112,7 @@ function forwarded(x: Exchange, sent: string): { name: string; words: string; an
     x.hostOfTarget === null
       ? (fieldIn(x.upstreamFields, 'host') ?? '')
       : `the ${x.hostOfTarget === 'host' ? 'name' : 'address'} of the target`;
-  return [{ name: 'forwarded', words: `${x.upstreamMethod} ${x.upstreamTarget} with Host: ${host}`, answers: false }];
+  // The query may contain a secret of the site.
+  const target = x.upstreamTarget.includes('?') ? `${rawPath(x.upstreamTarget)}?…` : x.upstreamTarget;
+  return [{ name: 'forwarded', words: `${x.upstreamMethod} ${target} with Host: ${host}`, answers: false }];
 }

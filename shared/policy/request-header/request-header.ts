@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { faultOfTemplate } from '../../placeholders/template.ts';
+import { concealedText } from '../concealed-text.ts';
 import { changeSchema, MOST_HEADERS } from '../header/change.ts';
 import type { Policy } from '../policy.ts';
 import { faultOfHost, requestHeaderDirective } from './directive.ts';
@@ -21,4 +22,17 @@ const members = {
   request_headers: z.array(field).max(MOST_HEADERS).optional().describe('Changes to the request header fields that the upstream gets.'),
 };
 
-export const requestHeader: Policy<typeof members> = { members, directive: requestHeaderDirective };
+export const requestHeader: Policy<typeof members> = {
+  members,
+  directive: requestHeaderDirective,
+  // A value may be a key or a password for the upstream, whatever the name of its field.
+  concealed({ request_headers: headers = [] }) {
+    const marked = headers.map((change) => (change.value === null || isHost(change.name) ? change : concealedChange(change)));
+    return marked.every((change, index) => change === headers[index]) ? null : { request_headers: marked };
+  },
+};
+
+function concealedChange<Change extends { value: string | null }>(change: Change): Change {
+  const value = change.value === null ? null : concealedText(change.value);
+  return value === change.value ? change : { ...change, value };
+}

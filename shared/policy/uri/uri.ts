@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { faultOfTemplate } from '../../placeholders/template.ts';
+import { concealedText } from '../concealed-text.ts';
 import type { Policy } from '../policy.ts';
 import { faultOfChange, LONGEST_URI_TEXT, MOST_URI_CHANGES, QUERY_OPERATIONS } from './changes.ts';
 import { uriDirective } from './directive.ts';
@@ -34,4 +35,17 @@ const change = z
 
 const members = { uri: z.array(change).max(MOST_URI_CHANGES).optional().describe('Changes to the path and query that the upstream gets.') };
 
-export const uri: Policy<typeof members> = { members, directive: uriDirective };
+export const uri: Policy<typeof members> = {
+  members,
+  directive: uriDirective,
+  // A parameter may be a key for the upstream.
+  concealed({ uri: changes = [] }) {
+    const marked = changes.map((whole) => {
+      const { query } = whole;
+      if (query?.value === undefined || query.op === 'rename') return whole;
+      const value = concealedText(query.value);
+      return value === query.value ? whole : { ...whole, query: { ...query, value } };
+    });
+    return marked.every((whole, index) => whole === changes[index]) ? null : { uri: marked };
+  },
+};

@@ -23,11 +23,11 @@ type Change = { readonly decides: (name: string) => boolean; readonly act: Act }
 export type Names = {
   /** Names, in lower case, that no `*` removes. */
   readonly kept: ReadonlySet<string>;
-  /** The form in which a name, in lower case, is compared. */
-  folded(name: string): string;
+  /** Whether a name is the same with another character instead of a hyphen, as for upstreams that turn names into variables. */
+  readonly confusable: boolean;
 };
 
-const OF_ANSWERS: Names = { kept: new Set(), folded: (name) => name };
+const OF_ANSWERS: Names = { kept: new Set(), confusable: false };
 
 export function compileChanges(
   specs: readonly FieldChange[],
@@ -48,15 +48,19 @@ export function compileChanges(
   };
 }
 
-function compileChange({ name, value, op, find }: FieldChange, scope: Scope, surroundings: Surroundings, { kept, folded }: Names): Change {
+function compileChange({ name, value, op, find }: FieldChange, scope: Scope, surroundings: Surroundings, names: Names): Change {
   const lower = name.toLowerCase();
+  const is = lineTest(lower, names.confusable);
+  const decides = (other: string): boolean => other === lower;
   if (value === null) {
+    if (!lower.startsWith('*') && !lower.endsWith('*')) return { decides, act: (lines) => remove(lines, is) };
     const stands = namesOf(lower);
-    const matches = (other: string): boolean => (stands(other) || folded(other) === folded(lower)) && !kept.has(other);
-    return { decides: matches, act: (lines) => remove(lines, matches) };
+    const stood = (line: string): boolean => {
+      const other = nameOf(line);
+      return stands(other) && !names.kept.has(other);
+    };
+    return { decides: stands, act: (lines) => remove(lines, stood) };
   }
-  const own = folded(lower);
-  const is = (other: string): boolean => other === lower || folded(other) === own;
   const evaluate = valueFor(value, scope, surroundings);
   if (op === 'replace') return { decides: () => false, act: replacing(is, find ?? '', evaluate) };
   const set: Act = (lines, x, answer) => {
@@ -66,8 +70,8 @@ function compileChange({ name, value, op, find }: FieldChange, scope: Scope, sur
     lines.push(`${name}: ${text}`);
     return true;
   };
-  if (op !== 'default') return { decides: is, act: set };
-  return { decides: is, act: (lines, x, answer) => lines.some((line) => is(nameOf(line))) || set(lines, x, answer) };
+  if (op !== 'default') return { decides, act: set };
+  return { decides, act: (lines, x, answer) => lines.some(is) || set(lines, x, answer) };
 }
 
 function valueFor(value: string, scope: Scope, surroundings: Surroundings): Evaluate {
@@ -80,28 +84,52 @@ function valueFor(value: string, scope: Scope, surroundings: Surroundings): Eval
 const AFTER_NAME = 2;
 
 /** Replaces all occurrences of a text in the values of a field. A field that would become too long is removed. */
-function replacing(is: (name: string) => boolean, find: string, evaluate: Evaluate): Act {
+function replacing(is: LineTest, find: string, evaluate: Evaluate): Act {
   return (lines, x, answer) => {
     let by: string | null | undefined;
     for (const [index, line] of lines.entries()) {
+      if (!is(line)) continue;
       const name = nameOf(line);
-      if (!is(name) || !line.includes(find, name.length + AFTER_NAME)) continue;
+      if (!line.includes(find, name.length + AFTER_NAME)) continue;
       by ??= evaluate(x, answer);
       if (by === null) return false;
       const pieces = line.slice(name.length + AFTER_NAME).split(find);
       const length = line.length + (pieces.length - 1) * (by.length - find.length);
       lines[index] = length > LONGEST_FIELD_VALUE + name.length ? '' : `${line.slice(0, name.length + AFTER_NAME)}${pieces.join(by)}`;
     }
-    return remove(lines, (name) => name === '');
+    return remove(lines, (line) => line === '');
   };
 }
 
-function remove(lines: string[], matches: (name: string) => boolean): true {
+function remove(lines: string[], matches: LineTest): true {
   let kept = 0;
-  for (const line of lines) if (!matches(nameOf(line))) lines[kept++] = line;
+  for (const line of lines) if (!matches(line)) lines[kept++] = line;
   lines.length = kept;
   return true;
 }
+
+/** Whether a line is a field of one name. */
+type LineTest = (line: string) => boolean;
+
+const COLON = 0x3a;
+const HYPHEN = 0x2d;
+
+/** No text is made of the names of other fields, of which a message has many. */
+function lineTest(lower: string, confusable: boolean): LineTest {
+  const own = confusable ? lower.replace(/[^a-z0-9]/g, () => '-') : lower;
+  return (line) => {
+    if (line.charCodeAt(own.length) !== COLON) return false;
+    for (let at = 0; at < own.length; at++) {
+      const code = line.charCodeAt(at);
+      const small = code >= 0x41 && code <= 0x5a ? code | 0x20 : code;
+      const wanted = own.charCodeAt(at);
+      if (small !== wanted && !(confusable && wanted === HYPHEN && !isAlphanumeric(small))) return false;
+    }
+    return true;
+  };
+}
+
+const isAlphanumeric = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39);
 
 const nameOf = (line: string): string => line.slice(0, Math.max(0, line.indexOf(':'))).toLowerCase();
 
@@ -111,5 +139,5 @@ function namesOf(lower: string): (name: string) => boolean {
   const core = lower.slice(open ? 1 : 0, close && lower.length > 1 ? -1 : undefined);
   if (open && close) return (name) => name.includes(core);
   if (open) return (name) => name.endsWith(core);
-  return close ? (name) => name.startsWith(core) : (name) => name === lower;
+  return (name) => name.startsWith(core);
 }

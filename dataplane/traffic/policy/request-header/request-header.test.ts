@@ -169,3 +169,30 @@ test('tunnels get the changed head as well', async () => {
   assert.equal(asked?.line, 'GET /ws/chat HTTP/1.1');
   assert.deepEqual([fieldsIn(asked.head, 'host'), fieldsIn(asked.head, 'x-a')], [[upstream.address], ['127.0.0.1']]);
 });
+
+test('a dry run names what is changed, and shows no text of the site that may be a secret', async () => {
+  using proxy = await ProxyFixture.start([
+    {
+      ...site('a.test'),
+      upstream: '127.0.0.1:9',
+      upstreams: [{ address: '127.0.0.1:9' }],
+      request_headers: [
+        { name: 'Authorization', value: 'Bearer hunter2' },
+        { name: 'X-Client', value: '{client_ip}' },
+        { name: 'X-Old', value: null },
+        { name: 'Host', value: 'b.test' },
+      ],
+      uri: [{ query: { name: 'key', op: 'set', value: 'hunter2' } }],
+    },
+  ]);
+  const { policies } = await proxy.dryRun('http://a.test/x?y');
+  assert.deepEqual(
+    policies.map(({ verdict }) => verdict),
+    [
+      'changes the query parameter key',
+      'changes Authorization; X-Client: 127.0.0.1; removes X-Old',
+      'Host: b.test',
+      'GET /x?… with Host: b.test',
+    ],
+  );
+});

@@ -1,3 +1,4 @@
+import { concealedText } from '../../../../shared/policy/concealed-text.ts';
 import { HOST_VALUE, isHost, OF_TARGET } from '../../../../shared/policy/request-header/names.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import { fieldIn } from '../../codec/http1/fields.ts';
@@ -18,41 +19,64 @@ const LONGEST_SECTION = 65_536;
  * A request always has a host. Upstreams that turn field names into variables take `X_User` for `X-User`, so what a client sends as the one
  * must not remain beside the other.
  */
-const NAMES: Names = { kept: new Set(['host']), folded: (name) => name.replace(/[^a-z0-9]/g, () => '-') };
+const NAMES: Names = { kept: new Set(['host']), confusable: true };
 
 /** `request_header`: changes of the fields for the upstream, the site's before the block's. */
 export const requestHeader: PolicyKind = (route, handle) =>
-  [...(route.request_headers ?? []), ...(handle?.request_headers ?? [])].map((spec) => compile(spec, route, remainderIn(route, handle)));
+  together([...(route.request_headers ?? []), ...(handle?.request_headers ?? [])]).map((specs) =>
+    compile(specs, route, remainderIn(route, handle)),
+  );
 
-/** Changes the fields for the upstream. @returns whether its value is safe. */
+/** Changes under the same condition, one after the other, take the fields apart once. Host is a change of its own. */
+function together(specs: readonly Spec[]): Spec[][] {
+  const groups: Spec[][] = [];
+  for (const spec of specs) {
+    const group = groups.at(-1);
+    const last = group?.at(-1);
+    const joins =
+      last !== undefined && !isHost(last.name) && !isHost(spec.name) && JSON.stringify(last.match) === JSON.stringify(spec.match);
+    if (joins) group?.push(spec);
+    else groups.push([spec]);
+  }
+  return groups;
+}
+
+/** Changes the fields for the upstream. @returns whether the values are safe. */
 type Act = (x: Exchange) => boolean;
 
-function compile(spec: Spec, route: RouteSpec, remainder: (x: EvaluatedRequest) => string): Policy {
-  const applies = compileApplies(spec.match, route);
-  const act = compileAct(spec, remainder);
+function compile(specs: readonly Spec[], route: RouteSpec, remainder: (x: EvaluatedRequest) => string): Policy {
+  const match = specs[0]?.match;
+  const applies = compileApplies(match, route);
+  const act = compileAct(specs, remainder);
   return {
     name: 'request_header',
     decide: (x) => (applies(x) && !act(x) ? UNSAFE_VALUE : null),
     explain(x) {
-      if (!applies(x)) return passes(`${spec.match?.name ?? 'its condition'} does not match`);
-      if (!act(x)) return answers(`${UNSAFE_VALUE.status}: ${spec.name}: ${UNSAFE_VALUE.reason}`);
-      if (spec.value === null) return passes(`removes ${spec.name}`);
-      if (x.hostOfTarget !== null && isHost(spec.name))
-        return passes(`Host: the ${x.hostOfTarget === 'host' ? 'name' : 'address'} of the target`);
-      return passes(`${spec.name}: ${fieldIn(x.upstreamFields, spec.name.toLowerCase()) ?? 'not present'}`);
+      if (!applies(x)) return passes(`${match?.name ?? 'its condition'} does not match`);
+      if (!act(x)) return answers(`${UNSAFE_VALUE.status}: ${UNSAFE_VALUE.reason}`);
+      return passes(specs.map((spec) => describe(spec, x)).join('; '));
     },
   };
 }
 
-function compileAct(spec: Spec, remainder: (x: EvaluatedRequest) => string): Act {
-  const ofTarget = isHost(spec.name) && spec.value !== null ? OF_TARGET.get(spec.value) : undefined;
+/** A text of the site may be a secret, so only hosts and values made of placeholders are shown. */
+function describe({ name, value, op }: Spec, x: Exchange): string {
+  if (value === null) return `removes ${name}`;
+  if (isHost(name) && x.hostOfTarget !== null) return `Host: the ${x.hostOfTarget === 'host' ? 'name' : 'address'} of the target`;
+  const isShown = op === undefined && (isHost(name) || concealedText(value) === value);
+  return isShown ? `${name}: ${fieldIn(x.upstreamFields, name.toLowerCase()) ?? ''}` : `changes ${name}`;
+}
+
+function compileAct(specs: readonly Spec[], remainder: (x: EvaluatedRequest) => string): Act {
+  const [first] = specs;
+  const setsHost = first !== undefined && isHost(first.name);
+  const ofTarget = setsHost ? OF_TARGET.get(first.value ?? '') : undefined;
   if (ofTarget !== undefined)
     return (x) => {
       x.hostOfTarget = ofTarget;
       return true;
     };
-  const changes = compileChanges([spec], 'request', { remainder }, NAMES);
-  const setsHost = isHost(spec.name);
+  const changes = compileChanges(specs, 'request', { remainder }, NAMES);
   return (x) => {
     const fields = changes.apply(x.upstreamFields, x, NO_ANSWER, true);
     if (fields === null || fields.length > LONGEST_SECTION) return false;

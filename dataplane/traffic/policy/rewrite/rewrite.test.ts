@@ -132,8 +132,8 @@ test('a dry run shows what the upstream would get, and why a request would be re
   const { policies, verdict } = await proxy.dryRun('http://a.test/api/x?y');
   assert.deepEqual(policies, [
     { name: 'method', verdict: 'GET becomes POST' },
-    { name: 'rewrite', verdict: '/x?y becomes /v2/x?y' },
-    { name: 'forwarded', verdict: 'POST /v2/x?y with Host: a.test' },
+    { name: 'rewrite', verdict: '/x?… becomes /v2/x?…' },
+    { name: 'forwarded', verdict: 'POST /v2/x?… with Host: a.test' },
   ]);
   assert.match(verdict, /forwarded to/);
   assert.match((await proxy.dryRun('http://a.test/api/..%2fx')).verdict, /400: the rewritten path would have ".." as a segment/);

@@ -21,8 +21,11 @@ export function compileApplies(match: Condition | undefined, route: RouteSpec): 
   return (x) => matches(x.path, x);
 }
 
-/** A policy that changes the path and query for the upstream. In `explain` the exchange is one that is not forwarded. */
-export function rewritingPolicy(name: string, rewriting: Rewriting): Policy {
+/**
+ * A policy that changes the path and query for the upstream. In `explain` the exchange is one that is not forwarded. `words` describes a
+ * change whose result may contain a secret.
+ */
+export function rewritingPolicy(name: string, rewriting: Rewriting, words: string | null = null): Policy {
   const decide: Policy['decide'] = (x) => {
     const before = x.upstreamTarget;
     // `OPTIONS *` has no path.
@@ -41,7 +44,11 @@ export function rewritingPolicy(name: string, rewriting: Rewriting): Policy {
       const before = x.upstreamTarget;
       const own = decide(x, tools);
       if (own !== null && typeof own !== 'symbol') return answers(`${own.status}: ${own.reason}`);
-      return passes(x.upstreamTarget === before ? 'changes nothing' : `${before} becomes ${x.upstreamTarget}`);
+      if (x.upstreamTarget === before) return passes('changes nothing');
+      return passes(words ?? `${shown(before)} becomes ${shown(x.upstreamTarget)}`);
     },
   };
 }
+
+/** A query may contain a secret that an earlier change has added. */
+const shown = (target: string): string => (target.includes('?') ? `${pathOf(target)}?…` : target);

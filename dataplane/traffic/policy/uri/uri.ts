@@ -16,7 +16,9 @@ export const uri: PolicyKind = (route, handle) =>
   [...(route.uri ?? []), ...(handle?.uri ?? [])].map((spec) => {
     const applies = compileApplies(spec.match, route);
     const change = compile(spec, foldsPaths(route), remainderIn(route, handle));
-    return rewritingPolicy('uri', (target, x) => (applies(x) ? change(target, x) : target));
+    const { query } = spec;
+    const words = query === undefined ? null : `changes the query parameter ${query.name}`;
+    return rewritingPolicy('uri', (target, x) => (applies(x) ? change(target, x) : target), words);
   });
 
 function compile(spec: Spec, folds: boolean, remainder: (x: EvaluatedRequest) => string): Rewriting {

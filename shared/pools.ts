@@ -1,3 +1,4 @@
+import type { BalancingSpec } from './balancing/balancing.ts';
 import { type TransportSpec, whyNotSo } from './transport.ts';
 
 /** The targets of a site or of one of its blocks, and how to connect to them. */
@@ -5,12 +6,19 @@ export type PoolSpec<U> = {
   readonly upstreams: readonly U[];
   readonly tls: boolean;
   readonly transport?: TransportSpec | null | undefined;
+  readonly lb_policy?: BalancingSpec | null | undefined;
 };
 
-/** A block's own pool, with the site's values for what it leaves out; null if the block uses its site's pool. */
-export function ownPool<U>(route: PoolSpec<U>, { upstreams, tls, transport }: PoolSpec<U>): PoolSpec<U> | null {
-  if (upstreams.length > 0) return { upstreams, tls, transport: transport === undefined ? route.transport : transport };
-  return transport === undefined ? null : { upstreams: route.upstreams, tls: route.tls, transport };
+/**
+ * A block's own pool; null if the block uses its site's pool. What a block leaves out is its site's, except that the policy of a site
+ * belongs to the site's targets.
+ */
+export function ownPool<U>(route: PoolSpec<U>, { upstreams, tls, transport, lb_policy }: PoolSpec<U>): PoolSpec<U> | null {
+  const ownTransport = transport === undefined ? route.transport : transport;
+  if (upstreams.length > 0) return { upstreams, tls, transport: ownTransport, lb_policy };
+  if (transport === undefined && lb_policy === undefined) return null;
+  const ownPolicy = lb_policy === undefined ? route.lb_policy : lb_policy;
+  return { upstreams: route.upstreams, tls: route.tls, transport: ownTransport, lb_policy: ownPolicy };
 }
 
 /** The part of a route that describes its pools. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { balancingSchema } from './balancing/balancing.ts';
 import { conditionSchema } from './condition.ts';
-import { MAX_HOLD_SECS } from './limits.ts';
+import { MAX_HOLD_SECS, MOST_WEIGHT } from './limits.ts';
 import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
 import { transportProblem } from './pools.ts';
 import { transportSchema } from './transport-schema.ts';
@@ -38,7 +39,7 @@ const upstream = z
       .max(256)
       .optional()
       .describe('A stable name for the target, whose address may change or be reassigned to another target.'),
-    weight: z.int().min(0).max(1_000).default(1).describe('Its share of the requests relative to the other targets; 0 gets none.'),
+    weight: z.int().min(0).max(MOST_WEIGHT).default(1).describe('Its share of the requests relative to the other targets; 0 gets none.'),
     state: z
       .enum(TARGET_STATES)
       .default('healthy')
@@ -52,7 +53,7 @@ const upstream = z
         'Whether a `starting` target enters rotation by itself, once a connection to it has stayed open for 100 ms or it passes its health check.',
       ),
   })
-  .meta({ title: 'upstream', about: 'One target of a pool. Requests are distributed round-robin.' });
+  .meta({ title: 'upstream', about: 'One target of a pool. Requests are distributed round-robin, unless `lb_policy` says otherwise.' });
 
 /** Requests a page of its own from each target at regular intervals. Only a target that responds with 2xx or 3xx is in rotation. */
 export const healthCheckSchema = z
@@ -75,6 +76,8 @@ const pool = {
     .nullable()
     .optional()
     .describe('How to connect to the targets; null is HTTP/1.1, and with TLS a certificate that the system trusts.'),
+  /** A block with targets of its own that leaves it out uses round robin; one without uses its site's. */
+  lb_policy: balancingSchema.nullable().optional().describe('How the target of a request is chosen; null is round robin.'),
   hold_secs: z
     .int()
     .min(0)

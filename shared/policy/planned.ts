@@ -9,7 +9,6 @@ export const PLANNED: readonly Planned[] = [
   { name: 'cache' },
   { name: 'file_server' },
   { name: 'health_uri' },
-  { name: 'lb_policy' },
   { name: 'root' },
   { name: 'under_attack', unknownLabels: { words: ['underattack', 'challenge', 'captcha', 'waf'], advice: ELSEWHERE } },
 ];

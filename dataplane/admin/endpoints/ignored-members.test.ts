@@ -27,6 +27,7 @@ test('a route with only known members is answered without that header field', as
     rate_limits: [{ rps: 1, match: { path: ['/a'], not: [{ method: ['GET'] }] } }],
     upstreams: [{ address: '127.0.0.1:3000', weight: 2, state: 'healthy' }, { address: '127.0.0.1:3001' }],
     transport: { protocol: 'h2', insecure: true },
+    lb_policy: { policy: 'header', name: 'X-User' },
     headers: [{ name: 'X-A', value: null, match: { header: [{ name: 'a', values: [] }] } }],
     redirects: [{ from: '/a', to: '/b', status: 308 }],
     responds: [{ status: 403, match: { remote_ip: ['10.0.0.1/8'] } }],

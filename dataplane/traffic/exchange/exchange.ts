@@ -209,6 +209,8 @@ export class Exchange {
   /** What a page has reported of itself. */
   vitals: VitalsObservation | null = null;
   lastFailure: Failure | null = null;
+  /** The cookie that sends the client to the same target again, as a line for the response; empty for none. */
+  affinityLine = '';
   /** Targets that have already failed this request. */
   tried: NamedEndpoint[] | null = null;
 

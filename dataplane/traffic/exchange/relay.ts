@@ -16,7 +16,7 @@ export function relayHead(x: Exchange, head: ResponseHead): void {
   const { fields } = head;
   x.contentType = fields.contentType;
   const length = fields.chunked || fields.contentLength < 0 ? UNTIL_CLOSE : fields.contentLength;
-  beginAnswer(x, head.status, head.reason, answerLines(x, head.status, fields), length);
+  beginAnswer(x, head.status, head.reason, answerLines(x, head.status, fields), length, x.affinityLine);
 }
 
 function answerLines(x: Exchange, status: number, answer: Fields): string {
@@ -25,21 +25,24 @@ function answerLines(x: Exchange, status: number, answer: Fields): string {
   return x.crossOrigin === null ? whole : crossOriginFields(whole, x.crossOrigin);
 }
 
-/** The final head, with the fields of the block in it. `fields` are whole lines; `length` in bytes or UNTIL_CLOSE. */
-export function beginAnswer(x: Exchange, status: number, reason: string, fields: string, length: number): void {
+/**
+ * The final head, with the fields of the block in it. `fields` are whole lines; `length` in bytes or UNTIL_CLOSE. `more` are lines that
+ * neither filters nor the block see.
+ */
+export function beginAnswer(x: Exchange, status: number, reason: string, fields: string, length: number, more = ''): void {
   const { block } = x;
-  if (block === null) return x.client.head(x, status, reason, fields, length);
+  if (block === null) return x.client.head(x, status, reason, fields + more, length);
   const { filters } = block;
   if (filters === null) {
     const lines = block.fields.deferred === null ? fields : deferredFields(block.fields, x, status, fields);
-    return x.client.head(x, status, reason, lines, length);
+    return x.client.head(x, status, reason, lines + more, length);
   }
   const bodyless = x.method === 'HEAD' || status === 204 || status === 304;
   const head = { status, reason, fields, length, bodyless };
   const stages = filters.flatMap((filter) => filter.begin(x, head) ?? []);
   if (stages.length > 0 && !bodyless) x.filtering = new FilterChain(x, stages);
   const lines = block.fields.deferred === null ? head.fields : deferredFields(block.fields, x, head.status, head.fields);
-  x.client.head(x, head.status, head.reason, lines, head.length);
+  x.client.head(x, head.status, head.reason, lines + more, head.length);
 }
 
 /** A piece of the body. @returns false when the sender should pause; `resume` of the attempt is called later. */

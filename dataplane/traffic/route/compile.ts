@@ -189,7 +189,7 @@ export class RouteCompiler {
 
   private poolOf({ domain, health }: RouteSpec, spec: PoolSpec<UpstreamSpec> | null): Pool | null {
     if (spec === null || spec.upstreams.length === 0) return null;
-    return this.pools.open(domain, spec.upstreams, spec.tls, health, spec.transport);
+    return this.pools.open(domain, spec.upstreams, spec.tls, health, spec.transport, spec.lb_policy ?? null);
   }
 }
 

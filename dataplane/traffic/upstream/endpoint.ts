@@ -130,6 +130,11 @@ export class Endpoint implements TargetName {
     return this.tools.targets.ejected(this.ledgerSlot, now);
   }
 
+  /** Requests that it has got from all workers and not finished. */
+  get inFlight(): number {
+    return this.tools.targets.inFlight(this.ledgerSlot);
+  }
+
   /** Whether a connection is ready for the next request. */
   get warm(): boolean {
     return this.channel.warm;

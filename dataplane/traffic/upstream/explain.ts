@@ -1,3 +1,4 @@
+import { type BalancingSpec, USUAL_COOKIE } from '../../../shared/balancing/balancing.ts';
 import { type Limits, USUAL } from '../exchange/limits.ts';
 import type { Pool } from './pool.ts';
 
@@ -11,7 +12,35 @@ export function explainPool(pool: Pool, holdMs: number, now: number): string {
   if (next === null) return `503${holdMs > 0 ? ` after ${holdMs / 1_000} s` : ''}: no target of the pool is in rotation`;
   const all = `forwarded to one of ${count} target${count === 1 ? '' : 's'}`;
   const failing = ', though each has failed several times in a row: 502 or 504 if it does so again';
-  return `${all}${next.ejected(now) ? failing : ''}${describeLimits(pool.limits)}`;
+  return `${all}${count > 1 ? chosenBy(pool.balancing) : ''}${next.ejected(now) ? failing : ''}${describeLimits(pool.limits)}`;
+}
+
+/** How the target is chosen, if not in turn. */
+function chosenBy(balancing: BalancingSpec | null): string {
+  const { policy, name = USUAL_COOKIE, choices = 2 } = balancing ?? { policy: 'round_robin' };
+  switch (policy) {
+    case 'round_robin':
+      return '';
+    case 'least_conn':
+      return ', the one with the fewest requests in flight';
+    case 'random':
+      return ', a random one';
+    case 'random_choose':
+      return `, the one of ${choices} random ones with the fewest requests in flight`;
+    case 'first':
+      return ', the first that is in rotation';
+    case 'ip_hash':
+    case 'client_ip_hash':
+      return ", the same one for each client's address";
+    case 'uri_hash':
+      return ', the same one for each path and query';
+    case 'header':
+      return `, the same one for each value of the header ${name}`;
+    case 'query':
+      return `, the same one for each value of the query parameter ${name}`;
+    case 'cookie':
+      return `, the one that the cookie ${name} selects`;
+  }
 }
 
 /** Time limits that the site or block sets itself. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { parseAddress } from '../../../shared/values/address.ts';
@@ -105,7 +106,11 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   });
   const address = parseAddress(`127.0.0.1:${port}`);
   assert.ok(address.ok);
-  const pool = new Pools(endpoints).open('a.test', [{ address: address.value, weight: 1, state: 'healthy' }], false);
+  const pool = new Pools(endpoints, { random: systemRandom, cookieKey: Buffer.alloc(32) }).open(
+    'a.test',
+    [{ address: address.value, weight: 1, state: 'healthy' }],
+    false,
+  );
   const forwarder = new Forwarder(pool, limits.maxHeld === undefined ? 0 : 10_000, { clock, hold });
   return {
     clock,

@@ -41,6 +41,7 @@ export class Forwarder implements Responder, Upstream {
     if (endsHere(x.upstreamMethod, x.fields)) return answer(x, x.method === 'TRACE' ? NO_TRACE : LAST_HOP);
     if (x.hops > MOST_HOPS) return answer(x, LOOP);
     x.upstream = this;
+    x.affinityLine = '';
     if (x.bodyComplete) this.send(x);
     else x.client.bufferBody(x, this.attempt);
   }
@@ -51,7 +52,7 @@ export class Forwarder implements Responder, Upstream {
 
   /** Picks a target and sends the request there. */
   private send(x: Exchange): void {
-    const endpoint = this.pool.pick(this.tools.clock.now(), x.tried) ?? this.leaving(x);
+    const endpoint = this.pool.pick(this.tools.clock.now(), x) ?? this.leaving(x);
     if (endpoint === null) return this.holdOrGiveUp(x, x.lastFailure ?? FAILURE.noTarget);
     x.endpoint = endpoint;
     x.trace?.spans?.attemptBegun(endpoint);

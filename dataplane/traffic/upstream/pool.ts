@@ -1,46 +1,26 @@
+import type { BalancingSpec } from '../../../shared/balancing/balancing.ts';
 import type { HealthCheckSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
 import { certificateName } from '../../../shared/values/address.ts';
-import { activeCheck, type HealthCheck } from '../../ledger/health-checks.ts';
-import { CHECK_RESULT, type Targets } from '../../ledger/targets.ts';
-import type { NamedEndpoint } from '../exchange/exchange.ts';
+import { keyOf } from '../../ledger/hash.ts';
+import { activeCheck } from '../../ledger/health-checks.ts';
+import type { Exchange, NamedEndpoint } from '../exchange/exchange.ts';
 import type { Limits } from '../exchange/limits.ts';
+import type { Balancer } from './balance/balancer.ts';
+import type { Candidate } from './balance/candidate.ts';
+import { type BalanceTools, compileBalancer } from './balance/compile.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
+import { HealthFlag } from './health-flag.ts';
 import { limitsOf } from './limits.ts';
 import { interleave } from './round-robin.ts';
 import { transportOf } from './transport.ts';
 
-/** What the main thread knows about a target, as currently in the ledger. */
-class HealthFlag {
-  private readonly targets: Targets;
-  private readonly slot: number;
-  private readonly outAtFirst: boolean;
-
-  constructor(targets: Targets, { key, outAtFirst }: HealthCheck, now: number) {
-    this.targets = targets;
-    this.slot = targets.claim(key, now);
-    this.outAtFirst = outAtFirst;
-  }
-
-  /** Whether its health is not known yet: its first check is under way. */
-  get undecided(): boolean {
-    return this.outAtFirst && this.targets.checkResult(this.slot) === CHECK_RESULT.none;
-  }
-
-  get shut(): boolean {
-    const verdict = this.targets.checkResult(this.slot);
-    return verdict === CHECK_RESULT.unhealthy || (this.outAtFirst && verdict === CHECK_RESULT.none);
-  }
-}
-
 /** A target within its pool. */
-type Member = {
-  readonly endpoint: Endpoint;
-  readonly state: UpstreamSpec['state'];
-  readonly weight: number;
-  readonly healthFlag: HealthFlag | null;
-};
+type Member = Candidate & { readonly state: UpstreamSpec['state'] };
+
+/** Compiles the policy of a pool for those of its targets that may get requests; null for round robin. */
+type Policy = (candidates: readonly Candidate[], inTurn: (x: Exchange, now: number) => Endpoint | null) => Balancer | null;
 
 /** The targets of a site or block, and whose turn it is. */
 export class Pool {
@@ -56,23 +36,35 @@ export class Pool {
   readonly endpoints: readonly Endpoint[];
   /** Time limits for its targets. */
   readonly limits: Limits;
+  /** What chooses a target; null for round robin. */
+  private readonly balancer: Balancer | null;
+  /** The policy that chooses a target. */
+  readonly balancing: BalancingSpec | null;
 
-  constructor(members: readonly Member[], limits: Limits) {
+  constructor(members: readonly Member[], limits: Limits, balancing: BalancingSpec | null, policy: Policy) {
     this.limits = limits;
+    this.balancing = balancing;
     this.members = members;
     this.endpoints = members.map(({ endpoint }) => endpoint);
     const able = members.filter(({ weight }) => weight > 0);
-    const turns = interleave(able.filter(({ state, healthFlag }) => state === 'healthy' || healthFlag !== null));
+    const candidates = able.filter(({ state, healthFlag }) => state === 'healthy' || healthFlag !== null);
+    const turns = interleave(candidates);
+    this.balancer = policy(candidates, (x, now) => this.inTurn(now, x.tried));
     this.turns = turns.map(({ endpoint }) => endpoint);
     this.healthFlags = turns.some(({ healthFlag }) => healthFlag !== null) ? turns.map(({ healthFlag }) => healthFlag) : null;
     this.leaving = able.filter(({ state }) => state === 'draining').map(({ endpoint }) => endpoint);
+  }
+
+  /** The target for a request among those that have not failed it; null when the pool has none left. `now` in ms since 1970. */
+  pick(now: number, x: Exchange): Endpoint | null {
+    return this.balancer === null ? this.inTurn(now, x.tried) : this.balancer.pick(x, now);
   }
 
   /**
    * Round robin over the targets that are healthy and not in `tried`. If all of those are ejected, the next
    * one anyway: passive health checks never remove a pool's last target. null when the pool has none left.
    */
-  pick(now: number, tried: readonly NamedEndpoint[] | null): Endpoint | null {
+  private inTurn(now: number, tried: readonly NamedEndpoint[] | null): Endpoint | null {
     const count = this.turns.length;
     let lastResort: Endpoint | null = null;
     for (let step = 0; step < count; step++) {
@@ -95,7 +87,7 @@ export class Pool {
     return null;
   }
 
-  /** What `pick` would choose now, without taking its turn. */
+  /** A target that `pick` could choose now, without taking its turn. */
   peek(now: number): Endpoint | null {
     const count = this.turns.length;
     let lastResort: Endpoint | null = null;
@@ -150,9 +142,11 @@ export class Pool {
 /** Opens the pools of a worker over its endpoints, which routes share. */
 export class Pools {
   private readonly endpoints: Endpoints;
+  private readonly tools: BalanceTools;
 
-  constructor(endpoints: Endpoints) {
+  constructor(endpoints: Endpoints, tools: BalanceTools) {
     this.endpoints = endpoints;
+    this.tools = tools;
   }
 
   /** `domain` is the certificate name to verify if the target is an IP literal. An opened pool claims its targets until it is closed. */
@@ -162,6 +156,7 @@ export class Pools {
     tls: boolean,
     health?: HealthCheckSpec | null,
     spec?: TransportSpec | null,
+    balancing: BalancingSpec | null = null,
   ): Pool {
     const { targets, clock } = this.endpoints.tools;
     const transport = transportOf(spec);
@@ -174,8 +169,16 @@ export class Pools {
       const endpoint = this.endpoints.open({ address, serverName, id, transport });
       endpoint.named++;
       if (state !== 'draining') endpoint.keepIdle(true);
-      return { endpoint, state, weight, healthFlag };
+      return { endpoint, state, weight, healthFlag, hash: balancing === null ? 0 : keyOf(stableName(upstream)).hash };
     });
-    return new Pool(members, limitsOf(spec));
+    const names = new Map<Candidate, string>(members.map((member, index) => [member, stableName(upstreams[index] as UpstreamSpec)]));
+    const policy: Policy = (candidates, inTurn) => {
+      const named = new Map(candidates.map((candidate) => [candidate, names.get(candidate) ?? '']));
+      return compileBalancer(balancing, domain, named, inTurn, this.tools);
+    };
+    return new Pool(members, limitsOf(spec), balancing, policy);
   }
 }
+
+/** By which policies recognize a target in another worker, after a restart and in the next table. */
+const stableName = ({ id, address }: UpstreamSpec): string => id ?? address;

@@ -26,7 +26,7 @@ export class WaitingRoom {
   enter(x: Exchange, most = MAX_WAITING): void {
     const { tools } = this.endpoint;
     const waits = Math.max(QUEUE_MS, this.endpoint.connectMsFor(x));
-    if (this.queue.length < most) this.queue.push(new Waiting(this.queue, x, tools.clock.monotonic() + waits));
+    if (this.queue.length < most) this.queue.push(new Waiting(this.queue, this.endpoint, x, tools.clock.monotonic() + waits));
     else attemptFailed(x, this.endpoint, FAILURE.queueFull, NOTHING_SENT);
   }
 
@@ -37,7 +37,7 @@ export class WaitingRoom {
 
   /** Removes and returns the request that has waited longest; null if none waits. */
   next(): Exchange | null {
-    return this.queue.shift()?.x ?? null;
+    return this.queue.shift()?.left() ?? null;
   }
 
   /** Adds those that `elsewhere` accepts. They stay until they are cancelled. */
@@ -47,7 +47,8 @@ export class WaitingRoom {
 
   /** Fails all requests that wait now. */
   fail(failure: Failure): void {
-    for (const { x } of this.queue.splice(0)) {
+    for (const waiting of this.queue.splice(0)) {
+      const x = waiting.left();
       x.attempt = null;
       attemptFailed(x, this.endpoint, failure, NOTHING_SENT);
     }
@@ -57,23 +58,34 @@ export class WaitingRoom {
   sweep(now: number): void {
     while (this.queue[0] !== undefined && now >= this.queue[0].until) {
       const late = this.queue.shift();
-      if (late !== undefined) attemptFailed(late.x, this.endpoint, FAILURE.queueTimeout, NOTHING_SENT);
+      if (late !== undefined) attemptFailed(late.left(), this.endpoint, FAILURE.queueTimeout, NOTHING_SENT);
     }
   }
 }
 
-/** A request in the queue of an endpoint. Nothing of it has been sent. */
+/** A request in the queue of an endpoint, where it counts as in flight. Nothing of it has been sent. */
 class Waiting implements Attempt {
   readonly x: Exchange;
   /** Milliseconds on the monotonic clock. */
   readonly until: number;
   private readonly queue: Waiting[];
+  private readonly endpoint: Endpoint;
+  private readonly ledgerSlot: number;
 
-  constructor(queue: Waiting[], x: Exchange, until: number) {
+  constructor(queue: Waiting[], endpoint: Endpoint, x: Exchange, until: number) {
     this.queue = queue;
+    this.endpoint = endpoint;
+    this.ledgerSlot = endpoint.ledgerSlot;
+    endpoint.tools.targets.begin(this.ledgerSlot, endpoint.tools.slot);
     this.until = until;
     this.x = x;
     x.attempt = this;
+  }
+
+  /** It is no longer in the queue. */
+  left(): Exchange {
+    this.endpoint.tools.targets.end(this.ledgerSlot, this.endpoint.tools.slot);
+    return this.x;
   }
 
   body(): boolean {
@@ -90,6 +102,8 @@ class Waiting implements Attempt {
 
   cancel(): void {
     const at = this.queue.indexOf(this);
-    if (at >= 0) this.queue.splice(at, 1);
+    if (at < 0) return;
+    this.queue.splice(at, 1);
+    this.left();
   }
 }

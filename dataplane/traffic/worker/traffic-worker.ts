@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { issuerOf } from '../../../shared/certificates/issuer.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -126,7 +127,7 @@ export class TrafficWorker {
     this.tunnels = tunnels;
     // Routes and policies.
     const compiler = new RouteCompiler(
-      new Pools(this.endpoints),
+      new Pools(this.endpoints, { random: tools.random, cookieKey: derivedKey(hashKey, 'sticky cookies') }),
       { clock, hold, faults, monotonic: () => clock.monotonic() },
       tools.blockKinds,
     );
@@ -314,6 +315,9 @@ export class TrafficWorker {
 }
 
 /** Request ids that are unique across workers and processes. */
+/** A key for another purpose, as stable as the one that it comes from. */
+const derivedKey = (key: Uint8Array, purpose: string): Uint8Array => createHmac('sha256', key).update(purpose).digest();
+
 function requestIds(random: Random): () => string {
   const prefix = random.hex(8);
   let count = 0;

@@ -1,4 +1,5 @@
-import { MAX_HOLD_SECS } from '../../../../shared/limits.ts';
+import { readBalancing } from '../../../../shared/balancing/read-balancing.ts';
+import { MAX_HOLD_SECS, MOST_WEIGHT } from '../../../../shared/limits.ts';
 import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { Label } from '../../../../shared/policy/policy.ts';
 import { healthCheckSchema, type RouteDraft } from '../../../../shared/route.ts';
@@ -11,6 +12,7 @@ export type SiteDraft = {
   domains: Domain[];
   port: number | null;
   network: string | null;
+  weight: number;
   /** Members of the route. */
   members: RouteDraft;
 };
@@ -50,6 +52,17 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
       return undefined;
     },
   }),
+  ownLabel({
+    word: 'weight',
+    form: 'N',
+    otherwise: '1',
+    example: '3',
+    read(value, draft) {
+      if (!/^\d{1,4}$/.test(value) || Number(value) > MOST_WEIGHT) return `a weight is a number from 0 to ${MOST_WEIGHT}`;
+      draft.weight = Number(value);
+      return undefined;
+    },
+  }),
   routeLabel({
     word: 'tls',
     form: 'off',
@@ -73,6 +86,7 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
       return undefined;
     },
   }),
+  routeLabel({ word: 'lb_policy', form: 'POLICY', otherwise: 'round_robin', example: 'cookie', read: readPolicy }),
   routeLabel({ word: 'hold', form: '10s', otherwise: 'requests do not wait for a target', example: '10s', read: readHold }),
   routeLabel({
     word: 'upstream_tls',
@@ -132,6 +146,13 @@ function timeout(word: string, example: string, member: 'response_header_timeout
       return undefined;
     },
   });
+}
+
+function readPolicy(value: string, members: RouteDraft): string | undefined {
+  const result = readBalancing(value.split(/\s+/));
+  if ('fault' in result) return result.fault.reason;
+  members.lb_policy = result.spec;
+  return undefined;
 }
 
 function readHold(value: string, members: RouteDraft): string | undefined {

@@ -98,6 +98,7 @@ function draftOf(drafts: Map<string | null, Draft>, site: string | null): Draft 
     domains: [],
     port: null,
     network: null,
+    weight: 1,
     members: {},
   };
   drafts.set(site, draft);

@@ -113,11 +113,12 @@ function refusal(domain: Domain, { container }: Member, reason: string): Undated
 /** @returns why there is none if the engine's data cannot form a route. */
 function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): RouteSpec | { readonly reason: string } {
   const { container, site } = leaderOf(pool, draining);
-  const upstreams = new Map<string, { address: string; id: string; state: UpstreamSpec['state']; probe?: true }>();
+  const upstreams = new Map<string, { address: string; id: string; weight?: number; state: UpstreamSpec['state']; probe?: true }>();
   for (const member of pool) {
     const { address } = member.choice;
+    const { weight } = member.site;
     if (address !== null && member.container.status !== 'restarting' && !upstreams.has(address))
-      upstreams.set(address, { address, id: member.container.id, ...stateOf(member.container, draining) });
+      upstreams.set(address, { address, id: member.container.id, ...(weight !== 1 && { weight }), ...stateOf(member.container, draining) });
   }
   const targets = [...upstreams.values()];
   return checked({

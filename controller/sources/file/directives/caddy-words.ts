@@ -58,7 +58,6 @@ export const CADDY_GLOBALS: ReadonlyMap<string, string> = new Map([
   ['storage_clean_interval', 'not needed: only certificates of routed names are renewed'],
 ]);
 
-const CHOICE = 'load balancing policies are not available yet; targets are used in turn';
 const HEALTH = 'health checks are not available in the file yet; a failing target leaves the rotation automatically';
 const PASSIVE = 'not needed: a failing target leaves the rotation automatically';
 const BUFFERS = 'not needed: bodies are streamed in both directions';
@@ -66,9 +65,7 @@ const RETRIES = 'not needed: requests are retried whenever that is safe';
 
 /** Options in the block of `reverse_proxy`. */
 export const CADDY_REVERSE_PROXY: ReadonlyMap<string, string> = new Map([
-  ['to', 'write the targets after reverse_proxy: reverse_proxy host:port host:port'],
   ['dynamic', 'host names are resolved again automatically; containers are discovered by their labels'],
-  ...['lb_policy'].map((name) => [name, CHOICE] as const),
   ...['lb_retries', 'lb_try_interval', 'lb_retry_match'].map((name) => [name, RETRIES] as const),
   ['lb_try_duration', 'write hold 10s next to reverse_proxy: requests wait that long for a target'],
   ...[
@@ -102,7 +99,6 @@ export const CADDY_REVERSE_PROXY: ReadonlyMap<string, string> = new Map([
   ['handle_response', 'responses of upstreams are forwarded unchanged'],
   ['copy_response', 'responses of upstreams are forwarded unchanged'],
   ['copy_response_headers', 'responses of upstreams are forwarded unchanged'],
-  ['transport', 'write it next to reverse_proxy: transport { … }, or transport h2c'],
 ]);
 
 /** Options in the block of `transport http`. */

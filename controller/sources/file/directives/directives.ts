@@ -3,6 +3,7 @@ import { PLANNED } from '../../../../shared/policy/planned.ts';
 import { BLOCK_POLICIES, type PolicyMembers, SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import { handle, handlePath } from './handle.ts';
 import { hold } from './hold.ts';
+import { lbPolicy } from './lb-policy.ts';
 import { pathCase } from './path-case.ts';
 import { reverseProxy } from './reverse-proxy.ts';
 import { type Rule, type Rules, rulesByName, type Scope, type SiteDraft } from './rule.ts';
@@ -21,7 +22,7 @@ const policies = SITE_POLICIES.flatMap((policy) =>
 
 /** All directives of a site, including planned ones. */
 export const SITE_RULES: Rules<SiteDraft> = rulesByName(
-  [reverseProxy, hold, ...policies, handle, handlePath, pathCase, tls, transport],
+  [reverseProxy, lbPolicy, hold, ...policies, handle, handlePath, pathCase, tls, transport],
   PLANNED.map(({ name }) => name),
   ['site', 'handle'],
 );

@@ -31,3 +31,41 @@ for (const [word, reason] of [
     const result = compiled(word);
     assert.match(result.ok ? 'accepted' : result.diagnostics.map(formatDiagnostic).join('\n'), reason);
   });
+
+const routeOf = (text: string) => {
+  const result = compileBytes(Buffer.from(text), 'Sluicefile', {});
+  assert.ok(result.ok, result.ok ? '' : result.diagnostics.map(formatDiagnostic).join('\n'));
+  return result.routes[0];
+};
+const weightsOf = (text: string) => routeOf(text)?.upstreams?.map(({ address, weight }) => `${address} ${weight}`);
+
+test('the block of reverse_proxy has more upstreams, weights, a policy and a transport', () => {
+  const text = `a.example {
+  reverse_proxy a:80 {
+    to b:80 c:80 {
+      weight 3
+    }
+    to d:80
+    lb_policy header X-User
+    transport http {
+      read_timeout 5m
+    }
+  }
+}
+`;
+  assert.deepEqual(weightsOf(text), ['a:80 1', 'b:80 3', 'c:80 3', 'd:80 1']);
+  assert.deepEqual(routeOf(text)?.lb_policy, { policy: 'header', name: 'X-User' });
+  assert.deepEqual(routeOf(text)?.transport, { read_timeout_secs: 300 });
+});
+
+test('weighted_round_robin has a weight for each upstream', () => {
+  const text = 'a.example {\n  reverse_proxy a:80 b:80 {\n    lb_policy weighted_round_robin 3 1\n  }\n}\n';
+  assert.deepEqual(weightsOf(text), ['a:80 3', 'b:80 1']);
+  assert.deepEqual(routeOf(text)?.lb_policy, { policy: 'round_robin' });
+});
+
+test('lb_policy may be next to reverse_proxy, and in a handle', () => {
+  const route = routeOf('a.example {\n  reverse_proxy a:80 b:80\n  lb_policy cookie\n  handle /x/* {\n    lb_policy least_conn\n  }\n}\n');
+  assert.deepEqual(route?.lb_policy, { policy: 'cookie' });
+  assert.deepEqual(route?.handles?.[0]?.lb_policy, { policy: 'least_conn' });
+});

@@ -1,43 +1,129 @@
+import { didYouMean } from '../../../../shared/closest.ts';
+import { type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
-import type { Word } from '../../../../shared/config-file/word.ts';
+import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
+import { MOST_WEIGHT } from '../../../../shared/limits.ts';
 import type { UpstreamSpec } from '../../../../shared/route.ts';
 import { parseUpstream, socketPath } from '../../../../shared/values/address.ts';
 import { CADDY_REVERSE_PROXY } from './caddy-words.ts';
+import { readPolicy } from './lb-policy.ts';
 import type { Context, Rule, SiteDraft } from './rule.ts';
+import { transport } from './transport.ts';
+import { readWeight, readWeights } from './weights.ts';
 
 const MOST_UPSTREAMS = 10_000;
+const FORM = 'reverse_proxy <host:port>|unix/<path> [<host:port>|unix/<path> …] [{ … }]';
+const TO_FORM = 'to <host:port>|unix/<path> [<host:port>|unix/<path> …] [{ weight <n> }]';
+
+/** A target, as the file names it. */
+type Target = { readonly word: Word; readonly weight: number };
 
 export const reverseProxy: Rule<SiteDraft> = {
   name: 'reverse_proxy',
-  form: 'reverse_proxy <host:port>|unix/<path> [<host:port>|unix/<path> …]',
+  form: FORM,
   scopes: ['site', 'handle'],
-  args: [1, MOST_UPSTREAMS],
-  block: 'none',
-  foreign: CADDY_REVERSE_PROXY,
+  args: [0, MOST_UPSTREAMS],
+  block: 'optional',
   repeats: false,
   answers: true,
-  read({ args }, draft, { report }) {
-    const tlsOfFirst = schemeOf(args[0]?.text ?? '') === 'https://';
-    const upstreams: UpstreamSpec[] = [];
-    const seen = new Set<string>();
-    for (const word of args) {
-      const scheme = schemeOf(word.text);
-      const text = word.text.slice(scheme.length);
-      if (!isUpstream(word, scheme, text, report)) continue;
-      const address = parseUpstream(text);
-      // Host names are case-insensitive, paths are not.
-      const name = socketPath(text) === null ? text.toLowerCase() : text;
-      if (!address.ok) report.error(word, `reverse_proxy ${quote(word.text)}: ${address.reason}`);
-      else if ((scheme === 'https://') !== tlsOfFirst)
-        report.error(word, `reverse_proxy ${quote(word.text)}: upstreams of one pool must all have https://, or none of them`);
-      else if (seen.has(name)) report.error(word, `reverse_proxy ${quote(word.text)}: this upstream is listed twice; delete one`);
-      else upstreams.push({ address: address.value, weight: 1, state: 'healthy' });
-      seen.add(name);
-    }
-    draft.members.tls = tlsOfFirst;
-    draft.members.upstreams = upstreams;
+  read({ name, args, block }, draft, context) {
+    const { report } = context;
+    const targets = args.map((word): Target => ({ word, weight: 1 }));
+    const options = readOptions(block === null ? [] : block.lines, targets, draft, context);
+    if (targets.length === 0) return report.error(name, `reverse_proxy is missing an argument: write ${FORM}`);
+    const upstreams = readTargets(targets, draft, report);
+    const { weighted } = options;
+    draft.members.upstreams = weighted === null ? upstreams : readWeights(weighted, upstreams, report);
   },
 };
+
+/** `weighted`: the line with Caddy's weights, in the order of the targets. */
+type Options = { weighted: Directive | null };
+
+/** Reads the lines of the block. Targets are appended to `targets`. */
+function readOptions(lines: readonly Directive[], targets: Target[], draft: SiteDraft, context: Context): Options {
+  const { report } = context;
+  const options: Options = { weighted: null };
+  const seen: Word[] = [];
+  for (const line of lines) {
+    const { name } = line;
+    const read = OPTIONS.get(name.text);
+    if (read === undefined) {
+      const why = CADDY_REVERSE_PROXY.get(name.text);
+      if (why !== undefined) report.error(name, `${name.text} of reverse_proxy: ${why}`);
+      else report.error(name, `reverse_proxy has no ${quote(name.text)}${didYouMean(name.text, [...OPTIONS.keys()])}`);
+      continue;
+    }
+    const earlier = name.text === 'to' ? undefined : firstOf(seen, name.text);
+    seen.push(name);
+    if (earlier) report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
+    else read(line, { targets, draft, options, context });
+  }
+  return options;
+}
+
+type Reading = { readonly targets: Target[]; readonly draft: SiteDraft; readonly options: Options; readonly context: Context };
+
+const OPTIONS: ReadonlyMap<string, (line: Directive, reading: Reading) => void> = new Map([
+  ['to', readTo],
+  ['lb_policy', readPolicyLine],
+  ['transport', readTransport],
+]);
+
+/** Targets, possibly with a weight. */
+function readTo({ name, args, block }: Directive, { targets, context }: Reading): void {
+  const { report, expanded } = context;
+  if (args.length === 0) return report.error(name, `to is missing an argument: write ${TO_FORM}`);
+  let weight = 1;
+  const lines = block === null ? [] : expanded(block).lines;
+  for (const line of lines) {
+    if (line.name.text !== 'weight') report.error(line.name, `to has no ${quote(line.name.text)}: write ${TO_FORM}`);
+    else if (line !== lines[0])
+      report.error(line.name, `weight is already in ${lineOf(lines[0]?.name ?? name, line.name)}; keep one of them`);
+    else if (!line.args[0] || line.args[1] || line.block)
+      report.error(line.args[1] ?? line.block?.open ?? line.name, `write weight <n>, a number from 0 to ${MOST_WEIGHT}`);
+    else weight = readWeight(line.args[0], 'weight', report);
+  }
+  targets.push(...args.map((word): Target => ({ word, weight })));
+}
+
+function readPolicyLine(line: Directive, { draft, options, context: { report } }: Reading): void {
+  if (draft.members.lb_policy !== undefined) return report.error(line.name, 'lb_policy is already next to reverse_proxy; keep one of them');
+  if (line.block) return report.error(line.block.open, 'lb_policy takes no block');
+  if (line.args[0]?.text !== 'weighted_round_robin') return readPolicy(line, draft, report);
+  draft.members.lb_policy = { policy: 'round_robin' };
+  options.weighted = line;
+}
+
+function readTransport(line: Directive, { draft, context }: Reading): void {
+  const { report } = context;
+  const extra = line.args[1];
+  if (draft.members.transport !== undefined) return report.error(line.name, 'transport is already next to reverse_proxy; keep one of them');
+  if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for transport: write ${transport.form}`);
+  transport.read(line, draft, context, null);
+}
+
+function readTargets(targets: readonly Target[], draft: SiteDraft, report: Context['report']): UpstreamSpec[] {
+  const tlsOfFirst = schemeOf(targets[0]?.word.text ?? '') === 'https://';
+  const upstreams: UpstreamSpec[] = [];
+  const seen = new Set<string>();
+  for (const { word, weight } of targets) {
+    const scheme = schemeOf(word.text);
+    const text = word.text.slice(scheme.length);
+    if (!isUpstream(word, scheme, text, report)) continue;
+    const address = parseUpstream(text);
+    // Host names are case-insensitive, paths are not.
+    const name = socketPath(text) === null ? text.toLowerCase() : text;
+    if (!address.ok) report.error(word, `reverse_proxy ${quote(word.text)}: ${address.reason}`);
+    else if ((scheme === 'https://') !== tlsOfFirst)
+      report.error(word, `reverse_proxy ${quote(word.text)}: upstreams of one pool must all have https://, or none of them`);
+    else if (seen.has(name)) report.error(word, `reverse_proxy ${quote(word.text)}: this upstream is listed twice; delete one`);
+    else upstreams.push({ address: address.value, weight, state: 'healthy' });
+    seen.add(name);
+  }
+  draft.members.tls = tlsOfFirst;
+  return upstreams;
+}
 
 /** `http://`, `https://`, any other scheme, or nothing. */
 function schemeOf(text: string): string {

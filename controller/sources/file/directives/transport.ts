@@ -32,11 +32,12 @@ const OPTIONS: ReadonlyMap<string, Option> = new Map([
   ['read_timeout', { form: 'read_timeout <duration>|off', read: timeReader('read_timeout_secs', MAX_ANSWER_SECS, true) }],
   ['max_response_header_size', { form: 'max_response_header_size <size>', read: readSize }],
 ]);
-const PROTOCOLS = ['h2', 'h2c', 'http/1.1'];
+/** `http` is what other proxies write before a block. */
+const PROTOCOLS = ['h2', 'h2c', 'http/1.1', 'http'];
 
 export const transport: Rule<SiteDraft> = {
   name: 'transport',
-  form: 'transport [h2|h2c|http/1.1] [{ … }]',
+  form: 'transport [h2|h2c|http/1.1|http] [{ … }]',
   scopes: ['site', 'handle'],
   args: [0, 1],
   block: 'optional',
@@ -46,7 +47,6 @@ export const transport: Rule<SiteDraft> = {
     if (!protocol && !block) return report.error(name, `transport is missing an argument: write ${transport.form}`);
     const spec: Draft = {};
     if (protocol?.text === 'h2' || protocol?.text === 'h2c') spec.protocol = protocol.text;
-    else if (protocol?.text === 'http') report.error(protocol, 'transport "http": leave the word out: transport { … }');
     else if (protocol && !PROTOCOLS.includes(protocol.text))
       report.error(protocol, `transport ${quote(protocol.text)}: the protocols are ${PROTOCOLS.join(', ')}`);
     const seen: Word[] = [];

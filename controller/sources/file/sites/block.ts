@@ -4,7 +4,7 @@ import { type Block, type Directive, firstOf } from '../../../../shared/config-f
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
-import { CADDY_DIRECTIVES, CADDY_GLOBALS, CADDY_TRANSPORT } from '../directives/caddy-words.ts';
+import { CADDY_DIRECTIVES, CADDY_GLOBALS } from '../directives/caddy-words.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
 import type { Context, PlannedRule, Rule, Rules, Scope } from '../directives/rule.ts';
@@ -72,30 +72,11 @@ function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, re
     return false;
   };
   const extra = args[most];
-  if (block && rule.block === 'none') {
-    answerForeign(rule, block, report);
-    return fail(block.open, `${rule.name} takes no block`);
-  }
+  if (block && rule.block === 'none') return fail(block.open, `${rule.name} takes no block`);
   if (!block && rule.block === 'required') return fail(name, `${rule.name} needs a block`);
   if (block && rule.block === 'instead') return args[0] ? fail(args[0], `${rule.name} has arguments or a block, not both`) : true;
   if (args.length < least) return fail(name, `${rule.name} is missing an argument`);
   return extra ? fail(extra, `${quote(extra.text)} is one argument too many for ${rule.name}`) : true;
-}
-
-/** Reports, for each line of a block that only other proxies support, what to write here. */
-function answerForeign<Draft>({ name, foreign }: Rule<Draft>, { lines }: Block, report: Report): void {
-  for (const line of lines) {
-    const answer = foreign?.get(line.name.text);
-    if (answer !== undefined) report.error(line.name, `${line.name.text} of ${name}: ${answer}`);
-    if (line.block !== null && line.name.text === 'transport') answerTransport(line.block, report);
-  }
-}
-
-function answerTransport({ lines }: Block, report: Report): void {
-  for (const { name } of lines) {
-    const answer = CADDY_TRANSPORT.get(name.text);
-    if (answer !== undefined) report.error(name, `${name.text} of transport: ${answer}`);
-  }
 }
 
 function misplaced(name: string, scopes: readonly Scope[], scope: Scope): string {

@@ -21,7 +21,12 @@ export function reportTransports(site: SiteDraft, report: Report): void {
   }
 }
 
-const poolOf = ({ upstreams = [], tls = false, transport }: RouteDraft): PoolSpec<unknown> => ({ upstreams, tls, transport });
+const poolOf = ({ upstreams = [], tls = false, transport, lb_policy }: RouteDraft): PoolSpec<unknown> => ({
+  upstreams,
+  tls,
+  transport,
+  lb_policy,
+});
 
 /** What to write instead; null if it is valid. Without any valid upstream there is nothing to compare with. */
 function faultOf({ upstreams, tls, transport }: PoolSpec<unknown>): string | null {

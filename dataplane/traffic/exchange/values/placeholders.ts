@@ -3,6 +3,7 @@ import type { Placeholder } from '../../../../shared/placeholders/template.ts';
 import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
 import { httpDate } from '../../codec/date.ts';
 import { fieldIn, fieldsIn } from '../../codec/http1/fields.ts';
+import { cookieIn } from './cookie.ts';
 import type { EvaluatedRequest } from './evaluated-request.ts';
 import { parameterIn, pathOf, queryOf } from './query.ts';
 
@@ -52,7 +53,7 @@ export function compilePlaceholder(placeholder: Placeholder, { target = asSent, 
     case 'http.request.header.':
       return argument === 'host' ? (x) => x.hostField : (x) => fieldsIn(x.fields, argument).join(', ');
     case 'http.request.cookie.':
-      return (x) => cookieIn(x.fields, argument);
+      return (x) => cookieIn(x.fields, argument) ?? '';
     case 'http.request.host.labels.':
       return (x) => x.host.split('.').at(-1 - Number(argument)) ?? '';
     case 'http.response.header.':
@@ -127,13 +128,3 @@ function extensionOf(file: string): string {
 }
 
 const baseOf = (file: string): string => file.slice(0, file.length - extensionOf(file).length);
-
-/** The first cookie of a name, as it was sent. */
-function cookieIn(fields: string, name: string): string {
-  for (const line of fieldsIn(fields, 'cookie'))
-    for (const pair of line.split(';')) {
-      const equals = pair.indexOf('=');
-      if (equals >= 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
-    }
-  return '';
-}

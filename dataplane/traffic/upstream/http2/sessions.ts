@@ -29,6 +29,8 @@ export class Sessions implements Channel {
     const session = this.waiting.empty ? this.withRoom() : null;
     if (session !== null) return session.send(x);
     x.trace?.spans?.waits(this.opening || this.open.size < MAX_SESSIONS ? 'connect' : 'connection');
+    // Its row in the ledger must be its own before a request counts there.
+    if (this.open.size === 0 && this.waiting.empty) this.endpoint.wake();
     this.waiting.enter(x);
     this.openAnother();
   }

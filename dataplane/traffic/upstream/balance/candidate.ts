@@ -1,0 +1,21 @@
+import type { NamedEndpoint } from '../../exchange/exchange.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { HealthFlag } from '../health-flag.ts';
+
+/** A target that may get requests. */
+export type Candidate = {
+  readonly endpoint: Endpoint;
+  readonly weight: number;
+  readonly healthFlag: HealthFlag | null;
+  /** A hash of its name, the same in every worker and after a restart. */
+  readonly hash: number;
+};
+
+export const STANDING = { out: 0, lastResort: 1, usable: 2 } as const;
+export type Standing = (typeof STANDING)[keyof typeof STANDING];
+
+/** Whether a target may get a request that has failed at the targets in `tried`. Passive health never removes a pool's last target. */
+export function standingOf({ endpoint, healthFlag }: Candidate, now: number, tried: readonly NamedEndpoint[] | null): Standing {
+  if (tried?.includes(endpoint) || healthFlag?.shut) return STANDING.out;
+  return endpoint.ejected(now) ? STANDING.lastResort : STANDING.usable;
+}

@@ -1,0 +1,50 @@
+import type { Exchange } from '../../exchange/exchange.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { Balancer, InTurn } from './balancer.ts';
+import { type Candidate, STANDING, standingOf } from './candidate.ts';
+
+/** How targets compare for a request. */
+export interface Ranking {
+  /** What of the request counts, as a hash; null if the request has none of it. */
+  keyOf(x: Exchange): number | null;
+  /** The target with the highest score is chosen. */
+  score(candidate: Candidate, key: number): number;
+  /** Whether each request begins with the next target, so that equal ones take turns. */
+  readonly takesTurns: boolean;
+}
+
+/** The best target of all; it compares each of them for every request. */
+export class Ranked implements Balancer {
+  private readonly candidates: readonly Candidate[];
+  private readonly ranking: Ranking;
+  private readonly inTurn: InTurn;
+  private next = 0;
+
+  constructor(candidates: readonly Candidate[], ranking: Ranking, inTurn: InTurn) {
+    this.candidates = candidates;
+    this.ranking = ranking;
+    this.inTurn = inTurn;
+  }
+
+  pick(x: Exchange, now: number): Endpoint | null {
+    const { candidates, ranking } = this;
+    const key = ranking.keyOf(x);
+    if (key === null) return this.inTurn(x, now);
+    const count = candidates.length;
+    const first = ranking.takesTurns && count > 0 ? this.next++ % count : 0;
+    let best: Endpoint | null = null;
+    let bestStanding: number = STANDING.out;
+    let bestScore = 0;
+    for (let step = 0; step < count; step++) {
+      const candidate = candidates[(first + step) % count] as Candidate;
+      const standing = standingOf(candidate, now, x.tried);
+      if (standing === STANDING.out || standing < bestStanding) continue;
+      const score = ranking.score(candidate, key);
+      if (standing === bestStanding && score <= bestScore) continue;
+      best = candidate.endpoint;
+      bestStanding = standing;
+      bestScore = score;
+    }
+    return best;
+  }
+}

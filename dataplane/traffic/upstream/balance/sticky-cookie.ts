@@ -1,0 +1,56 @@
+import { createHmac } from 'node:crypto';
+import type { Exchange } from '../../exchange/exchange.ts';
+import { cookieIn } from '../../exchange/values/cookie.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { Balancer, InTurn } from './balancer.ts';
+import { type Candidate, STANDING, standingOf } from './candidate.ts';
+
+/** Bytes of a cookie's value. */
+const VALUE_BYTES = 18;
+
+export type StickyTools = {
+  /** The same in all workers and after a restart. */
+  readonly key: Uint8Array;
+  readonly domain: string;
+  /** The name of the cookie. */
+  readonly name: string;
+};
+
+/**
+ * Sends a visitor to the same target as before, by a cookie. Its value is a keyed hash of the target's name: it reveals nothing about the
+ * target, and no other value selects one.
+ */
+export class StickyCookie implements Balancer {
+  private readonly name: string;
+  private readonly inTurn: InTurn;
+  private readonly byValue: ReadonlyMap<string, Candidate>;
+  private readonly values: ReadonlyMap<Endpoint, string>;
+
+  /** `named` has the stable name of each candidate. */
+  constructor(named: ReadonlyMap<Candidate, string>, { key, domain, name }: StickyTools, inTurn: InTurn) {
+    const cookieFor = (target: string): string =>
+      createHmac('sha256', key).update(`${domain}\n${target}`).digest().subarray(0, VALUE_BYTES).toString('base64url');
+    const values = [...named].map(([candidate, target]) => [candidate, cookieFor(target)] as const);
+    this.name = name;
+    this.inTurn = inTurn;
+    this.byValue = new Map(values.map(([candidate, value]) => [value, candidate]));
+    this.values = new Map(values.map(([{ endpoint }, value]) => [endpoint, value]));
+  }
+
+  pick(x: Exchange, now: number): Endpoint | null {
+    const value = cookieIn(x.fields, this.name);
+    const known = value === null ? undefined : this.byValue.get(value);
+    x.affinityLine = '';
+    if (known !== undefined && standingOf(known, now, x.tried) === STANDING.usable) return known.endpoint;
+    const endpoint = this.inTurn(x, now);
+    if (endpoint !== null && known?.endpoint !== endpoint) x.affinityLine = this.lineFor(endpoint, x.secure);
+    return endpoint;
+  }
+
+  /** Over HTTPS it is also sent by pages of other sites that embed this one. */
+  private lineFor(endpoint: Endpoint, secure: boolean): string {
+    const value = this.values.get(endpoint);
+    if (value === undefined) return '';
+    return `Set-Cookie: ${this.name}=${value}; Path=/; HttpOnly; ${secure ? 'Secure; SameSite=None' : 'SameSite=Lax'}\r\n`;
+  }
+}

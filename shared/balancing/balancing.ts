@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+/** The policies that need no argument. */
+export const PLAIN_POLICIES = ['round_robin', 'least_conn', 'random', 'first', 'ip_hash', 'client_ip_hash', 'uri_hash'] as const;
+/** The policies that depend on something of the request that has a name. */
+export const NAMED_POLICIES = ['header', 'query', 'cookie'] as const;
+/** How many targets `random_choose` compares. */
+export const MOST_CHOICES = 10;
+/** The name of the cookie if the policy gives none. */
+export const USUAL_COOKIE = 'lb';
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const LONGEST_NAME = 256;
+
+export type BalancingSpec = {
+  readonly policy: (typeof PLAIN_POLICIES)[number] | (typeof NAMED_POLICIES)[number] | 'random_choose';
+  /** The header field, query parameter or cookie. */
+  readonly name?: string | undefined;
+  /** For `random_choose`. */
+  readonly choices?: number | undefined;
+};
+
+/** Why something can't be the name of a header field or a cookie; undefined if it can. */
+export function tokenFault(name: string): string | undefined {
+  return TOKEN.test(name) && name.length <= LONGEST_NAME
+    ? undefined
+    : "a name is letters, digits and !#$%&'*+.^_`|~-, 256 characters at most";
+}
+
+export const balancingSchema: z.ZodType<BalancingSpec, BalancingSpec> = z
+  .object({
+    policy: z
+      .enum([...PLAIN_POLICIES, 'random_choose', ...NAMED_POLICIES])
+      .describe('How the target of a request is chosen: see [lb_policy](sluicefile.md#lb_policy).'),
+    name: z
+      .string()
+      .min(1)
+      .max(LONGEST_NAME)
+      .optional()
+      .describe('The header field, query parameter or cookie of the policies of these names; for `cookie`, `lb` if absent.'),
+    choices: z.int().min(2).max(MOST_CHOICES).optional().describe('How many targets `random_choose` compares, from 2 to 10; 2 if absent.'),
+  })
+  .superRefine((spec, context) => {
+    const fault = balancingFault(spec);
+    if (fault !== undefined) context.addIssue({ code: 'custom', message: fault.reason, path: [fault.member] });
+  })
+  .meta({ title: 'lb_policy', about: 'How the target of a request is chosen.' });
+
+function balancingFault({ policy, name, choices }: BalancingSpec): { readonly member: string; readonly reason: string } | undefined {
+  if (choices !== undefined && policy !== 'random_choose') return { member: 'choices', reason: 'applies only to random_choose' };
+  if (policy !== 'header' && policy !== 'query' && policy !== 'cookie')
+    return name === undefined ? undefined : { member: 'name', reason: 'applies only to header, query and cookie' };
+  if (name === undefined) return policy === 'cookie' ? undefined : { member: 'name', reason: `${policy} needs a name` };
+  const fault = policy === 'query' ? undefined : tokenFault(name);
+  return fault === undefined ? undefined : { member: 'name', reason: fault };
+}

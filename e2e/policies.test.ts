@@ -1,8 +1,28 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:http2';
 import { test } from 'node:test';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
 import { Upstream } from './harness/upstream.ts';
+
+/** GETs of a host over one HTTP/2 connection, all at once. */
+async function visitOverHttp2(port: number, host: string, paths: readonly string[]) {
+  const session = connect(`http://127.0.0.1:${port}`);
+  try {
+    return await Promise.all(
+      paths.map(async (path) => {
+        const stream = session.request({ ':authority': host, ':path': path });
+        const [head] = (await once(stream, 'response')) as [Readonly<Record<string, string | number>>];
+        let text = '';
+        for await (const piece of stream.setEncoding('utf8')) text += piece;
+        return [head[':status'], head, text] as const;
+      }),
+    );
+  } finally {
+    session.close();
+  }
+}
 
 test('blocks, headers, redirects and responses of a Sluicefile work', async () => {
   using folder = new Folder();
@@ -113,6 +133,16 @@ test('placeholders and every form of header in a Sluicefile work over HTTP/1.1, 
   assert.equal(page.status, 200);
   assert.match(page.text, /<meta http-equiv="refresh" content="0; url='\/next'">/);
   assert.equal((await pair.visit('values.test', '/?q=%0d%0aSet-Cookie:%20a=b')).status, 400);
+  const over2 = await visitOverHttp2(pair.httpPort, 'values.test', ['/page.html?q=a', '/?q=%00', '/?q=%0a', '/say/x']);
+  assert.deepEqual(
+    over2.map(([status, head]) => [status, head['x-q'], head['x-status'], head['x-debug-id']]),
+    [
+      [200, 'a', '200', undefined],
+      [400, undefined, '400', undefined],
+      [400, undefined, '400', undefined],
+      [200, '', '200', undefined],
+    ],
+  );
   assert.match((await pair.command('explain', 'http://values.test/?q=x')).stdout, /header: X-Q: x/);
   assert.match((await pair.command('explain', 'http://values.test/?q=%0a')).stdout, /400: X-Q: a value made from the request/);
 });
@@ -149,6 +179,11 @@ test('the upstream gets the request that a Sluicefile makes of it, and explain s
     assert.equal((await pair.visit('requests.test', path, { headers: { cookie: 'a=b' } })).text, got, path);
   for (const path of ['/?user=a%0d%0aX-Admin:%201', '/storage/..%2f..%2fx', '/blog/x?user=%00'])
     assert.equal((await pair.visit('requests.test', path)).status, 400, path);
+  const over2 = await visitOverHttp2(pair.httpPort, 'requests.test', ['/storage/x', '/blog/x?user=%0d', '/storage/%2e%2e%2fx']);
+  assert.deepEqual(
+    over2.map(([status, , text]) => (status === 200 ? text : status)),
+    [`GET /bucket/x ${upstream.address}  - requests.test`, 400, 400],
+  );
   const { stdout } = await pair.command('explain', 'http://requests.test/storage/x?user=e');
   for (const line of [
     'rewrite: /x?… becomes /bucket/x?…',

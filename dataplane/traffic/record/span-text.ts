@@ -76,7 +76,7 @@ function ofRequest(x: Exchange): Details {
   const cutOff = x.failure !== '' && x.lastFailure !== null && x.failure === x.lastFailure.reason;
   const failed = x.status >= 500 || cutOff;
   const attributes =
-    methodIn(x) +
+    methodIn(x.method) +
     text('url.scheme', x.secure ? 'https' : 'http') +
     sent('url.path', question < 0 ? x.target : x.target.slice(0, question)) +
     (question < 0 ? '' : sent('url.query', redactedUrl(x.target.slice(question)).slice(1))) +
@@ -97,7 +97,7 @@ function ofRequest(x: Exchange): Details {
 function ofAttempt(x: Exchange, { target, resends, status, failure, answeredAt }: AttemptSpan, epoch: number): Details {
   const error = failure?.code ?? (status === 0 ? 'cancelled' : status >= 400 ? `${status}` : null);
   const attributes =
-    methodIn(x) +
+    methodIn(x.upstreamMethod) +
     sent('url.full', redactedUrl(urlOf(target, x.upstreamTarget))) +
     addressOf(target) +
     text('network.protocol.version', target.transport.http2 ? '2' : '1.1') +
@@ -108,7 +108,7 @@ function ofAttempt(x: Exchange, { target, resends, status, failure, answeredAt }
   return { attributes, status: error === null ? '' : errorStatus(failure?.reason ?? ''), events };
 }
 
-function methodIn({ method }: Exchange): string {
+function methodIn(method: string): string {
   if (METHODS.has(method)) return text('http.request.method', method);
   return text('http.request.method', '_OTHER') + sent('http.request.method_original', method);
 }

@@ -6,16 +6,16 @@ import { MOST_HEADERS } from './change.ts';
 import { CHANGE_FORM, type Change, type ChangeRules, readChange } from './change-line.ts';
 
 type Header = Change & { match?: Condition | undefined };
-type Part = { headers?: Header[] };
+export type HeaderPart = { headers?: Header[] };
 
-const RULES: ChangeRules = {
-  directive: 'header',
+const rulesOf = (directive: string): ChangeRules => ({
+  directive,
   prefixes: '+-?>',
   refuse: (name) => (isFramingHeader(name) ? 'the proxy itself sets this header; delete the line' : undefined),
   scopeOf: () => 'answer',
-};
+});
 
-export const headerDirective: Grammar<Part> = {
+export const headerDirective: Grammar<HeaderPart> = {
   name: 'header',
   otherNames: ['add_header'],
   form: `header ${CHANGE_FORM}, or a block with one ${CHANGE_FORM} per line`,
@@ -26,7 +26,7 @@ export const headerDirective: Grammar<Part> = {
   read({ name, args, block }, part, { report }, condition) {
     if (block === null) {
       const [first, ...values] = args;
-      if (first) readHeader({ name: first, args: values, block: null }, condition, false, part, report);
+      if (first) readHeader('header', { name: first, args: values }, condition, false, part, report);
       return;
     }
     if (block.lines.length === 0) report.error(name, 'the header block is empty: write one <Name> <value> per line, or delete it');
@@ -34,13 +34,21 @@ export const headerDirective: Grammar<Part> = {
     const deferred = block.lines.some(isDefer);
     for (const line of block.lines) {
       if (line.block) report.error(line.block.open, 'a header line takes no block');
-      if (!isDefer(line)) readHeader(line, condition, deferred, part, report);
+      if (!isDefer(line)) readHeader('header', line, condition, deferred, part, report);
     }
   },
 };
 
-function readHeader(line: Directive, condition: Condition | null, deferred: boolean, part: Part, report: Reading['report']): void {
-  const change = readChange(line.name, line.args, RULES, report);
+/** Reads one line that changes a response header; `directive` is its name, for errors. */
+export function readHeader(
+  directive: string,
+  line: Pick<Directive, 'name' | 'args'>,
+  condition: Condition | null,
+  deferred: boolean,
+  part: HeaderPart,
+  report: Reading['report'],
+): void {
+  const change = readChange(line.name, line.args, rulesOf(directive), report);
   if (change === undefined) return;
   const { headers = [] } = part;
   const isSame = (other: Header): boolean =>

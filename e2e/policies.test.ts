@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:http2';
 import { test } from 'node:test';
 import { Dataplane, Folder } from './harness/dataplane.ts';
@@ -26,6 +27,7 @@ async function visitOverHttp2(port: number, host: string, paths: readonly string
 
 test('blocks, headers, redirects and responses of a Sluicefile work', async () => {
   using folder = new Folder();
+  writeFileSync(folder.file('closed.html'), '<h1>{err.status_code}: closed</h1>');
   await using site = await Upstream.start('site', (request, response) => {
     response.setHeader('x-frame-options', 'DENY');
     response.setHeader('x-from', 'upstream');
@@ -55,6 +57,16 @@ test('blocks, headers, redirects and responses of a Sluicefile work', async () =
 }
 *.wild.test {
   respond "wild"
+}
+closed.test {
+  @visitors not remote_ip 192.0.2.1
+  maintenance @visitors on {
+    retry_after 10m
+  }
+  handle_errors 5xx {
+    page closed.html
+  }
+  reverse_proxy ${site.address}
 }
 `,
   );
@@ -87,6 +99,8 @@ test('blocks, headers, redirects and responses of a Sluicefile work', async () =
   assert.deepEqual([moved.status, moved.headers.location], [308, '/new/a/b?c=d']);
   assert.deepEqual([(await pair.visit('app.test', '/moved?q=1')).headers.location], ['https://other.test/']);
   assert.equal((await pair.visit('x.wild.test')).text, 'wild');
+  const closed = await pair.visit('closed.test');
+  assert.deepEqual([closed.status, closed.headers['retry-after'], closed.text], [503, '600', '<h1>503: closed</h1>']);
   for (const host of ['wild.test', 'x.y.wild.test', 'unknown.test']) assert.equal((await pair.visit(host)).status, 404, host);
 });
 

@@ -44,6 +44,7 @@ const sampled = sampleExchange({ method: 'GET', target: '/', kept: '', length: 0
 const site = (domain: string): Site => ({
   domain,
   fields: { overrides: null, own: '', all: '', strictTransport: false, noSniff: false, sameOrigin: false, changes: null, deferred: null },
+  errorPages: null,
   excluded: (_, path) => path.startsWith('/admin/'),
 });
 const SITES = new Map(Array.from({ length: HOSTS }, (_, at) => [hostName(at), site(hostName(at))]));

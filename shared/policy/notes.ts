@@ -4,7 +4,7 @@ import type { PolicyMembers } from './policies.ts';
  * What a list of routes notes about a site or block that has a member; null for nothing. It is not part of the descriptions because those
  * load the schema, which commands that only query do not need. A member that is missing here is a compile error.
  */
-const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers) => string) | null } = {
+const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers) => string | null) | null } = {
   rate_limit_rps: ({ rate_limit_rps: rps }) => `${rps}/s`,
   rate_limits: null,
   redirects: null,
@@ -19,6 +19,8 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   ip_filter: () => 'addresses',
   request_body: null,
   encode: null,
+  handle_errors: null,
+  maintenance: ({ maintenance }) => (maintenance?.on ? 'maintenance' : null),
   respond: null,
   responds: null,
   client_auth: () => 'client certificate',

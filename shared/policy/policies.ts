@@ -5,9 +5,11 @@ import { clientAuth } from './client-auth/client-auth.ts';
 import { cors } from './cors/cors.ts';
 import { encode } from './encode/encode.ts';
 import { forwardAuth } from './forward-auth/forward-auth.ts';
+import { handleErrors } from './handle-errors/handle-errors.ts';
 import { header } from './header/header.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
 import { log } from './log/log.ts';
+import { maintenance } from './maintenance/maintenance.ts';
 import { method } from './method/method.ts';
 import type { Description, PolicyPart } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
@@ -33,6 +35,8 @@ const ANYWHERE = [
   ipFilter,
   cors,
   encode,
+  handleErrors,
+  maintenance,
   respond,
 ] as const;
 /** The policies of sites only. */

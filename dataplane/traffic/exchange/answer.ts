@@ -1,10 +1,12 @@
 import { STATUS_CODES } from '../../../shared/runtime/http.ts';
 import { displaySafe } from '../../../shared/wire/errors.ts';
 import { httpDate } from '../codec/date.ts';
-import { fieldIn } from '../codec/http1/fields.ts';
+import { fieldIn, withoutFields } from '../codec/http1/fields.ts';
 import { type AnswerFields, answeredFields, deferredFields } from './answer-fields.ts';
 import { crossOriginFields } from './cross-origin.ts';
+import type { ErrorPage } from './error-pages.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
+import { isGrpc } from './grpc.ts';
 import type { OwnAnswer } from './own-answer.ts';
 import { beginAnswer, endAnswer, relayBody } from './relay.ts';
 
@@ -30,17 +32,25 @@ export function answerThroughFilters(x: Exchange, own: OwnAnswer): void {
 function written(x: Exchange, own: OwnAnswer): { status: number; fields: string; bytes: Buffer; bodyless: boolean } {
   const { status } = own;
   x.failure = own.reason;
-  const page = own.body === null ? pageFor(x, status) : { type: '', body: own.body };
+  const errorPage = own.body === null ? errorPageFor(x, status) : null;
+  const page =
+    errorPage !== null ? { type: '', body: errorPage.body } : own.body === null ? pageFor(x, status) : { type: '', body: own.body };
   const routed = fieldsFor(x);
   const made = httpDate() + own.fields + page.type;
   const whole = routed === undefined ? made : answeredFields(routed, x, status, made);
   const fields = x.crossOrigin === null ? whole : crossOriginFields(whole, x.crossOrigin);
   return {
     status,
-    fields,
+    fields: errorPage === null ? fields : withoutFields(fields, errorPage.names) + errorPage.fields,
     bytes: typeof page.body === 'string' ? Buffer.from(page.body) : page.body,
     bodyless: status === 204 || status === 304,
   };
+}
+
+/** The site's own page for an error; null for the default one. A gRPC client reads no pages. */
+function errorPageFor(x: Exchange, status: number): ErrorPage | null {
+  const pages = (x.block ?? x.route)?.errorPages;
+  return pages == null || status < 400 || isGrpc(x) ? null : pages.own(x, status);
 }
 
 const fieldsFor = (x: Exchange): AnswerFields | undefined => x.block?.fields ?? x.route?.fields;

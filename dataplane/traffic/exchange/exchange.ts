@@ -6,6 +6,7 @@ import type { AnswerFields } from './answer-fields.ts';
 import type { Attempt, Progress } from './attempt.ts';
 import type { BodyLimit } from './body-limit.ts';
 import type { CrossOrigin } from './cross-origin.ts';
+import type { ErrorPages } from './error-pages.ts';
 import type { Failure } from './failure.ts';
 import type { BodyStage, Filter } from './filter.ts';
 import type { Limits } from './limits.ts';
@@ -120,6 +121,8 @@ export type Site = {
   readonly fields: AnswerFields;
   /** Whose requests do not count as those of people; null for none. */
   readonly excluded: ((address: string, path: string) => boolean) | null;
+  /** Its own pages for errors; null for none. */
+  readonly errorPages: ErrorPages | null;
   /** Whether and where its requests are logged; absent: as all requests are. */
   readonly log?: AccessLogSpec | undefined;
 };
@@ -129,6 +132,8 @@ export type Block = {
   readonly fields: AnswerFields;
   /** The filters that responses pass through, the one nearest to the upstream first; null for none. */
   readonly filters: readonly Filter[] | null;
+  /** Its own pages for errors; null for none. */
+  readonly errorPages: ErrorPages | null;
 };
 
 /** One request and its response: the only value that is passed along the whole request path. */

@@ -1,17 +1,11 @@
 import type { BeaconOutcome } from '../protocol.ts';
 import type { FaultOwner } from './fault-owner.ts';
+import type { EvaluatedRequest } from './values/evaluated-request.ts';
 
 /** What a filter may know about the request that a response belongs to. */
-export type FilteredRequest = {
-  readonly method: string;
-  readonly host: string;
-  /** Decoded, without the query. */
-  readonly path: string;
-  /** The client's fields, as lines. */
-  readonly fields: string;
-  readonly secure: boolean;
-  /** As in the request, with its port. */
-  readonly hostField: string;
+export type FilteredRequest = EvaluatedRequest & {
+  /** The target that responded; null for a response of the site itself. */
+  readonly endpoint: { readonly address: string } | null;
   /** What became of the script that measures pages; null where the answer is no page, or analytics are off. */
   beacon: BeaconOutcome | null;
 };

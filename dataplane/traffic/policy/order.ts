@@ -6,6 +6,7 @@ import { forwardAuth } from './forward-auth/forward-auth.ts';
 import { header } from './header/header.ts';
 import { httpsRedirect } from './https-redirect/https-redirect.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
+import { maintenance } from './maintenance/maintenance.ts';
 import { method } from './method/method.ts';
 import { type Guard, type Guards, NO_GUARDS, type PolicyKind } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
@@ -37,6 +38,11 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     kind: cors,
     because: 'browsers ask ahead without credentials, and pages must be able to read every later rejection',
     guards: ({ cors: spec }, handle) => (spec && handle !== null ? [{}] : []),
+  },
+  {
+    kind: maintenance,
+    because: 'a site under maintenance counts no requests and asks for no passwords',
+    guards: NO_GUARDS,
   },
   { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect', guards: rateLimitGuards },
   {

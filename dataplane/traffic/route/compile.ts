@@ -15,6 +15,7 @@ import { type ClientAuth, compileClientAuth } from '../policy/client-certificate
 import { POLICIES } from '../policy/order.ts';
 import type { KindTools, Policy, PolicyKind } from '../policy/policy.ts';
 import { type OwnPaths, ownPathsOf } from '../respond/beacon/beacon.ts';
+import { errorPagesOf } from '../respond/errors/error-pages.ts';
 import { FILTERS, type FilterKind } from '../respond/filters.ts';
 import { fixedResponder } from '../respond/fixed.ts';
 import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
@@ -112,6 +113,7 @@ export class RouteCompiler {
       ambiguity: compileAmbiguity(route),
       policyPools: this.policyPools,
       ownPaths: ownPathsOf(route),
+      errorPages: errorPagesOf(route, null),
       excluded: compileExcluded(route),
       log: route.log,
     };
@@ -127,6 +129,7 @@ export class RouteCompiler {
       folds: foldsPaths(route),
       policies: this.policiesOf(route, null, -1),
       filters: this.filtersOf(route, null),
+      errorPages: errorPagesOf(route, null),
       responder: this.responderOf(route, null, pool, holdMs),
       holdMs,
       pool,
@@ -149,6 +152,7 @@ export class RouteCompiler {
       strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
       policies: this.policiesOf(route, handle, index),
       filters: this.filtersOf(route, handle),
+      errorPages: errorPagesOf(route, handle, remainderIn(route, handle)),
       responder: this.responderOf(route, handle, pool, holdMs),
       holdMs,
       pool,

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Word } from '../../config-file/word.ts';
+import { accepted, refused } from '../../values/parsed.ts';
+import { maintenanceDirective } from '../maintenance/directive.ts';
+import { handleErrorsDirective } from './directive.ts';
+
+const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
+const line = (text: string, block: Block | null = null): Directive => {
+  const [name = '', ...args] = text.split(' ');
+  return { name: word(name), args: args.map(word), block };
+};
+const block = (...lines: string[]): Block => ({ open: word('{'), lines: lines.map((text) => line(text)) });
+
+function reading() {
+  const mistakes: string[] = [];
+  const context: Reading = {
+    report: {
+      error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')),
+      warn: () => assert.fail('no warning'),
+    },
+    conditionFor: () => assert.fail('the caller reads matchers'),
+    expanded: (lines) => lines,
+    textOf: ({ text }) =>
+      text === 'large.html' ? accepted('x'.repeat(65_537)) : text.endsWith('.html') ? accepted(`<${text}>`) : refused('no such file'),
+    now: 0,
+    sourceWords: new WeakMap(),
+  };
+  return { mistakes, context };
+}
+
+function errors(...directives: Directive[]) {
+  const { mistakes, context } = reading();
+  const part: Parameters<typeof handleErrorsDirective.read>[1] = {};
+  for (const directive of directives) handleErrorsDirective.read(directive, part, context, null);
+  return { pages: part.handle_errors, mistakes };
+}
+
+function maintained(directive: Directive) {
+  const { mistakes, context } = reading();
+  const part: Parameters<typeof maintenanceDirective.read>[1] = {};
+  maintenanceDirective.read(directive, part, context, null);
+  return { maintenance: part.maintenance, mistakes };
+}
+
+test('several handle_errors are read in order, with statuses, a text or a file, headers and intercept', () => {
+  const read = errors(
+    line('handle_errors 404 5xx', block('respond {err.status_code}', 'header X-A b', 'header X-B c', 'intercept')),
+    line('handle_errors', block('page error.html')),
+  );
+  assert.deepEqual(read, {
+    pages: [
+      {
+        statuses: [404, '5xx'],
+        respond: '{err.status_code}',
+        headers: [
+          { name: 'X-A', value: 'b' },
+          { name: 'X-B', value: 'c' },
+        ],
+        intercept: true,
+      },
+      { page: '<error.html>' },
+    ],
+    mistakes: [],
+  });
+});
+
+for (const [directive, mistake] of [
+  [
+    line('handle_errors 200', block('respond x')),
+    'handle_errors "200": write a status from 400 to 599, such as 404, or a class: 4xx or 5xx',
+  ],
+  [line('handle_errors', block()), 'handle_errors has no page: write respond <text> or page <file>'],
+  [line('handle_errors', block('respond x', 'page a.html')), 'handle_errors has two pages'],
+  [line('handle_errors', block('respond x 200')), '"200" is one argument too many for respond: the error keeps its status; delete it'],
+  [line('handle_errors', block('respond 200')), 'respond "200": the error keeps its status; write a text'],
+  [line('handle_errors', block('page none.txt')), 'page "none.txt": no such file'],
+  [line('handle_errors', block('page large.html')), 'page "large.html": a page has at most 65536 characters'],
+  [
+    line('handle_errors', block('respond x', 'file_server')),
+    'handle_errors "file_server": write page <file>, which is read with this file',
+  ],
+  [line('handle_errors', block('respond x', 'interceptt')), 'handle_errors "interceptt" (did you mean "intercept"?)'],
+  [line('handle_errors', block('respond x', 'header X-A')), 'header is missing an argument: write header <Name> <value>'],
+  [
+    line('handle_errors', block('respond x', 'header Content-Length 1')),
+    'header "Content-Length": the proxy itself sets this header; delete the line',
+  ],
+] as const)
+  test(`reports a mistake and what to write: ${mistake}`, () => assert.deepEqual(errors(directive).mistakes, [mistake]));
+
+test('maintenance is switched on and off, and keeps its lines', () => {
+  assert.deepEqual(maintained(line('maintenance on')), { maintenance: { on: true }, mistakes: [] });
+  assert.deepEqual(maintained(line('maintenance off', block('retry_after 10m', 'page closed.html'))), {
+    maintenance: { on: false, retry_after_secs: 600, page: '<closed.html>' },
+    mistakes: [],
+  });
+});
+
+for (const [directive, mistake] of [
+  [line('maintenance yes'), 'maintenance "yes": write on or off'],
+  [line('maintenance on', block('retry_after 10')), 'retry_after "10": a duration is a number with a unit: 500ms, 30s, 5m, 2h, 1d'],
+  [line('maintenance on', block('retry_after')), 'retry_after is missing an argument: write retry_after <duration> or page <file>'],
+  [line('maintenance on', block('pages a.html')), 'maintenance "pages" (did you mean "page"?)'],
+] as const)
+  test(`reports a mistake and what to write: ${mistake}`, () => assert.deepEqual(maintained(directive).mistakes, [mistake]));

@@ -1,0 +1,101 @@
+import { didYouMean } from '../../closest.ts';
+import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
+import { readTemplate } from '../../config-file/placeholder.ts';
+import { quote } from '../../config-file/quote.ts';
+import type { Word } from '../../config-file/word.ts';
+import { HEADER_NAME, HEADER_VALUE, isFramingHeader, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE } from '../../response-header.ts';
+import { parseStatusOrClass, type StatusOrClass } from '../../values/status.ts';
+
+/** Most `handle_errors` of a block, most statuses of each, and most headers of each. */
+export const MOST_PAGES = 100;
+/** Characters of a text or a page. */
+export const LONGEST_PAGE = 65_536;
+
+type Page = {
+  statuses?: StatusOrClass[] | undefined;
+  respond?: string | undefined;
+  page?: string | undefined;
+  headers?: { name: string; value: string }[] | undefined;
+  intercept?: boolean | undefined;
+};
+
+const WORDS = ['respond', 'page', 'header', 'intercept'] as const;
+const LINES = 'respond <text>, page <file>, header <Name> <value> or intercept';
+const FORMS = { respond: 'respond <text>', page: 'page <file>', header: 'header <Name> <value>', intercept: 'intercept' } as const;
+const COUNTS = { respond: 1, page: 1, header: 2, intercept: 0 } as const;
+/** Caddy's lines that serve a page from files. */
+const OF_FILES = ['rewrite', 'root', 'file_server', 'try_files', 'templates'];
+
+export const handleErrorsDirective: Grammar<{ handle_errors?: Page[] | undefined }> = {
+  name: 'handle_errors',
+  otherNames: ['error_page', 'errors'],
+  form: `handle_errors [<status> …] { … }, with one of these per line: ${LINES}`,
+  args: [0, MOST_PAGES],
+  block: 'required',
+  repeats: true,
+  read({ name, args, block }, part, { report, textOf }) {
+    const page: Page = {};
+    for (const word of args) {
+      const status = parseStatusOrClass(word.text);
+      if (!status.ok || Number(String(status.value)[0]) < 4)
+        report.error(word, `handle_errors ${quote(word.text)}: write a status from 400 to 599, such as 404, or a class: 4xx or 5xx`);
+      else page.statuses = [...(page.statuses ?? []), status.value];
+    }
+    for (const line of block?.lines ?? []) readLine(line, page, report, textOf);
+    if (page.respond === undefined && page.page === undefined)
+      report.error(name, `handle_errors has no page: write respond <text> or page <file>`);
+    const { handle_errors: pages = [] } = part;
+    if (pages.length === MOST_PAGES) return report.error(name, `a block has at most ${MOST_PAGES} handle_errors`);
+    part.handle_errors = [...pages, page];
+  },
+};
+
+function readLine({ name, args, block }: Directive, page: Page, report: Reading['report'], textOf: Reading['textOf']): void {
+  const word = WORDS.find((known) => known === name.text);
+  if (word === undefined) {
+    const advice = OF_FILES.includes(name.text) ? ': write page <file>, which is read with this file' : '';
+    return report.error(name, `handle_errors ${quote(name.text)}${advice || didYouMean(name.text, WORDS) || `: write ${LINES}`}`);
+  }
+  const form = FORMS[word];
+  if (block) return report.error(block.open, `a line of handle_errors takes no block: write ${form}`);
+  const [first, second] = args;
+  const extra = args[COUNTS[word]];
+  if (extra) {
+    // The line counts as a page, so that only one mistake is reported.
+    if (word === 'respond') page.respond ??= '';
+    const keeps = word === 'respond' && /^\d{3}$/.test(extra.text) ? 'the error keeps its status; delete it' : `write ${form}`;
+    return report.error(extra, `${quote(extra.text)} is one argument too many for ${word}: ${keeps}`);
+  }
+  if (args.length < COUNTS[word]) return report.error(name, `${word} is missing an argument: write ${form}`);
+  if (word === 'intercept') page.intercept = true;
+  else if (first && word !== 'header' && (page.respond ?? page.page) !== undefined) report.error(name, 'handle_errors has two pages');
+  else if (first && word === 'respond') readText(first, page, report);
+  else if (first && word === 'page') {
+    const text = textOf(first);
+    if (!text.ok) report.error(first, `page ${quote(first.text)}: ${text.reason}`);
+    else if (text.value.length > LONGEST_PAGE)
+      report.error(first, `page ${quote(first.text)}: a page has at most ${LONGEST_PAGE} characters`);
+    page.page = text.ok ? text.value : '';
+  } else if (first && second) readHeader(first, second, page, report);
+}
+
+function readText(word: Word, page: Page, report: Reading['report']): void {
+  const text = readTemplate(word, 'answer');
+  if ('fault' in text) return report.error(word, `respond: ${text.fault}`);
+  if (word.style === 'bare' && /^\d+$/.test(word.text))
+    report.error(word, `respond ${quote(word.text)}: the error keeps its status; write a text`);
+  if (text.text.length > LONGEST_PAGE) report.error(word, `a text has at most ${LONGEST_PAGE} characters`);
+  page.respond = text.text;
+}
+
+function readHeader(name: Word, value: Word, page: Page, report: Reading['report']): void {
+  if (!HEADER_NAME.test(name.text) || name.text.length > LONGEST_HEADER_NAME)
+    return report.error(name, `header ${quote(name.text)}: a header name consists of letters, digits and hyphens`);
+  if (isFramingHeader(name.text))
+    return report.error(name, `header ${quote(name.text)}: the proxy itself sets this header; delete the line`);
+  if (!HEADER_VALUE.test(value.text) || value.text.length > LONGEST_HEADER_VALUE)
+    return report.error(value, `header ${quote(name.text)}: a value has no control characters and none above U+00FF`);
+  const { headers = [] } = page;
+  if (headers.length === MOST_PAGES) return report.error(name, `handle_errors has at most ${MOST_PAGES} headers`);
+  page.headers = [...headers, { name: name.text, value: value.text }];
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { faultOfTemplate } from '../../placeholders/template.ts';
+import { HEADER_NAME, HEADER_VALUE, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE, NOT_FRAMING } from '../../response-header.ts';
+import type { Policy } from '../policy.ts';
+import { handleErrorsDirective, LONGEST_PAGE, MOST_PAGES } from './directive.ts';
+
+const text = z
+  .string()
+  .max(LONGEST_PAGE)
+  .superRefine((given, issues) => {
+    const fault = faultOfTemplate(given, 'answer');
+    if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
+  });
+
+const header = z
+  .object({
+    name: z
+      .string()
+      .max(LONGEST_HEADER_NAME)
+      .regex(HEADER_NAME)
+      .regex(NOT_FRAMING, 'the proxy itself sets this header')
+      .describe('The name.'),
+    value: z.string().max(LONGEST_HEADER_VALUE).regex(HEADER_VALUE, 'no control characters').describe('The value.'),
+  })
+  .meta({ title: 'error_headers', about: 'A header of an error page.' });
+
+const page = z
+  .object({
+    statuses: z
+      .array(z.union([z.int().min(400).max(599), z.enum(['4xx', '5xx'])]))
+      .min(1)
+      .max(MOST_PAGES)
+      .optional()
+      .describe('The errors it is for, such as 404 or "5xx"; all if absent.'),
+    respond: text.optional().describe('Plain text, which may contain placeholders. Exactly one of `respond` and `page` is required.'),
+    page: z.string().max(LONGEST_PAGE).optional().describe('HTML. Only `{err.status_code}` and `{err.status_text}` are replaced.'),
+    headers: z.array(header).max(MOST_PAGES).optional().describe('Headers to set.'),
+    intercept: z.boolean().optional().describe("Whether it also replaces the upstream's error pages."),
+  })
+  .refine(({ respond, page: html }) => (respond === undefined) !== (html === undefined), 'exactly one of respond and page is required')
+  .meta({ title: 'handle_errors', about: 'A page for errors. The first one that names the status is used; it never changes the status.' });
+
+const members = {
+  handle_errors: z
+    .array(page)
+    .max(MOST_PAGES)
+    .optional()
+    .describe("Pages for errors of the proxy itself, and for the upstream's if they say so."),
+};
+
+export const handleErrors: Policy<typeof members> = { members, directive: handleErrorsDirective };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { balancingSchema } from './balancing/balancing.ts';
 import { conditionSchema } from './condition.ts';
 import { MAX_HOLD_SECS, MOST_WEIGHT } from './limits.ts';
+import { fileServerIn } from './policy/file-server/effective.ts';
 import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
 import { transportProblem } from './pools.ts';
 import { transportSchema } from './transport-schema.ts';
@@ -177,7 +178,11 @@ export function readRoute(input: unknown): { readonly route: RouteSpec } | { rea
 
 /** Whether a part of the route responds without needing a target. */
 export const answersItself = (route: RouteSpec): boolean =>
-  route.handles.length > 0 || route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
+  route.handles.length > 0 ||
+  route.respond !== null ||
+  route.redirects.length > 0 ||
+  route.responds !== undefined ||
+  route.file_server != null;
 
 /** As `readRoute`, for applied routes: a site that has lost its last target remains valid. */
 export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } | { readonly problem: RouteProblem } {
@@ -189,6 +194,8 @@ export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } 
   const route = result.data;
   if (route.client_auth && route.https === 'off')
     return { problem: { member: 'client_auth', reason: 'client certificates need HTTPS, and https is off' } };
+  if ([null, ...route.handles].some((handle) => fileServerIn(route, handle)?.root === null))
+    return { problem: { member: 'file_server', reason: 'has no root' } };
   const first = route.upstreams[0]?.address ?? null;
   if (route.upstream !== null && first !== null && route.upstream !== first)
     return { problem: { member: 'upstreams', reason: 'the first one must be the same address as upstream' } };

@@ -10,14 +10,13 @@ import { GLOBAL_RULES } from '../../controller/sources/file/sites/globals.ts';
 
 /** Directives that exist in both under the same name. */
 const SHARED_DIRECTIVES = ['basic_auth', 'encode', 'file_server', 'forward_auth', 'handle', 'handle_path', 'header', 'import', 'log'];
-const MORE_DIRECTIVES = ['redir', 'request_body', 'respond', 'reverse_proxy', 'root', 'tls'];
+const MORE_DIRECTIVES = ['redir', 'request_body', 'respond', 'reverse_proxy', 'root', 'tls', 'try_files'];
 const SHARED_GLOBALS = ['http_port', 'https_port', 'email', 'acme_ca_root', 'local_certs'];
 /** Directives that exist under a different name. */
 const RENAMED: readonly (readonly [string, string])[] = [
   ['abort', 'respond 403'],
   ['basicauth', 'basic_auth'],
   ['error', 'respond with a status'],
-  ['try_files', 'file_server, which is not available yet'],
 ];
 const RENAMED_GLOBALS: readonly (readonly [string, string])[] = [
   ['acme_ca', 'acme_directory'],

@@ -7,8 +7,6 @@ const ELSEWHERE = 'not available: leave it out, and let the app or a proxy behin
 
 export const PLANNED: readonly Planned[] = [
   { name: 'cache' },
-  { name: 'file_server' },
   { name: 'health_uri' },
-  { name: 'root' },
   { name: 'under_attack', unknownLabels: { words: ['underattack', 'challenge', 'captcha', 'waf'], advice: ELSEWHERE } },
 ];

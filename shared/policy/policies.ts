@@ -4,6 +4,7 @@ import { basicAuth } from './basic-auth/basic-auth.ts';
 import { clientAuth } from './client-auth/client-auth.ts';
 import { cors } from './cors/cors.ts';
 import { encode } from './encode/encode.ts';
+import { fileServer } from './file-server/file-server.ts';
 import { forwardAuth } from './forward-auth/forward-auth.ts';
 import { handleErrors } from './handle-errors/handle-errors.ts';
 import { header } from './header/header.ts';
@@ -18,6 +19,8 @@ import { requestBody } from './request-body/request-body.ts';
 import { requestHeader } from './request-header/request-header.ts';
 import { respond } from './respond/respond.ts';
 import { rewrite } from './rewrite/rewrite.ts';
+import { root } from './root/root.ts';
+import { tryFiles } from './try-files/try-files.ts';
 import { uri } from './uri/uri.ts';
 
 /** The policies of sites and blocks, in the order of the reference. */
@@ -38,6 +41,9 @@ const ANYWHERE = [
   handleErrors,
   maintenance,
   respond,
+  root,
+  tryFiles,
+  fileServer,
 ] as const;
 /** The policies of sites only. */
 const OF_SITES = [clientAuth, analytics, log] as const;

@@ -16,6 +16,7 @@ import { POLICIES } from '../policy/order.ts';
 import type { KindTools, Policy, PolicyKind } from '../policy/policy.ts';
 import { type OwnPaths, ownPathsOf } from '../respond/beacon/beacon.ts';
 import { errorPagesOf } from '../respond/errors/error-pages.ts';
+import { fileServerOf } from '../respond/files/file-server.ts';
 import { FILTERS, type FilterKind } from '../respond/filters.ts';
 import { fixedResponder } from '../respond/fixed.ts';
 import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
@@ -74,7 +75,7 @@ export type BlockKinds = {
   readonly filters: readonly FilterKind[];
 };
 
-const KINDS: BlockKinds = { policies: POLICIES, responders: [], filters: FILTERS };
+const KINDS: BlockKinds = { policies: POLICIES, responders: [fileServerOf], filters: FILTERS };
 
 export type CompilerTools = ForwardTools & InternalTools;
 
@@ -97,7 +98,7 @@ export class RouteCompiler {
   compile(json: string): CompiledRoute {
     const route: RouteSpec = JSON.parse(json);
     this.policyPools = [];
-    const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
+    const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined || route.file_server != null;
     // A site without any directive is one whose last target was removed.
     const hasNoTargets = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
     const sitePool = hasNoTargets ? this.pools.open(route.domain, [], route.tls) : this.poolOf(route, route);

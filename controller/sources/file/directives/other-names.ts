@@ -7,7 +7,6 @@ export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ['location', 'handle'],
   ['proxy', 'reverse_proxy'],
   ['proxy_pass', 'reverse_proxy'],
-  ['try_files', 'file_server'],
 ]);
 
 /** The same for globals. */

@@ -1,6 +1,7 @@
 import { firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
+import { fileServerIn } from '../../../../shared/policy/file-server/effective.ts';
 import { type HandleSpec, handleSchema, type RouteSpec, routeSchema } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
 import { positionOf, type Report } from '../diagnostics/diagnostics.ts';
@@ -38,6 +39,7 @@ export function readSite(site: Site, taken: Map<Domain, Position>, shared: Share
   const draft = emptyDraft();
   blockReader(NO_MATCHERS, shared)(site.block, 'site', draft);
   reportSilence(draft, first ?? site.block.open, report);
+  reportFiles(draft, shared);
   reportTransports(draft, report);
   reportPathGuards(draft, shared);
   const handles = draft.handles.map(handleOf);
@@ -97,15 +99,35 @@ function claim(word: Word, taken: Map<Domain, Position>, report: Report): Domain
 
 /** Two directives that handle every request: the second one would never be reached. */
 function reportShadowed({ seen }: SiteDraft, report: Report): void {
-  const [, later] = seen.filter(({ text }) => text === 'respond' || text === 'reverse_proxy');
+  const [, later] = seen.filter(({ text }) => RESPONDERS.includes(text));
   if (!later) return;
-  report.error(later, 'respond handles every request here, so reverse_proxy is never reached: keep one, or put one in a handle');
+  const [first, second] = RESPONDERS.filter((name) => firstOf(seen, name));
+  report.error(later, `${first} handles every request here, so ${second} is never reached: keep one, or put one in a handle`);
+}
+
+/** The first of them that a block has answers. */
+const RESPONDERS: readonly string[] = ['respond', 'file_server', 'reverse_proxy'];
+
+/** A file server needs a root, and what only concerns one needs a file server. */
+function reportFiles(site: SiteDraft, { report }: Shared): void {
+  const parts = [site, ...site.handles.map(({ draft }) => draft)];
+  const isServed = parts.some(({ seen }) => firstOf(seen, 'file_server'));
+  for (const draft of parts) {
+    const server = fileServerIn(site.members, draft === site ? null : draft.members);
+    const place = firstOf(draft.seen, 'file_server');
+    const hasRoot = [draft, site].some(({ seen }) => firstOf(seen, 'root'));
+    if (server?.root === null && place && !hasRoot) report.error(place, 'file_server has no root: write root <directory> next to it');
+    for (const name of ['root', 'try_files']) {
+      const word = firstOf(draft.seen, name);
+      if (word && !isServed) report.error(word, `${name} needs file_server, which the site does not have`);
+    }
+  }
 }
 
 /** A site must respond with something, and so must each of its blocks, if only with what the site has. */
 function reportSilence(draft: SiteDraft, place: Position, report: Report): void {
   if (isSilent(draft)) report.error(place, 'the site has nothing to respond with: write reverse_proxy, respond, redir or handle inside');
-  if (firstOf(draft.seen, 'reverse_proxy') || firstOf(draft.seen, 'respond')) return;
+  if (RESPONDERS.some((name) => firstOf(draft.seen, name))) return;
   for (const { place: at, draft: inner } of draft.handles)
     if (isSilent(inner))
       report.error(at, 'neither the block nor its site has anything to respond with: write reverse_proxy, respond or redir inside');
@@ -113,9 +135,7 @@ function reportSilence(draft: SiteDraft, place: Position, report: Report): void 
 
 /** A rejected or mistyped directive may have been meant to respond: it has its own error, which is enough. */
 const isSilent = ({ seen }: SiteDraft): boolean => seen.every(({ text }) => NEVER_ANSWERS.has(text));
-const NEVER_ANSWERS: ReadonlySet<string> = new Set(
-  [...SITE_RULES.values()].filter((rule) => !('answers' in rule) && rule.name !== 'file_server').map(({ name }) => name),
-);
+const NEVER_ANSWERS: ReadonlySet<string> = new Set([...SITE_RULES.values()].filter((rule) => !('answers' in rule)).map(({ name }) => name));
 
 /** The defaults of a route or a block. */
 const { handles, ...NOTHING } = routeSchema.parse({ domain: CATCH_ALL, upstream: null, tls: false });

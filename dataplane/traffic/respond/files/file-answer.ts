@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto';
+import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
+import { httpDate } from '../../codec/date.ts';
+import { fieldsIn } from '../../codec/http1/fields.ts';
+import { answer, answerThroughFilters } from '../../exchange/answer.ts';
+import { answeredFields } from '../../exchange/answer-fields.ts';
+import type { Attempt } from '../../exchange/attempt.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import { guardExchange } from '../../exchange/faults.ts';
+import type { OwnAnswer } from '../../exchange/own-answer.ts';
+import { beginAnswer, endAnswer } from '../../exchange/relay.ts';
+import { type ByteRange, rangesIn } from './byte-ranges.ts';
+import { closeLater } from './disk.ts';
+import { FileBody, type Part } from './file-body.ts';
+import type { FilePath } from './file-path.ts';
+import { type Found, find } from './find.ts';
+import { listingPage } from './listing.ts';
+import { mediaTypeOf } from './media-type.ts';
+import { type OpenFile, refusalOf } from './open.ts';
+import { ifRangeHolds, preconditionStatus, type Validators } from './preconditions.ts';
+import type { Settings } from './settings.ts';
+
+/** How old the last modification must be for the next one to have another time: the coarsest clock of a file system is that of FAT (ms). */
+const SETTLED = 2_000;
+const STATUS_OF = { missing: 404, forbidden: 403, unavailable: 503 };
+
+const own = (status: number, reason: string, fields = '', body: OwnAnswer['body'] = null): OwnAnswer => ({ status, fields, body, reason });
+
+/** One response of a file server, from the search on. */
+export class FileAnswer implements Attempt {
+  private readonly x: Exchange;
+  private readonly settings: Settings;
+  private sending: FileBody | null = null;
+  private over = false;
+
+  constructor(x: Exchange, settings: Settings) {
+    this.x = x;
+    this.settings = settings;
+  }
+
+  begin(path: FilePath): void {
+    this.x.attempt = this;
+    this.search(path).catch((error: unknown) => {
+      if (!this.over) this.x.client.onFault(error);
+    });
+  }
+
+  body(): boolean {
+    return true;
+  }
+
+  bodyEnd(): void {
+    // The request has no body that matters.
+  }
+
+  resume(): void {
+    this.sending?.resume();
+  }
+
+  cancel(): void {
+    this.over = true;
+    this.sending?.cancel();
+  }
+
+  private async search(path: FilePath): Promise<void> {
+    const { x, settings } = this;
+    const found = await find(settings, path, x.path.endsWith('/'), x.fields);
+    if ('listing' in found) return this.list(found.listing, path);
+    if (!this.over) return guardExchange(x, () => this.answer(found));
+    if ('file' in found) closeLater(found.file.fd);
+  }
+
+  private async list(fd: number, { names }: FilePath): Promise<void> {
+    let page: Buffer;
+    try {
+      page = await listingPage(fd, names, this.x.path !== '/', this.settings.hidden);
+    } catch (error) {
+      const { refused, reason } = refusalOf(error);
+      if (!this.over) guardExchange(this.x, () => this.instead(own(STATUS_OF[refused], `file_server: ${reason}`)));
+      return;
+    } finally {
+      closeLater(fd);
+    }
+    const fields =
+      "Content-Type: text/html; charset=utf-8\r\nCache-Control: no-cache\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n";
+    if (!this.over) guardExchange(this.x, () => this.instead(own(this.settings.status, '', fields, page), true));
+  }
+
+  private answer(found: Exclude<Found, { listing: number }>): void {
+    if ('file' in found) this.sendFile(found.file, found.name, found.coding);
+    else if ('refused' in found) this.instead(own(STATUS_OF[found.refused], `file_server: ${found.reason}`));
+    else if ('status' in found) this.instead(own(found.status, 'file_server: none of try_files exists'));
+    else this.instead(own(308, '', `Location: ${directoryTarget(this.x)}\r\n`, ''));
+  }
+
+  /** Responds without a file. */
+  private instead(answered: OwnAnswer, filtered = false): void {
+    this.over = true;
+    this.x.attempt = null;
+    if (filtered) answerThroughFilters(this.x, answered);
+    else answer(this.x, answered);
+  }
+
+  private sendFile(file: OpenFile, name: string, coding: string | null): void {
+    const { x, settings } = this;
+    const now = Date.now();
+    const strong = now - file.modified > SETTLED;
+    const modified = Math.floor(Math.min(file.modified, now) / 1_000) * 1_000;
+    const etag = `${strong ? '' : 'W/'}"${file.version}${coding === null ? '' : `-${coding}`}"`;
+    const validators: Validators = { etag, modified, strong };
+    const plain = settings.status === 200;
+    const dated = `ETag: ${etag}\r\nLast-Modified: ${new Date(modified).toUTCString()}\r\n`;
+    const vary = settings.precompressed.length > 0 ? 'Vary: Accept-Encoding\r\n' : '';
+    const status = plain ? preconditionStatus(x.fields, validators) : 0;
+    if (status !== 0) {
+      closeLater(file.fd);
+      return this.instead(own(status, '', status === 304 ? dated + vary : ''), status === 304);
+    }
+    const ranges = plain && x.method === 'GET' && ifRangeHolds(x.fields, validators) ? rangesOf(x.fields, file.size) : null;
+    if (ranges?.length === 0) {
+      closeLater(file.fd);
+      return this.instead(own(416, '', `Content-Range: bytes */${file.size}\r\n`));
+    }
+    const type = mediaTypeOf(name);
+    const { fields, parts, length } = ranges === null ? whole(type, file.size) : partial(type, file.size, ranges);
+    x.contentType = type;
+    const encoding = coding === null ? '' : `Content-Encoding: ${coding}\r\n`;
+    this.sendHead(
+      ranges === null ? settings.status : 206,
+      fields + encoding + vary + (plain ? `${dated}Accept-Ranges: bytes\r\n` : ''),
+      length,
+    );
+    if (x.method === 'HEAD' || length === 0) {
+      closeLater(file.fd);
+      this.over = true;
+      x.attempt = null;
+      return endAnswer(x, '');
+    }
+    this.sending = new FileBody(x, file.fd, parts);
+    if (this.over) this.sending.cancel();
+    else this.sending.resume();
+  }
+
+  private sendHead(status: number, fields: string, length: number): void {
+    const { x } = this;
+    const lines = httpDate() + fields;
+    beginAnswer(x, status, STATUS_CODES[status] ?? '', x.block === null ? lines : answeredFields(x.block.fields, x, status, lines), length);
+  }
+}
+
+/** A single Range of a request; more are ignored. */
+function rangesOf(fields: string, size: number): readonly ByteRange[] | null {
+  const values = fieldsIn(fields, 'range');
+  return values.length === 1 ? rangesIn(values[0] as string, size) : null;
+}
+
+type Content = { readonly fields: string; readonly parts: readonly Part[]; readonly length: number };
+
+const whole = (type: string, size: number): Content => ({
+  fields: `Content-Type: ${type}\r\n`,
+  parts: [{ from: 0, to: size }],
+  length: size,
+});
+
+/** One range as it is, several as multipart/byteranges (RFC 9110 14.6). */
+function partial(type: string, size: number, ranges: readonly ByteRange[]): Content {
+  const [first] = ranges;
+  if (ranges.length === 1 && first)
+    return {
+      fields: `Content-Type: ${type}\r\nContent-Range: ${contentRange(first, size)}\r\n`,
+      parts: [first],
+      length: first.to - first.from,
+    };
+  const boundary = randomBytes(18).toString('base64url');
+  const parts = ranges.flatMap((range): Part[] => [
+    { text: Buffer.from(`\r\n--${boundary}\r\nContent-Type: ${type}\r\nContent-Range: ${contentRange(range, size)}\r\n\r\n`) },
+    range,
+  ]);
+  parts.push({ text: Buffer.from(`\r\n--${boundary}--\r\n`) });
+  const length = parts.reduce((sum, part) => sum + ('text' in part ? part.text.length : part.to - part.from), 0);
+  return { fields: `Content-Type: multipart/byteranges; boundary=${boundary}\r\n`, parts, length };
+}
+
+const contentRange = ({ from, to }: ByteRange, size: number): string => `bytes ${from}-${to - 1}/${size}`;
+
+/** The path that the client sent, normalized, with a slash at its end. It has one slash at its beginning, so it names no other host. */
+function directoryTarget({ path, target }: Exchange): string {
+  const escaped = path.replace(
+    /[^\x21-\x7e]|[\\"<>^`{|}]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`,
+  );
+  const query = target.indexOf('?');
+  return `${escaped}/${query < 0 ? '' : target.slice(query)}`;
+}

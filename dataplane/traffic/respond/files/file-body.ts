@@ -1,0 +1,113 @@
+import type { Exchange } from '../../exchange/exchange.ts';
+import { abortAnswer, endAnswer, flushAnswer, relayBody } from '../../exchange/relay.ts';
+import type { ByteRange } from './byte-ranges.ts';
+import { closeLater, readAt } from './disk.ts';
+
+/** Bytes per read, and the most of one response that are in memory besides what the kernel buffers. */
+const PIECE = 65_536;
+/** Buffers that are kept for later responses. */
+const MOST_SPARE = 16;
+const spare: Buffer[] = [];
+
+/** Text to send as it is, or bytes of the file. */
+export type Part = { readonly text: Buffer } | ByteRange;
+
+/** Sends parts of an open file at the client's pace, each piece read when the previous one has been taken. Closes the file. */
+export class FileBody {
+  private readonly x: Exchange;
+  private readonly fd: number;
+  private readonly parts: readonly Part[];
+  private part = 0;
+  private position = -1;
+  private buffer: Buffer | null = null;
+  private running = false;
+  private paused = false;
+  private over = false;
+
+  constructor(x: Exchange, fd: number, parts: readonly Part[]) {
+    this.x = x;
+    this.fd = fd;
+    this.parts = parts;
+  }
+
+  resume(): void {
+    this.paused = false;
+    if (!this.running && !this.over) this.run().catch((error: unknown) => this.x.client.onFault(error));
+  }
+
+  /** While a read is under way, its buffer and descriptor stay in use until it has ended. */
+  cancel(): void {
+    if (this.over) return;
+    this.over = true;
+    if (!this.running) this.release();
+  }
+
+  private async run(): Promise<void> {
+    this.running = true;
+    try {
+      while (!this.over && !this.paused) {
+        const part = this.parts[this.part];
+        if (part === undefined) return this.finish();
+        if ('text' in part) {
+          this.part++;
+          this.paused = !relayBody(this.x, part.text, 0, part.text.length);
+        } else await this.piece(part);
+      }
+    } finally {
+      this.running = false;
+      if (this.over) this.release();
+    }
+  }
+
+  private async piece({ from, to }: ByteRange): Promise<void> {
+    if (this.position < from) this.position = from;
+    const buffer = this.nextBuffer();
+    const length = await this.read(buffer, Math.min(PIECE, to - this.position));
+    if (this.over) return;
+    // The file has become shorter than announced, or can't be read any more.
+    if (length === 0) return this.breakOff();
+    this.position += length;
+    if (this.position === to) {
+      this.position = -1;
+      this.part++;
+    }
+    const more = relayBody(this.x, buffer, 0, length);
+    // Sending may have ended the exchange.
+    if (this.over) return;
+    if (this.part < this.parts.length) flushAnswer(this.x);
+    this.paused = !more;
+  }
+
+  private async read(buffer: Buffer, length: number): Promise<number> {
+    try {
+      return await readAt(this.fd, buffer, length, this.position);
+    } catch {
+      return 0;
+    }
+  }
+
+  private nextBuffer(): Buffer {
+    if (this.buffer === null || this.x.client.holding) this.buffer = spare.pop() ?? Buffer.allocUnsafeSlow(PIECE);
+    return this.buffer;
+  }
+
+  private finish(): void {
+    this.over = true;
+    this.x.attempt = null;
+    endAnswer(this.x, '');
+  }
+
+  private breakOff(): void {
+    this.over = true;
+    this.x.attempt = null;
+    abortAnswer(this.x);
+  }
+
+  private release(): void {
+    closeLater(this.fd);
+    const { buffer } = this;
+    this.buffer = null;
+    // What the client has not received yet is still read from the buffer.
+    if (buffer !== null && !this.x.client.holding && spare.length < MOST_SPARE) spare.push(buffer);
+  }
+}

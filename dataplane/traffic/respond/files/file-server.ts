@@ -1,0 +1,35 @@
+import { fileServerIn } from '../../../../shared/policy/file-server/effective.ts';
+import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
+import { answer } from '../../exchange/answer.ts';
+import type { OwnAnswer } from '../../exchange/own-answer.ts';
+import type { Responder } from '../../exchange/responder.ts';
+import { FileAnswer } from './file-answer.ts';
+import { filePathOf } from './file-path.ts';
+import { compileSettings } from './settings.ts';
+
+const NOT_ALLOWED: OwnAnswer = {
+  status: 405,
+  fields: 'Allow: GET, HEAD\r\n',
+  body: null,
+  reason: 'file_server: only GET and HEAD are allowed',
+};
+const MALFORMED: OwnAnswer = { status: 400, fields: '', body: null, reason: 'file_server: the path has NUL or a malformed escape' };
+const IMPOSSIBLE: OwnAnswer = { status: 404, fields: '', body: null, reason: 'file_server: no file can have this name' };
+
+/** The file server of a site (`handle` null) or block; null for none. */
+export function fileServerOf(route: RouteSpec, handle: HandleSpec | null): Responder | null {
+  const server = fileServerIn(route, handle);
+  if (server === null || server.root === null) return null;
+  const settings = compileSettings(server.spec, server.root, server.tryFiles);
+  return {
+    respond(x) {
+      if (x.method !== 'GET' && x.method !== 'HEAD') return answer(x, NOT_ALLOWED);
+      const query = x.upstreamTarget.indexOf('?');
+      const path = filePathOf(query < 0 ? x.upstreamTarget : x.upstreamTarget.slice(0, query));
+      if (path === 'malformed') answer(x, MALFORMED);
+      else if (path === 'missing') answer(x, IMPOSSIBLE);
+      else new FileAnswer(x, settings).begin(path);
+    },
+    explain: () => ({ answeredBy: 'file_server', words: `files of ${settings.root}` }),
+  };
+}

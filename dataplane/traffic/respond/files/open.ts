@@ -1,0 +1,94 @@
+import fs from 'node:fs';
+import { closeLater, onDisk } from './disk.ts';
+import type { Hidden } from './hidden.ts';
+
+/** An open descriptor of a file inside the root. Whoever gets it closes it. */
+export type OpenFile = {
+  readonly fd: number;
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly modified: number;
+  /** Size and time of the last modification in nanoseconds. */
+  readonly version: string;
+};
+
+/** What is at a path. `refused`: it must not be served. */
+export type Opened =
+  | { readonly file: OpenFile }
+  | { readonly directory: number }
+  | { readonly refused: 'missing' | 'forbidden' | 'unavailable'; readonly reason: string };
+
+/** Opens without access to the contents, so that nothing blocks and no device is touched (open(2)). Linux only. */
+const O_PATH = 0x20_0000;
+const ON_LINUX = process.platform === 'linux';
+const { O_RDONLY, O_NONBLOCK, O_NOCTTY } = fs.constants;
+
+/** The real path of the root, which a deployment may switch at any time. */
+export const realRoot = (root: string): Promise<string> => onDisk((done) => fs.realpath.native(root, done));
+
+/**
+ * Opens what is at `names` below `root`, which is a real path. Links are followed, and then the path of what has been opened is checked,
+ * so a link that changes in between makes no difference.
+ */
+export async function openBelow(root: string, names: readonly string[], hidden: Hidden): Promise<Opened> {
+  if (hidden(names)) return { refused: 'missing', reason: 'the name is hidden' };
+  const path = `${root === '/' ? '' : root}/${names.join('/')}`;
+  let fd = -1;
+  try {
+    const first = ON_LINUX ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY;
+    fd = await onDisk<number>((done) => fs.open(path, first, done));
+    const opened = fd;
+    const stats = await onDisk<fs.BigIntStats>((done) => fs.fstat(opened, { bigint: true }, done));
+    const real = ON_LINUX ? fs.readlinkSync(`/proc/self/fd/${fd}`) : await realPathOf(path, stats);
+    const inside = namesInside(root, real);
+    if (inside === null) return { refused: 'forbidden', reason: 'a symbolic link leads out of the root' };
+    if (hidden(inside)) return { refused: 'missing', reason: 'a symbolic link leads to a hidden name' };
+    if (stats.isDirectory()) {
+      fd = -1;
+      return { directory: opened };
+    }
+    if (!stats.isFile()) return { refused: 'forbidden', reason: 'it is neither a file nor a directory' };
+    const readable = ON_LINUX ? await onDisk<number>((done) => fs.open(`/proc/self/fd/${opened}`, O_RDONLY | O_NONBLOCK, done)) : opened;
+    if (readable === opened) fd = -1;
+    const { size, mtimeNs } = stats;
+    return {
+      file: {
+        fd: readable,
+        size: Number(size),
+        modified: Math.max(0, Number(mtimeNs / 1_000_000n)),
+        version: `${size.toString(36)}-${mtimeNs.toString(36)}`,
+      },
+    };
+  } catch (error) {
+    return refusalOf(error);
+  } finally {
+    if (fd >= 0) closeLater(fd);
+  }
+}
+
+/** The names below the root; null if a path is not inside it. */
+function namesInside(root: string, path: string): readonly string[] | null {
+  if (path === root) return [];
+  const prefix = root === '/' ? '/' : `${root}/`;
+  return path.startsWith(prefix) ? path.slice(prefix.length).split('/') : null;
+}
+
+/** Where there is no /proc: the real path, if it leads to the very file that is open. */
+async function realPathOf(path: string, { dev, ino }: fs.BigIntStats): Promise<string> {
+  const real = await onDisk<string>((done) => fs.realpath.native(path, done));
+  const found = await onDisk<fs.BigIntStats>((done) => fs.lstat(real, { bigint: true }, done));
+  return found.dev === dev && found.ino === ino ? real : '';
+}
+
+/** Codes of errors that mean there is no such file. */
+const MISSING: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
+const FORBIDDEN: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'ELOOP', 'ENXIO']);
+
+/** An exception that does not come from the file system is passed on. */
+export function refusalOf(error: unknown): Extract<Opened, { refused: string }> {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : null;
+  if (code === null || code.startsWith('ERR_')) throw error;
+  if (MISSING.has(code)) return { refused: 'missing', reason: 'there is no such file' };
+  return { refused: FORBIDDEN.has(code) ? 'forbidden' : 'unavailable', reason: `the file can't be read: ${code}` };
+}

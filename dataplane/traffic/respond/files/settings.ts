@@ -1,0 +1,56 @@
+import { templateParts } from '../../../../shared/placeholders/template.ts';
+import type { FormatName } from '../../../../shared/policy/encode/formats.ts';
+import type { FileServerSpec } from '../../../../shared/policy/file-server/effective.ts';
+import { CodingChoice } from '../encode/accept-encoding.ts';
+import type { FilePath } from './file-path.ts';
+import { compileHidden, type Hidden } from './hidden.ts';
+
+/** A file to try: its path for that of a request, or the status to respond with. */
+export type Tried = { readonly status: number } | { readonly at: (path: FilePath) => FilePath };
+
+/** A file server, compiled. */
+export type Settings = {
+  readonly root: string;
+  readonly index: readonly string[];
+  readonly hidden: Hidden;
+  readonly browse: boolean;
+  readonly precompressed: readonly FormatName[];
+  /** 200 unless these are error pages. */
+  readonly status: number;
+  readonly tried: readonly Tried[];
+};
+
+export const compileSettings = (spec: FileServerSpec, root: string, tryFiles: readonly string[]): Settings => ({
+  root,
+  index: spec.index ?? ['index.html', 'index.txt'],
+  hidden: compileHidden(spec.hide ?? [], spec.dot_files ?? false),
+  browse: spec.browse ?? false,
+  precompressed: spec.precompressed ?? [],
+  status: spec.status ?? 200,
+  tried: tryFiles.map(compileTried),
+});
+
+function compileTried(text: string): Tried {
+  if (text.startsWith('=')) return { status: Number(text.slice(1)) };
+  const parts = templateParts(text, 'request');
+  return {
+    at(path) {
+      const whole = parts.map((part) => ('text' in part ? part.text : `/${path.names.join('/')}${path.slash ? '/' : ''}`)).join('');
+      return { names: whole.split('/').filter((name) => name !== ''), slash: whole.endsWith('/') };
+    },
+  };
+}
+
+/** The coding with a compressed file that a client prefers among those that are left; null for none. */
+export function preferred(names: readonly FormatName[], fields: string): FormatName | null {
+  const key = names.join();
+  let choice = choices.get(key);
+  if (choice === undefined) {
+    choice = new CodingChoice(names);
+    choices.set(key, choice);
+  }
+  return choice.choose(fields) as FormatName | null;
+}
+
+/** For each order of formats; there are 15. */
+const choices = new Map<string, CodingChoice>();

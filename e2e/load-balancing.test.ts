@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Http2UpstreamFixture, okay } from '../dataplane/traffic/testing/http2-upstream.ts';
 import { Folder } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
+import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
 const named = (name: string) => Upstream.start(name, (_, response) => response.end(name));
@@ -65,6 +66,42 @@ weights.test {
   assert.deepEqual(again, { [body]: 10 }, 'the cookie survives a restart');
   for (const [user, target] of users)
     assert.equal((await restarted.visit('users.test', '/', { headers: { 'x-user': user } })).text, target);
+});
+
+test('health checks of the block take a target out and bring it back, and the targets of a handle are not checked', async () => {
+  using folder = new Folder();
+  let status = 200;
+  await using one = await Upstream.start('one', ({ url }, response) => {
+    response.statusCode = url === '/up' ? status : 200;
+    response.end('one');
+  });
+  await using two = await named('two');
+  await using api = await named('api');
+  await using pair = await Pair.start(
+    folder,
+    `a.test {
+  reverse_proxy ${one.address} ${two.address} {
+    lb_policy first
+    health_uri /up
+    health_interval 1s
+    health_status 200
+    health_passes 2
+    health_fails 1
+  }
+  handle /api/* {
+    reverse_proxy ${api.address}
+  }
+}
+`,
+  );
+  assert.equal((await pair.visit('a.test')).text, 'one');
+  status = 202;
+  await until('the target to be out', async () => (await pair.visit('a.test')).text === 'two');
+  const { stdout } = await pair.command('status');
+  assert.match(stdout, /answered 202, not 200/);
+  status = 200;
+  await until('the target to be back', async () => (await pair.visit('a.test')).text === 'one');
+  assert.equal(api.requests, 0);
 });
 
 test('a cookie is set by HTTP/2 upstreams, too', async () => {

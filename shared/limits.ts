@@ -7,3 +7,9 @@ export const MAX_HOLD_SECS = 300;
 
 /** The highest weight of a target. */
 export const MOST_WEIGHT = 1_000;
+/** Most checks in a row that a change of a target's health may need. */
+export const MOST_IN_A_ROW = 100;
+/** The status that a health check expects: 200, or 2xx. */
+export const HEALTHY_STATUS = /^[1-5](?:\d\d|xx)$/;
+/** Most targets that a request may be tried on after its first one. */
+export const MOST_RETRIES = 10;

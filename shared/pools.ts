@@ -1,4 +1,5 @@
 import type { BalancingSpec } from './balancing/balancing.ts';
+import type { HealthCheckSpec } from './health-check.ts';
 import { type TransportSpec, whyNotSo } from './transport.ts';
 
 /** The targets of a site or of one of its blocks, and how to connect to them. */
@@ -7,18 +8,29 @@ export type PoolSpec<U> = {
   readonly tls: boolean;
   readonly transport?: TransportSpec | null | undefined;
   readonly lb_policy?: BalancingSpec | null | undefined;
+  readonly lb_retries?: number | null | undefined;
+  readonly health?: HealthCheckSpec | null | undefined;
 };
 
 /**
- * A block's own pool; null if the block uses its site's pool. What a block leaves out is its site's, except that the policy of a site
- * belongs to the site's targets.
+ * A block's own pool; null if the block uses its site's pool. What a block leaves out is its site's, except that the policy and the number
+ * of retries of a site belong to the site's targets.
  */
-export function ownPool<U>(route: PoolSpec<U>, { upstreams, tls, transport, lb_policy }: PoolSpec<U>): PoolSpec<U> | null {
-  const ownTransport = transport === undefined ? route.transport : transport;
-  if (upstreams.length > 0) return { upstreams, tls, transport: ownTransport, lb_policy };
-  if (transport === undefined && lb_policy === undefined) return null;
-  const ownPolicy = lb_policy === undefined ? route.lb_policy : lb_policy;
-  return { upstreams: route.upstreams, tls: route.tls, transport: ownTransport, lb_policy: ownPolicy };
+export function ownPool<U>(route: PoolSpec<U>, block: PoolSpec<U>): PoolSpec<U> | null {
+  const { upstreams, tls, lb_policy, lb_retries } = block;
+  const transport = block.transport === undefined ? route.transport : block.transport;
+  const health = block.health === undefined ? route.health : block.health;
+  if (upstreams.length > 0) return { upstreams, tls, transport, health, lb_policy, lb_retries };
+  const own = [block.transport, block.health, lb_policy, lb_retries];
+  if (own.every((member) => member === undefined)) return null;
+  return {
+    upstreams: route.upstreams,
+    tls: route.tls,
+    transport,
+    health,
+    lb_policy: lb_policy === undefined ? route.lb_policy : lb_policy,
+    lb_retries: lb_retries === undefined ? route.lb_retries : lb_retries,
+  };
 }
 
 /** The part of a route that describes its pools. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { balancingSchema } from './balancing/balancing.ts';
 import { conditionSchema } from './condition.ts';
-import { MAX_HOLD_SECS, MOST_WEIGHT } from './limits.ts';
+import { healthCheckSchema } from './health-check.ts';
+import { MAX_HOLD_SECS, MOST_RETRIES, MOST_WEIGHT } from './limits.ts';
 import { fileServerIn } from './policy/file-server/effective.ts';
 import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
 import { transportProblem } from './pools.ts';
@@ -56,19 +57,6 @@ const upstream = z
   })
   .meta({ title: 'upstream', about: 'One target of a pool. Requests are distributed round-robin, unless `lb_policy` says otherwise.' });
 
-/** Requests a page of its own from each target at regular intervals. Only a target that responds with 2xx or 3xx is in rotation. */
-export const healthCheckSchema = z
-  .object({
-    path: z
-      .string()
-      .max(2_048)
-      .regex(/^\/[\x21-\x7e]*$/, 'a path must start with / and must not contain spaces')
-      .describe('Path and query to request with GET. A 2xx or 3xx response is healthy.'),
-    interval_secs: z.int().min(1).max(3_600).default(10).describe('Seconds between checks.'),
-    timeout_secs: z.int().min(1).max(60).default(5).describe('Seconds to wait for the response.'),
-  })
-  .meta({ title: 'health', about: 'An active health check: a page requested from each target at regular intervals.' });
-
 /** The options of a pool, for a site and for each of its path blocks. */
 const pool = {
   upstreams: z.array(upstream).max(10_000).default([]).describe('The targets of the pool.'),
@@ -79,6 +67,15 @@ const pool = {
     .describe('How to connect to the targets; null is HTTP/1.1, and with TLS a certificate that the system trusts.'),
   /** A block with targets of its own that leaves it out uses round robin; one without uses its site's. */
   lb_policy: balancingSchema.nullable().optional().describe('How the target of a request is chosen; null is round robin.'),
+  lb_retries: z
+    .int()
+    .min(0)
+    .max(MOST_RETRIES)
+    .nullable()
+    .optional()
+    .describe('On how many other targets a request is tried after its first one has failed, where that is safe; null is 2.'),
+  /** A block that leaves it out uses its site's. */
+  health: healthCheckSchema.nullable().optional().describe('Active health checks; null disables them.'),
   hold_secs: z
     .int()
     .min(0)
@@ -129,7 +126,6 @@ export const routeSchema = z
     /** For upstreams that treat `/ADMIN` as `/admin`. */
     path_case: z.enum(['sensitive', 'insensitive']).optional().describe('Whether path patterns ignore the case of the letters A to Z.'),
     ...pool,
-    health: healthCheckSchema.nullable().optional().describe('Active health checks; null disables them.'),
     ...policies,
     handles: z.array(handleSchema).max(1_000).default([]).describe('Blocks selected by path or condition.'),
     origin: z.string().max(1_024).optional().describe('Where the route was defined, for display: `Sluicefile:12`.'),
@@ -141,7 +137,6 @@ export type RouteSpec = Readonly<z.output<typeof routeSchema>>;
 export type RouteDraft = { -readonly [Member in keyof RouteSpec]?: RouteSpec[Member] };
 export type HandleSpec = RouteSpec['handles'][number];
 export type UpstreamSpec = RouteSpec['upstreams'][number];
-export type HealthCheckSpec = NonNullable<RouteSpec['health']>;
 export type HeaderSpec = RouteSpec['headers'][number];
 export type RedirectSpec = RouteSpec['redirects'][number];
 export type BasicAuthSpec = NonNullable<RouteSpec['basic_auth']>;

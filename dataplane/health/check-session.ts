@@ -10,8 +10,6 @@ import type { WantedCheck } from './wanted-checks.ts';
 /** Delay between checks until a target passes for the first time (ms): the first figure, doubled up to the second. */
 const FIRST_MS = 50;
 const FIRST_MOST_MS = 1_000;
-/** Consecutive failures that take a target out of rotation. */
-const FAILURES_TO_LEAVE = 2;
 /** Each interval varies by up to this fraction, so that checks spread over time. */
 const JITTER = 0.1;
 
@@ -34,6 +32,7 @@ export class CheckSession {
   private wanted: WantedCheck;
   private result: CheckResult = CHECK_RESULT.none;
   private failures = 0;
+  private passes = 0;
   private lastReason = '';
   /** Cancels the current run, or the timer for the next one; null if there is neither. */
   private cancel: (() => void) | null = null;
@@ -96,6 +95,7 @@ export class CheckSession {
     this.cancel?.();
     this.cancel = null;
     this.failures = 0;
+    this.passes = 0;
     this.backoff.reset();
   }
 
@@ -130,17 +130,24 @@ export class CheckSession {
     this.cancel = null;
     const was = this.result;
     this.failures = reason === null ? 0 : this.failures + 1;
-    this.lastReason = reason ?? '';
-    if (reason === null) this.setResult(CHECK_RESULT.healthy);
-    else if (this.takesOut(was)) this.setResult(CHECK_RESULT.unhealthy);
+    this.passes = reason === null ? this.passes + 1 : 0;
+    // While a target has not passed often enough, it is out for the reason of its last failure.
+    if (reason !== null || this.bringsBack(was)) this.lastReason = reason ?? '';
+    if (reason === null && this.bringsBack(was)) this.setResult(CHECK_RESULT.healthy);
+    else if (reason !== null && this.takesOut(was)) this.setResult(CHECK_RESULT.unhealthy);
     if (this.result !== was || (this.isOut && this.reason !== before)) this.tools.changed(this.wanted, !this.isOut, this.reason);
     if (!this.isSettled) this.cancel = this.tools.clock.after(this.delay(reason === null), () => this.run());
+  }
+
+  /** Whether the latest pass puts the target into rotation. A target that is new needs only one. */
+  private bringsBack(was: CheckResult): boolean {
+    return was !== CHECK_RESULT.unhealthy || this.passes >= this.wanted.passes;
   }
 
   /** Whether the latest failure takes out a target that was in rotation. */
   private takesOut(was: CheckResult): boolean {
     const entering = was === CHECK_RESULT.none && this.wanted.check.outAtFirst;
-    return !entering && this.failures >= FAILURES_TO_LEAVE;
+    return !entering && this.failures >= this.wanted.fails;
   }
 
   private get isOut(): boolean {

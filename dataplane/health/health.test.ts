@@ -217,6 +217,45 @@ test('two consecutive bad responses take a target out of rotation, and one good 
   assert.deepEqual(fixture.changes[2]?.healthy, true);
 });
 
+test('a route decides how many checks in a row take a target out and bring it back, and which status is healthy', async () => {
+  let status = 204;
+  const results: number[] = [];
+  using app = await site(() => {
+    results.push(status);
+    return status;
+  });
+  using fixture = new Fixture();
+  fixture.publish({
+    ...checked(app.address),
+    health: { path: '/up', interval_secs: 1, timeout_secs: 1, status: '204', passes: 3, fails: 4 },
+  });
+  await fixture.until('the first answer', () => fixture.changes.length === 1);
+  status = 200;
+  results.length = 0;
+  await fixture.until('the target to be out', () => fixture.changes.length === 2);
+  assert.equal(results.length, 4);
+  assert.equal(fixture.changes[1]?.reason, 'GET /up answered 200, not 204');
+  status = 204;
+  results.length = 0;
+  await fixture.until('the target to be back', () => fixture.changes.length === 3);
+  assert.equal(results.length, 3);
+  assert.equal(fixture.changes[2]?.healthy, true);
+});
+
+test('the targets of a block can have a check of their own, or none', async () => {
+  using app = await site(() => 200);
+  using other = await site(() => 200);
+  using unchecked = await site(() => 200);
+  using fixture = new Fixture();
+  const handles = [
+    { path: '/x', upstreams: [{ address: other.address }], health: { path: '/other' } },
+    { path: '/y', upstreams: [{ address: unchecked.address }], health: null },
+  ];
+  fixture.publish({ ...checked(app.address), handles });
+  await fixture.until('both answers', () => fixture.changes.length === 2);
+  assert.deepEqual([app.requests[0], other.requests[0], unchecked.requests], ['GET a.test/up?deep', 'GET a.test/other', []]);
+});
+
 test('a new target enters rotation when its check passes, and is checked at short intervals until then', async () => {
   let status = 503;
   using app = await site(() => status);

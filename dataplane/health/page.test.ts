@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { requestPage } from './page.ts';
 
-const PAGE = { path: '/up', host: 'a.test' };
+const PAGE = { path: '/up', host: 'a.test', status: null };
 let server: Http2Server;
 const asked: (string | string[] | undefined)[][] = [];
 
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => server.close());
 
-function failureOf(address: string, page = PAGE): Promise<string | null> {
+function failureOf(address: string, page: Parameters<typeof requestPage>[1] = PAGE): Promise<string | null> {
   const question = { address, serverName: null, transport: { protocol: 'h2c' as const }, timeoutMs: 5_000 };
   return new Promise((resolve) => requestPage(question, page, new ManualClock(), resolve));
 }
@@ -33,6 +33,17 @@ test('a target that speaks HTTP/2 is checked over HTTP/2', async () => {
   assert.equal(await failureOf(address), null);
   assert.deepEqual(asked.at(-1), ['GET', 'http', 'a.test', '/up']);
   assert.equal(await failureOf(address, { ...PAGE, host: 'ill.test' }), 'GET /up answered 503');
+});
+
+test('a page is healthy with the expected status or class', async () => {
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const [status, reason] of [
+    ['204', null],
+    ['2xx', null],
+    ['200', 'GET /up answered 204, not 200'],
+    ['3xx', 'GET /up answered 204, not 3xx'],
+  ] as const)
+    assert.equal(await failureOf(address, { ...PAGE, status }), reason);
 });
 
 test('a target whose name is not valid in a URL can still be checked', async () => {

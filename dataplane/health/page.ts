@@ -14,7 +14,7 @@ import { describeConnectionError } from './connection-error.ts';
 import type { WantedCheck } from './wanted-checks.ts';
 
 type PageTarget = Pick<WantedCheck, 'address' | 'serverName' | 'transport' | 'timeoutMs'>;
-type Page = { readonly path: string; readonly host: string };
+type Page = { readonly path: string; readonly host: string; readonly status: string | null };
 
 /** Reports the start of the response or a failure, possibly more than once. @returns a function that ends the request. */
 type PageRequest = (
@@ -34,7 +34,7 @@ const verification = (serverName: string, transport: TransportSpec | null) => ({
 });
 
 /**
- * Requests a page of a target on a new connection. On 2xx and 3xx `done` is called with null, otherwise with the reason.
+ * Requests a page of a target on a new connection. On the expected status, or 2xx and 3xx, `done` is called with null, otherwise with the reason.
  * @returns a function that cancels it; then `done` is not called.
  */
 export function requestPage(target: PageTarget, page: Page, clock: Clock, done: (reason: string | null) => void): () => void {
@@ -55,11 +55,17 @@ export function requestPage(target: PageTarget, page: Page, clock: Clock, done: 
   const end = begin(
     target,
     page,
-    (status) => settle(status >= 200 && status < 400 ? null : `answered ${status}`),
+    (status) => settle(isHealthy(status, page.status) ? null : `answered ${status}${page.status === null ? '' : `, not ${page.status}`}`),
     // Ending the request after its response also raises an error, which is ignored.
     (error) => settle(`failed: ${describeConnectionError(error)}`),
   );
   return stop;
+}
+
+/** `expected` is a status, or a class such as 2xx; null is 2xx and 3xx. */
+function isHealthy(status: number, expected: string | null): boolean {
+  if (expected === null) return status >= 200 && status < 400;
+  return expected.endsWith('xx') ? `${status}`[0] === expected[0] : `${status}` === expected;
 }
 
 const requestOverHttp1: PageRequest = ({ address, serverName, transport }, page, answered, failed) => {

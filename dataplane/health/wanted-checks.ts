@@ -4,6 +4,9 @@ import { type TransportSpec, transportName } from '../../shared/transport.ts';
 import { certificateName } from '../../shared/values/address.ts';
 import { activeCheck, checkOf, type HealthCheck } from '../ledger/health-checks.ts';
 
+/** Consecutive failures that take a target out of rotation, if the route does not say. */
+const FAILURES_TO_LEAVE = 2;
+
 /** A check of a target as one route wants it. */
 export type WantedCheck = {
   readonly check: HealthCheck;
@@ -18,6 +21,9 @@ export type WantedCheck = {
   /** Milliseconds from one run to the next, and the timeout for a response. Probes need neither. */
   readonly intervalMs: number;
   readonly timeoutMs: number;
+  /** How many results in a row bring a target back, or take it out. */
+  readonly passes: number;
+  readonly fails: number;
 };
 
 /** The checks that a route wants. The route was validated before it was published. */
@@ -26,7 +32,7 @@ export function wantedChecks(json: string): WantedCheck[] {
   return poolsIn(route).flatMap((pool) => pool.upstreams.flatMap((upstream) => wantedFor(route, upstream, pool) ?? []));
 }
 
-function wantedFor({ domain, health }: RouteSpec, upstream: UpstreamSpec, { tls, transport }: PoolSpec<UpstreamSpec>): WantedCheck | null {
+function wantedFor({ domain }: RouteSpec, upstream: UpstreamSpec, { tls, transport, health }: PoolSpec<UpstreamSpec>): WantedCheck | null {
   const { address, id = null } = upstream;
   const active = activeCheck(domain, upstream, tls, health, transport);
   // Without a health check, only a target with an id can have been probed earlier.
@@ -41,5 +47,7 @@ function wantedFor({ domain, health }: RouteSpec, upstream: UpstreamSpec, { tls,
     active: active !== null,
     intervalMs: (health?.interval_secs ?? 0) * 1_000,
     timeoutMs: (health?.timeout_secs ?? 0) * 1_000,
+    passes: health?.passes ?? 1,
+    fails: health?.fails ?? FAILURES_TO_LEAVE,
   };
 }

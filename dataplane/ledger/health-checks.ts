@@ -1,4 +1,5 @@
-import type { HealthCheckSpec, UpstreamSpec } from '../../shared/route.ts';
+import type { HealthCheckSpec } from '../../shared/health-check.ts';
+import type { UpstreamSpec } from '../../shared/route.ts';
 import { type TransportSpec, transportName } from '../../shared/transport.ts';
 import { socketPath } from '../../shared/values/address.ts';
 import { type Key, keyOf } from './hash.ts';
@@ -13,7 +14,7 @@ export type HealthCheck = {
   /** Whether the target is out of rotation until it has passed once. Otherwise only failures take it out. */
   readonly outAtFirst: boolean;
   /** The page that the target must serve; null if an open connection is enough. */
-  readonly page: { readonly path: string; readonly host: string } | null;
+  readonly page: { readonly path: string; readonly host: string; readonly status: string | null } | null;
 };
 
 /** The part of a target that a check depends on. */
@@ -49,6 +50,8 @@ export function checkOf(
   if (health == null) return { name: target, key: targetKey(address, tls, id, transportId), outAtFirst, page: null };
   // A wildcard pattern is not a host name, so the target's own name is used.
   const host = domain.startsWith('*') ? (socketPath(address) === null ? address : 'localhost') : domain;
-  const name = `${target} ${host} ${health.path}`;
-  return { name, key: keyOf(`check\n${name}`), outAtFirst, page: { path: health.path, host } };
+  const { path, status = null, passes, fails } = health;
+  const expected = [status, passes && `passes ${passes}`, fails && `fails ${fails}`].map((part) => (part ? ` ${part}` : '')).join('');
+  const name = `${target} ${host} ${path}${expected}`;
+  return { name, key: keyOf(`check\n${name}`), outAtFirst, page: { path, host, status } };
 }

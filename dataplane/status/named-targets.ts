@@ -64,13 +64,13 @@ export function indexTargets(routes: readonly OwnedRoute[]): TargetIndex {
 type SeenTarget = RouteView & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'transport'>;
 type Pool = ReturnType<typeof poolsIn<RouteSpec['upstreams'][number]>>[number];
 
-function viewsIn({ upstreams, tls, transport }: Pool, route: RouteSpec, unconfirmed: boolean): SeenTarget[] {
+function viewsIn({ upstreams, tls, transport, health }: Pool, route: RouteSpec, unconfirmed: boolean): SeenTarget[] {
   const name = transportName(transport);
   return upstreams.map((upstream): SeenTarget => {
     const { address, id = null } = upstream;
     const target = { address, tls, id, transport: name };
     if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, check: null };
-    return { ...target, state: upstream.state, check: activeCheck(route.domain, upstream, tls, route.health, transport) };
+    return { ...target, state: upstream.state, check: activeCheck(route.domain, upstream, tls, health, transport) };
   });
 }
 

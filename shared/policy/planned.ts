@@ -7,6 +7,5 @@ const ELSEWHERE = 'not available: leave it out, and let the app or a proxy behin
 
 export const PLANNED: readonly Planned[] = [
   { name: 'cache' },
-  { name: 'health_uri' },
   { name: 'under_attack', unknownLabels: { words: ['underattack', 'challenge', 'captcha', 'waf'], advice: ELSEWHERE } },
 ];

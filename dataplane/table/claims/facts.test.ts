@@ -44,10 +44,11 @@ test('facts come from the members of a route and of its blocks, and members of t
   assert.deepEqual(facts({}), none);
   assert.deepEqual(facts({ health: null, upstreams: [{ ...entering, probe: false }] }), none);
   assert.deepEqual(
-    facts({ transport: { id: 'x', probe: true, health: {}, https: 'off' }, handles: [{ path: '/x', id: 'x', health: {} }] }),
+    facts({ transport: { id: 'x', probe: true, health: {}, https: 'off' }, handles: [{ path: '/x', id: 'x', health: null }] }),
     none,
   );
   assert.deepEqual(facts({ https: 'off', health: { path: '/' } }), { https: 'off', identifiedTargets: false, healthChecks: true });
+  assert.equal(facts({ handles: [{ path: '/x', health: { path: '/' } }] }).healthChecks, true);
   for (const more of [{ upstreams: [{ ...entering, id: 'x' }] }, block({ ...entering, id: 'x' })])
     assert.deepEqual(facts(more), { https: 'auto', identifiedTargets: true, healthChecks: true });
   assert.equal(facts(block({ id: 'x' })), facts({ upstreams: [{ ...target, id: 'y' }] }), 'routes with the same facts share one object');

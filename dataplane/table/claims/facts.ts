@@ -14,9 +14,10 @@ const shared = [0, 1, 2, 3].map(() => new Map<RouteSpec['https'], RouteFacts>())
 
 /** Facts of a route. An earlier version may have saved it, so members with a default may be missing. */
 export function factsOf(route: RouteInput): RouteFacts {
-  const { https = 'auto', health = null } = route;
+  const { https = 'auto', health = null, handles = [] } = route;
   const identifiedTargets = hasIdentifiedTargets(route);
-  const healthChecks = health !== null || hasTarget(route, ({ probe }) => probe === true);
+  const isChecked = health !== null || handles.some((handle) => handle.health != null);
+  const healthChecks = isChecked || hasTarget(route, ({ probe }) => probe === true);
   const known = shared[Number(identifiedTargets) + 2 * Number(healthChecks)];
   const facts = known?.get(https) ?? { https, identifiedTargets, healthChecks };
   known?.set(https, facts);

@@ -21,6 +21,7 @@ import { FILTERS, type FilterKind } from '../respond/filters.ts';
 import { fixedResponder } from '../respond/fixed.ts';
 import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
 import type { Pool, Pools } from '../upstream/pool.ts';
+import { USUAL_RETRIES } from '../upstream/retry.ts';
 import { type Ambiguity, compileAmbiguity } from './ambiguity.ts';
 import { compileVariants, unconditional, type Variants } from './variants.ts';
 
@@ -192,9 +193,17 @@ export class RouteCompiler {
     return filters.length === 0 ? null : filters;
   }
 
-  private poolOf({ domain, health }: RouteSpec, spec: PoolSpec<UpstreamSpec> | null): Pool | null {
+  private poolOf({ domain }: RouteSpec, spec: PoolSpec<UpstreamSpec> | null): Pool | null {
     if (spec === null || spec.upstreams.length === 0) return null;
-    return this.pools.open(domain, spec.upstreams, spec.tls, health, spec.transport, spec.lb_policy ?? null);
+    return this.pools.open(
+      domain,
+      spec.upstreams,
+      spec.tls,
+      spec.health,
+      spec.transport,
+      spec.lb_policy ?? null,
+      spec.lb_retries ?? USUAL_RETRIES,
+    );
   }
 }
 

@@ -12,7 +12,7 @@ import { explainPool } from './explain.ts';
 import type { Hold } from './hold.ts';
 import { endsHere } from './max-forwards.ts';
 import type { Pool } from './pool.ts';
-import { MAX_TARGETS, mayRetry } from './retry.ts';
+import { mayRetry } from './retry.ts';
 
 export type ForwardTools = {
   readonly clock: Clock;
@@ -84,7 +84,7 @@ export class Forwarder implements Responder, Upstream {
       x.lastFailure = failure === FAILURE.closed && endpoint.leaving ? FAILURE.ended : failure;
     x.tried ??= [];
     x.tried.push(endpoint);
-    if (x.tried.length < MAX_TARGETS) this.send(x);
+    if (x.tried.length <= this.pool.retries) this.send(x);
     else if (noTargetAvailable(x.lastFailure)) this.holdOrGiveUp(x, x.lastFailure);
     else this.giveUp(x, x.lastFailure);
   }

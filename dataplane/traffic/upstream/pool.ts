@@ -1,5 +1,6 @@
 import type { BalancingSpec } from '../../../shared/balancing/balancing.ts';
-import type { HealthCheckSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { HealthCheckSpec } from '../../../shared/health-check.ts';
+import type { UpstreamSpec } from '../../../shared/route.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
 import { certificateName } from '../../../shared/values/address.ts';
 import { keyOf } from '../../ledger/hash.ts';
@@ -13,6 +14,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 import { HealthFlag } from './health-flag.ts';
 import { limitsOf } from './limits.ts';
+import { USUAL_RETRIES } from './retry.ts';
 import { interleave } from './round-robin.ts';
 import { transportOf } from './transport.ts';
 
@@ -40,10 +42,13 @@ export class Pool {
   private readonly balancer: Balancer | null;
   /** The policy that chooses a target. */
   readonly balancing: BalancingSpec | null;
+  /** On how many other targets a request is tried after its first one has failed. */
+  readonly retries: number;
 
-  constructor(members: readonly Member[], limits: Limits, balancing: BalancingSpec | null, policy: Policy) {
+  constructor(members: readonly Member[], limits: Limits, balancing: BalancingSpec | null, retries: number, policy: Policy) {
     this.limits = limits;
     this.balancing = balancing;
+    this.retries = retries;
     this.members = members;
     this.endpoints = members.map(({ endpoint }) => endpoint);
     const able = members.filter(({ weight }) => weight > 0);
@@ -157,6 +162,7 @@ export class Pools {
     health?: HealthCheckSpec | null,
     spec?: TransportSpec | null,
     balancing: BalancingSpec | null = null,
+    retries = USUAL_RETRIES,
   ): Pool {
     const { targets, clock } = this.endpoints.tools;
     const transport = transportOf(spec);
@@ -176,7 +182,7 @@ export class Pools {
       const named = new Map(candidates.map((candidate) => [candidate, names.get(candidate) ?? '']));
       return compileBalancer(balancing, domain, named, inTurn, this.tools);
     };
-    return new Pool(members, limitsOf(spec), balancing, policy);
+    return new Pool(members, limitsOf(spec), balancing, retries, policy);
   }
 }
 

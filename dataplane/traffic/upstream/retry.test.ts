@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FAILURES_TO_EJECT, targetKey } from '../../ledger/targets.ts';
-import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const post = (body: string, fields = '') => `POST / HTTP/1.1\r\nHost: a.test\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
@@ -189,6 +189,18 @@ test('at most three targets are tried', async () => {
   using proxy = await ProxyFixture.before(...refusing, last);
   assert.match((await proxy.request(get())).line, / 502 /);
   assert.equal((await proxy.request(get())).body, 'last');
+});
+
+test('a route decides on how many other targets a request is tried', async () => {
+  using last = await UpstreamFixture.serving(ok('last'));
+  const refusing = await Promise.all(Array.from({ length: 3 }, async () => ({ address: await refusingAddress() })));
+  const upstreams = [...refusing, { address: last.address }];
+  using proxy = await ProxyFixture.start([{ ...site('a.test'), upstreams, lb_retries: 3 }]);
+  assert.equal((await proxy.request(get())).body, 'last');
+  const [first] = refusing;
+  await proxy.publish([{ ...site('a.test'), upstreams: [{ address: first?.address ?? '' }, { address: last.address }], lb_retries: 0 }]);
+  const lines = [await proxy.request(get()), await proxy.request(get())].map(({ line }) => line.split(' ')[1]);
+  assert.deepEqual(lines.sort(), ['200', '502']);
 });
 
 test('a request is never retried once its response has begun', async () => {

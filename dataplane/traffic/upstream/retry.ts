@@ -4,8 +4,8 @@ import type { Exchange } from '../exchange/exchange.ts';
 /** RFC 9110 9.2.2. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
 
-/** Most attempts of one request on targets that it had not tried before. */
-export const MAX_TARGETS = 3;
+/** On how many other targets a request is tried after its first one has failed, if the route does not say. */
+export const USUAL_RETRIES = 2;
 
 /**
  * Whether a failed request may be sent again: never after a byte of the response, never if its body has been

@@ -1,8 +1,9 @@
 import { readBalancing } from '../../../../shared/balancing/read-balancing.ts';
+import { healthCheckSchema } from '../../../../shared/health-check.ts';
 import { MAX_HOLD_SECS, MOST_WEIGHT } from '../../../../shared/limits.ts';
 import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { Label } from '../../../../shared/policy/policy.ts';
-import { healthCheckSchema, type RouteDraft } from '../../../../shared/route.ts';
+import type { RouteDraft } from '../../../../shared/route.ts';
 import { MAX_ANSWER_SECS } from '../../../../shared/transport.ts';
 import { parseSeconds } from '../../../../shared/values/duration.ts';
 import { type Domain, parseDomain } from '../../../../shared/values/host.ts';

@@ -57,7 +57,7 @@ export const CADDY_GLOBALS: ReadonlyMap<string, string> = new Map([
   ['storage_clean_interval', 'not needed: only certificates of routed names are renewed'],
 ]);
 
-const HEALTH = 'health checks are not available in the file yet; a failing target leaves the rotation automatically';
+const HEALTH = 'health checks send GET to the address of the target, with the domain as Host, and look at the status alone';
 const PASSIVE = 'not needed: a failing target leaves the rotation automatically';
 const BUFFERS = 'not needed: bodies are streamed in both directions';
 const RETRIES = 'not needed: requests are retried whenever that is safe';
@@ -65,18 +65,11 @@ const RETRIES = 'not needed: requests are retried whenever that is safe';
 /** Options in the block of `reverse_proxy`. */
 export const CADDY_REVERSE_PROXY: ReadonlyMap<string, string> = new Map([
   ['dynamic', 'host names are resolved again automatically; containers are discovered by their labels'],
-  ...['lb_retries', 'lb_try_interval', 'lb_retry_match'].map((name) => [name, RETRIES] as const),
-  ['lb_try_duration', 'write hold 10s next to reverse_proxy: requests wait that long for a target'],
+  ...['lb_try_interval', 'lb_retry_match'].map((name) => [name, RETRIES] as const),
   ...[
-    'health_uri',
     'health_upstream',
     'health_port',
-    'health_interval',
-    'health_passes',
-    'health_fails',
-    'health_timeout',
     'health_method',
-    'health_status',
     'health_request_body',
     'health_body',
     'health_follow_redirects',

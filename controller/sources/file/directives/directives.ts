@@ -2,6 +2,7 @@ import type { Grammar } from '../../../../shared/config-file/directive.ts';
 import { PLANNED } from '../../../../shared/policy/planned.ts';
 import { BLOCK_POLICIES, type PolicyMembers, SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import { handle, handlePath } from './handle.ts';
+import { healthUri } from './health.ts';
 import { hold } from './hold.ts';
 import { lbPolicy } from './lb-policy.ts';
 import { pathCase } from './path-case.ts';
@@ -22,7 +23,7 @@ const policies = SITE_POLICIES.flatMap((policy) =>
 
 /** All directives of a site, including planned ones. */
 export const SITE_RULES: Rules<SiteDraft> = rulesByName(
-  [reverseProxy, lbPolicy, hold, ...policies, handle, handlePath, pathCase, tls, transport],
+  [reverseProxy, lbPolicy, healthUri, hold, ...policies, handle, handlePath, pathCase, tls, transport],
   PLANNED.map(({ name }) => name),
   ['site', 'handle'],
 );

@@ -69,3 +69,53 @@ test('lb_policy may be next to reverse_proxy, and in a handle', () => {
   assert.deepEqual(route?.lb_policy, { policy: 'cookie' });
   assert.deepEqual(route?.handles?.[0]?.lb_policy, { policy: 'least_conn' });
 });
+
+test('health checks, retries and the time to find a target are options of the block', () => {
+  const route = routeOf(`a.example {
+  reverse_proxy a:80 b:80 {
+    health_uri /up?full=1
+    health_interval 5s
+    health_timeout 2s
+    health_status 2xx
+    health_passes 2
+    health_fails 3
+    lb_retries 1
+    lb_try_duration 10s
+  }
+}
+`);
+  assert.deepEqual(route?.health, { path: '/up?full=1', interval_secs: 5, timeout_secs: 2, status: '2xx', passes: 2, fails: 3 });
+  assert.deepEqual([route?.lb_retries, route?.hold_secs], [1, 10]);
+  assert.deepEqual(routeOf('a.example {\n  reverse_proxy a:80\n  health_uri /up\n}\n')?.health, {
+    path: '/up',
+    interval_secs: 10,
+    timeout_secs: 5,
+  });
+});
+
+test('the block of a site does not apply to the targets of a handle, and directives next to it do', () => {
+  const inBlock = routeOf(`a.example {
+  reverse_proxy a:80 {
+    health_uri /up
+    transport http {
+      read_timeout 5m
+    }
+  }
+  handle /x/* {
+    reverse_proxy x:80
+  }
+  handle /y/* {
+    header X-A b
+  }
+}
+`);
+  assert.deepEqual(
+    inBlock?.handles?.map(({ health, transport }) => [health, transport]),
+    [
+      [null, null],
+      [undefined, undefined],
+    ],
+  );
+  const outside = routeOf('a.example {\n  reverse_proxy a:80\n  health_uri /up\n  handle /x/* {\n    reverse_proxy x:80\n  }\n}\n');
+  assert.equal(outside?.handles?.[0]?.health, undefined);
+});

@@ -2,10 +2,12 @@ import { didYouMean } from '../../../../shared/closest.ts';
 import { type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
-import { MOST_WEIGHT } from '../../../../shared/limits.ts';
+import { MAX_HOLD_SECS, MOST_RETRIES, MOST_WEIGHT } from '../../../../shared/limits.ts';
 import type { UpstreamSpec } from '../../../../shared/route.ts';
 import { parseUpstream, socketPath } from '../../../../shared/values/address.ts';
+import { parseSeconds } from '../../../../shared/values/duration.ts';
 import { CADDY_REVERSE_PROXY } from './caddy-words.ts';
+import { HEALTH_OPTIONS, readHealth } from './health.ts';
 import { readPolicy } from './lb-policy.ts';
 import type { Context, Rule, SiteDraft } from './rule.ts';
 import { transport } from './transport.ts';
@@ -45,13 +47,14 @@ function readOptions(lines: readonly Directive[], targets: Target[], draft: Site
   const { report } = context;
   const options: Options = { weighted: null };
   const seen: Word[] = [];
+  const health: Directive[] = [];
   for (const line of lines) {
     const { name } = line;
-    const read = OPTIONS.get(name.text);
+    const read = HEALTH_OPTIONS.includes(name.text) ? () => health.push(line) : OPTIONS.get(name.text);
     if (read === undefined) {
       const why = CADDY_REVERSE_PROXY.get(name.text);
       if (why !== undefined) report.error(name, `${name.text} of reverse_proxy: ${why}`);
-      else report.error(name, `reverse_proxy has no ${quote(name.text)}${didYouMean(name.text, [...OPTIONS.keys()])}`);
+      else report.error(name, `reverse_proxy has no ${quote(name.text)}${didYouMean(name.text, [...OPTIONS.keys(), ...HEALTH_OPTIONS])}`);
       continue;
     }
     const earlier = name.text === 'to' ? undefined : firstOf(seen, name.text);
@@ -59,6 +62,7 @@ function readOptions(lines: readonly Directive[], targets: Target[], draft: Site
     if (earlier) report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
     else read(line, { targets, draft, options, context });
   }
+  readHealth(health, draft, report);
   return options;
 }
 
@@ -67,6 +71,8 @@ type Reading = { readonly targets: Target[]; readonly draft: SiteDraft; readonly
 const OPTIONS: ReadonlyMap<string, (line: Directive, reading: Reading) => void> = new Map([
   ['to', readTo],
   ['lb_policy', readPolicyLine],
+  ['lb_retries', readRetries],
+  ['lb_try_duration', readTryDuration],
   ['transport', readTransport],
 ]);
 
@@ -95,12 +101,42 @@ function readPolicyLine(line: Directive, { draft, options, context: { report } }
   options.weighted = line;
 }
 
+function readRetries(line: Directive, { draft, context: { report } }: Reading): void {
+  const word = onlyArgument(line, 'lb_retries <n>', report);
+  if (word === undefined) return;
+  if (/^\d{1,2}$/.test(word.text) && Number(word.text) <= MOST_RETRIES) draft.members.lb_retries = Number(word.text);
+  else report.error(word, `lb_retries ${quote(word.text)}: a number from 0 to ${MOST_RETRIES}`);
+}
+
+/** Another name of hold. */
+function readTryDuration(line: Directive, { draft, context: { report } }: Reading): void {
+  const word = onlyArgument(line, 'lb_try_duration <duration>', report);
+  if (word === undefined) return;
+  const time = parseSeconds(word.text, MAX_HOLD_SECS);
+  if (!time.ok) report.error(word, `lb_try_duration ${quote(word.text)}: ${time.reason}`);
+  else if (draft.members.hold_secs !== undefined) report.error(line.name, 'lb_try_duration means the same as hold; keep one of them');
+  else {
+    draft.members.hold_secs = time.value;
+    draft.ofPool.add('hold_secs');
+  }
+}
+
+/** The argument of an option; undefined, and reported, if the line has another form. */
+function onlyArgument({ name, args: [word, extra], block }: Directive, form: string, report: Context['report']): Word | undefined {
+  if (word === undefined) report.error(name, `${name.text} is missing an argument: write ${form}`);
+  else if (extra) report.error(extra, `${quote(extra.text)} is one argument too many for ${name.text}: write ${form}`);
+  else if (block) report.error(block.open, `${name.text} takes no block: write ${form}`);
+  else return word;
+  return undefined;
+}
+
 function readTransport(line: Directive, { draft, context }: Reading): void {
   const { report } = context;
   const extra = line.args[1];
   if (draft.members.transport !== undefined) return report.error(line.name, 'transport is already next to reverse_proxy; keep one of them');
   if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for transport: write ${transport.form}`);
   transport.read(line, draft, context, null);
+  draft.ofPool.add('transport');
 }
 
 function readTargets(targets: readonly Target[], draft: SiteDraft, report: Context['report']): UpstreamSpec[] {

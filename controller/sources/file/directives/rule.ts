@@ -50,7 +50,12 @@ export type SiteDraft = {
   /** The certificate supplied by the site, and the word that names its file. */
   pair: { readonly word: Word; readonly pair: Certificate } | null;
   readonly handles: HandleDraft[];
+  /** Members from the block of reverse_proxy: they don't apply to the targets of another one. */
+  readonly ofPool: Set<PoolMember>;
 };
+
+/** Members that a handle takes from its site if it has none. */
+export type PoolMember = 'transport' | 'health' | 'hold_secs';
 
 /** A path block, with the position of its directive. */
 export type HandleDraft = {
@@ -61,7 +66,7 @@ export type HandleDraft = {
   readonly draft: SiteDraft;
 };
 
-export const emptyDraft = (): SiteDraft => ({ seen: [], members: {}, pair: null, handles: [] });
+export const emptyDraft = (): SiteDraft => ({ seen: [], members: {}, pair: null, handles: [], ofPool: new Set() });
 
 export function rulesByName<Draft>(available: readonly Rule<Draft>[], planned: readonly string[], scopes: readonly Scope[]): Rules<Draft> {
   const later = planned.map((name): PlannedRule => ({ name, scopes, planned: true }));

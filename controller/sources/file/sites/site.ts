@@ -39,6 +39,7 @@ export function readSite(site: Site, taken: Map<Domain, Position>, shared: Share
   const draft = emptyDraft();
   blockReader(NO_MATCHERS, shared)(site.block, 'site', draft);
   reportSilence(draft, first ?? site.block.open, report);
+  keepToTheirPool(draft);
   reportFiles(draft, shared);
   reportTransports(draft, report);
   reportPathGuards(draft, shared);
@@ -53,6 +54,15 @@ export function readSite(site: Site, taken: Map<Domain, Position>, shared: Share
   for (const [domain, word] of domains) emit.route(routeOf(domain, word, draft, handles));
   const certificate = certificateOf(draft, domains);
   if (certificate !== null) emit.certificate(certificate);
+}
+
+/** The block of a site's reverse_proxy says nothing about the targets of a handle. */
+function keepToTheirPool({ ofPool, handles: inside }: SiteDraft): void {
+  for (const { draft } of inside) {
+    const { members } = draft;
+    if (members.upstreams === undefined) continue;
+    for (const member of ofPool) if (members[member] === undefined) members[member] = null;
+  }
 }
 
 const NO_MATCHERS: Matchers = new Map();

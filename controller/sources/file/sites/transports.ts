@@ -21,11 +21,13 @@ export function reportTransports(site: SiteDraft, report: Report): void {
   }
 }
 
-const poolOf = ({ upstreams = [], tls = false, transport, lb_policy }: RouteDraft): PoolSpec<unknown> => ({
+const poolOf = ({ upstreams = [], tls = false, transport, lb_policy, lb_retries, health }: RouteDraft): PoolSpec<unknown> => ({
   upstreams,
   tls,
   transport,
   lb_policy,
+  lb_retries,
+  health,
 });
 
 /** What to write instead; null if it is valid. Without any valid upstream there is nothing to compare with. */

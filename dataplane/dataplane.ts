@@ -12,6 +12,7 @@ import { OwnCertificate } from './admin/own-certificate.ts';
 import { type BootState, boot, type Runtime, takeoverStep } from './boot.ts';
 import { type Components, createComponents } from './components.ts';
 import { configureCertificates, openCertificates } from './configure-certificates.ts';
+import { attackKeys, isAttacked } from './ledger/attacks.ts';
 import { listenOrUsageError } from './listen-error.ts';
 import { overviewParts, sensitiveDirectories, statusOf } from './overview-parts.ts';
 import { exposedDirectories } from './settings/exposed-directories.ts';
@@ -164,6 +165,7 @@ function adminDependencies(
     settings: () => live.statuses,
     upstreams: () => upstreams.list(),
     targetReports: () => health.latest().map(({ tls: _, ...report }) => report),
+    isAttacked: (domain) => isAttacked(components.ledger.rates, attackKeys(domain), clock.now()),
     internalRoot: () => https.internalRoot(),
     explain: (url) =>
       fresh(() => explain({ ...described, dryRun: (request) => workers.dryRun(request), pages: (host) => analytics.pages(host) }, url)),

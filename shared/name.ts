@@ -11,6 +11,9 @@ export const CONFIG_FILE = 'Sluicefile';
 /** The request header field that counts how often a request has been forwarded by the proxy. */
 export const HOPS_FIELD = `${NAME.slice(0, 1).toUpperCase()}${NAME.slice(1)}-Hops`;
 
+/** The response header field that tells clients without a page that a site challenges browsers. */
+export const CHALLENGE_FIELD = `${NAME.slice(0, 1).toUpperCase()}${NAME.slice(1)}-Challenge`;
+
 /** Everything that the proxy itself serves on a proxied host is under this path. */
 export const OWN_PATH_PREFIX = `/.${NAME}/`;
 /** The script that measures pages, and where it posts what it has measured. */

@@ -105,7 +105,7 @@ describe('rejects a route', () => {
     ['rate_limit_rps', { rate_limit_rps: 0 }],
     ['rate_limit_rps', { rate_limit_rps: 1.5 }],
     ['rate_limit_rps', { rate_limit_rps: MAX_RATE + 1 }],
-    ['under_attack', { under_attack: true }, /^not available yet$/],
+    ['under_attack', { under_attack: 'yes' }, /expected boolean/],
     ['source', { source: '' }],
     ['source', { source: 'x'.repeat(257) }],
     ['https', { https: 'on' }],

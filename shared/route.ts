@@ -99,8 +99,8 @@ export const handleSchema = z
   })
   .meta({ title: 'handle', about: 'Settings for some paths. Blocks are tried in order, and the first match handles the request.' });
 
-/** `rate_limit_rps` is one of the published members, so it comes before the other policies. */
-const { rate_limit_rps, ...policies } = SITE_MEMBERS;
+/** Two of the published members belong to policies; they come before the other policies. */
+const { rate_limit_rps, under_attack, ...policies } = SITE_MEMBERS;
 
 export const routeSchema = z
   .object({
@@ -114,7 +114,7 @@ export const routeSchema = z
       ),
     tls: z.boolean().describe('Whether the proxy connects to the targets over TLS.'),
     rate_limit_rps,
-    under_attack: z.literal(false, 'not available yet').default(false).describe('Not available yet.'),
+    under_attack,
     source: z.string().min(1).max(256).nullable().default(null).describe('The tag of the controller that owns the route.'),
 
     https: z

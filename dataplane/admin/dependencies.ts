@@ -37,6 +37,8 @@ export type AdminDependencies = {
   readonly certificates: Pick<CertificateAdmin, 'list' | 'push' | 'remove' | 'retry'>;
   /** The internal authority's root certificate as PEM; null if no internal authority was ever created. */
   readonly internalRoot: () => string | null;
+  /** Whether the challenge of a site has begun by itself. */
+  readonly isAttacked: (domain: string) => boolean;
   readonly explain: (url: URL) => Promise<Explanation>;
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
   readonly overview: (connected: Connected) => Promise<Overview>;

@@ -15,6 +15,8 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   methods: null,
   basic_auth: () => 'password',
   cors: null,
+  under_attack: ({ under_attack: on }) => (on ? 'under attack' : null),
+  challenge: null,
   forward_auth: () => 'authentication server',
   ip_filter: () => 'addresses',
   request_body: null,

@@ -21,6 +21,7 @@ import { respond } from './respond/respond.ts';
 import { rewrite } from './rewrite/rewrite.ts';
 import { root } from './root/root.ts';
 import { tryFiles } from './try-files/try-files.ts';
+import { underAttack } from './under-attack/under-attack.ts';
 import { uri } from './uri/uri.ts';
 
 /** The policies of sites and blocks, in the order of the reference. */
@@ -46,7 +47,7 @@ const ANYWHERE = [
   fileServer,
 ] as const;
 /** The policies of sites only. */
-const OF_SITES = [clientAuth, analytics, log] as const;
+const OF_SITES = [clientAuth, underAttack, analytics, log] as const;
 
 type Joined<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void ? All : never;
 type Members<List extends readonly { readonly members: z.ZodRawShape }[]> = Joined<List[number]['members']>;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { IGNORED_HEADER, NAME } from '../../../shared/name.ts';
-import { published, readRoute } from '../../../shared/route.ts';
+import { type PublishedRoute, published, type RouteSpec, readRoute } from '../../../shared/route.ts';
 import { parseDomain } from '../../../shared/values/host.ts';
 import { APPLY_CONTENT_TYPE } from '../../../shared/wire/apply.ts';
 import { displaySafe } from '../../../shared/wire/errors.ts';
@@ -48,7 +48,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     listRoutes: ({ response, query }) => {
       const view = query.get('view');
       if (view !== null && view !== 'full') throw new ApiError('invalidQuery', 'view must be "full" or absent');
-      return sendList(response, table.list(), view === 'full' ? (owned) => fullRoute(owned, table) : (owned) => published(owned.route));
+      return sendList(response, table.list(), view === 'full' ? (owned) => fullRoute(owned, table) : ({ route }) => inForce(route, parts));
     },
     postRoute: (call) =>
       isApply(call.request)
@@ -117,6 +117,13 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
 }
 
 /** `history=DOMAIN`, or `*` for all hosts, with the period in the other parameters. @throws ApiError */
+/** The published members of a route. `under_attack` is also true while the challenge of the site has begun by itself. */
+function inForce(route: RouteSpec, { isAttacked }: AdminDependencies): PublishedRoute {
+  const members = published(route);
+  if (route.under_attack || route.challenge?.auto_rps === undefined) return members;
+  return { ...members, under_attack: isAttacked(route.domain) };
+}
+
 function eventsOfHistory(subject: string, query: URLSearchParams, parts: AdminDependencies): Subscribe {
   const domain = subject === '*' ? { ok: true as const, value: ALL_HOSTS } : parseDomain(subject);
   if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);

@@ -72,6 +72,7 @@ export class RunningAdmin {
         },
         internalRoot: () => null,
         targetReports: () => [],
+        isAttacked: () => false,
         explain: async (url) => ({
           url: url.href,
           verdict: 'dry',

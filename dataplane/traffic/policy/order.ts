@@ -15,6 +15,7 @@ import { requestBody } from './request-body/request-body.ts';
 import { requestHeader } from './request-header/request-header.ts';
 import { respond } from './respond/respond.ts';
 import { rewrite } from './rewrite/rewrite.ts';
+import { underAttack } from './under-attack/under-attack.ts';
 import { uri } from './uri/uri.ts';
 
 /** The only list of policies: it defines their order and what they guard. */
@@ -38,6 +39,11 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     kind: cors,
     because: 'browsers ask ahead without credentials, and pages must be able to read every later rejection',
     guards: ({ cors: spec }, handle) => (spec && handle !== null ? [{}] : []),
+  },
+  {
+    kind: underAttack,
+    because: 'a client without a clearance costs a signature, and neither counts for rate limits nor reaches anything behind them',
+    guards: ({ ...part }) => ('challenge' in part && part.challenge?.except ? part.challenge.except.map((match) => ({ match })) : []),
   },
   {
     kind: maintenance,

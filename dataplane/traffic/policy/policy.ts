@@ -10,6 +10,7 @@ import type { Responder } from '../exchange/responder.ts';
 import type { Countries } from '../match/countries.ts';
 import type { HttpsSettings } from '../protocol.ts';
 import type { Passwords } from './basic-auth/passwords.ts';
+import type { Clearances } from './under-attack/clearance.ts';
 
 /** What a policy needs from its worker. */
 export type PolicyTools = {
@@ -18,6 +19,7 @@ export type PolicyTools = {
   /** Requests counted by the second, the minute and the hour. */
   readonly rates: Ledger['rates'];
   readonly countries: Countries;
+  readonly clearances: Clearances;
   readonly passwords: Passwords;
   /** Replaced as a whole when the settings or the certificates change. */
   readonly https: HttpsSettings;

@@ -18,6 +18,7 @@ import { Countries } from '../match/countries.ts';
 import { HostIndex } from '../match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from '../policy/basic-auth/passwords.ts';
 import type { PolicyTools } from '../policy/policy.ts';
+import { Clearances } from '../policy/under-attack/clearance.ts';
 import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from '../protocol.ts';
 import { TrafficRecord } from '../record/traffic-record.ts';
 import { Challenges } from '../respond/challenges.ts';
@@ -183,6 +184,7 @@ export class TrafficWorker {
       now: () => clock.now(),
       rates,
       countries,
+      clearances: new Clearances(start.hashKey),
       passwords: new Passwords({
         semaphore: passwordChecks,
         slot: start.slot,

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { test } from 'node:test';
+import type { RouteInput } from '../../../../shared/route.ts';
+import { Http2Client } from '../../testing/http2-upstream.ts';
+import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field } from '../../testing/wire.ts';
+import { leadingZeros } from './clearance.ts';
+
+const attacked = (more: object = {}): RouteInput => ({
+  ...site('a.test'),
+  respond: { status: 200, body: 'in' },
+  under_attack: true,
+  challenge: { difficulty: 8 },
+  ...more,
+});
+const HTML = 'Accept: text/html,application/xhtml+xml\r\n';
+
+/** The cookie that the page of an answer would set. */
+function solutionOf(body: string): string {
+  const token = /data-token="([\w-]+)"/.exec(body)?.[1] ?? assert.fail('no challenge');
+  const bits = Number(/data-bits="(\d+)"/.exec(body)?.[1]);
+  for (let number = 0; ; number++)
+    if (leadingZeros(hash('sha256', `${token}.${number}`, 'buffer')) >= bits) return `Cookie: a=b; sluice_clearance=${token}.${number}\r\n`;
+}
+
+test('a browser gets a page to solve, and with its solution the site, over HTTP/1.1 and HTTP/2', async () => {
+  using upstream = await UpstreamFixture.serving(ok('app'));
+  using proxy = await ProxyFixture.start([{ ...attacked(), ...site('a.test', upstream), respond: null }]);
+  const page = await proxy.request(get('/x', HTML));
+  assert.match(page.line, / 503 /);
+  assert.equal(field(page.head, 'Cache-Control'), 'no-store');
+  assert.match(field(page.head, 'Content-Security-Policy') ?? '', /^default-src 'none'; script-src 'sha256-/);
+  assert.doesNotMatch(page.body, /https?:\/\/|src=|href=/, 'no outside resource');
+  const cookie = solutionOf(page.body);
+  assert.equal((await proxy.request(get('/x', HTML + cookie))).body, 'app');
+  assert.equal((await proxy.request(get('/x', cookie))).body, 'app', 'scripts of the page, too');
+  using client = new Http2Client(proxy);
+  assert.equal((await client.request({ ':path': '/', accept: 'text/html' })).status, 503);
+  assert.equal((await client.request({ ':path': '/', cookie: cookie.slice(8, -2) })).body, 'app');
+  assert.equal(upstream.requests.length, 3);
+});
+
+test('a client that can’t show a page gets 503 and a header that says why', async () => {
+  using proxy = await ProxyFixture.start([attacked()]);
+  for (const request of [
+    get(),
+    get('/', 'Accept: application/json\r\n'),
+    get('/', HTML).replace('GET', 'POST').replace('\r\n\r\n', '\r\nContent-Length: 0\r\n\r\n'),
+  ]) {
+    const { line, head, body } = await proxy.request(request);
+    assert.deepEqual([line.slice(9, 12), field(head, 'Sluice-Challenge'), field(head, 'Retry-After')], ['503', 'required', '60']);
+    assert.doesNotMatch(body, /data-token/);
+  }
+});
+
+test('a clearance belongs to its client and its site, and expires', async () => {
+  using proxy = await ProxyFixture.start([attacked(), { ...attacked(), domain: 'b.test' }], ['127.0.0.1/32']);
+  const from = (address: string, cookie = '', host = 'a.test') =>
+    proxy.request(get('/', `${HTML}${cookie}X-Forwarded-For: ${address}\r\n`).replace('a.test', host));
+  const cookie = solutionOf((await from('2001:db8::1')).body);
+  assert.equal((await from('2001:db8::1', cookie)).body, 'in');
+  assert.equal((await from('2001:db8::2', cookie)).body, 'in', 'the same /64');
+  assert.match((await from('2001:db8:1::1', cookie)).line, / 503 /);
+  assert.match((await from('2001:db8::1', cookie, 'b.test')).line, / 503 /);
+  proxy.clock.pass(3_601_000);
+  assert.match((await from('2001:db8::1', cookie)).line, / 503 /);
+});
+
+test('exceptions are let in, and a path that may be one to another server is refused', async () => {
+  const except = [{ path: ['/api/*'] }, { header: [{ name: 'X-Key', values: ['k'] }] }];
+  using proxy = await ProxyFixture.start([attacked({ challenge: { difficulty: 8, except } })]);
+  const status = async (path: string, fields = '') => (await proxy.request(get(path, fields))).line.slice(9, 12);
+  assert.deepEqual([await status('/api/x'), await status('/', 'X-Key: k\r\n'), await status('/')], ['200', '200', '503']);
+  assert.equal(await status('/x/..%2fapi/y'), '400');
+});
+
+test('it begins by itself above its threshold, and ends after minutes below it', async () => {
+  using proxy = await ProxyFixture.start([attacked({ under_attack: false, challenge: { difficulty: 8, auto_rps: 5 } })]);
+  const burst = async (count: number) => {
+    const client = await proxy.connect();
+    client.send(get('/', HTML).repeat(count));
+    let inside = 0;
+    for (let nth = 0; nth < count; nth++) if ((await client.readAnswer()).line.includes(' 200 ')) inside++;
+    return inside;
+  };
+  assert.equal(await burst(5), 5);
+  proxy.clock.pass(2_000);
+  assert.equal(await burst(8), 5, 'the sixth in a second begins it');
+  proxy.clock.pass(30_000);
+  assert.equal(await burst(1), 0, 'it lasts');
+  proxy.clock.pass(150_000);
+  assert.equal(await burst(5), 5, 'it has ended');
+});
+
+test('a site without it is not affected, and the beacon of an attacked site is not challenged', async () => {
+  using proxy = await ProxyFixture.start([attacked({ analytics: {} }), { ...site('b.test'), respond: { status: 200, body: 'b' } }]);
+  assert.equal((await proxy.request(get('/', HTML).replace('a.test', 'b.test'))).body, 'b');
+  assert.match((await proxy.request(get('/.sluice/vitals.js'))).line, / 200 /);
+});

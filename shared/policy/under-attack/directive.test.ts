@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Directive, Reading } from '../../config-file/directive.ts';
+import type { Word } from '../../config-file/word.ts';
+import { parseRoute } from '../../route.ts';
+import { refused } from '../../values/parsed.ts';
+import { underAttackDirective } from './directive.ts';
+
+const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
+const line = (text: string): Directive => {
+  const [name = '', ...args] = text.split(' ');
+  return { name: word(name), args: args.map(word), block: null };
+};
+const API = { name: '@api', path: ['/api/*'] };
+
+function read(head: string, ...lines: string[]) {
+  const mistakes: string[] = [];
+  const part: Parameters<typeof underAttackDirective.read>[1] = {};
+  const reading: Reading = {
+    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: () => assert.fail() },
+    conditionFor: (_, matcher) => (matcher.text === '@api' ? API : undefined),
+    expanded: (block) => block,
+    textOf: () => refused('no file'),
+    now: 0,
+    sourceWords: new WeakMap(),
+  };
+  const block = lines.length > 0 ? { open: word('{'), lines: lines.map(line) } : null;
+  underAttackDirective.read({ ...line(`under_attack ${head}`), block }, part, reading, null);
+  return { part, mistakes };
+}
+
+test('it is on, off or begins by itself, with its options', () => {
+  assert.deepEqual(read('on'), { part: { under_attack: true }, mistakes: [] });
+  assert.deepEqual(read('off').part, { under_attack: false });
+  assert.deepEqual(read('auto 500/s', 'except @api', 'difficulty 18', 'clearance 6h'), {
+    part: { under_attack: false, challenge: { auto_rps: 500, except: [API], difficulty: 18, clearance_secs: 21_600 } },
+    mistakes: [],
+  });
+});
+
+for (const [head, lines, mistake] of [
+  ['onn', [], 'under_attack "onn" (did you mean "on"?)'],
+  ['yes', [], 'under_attack "yes": write on, off or auto <n>/s'],
+  ['auto', [], 'auto needs the rate at which it begins: write under_attack auto <n>/s'],
+  ['auto 5/m', [], 'auto "5/m": write the rate per second, as in 500/s'],
+  ['auto lots', [], 'auto "lots": write a rate as <n>/s, <n>/m or <n>/h, for example 10/s'],
+  ['on 5/s', [], '"5/s" is one argument too many: write under_attack on'],
+  ['on', ['except /api'], 'except "/api": write the name of a matcher, as in @api path /api/*'],
+  ['on', ['except'], 'except is missing an argument: write except @<name> [@<name> …]'],
+  ['on', ['difficulty 30'], 'difficulty "30": a number from 8 to 24; each more doubles the work'],
+  ['on', ['clearance 10s'], 'clearance "10s": 60s at least'],
+  ['on', ['clearence 1h'], 'under_attack has no "clearence" (did you mean "clearance"?)'],
+] as const)
+  test(`reports a mistake and what to write: ${mistake}`, () => assert.deepEqual(read(head, ...lines).mistakes, [mistake]));
+
+test('a route accepts it with its options in their bounds', () => {
+  const withChallenge = (challenge: object) =>
+    parseRoute({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, under_attack: true, challenge }).ok;
+  assert.ok(withChallenge({}));
+  assert.ok(withChallenge({ auto_rps: 100, difficulty: 24, clearance_secs: 60, except: [API] }));
+  for (const challenge of [{ auto_rps: 0 }, { difficulty: 7 }, { difficulty: 25 }, { clearance_secs: 1 }, { except: [{}] }])
+    assert.equal(withChallenge(challenge), false, JSON.stringify(challenge));
+});

@@ -1,0 +1,104 @@
+import { didYouMean } from '../../closest.ts';
+import type { Condition } from '../../condition.ts';
+import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { quote } from '../../config-file/quote.ts';
+import { isMatcher, lineOf, type Word } from '../../config-file/word.ts';
+import { parseSeconds } from '../../values/duration.ts';
+import { parseRate } from '../../values/rate.ts';
+import { CLEARANCE, DIFFICULTY } from './bounds.ts';
+
+export const MOST_EXCEPTIONS = 50;
+
+type Challenge = {
+  auto_rps?: number | undefined;
+  difficulty?: number | undefined;
+  clearance_secs?: number | undefined;
+  except?: Condition[] | undefined;
+};
+type Part = { under_attack?: boolean; challenge?: Challenge | null | undefined };
+type Line = { readonly form: string; read(args: readonly Word[], challenge: Challenge, name: Word, reading: Reading): void };
+
+const LINES: Readonly<Record<string, Line>> = {
+  except: {
+    form: 'except @<name> [@<name> …]',
+    read(words, challenge, name, { report, conditionFor }) {
+      if (words.length === 0) report.error(name, 'except is missing an argument: write except @<name> [@<name> …]');
+      for (const word of words) {
+        const condition = isMatcher(word) ? conditionFor('except', word) : undefined;
+        if (condition) challenge.except = [...(challenge.except ?? []), condition];
+        else if (!isMatcher(word)) report.error(word, `except ${quote(word.text)}: write the name of a matcher, as in @api path /api/*`);
+      }
+      if ((challenge.except?.length ?? 0) > MOST_EXCEPTIONS) report.error(name, `under_attack has at most ${MOST_EXCEPTIONS} exceptions`);
+    },
+  },
+  difficulty: {
+    form: 'difficulty <bits>',
+    read([word, extra], challenge, name, { report }) {
+      const bits = Number(word?.text);
+      if (!word || extra) report.error(extra ?? name, 'write difficulty <bits>');
+      else if (!/^\d{1,2}$/.test(word.text) || bits < DIFFICULTY.least || bits > DIFFICULTY.most)
+        report.error(
+          word,
+          `difficulty ${quote(word.text)}: a number from ${DIFFICULTY.least} to ${DIFFICULTY.most}; each more doubles the work`,
+        );
+      else challenge.difficulty = bits;
+    },
+  },
+  clearance: {
+    form: 'clearance <duration>',
+    read([word, extra], challenge, name, { report }) {
+      const time = parseSeconds(word?.text ?? '', CLEARANCE.most);
+      if (!word || extra) report.error(extra ?? name, 'write clearance <duration>');
+      else if (!time.ok) report.error(word, `clearance ${quote(word.text)}: ${time.reason}`);
+      else if (time.value < CLEARANCE.least) report.error(word, `clearance ${quote(word.text)}: ${CLEARANCE.least}s at least`);
+      else challenge.clearance_secs = time.value;
+    },
+  },
+};
+const FORMS = Object.values(LINES).map(({ form }) => form);
+const MODES = ['on', 'off', 'auto'] as const;
+
+export const underAttackDirective: Grammar<Part> = {
+  name: 'under_attack',
+  otherNames: ['challenge', 'captcha'],
+  form: 'under_attack on|off [{ … }], or under_attack auto <n>/s [{ … }]',
+  args: [1, 2],
+  block: 'optional',
+  repeats: false,
+  read({ args: [mode, rate], block }, part, reading) {
+    const { report } = reading;
+    if (!mode) return;
+    if (!MODES.some((known) => known === mode.text))
+      return report.error(mode, `under_attack ${quote(mode.text)}${didYouMean(mode.text, MODES) || ': write on, off or auto <n>/s'}`);
+    const challenge: Challenge = {};
+    part.under_attack = mode.text === 'on';
+    if (mode.text === 'auto') readThreshold(mode, rate, challenge, report);
+    else if (rate) report.error(rate, `${quote(rate.text)} is one argument too many: write under_attack ${mode.text}`);
+    const seen: Word[] = [];
+    for (const line of block ? reading.expanded(block).lines : []) readLine(line, seen, challenge, reading);
+    if (Object.keys(challenge).length > 0) part.challenge = challenge;
+  },
+};
+
+function readThreshold(mode: Word, word: Word | undefined, challenge: Challenge, report: Reading['report']): void {
+  if (!word) return report.error(mode, 'auto needs the rate at which it begins: write under_attack auto <n>/s');
+  const rate = parseRate(word.text);
+  if (!rate.ok) report.error(word, `auto ${quote(word.text)}: ${rate.reason}`);
+  else if (rate.value.period !== 'second') report.error(word, `auto ${quote(word.text)}: write the rate per second, as in 500/s`);
+  else challenge.auto_rps = rate.value.requests;
+}
+
+function readLine({ name, args, block }: Directive, seen: Word[], challenge: Challenge, reading: Reading): void {
+  const { report } = reading;
+  const line = Object.hasOwn(LINES, name.text) ? LINES[name.text] : undefined;
+  if (!line)
+    return report.error(
+      name,
+      `under_attack has no ${quote(name.text)}${didYouMean(name.text, Object.keys(LINES)) || `: write ${FORMS.join(', ')}, one per line`}`,
+    );
+  const earlier = name.text === 'except' ? undefined : firstOf(seen, name.text);
+  seen.push(name);
+  if (earlier) return report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
+  if (block) return report.error(block.open, `${name.text} takes no block: write ${line.form}`);
+  line.read(args, challenge, name, reading);
+}

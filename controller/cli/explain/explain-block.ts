@@ -1,3 +1,4 @@
+import { fileServerIn } from '../../../shared/policy/file-server/effective.ts';
 import type { Explanation, FullRoute } from '../../../shared/wire/status.ts';
 
 /** The site's block that handles the request, and the path that the upstream receives; null if the site has no blocks. */
@@ -17,7 +18,8 @@ function directiveOf(route: FullRoute | null, index: number, path: string): { na
   const handle = route?.handles[index];
   if (!handle?.strip_prefix || handle.path === null) return { name: 'handle', taken: null };
   const prefix = handle.path.replace(/\/\*$/, '');
-  const answersItself = handle.respond !== null || (handle.upstreams.length === 0 && route?.respond !== null);
+  const isServed = route !== null && fileServerIn(route, handle) !== null;
+  const answersItself = isServed || handle.respond !== null || (handle.upstreams.length === 0 && route?.respond !== null);
   const taken = answersItself || !path.startsWith(`${prefix}/`) ? null : path.slice(prefix.length);
   return { name: 'handle_path', taken };
 }

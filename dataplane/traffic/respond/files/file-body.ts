@@ -3,10 +3,14 @@ import { abortAnswer, endAnswer, flushAnswer, relayBody } from '../../exchange/r
 import type { ByteRange } from './byte-ranges.ts';
 import { closeLater, readAt } from './disk.ts';
 
-/** Bytes per read, and the most of one response that are in memory besides what the kernel buffers. */
-const PIECE = 65_536;
-/** Buffers that are kept for later responses. */
-const MOST_SPARE = 16;
+/** Bytes per read. Large reads double the speed, and small ones bound the memory that many slow clients can take. */
+const SMALL = 65_536;
+const LARGE = 262_144;
+/** Responses that may have large reads at once in a worker. */
+const MOST_LARGE = 64;
+let large = 0;
+/** Large buffers that are kept for later responses. */
+const MOST_SPARE = 8;
 const spare: Buffer[] = [];
 
 /** Text to send as it is, or bytes of the file. */
@@ -17,6 +21,7 @@ export class FileBody {
   private readonly x: Exchange;
   private readonly fd: number;
   private readonly parts: readonly Part[];
+  private readonly size: number;
   private part = 0;
   private position = -1;
   private buffer: Buffer | null = null;
@@ -28,6 +33,8 @@ export class FileBody {
     this.x = x;
     this.fd = fd;
     this.parts = parts;
+    this.size = large < MOST_LARGE && parts.some((part) => 'from' in part && part.to - part.from > SMALL) ? LARGE : SMALL;
+    if (this.size === LARGE) large++;
   }
 
   resume(): void {
@@ -62,7 +69,7 @@ export class FileBody {
   private async piece({ from, to }: ByteRange): Promise<void> {
     if (this.position < from) this.position = from;
     const buffer = this.nextBuffer();
-    const length = await this.read(buffer, Math.min(PIECE, to - this.position));
+    const length = await this.read(buffer, Math.min(this.size, to - this.position));
     if (this.over) return;
     // The file has become shorter than announced, or can't be read any more.
     if (length === 0) return this.breakOff();
@@ -87,7 +94,8 @@ export class FileBody {
   }
 
   private nextBuffer(): Buffer {
-    if (this.buffer === null || this.x.client.holding) this.buffer = spare.pop() ?? Buffer.allocUnsafeSlow(PIECE);
+    if (this.buffer === null || this.x.client.holding)
+      this.buffer = (this.size === LARGE ? spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(this.size);
     return this.buffer;
   }
 
@@ -105,9 +113,10 @@ export class FileBody {
 
   private release(): void {
     closeLater(this.fd);
+    if (this.size === LARGE) large--;
     const { buffer } = this;
     this.buffer = null;
     // What the client has not received yet is still read from the buffer.
-    if (buffer !== null && !this.x.client.holding && spare.length < MOST_SPARE) spare.push(buffer);
+    if (buffer?.length === LARGE && !this.x.client.holding && spare.length < MOST_SPARE) spare.push(buffer);
   }
 }

@@ -1,3 +1,4 @@
+import { DISK_OPERATIONS_PER_WORKER } from '../shared/limits.ts';
 import { ENV_PREFIX } from '../shared/name.ts';
 import { runningBuild } from '../shared/runtime/build.ts';
 import { systemClock } from '../shared/runtime/clock.ts';
@@ -11,9 +12,14 @@ import { COMMAND, dataplaneHelp, readSettings } from './settings/settings.ts';
 
 const nothing = (): void => undefined;
 
+/** Threads of the pool for names, passwords and compression, besides those that files may occupy: a disk that hangs must not delay them. */
+const OTHER_POOL_THREADS = 4;
+
 async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2), process.env);
   if (settings.help) return void process.stdout.write(dataplaneHelp());
+  // Node reads it when the pool is first used.
+  process.env.UV_THREADPOOL_SIZE ??= String(OTHER_POOL_THREADS + DISK_OPERATIONS_PER_WORKER * settings.workers);
   // Logs may be rotated at any time, and the signal would end a process that does not handle it.
   process.on('SIGUSR2', nothing);
   const log = createLog(COMMAND, settings.logLevel);

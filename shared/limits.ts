@@ -13,3 +13,6 @@ export const MOST_IN_A_ROW = 100;
 export const HEALTHY_STATUS = /^[1-5](?:\d\d|xx)$/;
 /** Most targets that a request may be tried on after its first one. */
 export const MOST_RETRIES = 10;
+
+/** Operations of one worker on disks that may be under way at once; each occupies a thread of the process's pool. */
+export const DISK_OPERATIONS_PER_WORKER = 2;

@@ -1,12 +1,8 @@
 import fs from 'node:fs';
+import { DISK_OPERATIONS_PER_WORKER } from '../../../../shared/limits.ts';
 
-/**
- * Operations of one worker on disks that may be under way at once. They occupy threads of the pool that also resolves names and compares
- * passwords, so a disk that hangs must not occupy them all.
- */
-const MOST_UNDER_WAY = 2;
-
-let free = MOST_UNDER_WAY;
+/** The pool also resolves names and compares passwords. It has more threads than these, so a disk that hangs never occupies them all. */
+let free = DISK_OPERATIONS_PER_WORKER;
 const waiting: (() => void)[] = [];
 
 type Done<T> = (error: NodeJS.ErrnoException | null, value?: T) => void;

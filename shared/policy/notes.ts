@@ -17,6 +17,7 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   cors: null,
   under_attack: ({ under_attack: on }) => (on ? 'under attack' : null),
   challenge: null,
+  jwt: () => 'token',
   forward_auth: () => 'authentication server',
   ip_filter: () => 'addresses',
   request_body: null,

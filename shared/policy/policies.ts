@@ -9,6 +9,7 @@ import { forwardAuth } from './forward-auth/forward-auth.ts';
 import { handleErrors } from './handle-errors/handle-errors.ts';
 import { header } from './header/header.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
+import { jwt } from './jwt/jwt.ts';
 import { log } from './log/log.ts';
 import { maintenance } from './maintenance/maintenance.ts';
 import { method } from './method/method.ts';
@@ -35,6 +36,7 @@ const ANYWHERE = [
   uri,
   method,
   basicAuth,
+  jwt,
   forwardAuth,
   ipFilter,
   cors,

@@ -6,6 +6,7 @@ import { forwardAuth } from './forward-auth/forward-auth.ts';
 import { header } from './header/header.ts';
 import { httpsRedirect } from './https-redirect/https-redirect.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
+import { jwt } from './jwt/jwt.ts';
 import { maintenance } from './maintenance/maintenance.ts';
 import { method } from './method/method.ts';
 import { type Guard, type Guards, NO_GUARDS, type PolicyKind } from './policy.ts';
@@ -65,6 +66,11 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     kind: basicAuth,
     because: 'clients that fail to authenticate learn nothing about the site, not even a fixed response',
     guards: ({ basic_auth }) => (basic_auth === null ? [] : [{}]),
+  },
+  {
+    kind: jwt,
+    because: 'a token costs no round trip, so it is verified before an authentication server is asked',
+    guards: ({ jwt: spec }) => (spec ? [{}] : []),
   },
   {
     kind: forwardAuth,

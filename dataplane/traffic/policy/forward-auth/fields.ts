@@ -26,8 +26,8 @@ const ABOUT_CONTENT = new Set([
   ...['x-forwarded-method', 'x-forwarded-uri'],
 ]);
 
-/** What the authentication server gets to see of a request. */
-export const requestFields = (x: Exchange): string => without(x.fields, ABOUT_CONTENT);
+/** What the authentication server gets to see of a request: the fields of a verified token, and none that a client has forged. */
+export const requestFields = (x: Exchange): string => without(x.upstreamFields, ABOUT_CONTENT);
 
 /** Many applications read `Remote_User` as `Remote-User`: CGI and WSGI spell both REMOTE_USER. */
 const spelling = (name: string): string => name.toLowerCase().replaceAll('_', '-');

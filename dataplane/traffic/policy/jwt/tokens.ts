@@ -1,0 +1,32 @@
+import type { RouteSpec } from '../../../../shared/route.ts';
+import { fieldsIn } from '../../codec/http1/fields.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+
+type Place = NonNullable<RouteSpec['jwt']>['from'][number];
+
+const BEARER = /^bearer +(\S+)$/i;
+
+/** Every token of a request, in any of the places. */
+export const tokensIn = (x: Exchange, places: readonly Place[]): string[] =>
+  places.flatMap(({ kind, name = '' }) => {
+    if (kind === 'header') return bearers(x.fields);
+    return kind === 'cookie' ? cookies(x.fields, name) : parameters(x.target, name);
+  });
+
+/** With two Authorization fields, an upstream might use the other one, so both count. */
+function bearers(fields: string): string[] {
+  const values = fieldsIn(fields, 'authorization');
+  return values.length > 1 ? values : values.flatMap((value) => BEARER.exec(value)?.[1] ?? []);
+}
+
+const cookies = (fields: string, name: string): string[] =>
+  fieldsIn(fields, 'cookie')
+    .flatMap((value) => value.split(';'))
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+
+function parameters(target: string, name: string): string[] {
+  const question = target.indexOf('?');
+  return question < 0 ? [] : new URLSearchParams(target.slice(question + 1)).getAll(name);
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { test } from 'node:test';
+import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Word } from '../../config-file/word.ts';
+import { parseRoute } from '../../route.ts';
+import { accepted, refused } from '../../values/parsed.ts';
+import { jwtDirective } from './directive.ts';
+
+const pem = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }) as string;
+const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
+const line = (text: string): Directive => {
+  const [name = '', ...args] = text.split(' ');
+  return { name: word(name), args: args.map(word), block: null };
+};
+const blockOf = (lines: readonly string[]): Block => ({ open: word('{'), lines: lines.map(line) });
+const unasked = (): never => assert.fail('jwt does not use this');
+
+function read(...lines: string[]) {
+  const mistakes: string[] = [];
+  const part: Parameters<typeof jwtDirective.read>[1] = {};
+  const reading: Reading = {
+    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
+    conditionFor: unasked,
+    expanded: (block) => block,
+    textOf: ({ text }) => (text === 'k.pem' ? accepted(pem) : refused('no such file')),
+    now: 0,
+    sourceWords: new WeakMap(),
+  };
+  jwtDirective.read({ name: word('jwt'), args: [], block: blockOf(lines) }, part, reading, null);
+  return { jwt: part.jwt, mistakes };
+}
+
+test('reads every option, and a route accepts the result', () => {
+  const { jwt, mistakes } = read(
+    ...['keys k.pem', 'issuer https://i.test', 'audience a b', 'require scope x y', 'require sub', 'copy_claims sub>X-User', 'from header'],
+    ...['from cookie session', 'from query access_token', 'clock_skew 5s'],
+  );
+  assert.deepEqual(mistakes, []);
+  const route = parseRoute({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, jwt });
+  assert.ok(route.ok);
+  assert.deepEqual(route.value.jwt, {
+    keys: [{ pem }],
+    issuers: ['https://i.test'],
+    audiences: ['a', 'b'],
+    require: [
+      { claim: 'scope', values: ['x', 'y'] },
+      { claim: 'sub', values: [] },
+    ],
+    copy_claims: [{ claim: 'sub', to: 'X-User' }],
+    from: [{ kind: 'header' }, { kind: 'cookie', name: 'session' }, { kind: 'query', name: 'access_token' }],
+    clock_skew_secs: 5,
+  });
+});
+
+for (const [lines, mistake] of [
+  [[], 'jwt needs the keys that verify tokens: write keys <file> in its block'],
+  [['keys'], 'keys is missing an argument: write keys <file>'],
+  [['keys x.pem'], 'keys "x.pem": no such file'],
+  [['keys https://i.test/jwks.json'], 'keys "https://i.test/jwks.json": keys are not fetched; save them in a file and write keys <file>'],
+  [['keys k.pem', 'keys k.pem'], 'keys is already in line 1; keep one of them'],
+  [['keys k.pem', 'isuer a'], 'jwt has no "isuer" (did you mean "issuer"?)'],
+  [['keys k.pem', 'copy_claims sub'], 'copy_claims "sub": write a claim and the name of a header, with > between them'],
+  [['keys k.pem', 'copy_claims sub>Host'], 'copy_claims "sub>Host": the proxy sets or removes this header itself'],
+  [['keys k.pem', 'from body'], '"body": write from header|cookie <name>|query <name>'],
+  [
+    ['keys k.pem', 'from query t'],
+    'query "t": the name must contain "token" or "jwt", so that logs hide the value: write query access_token',
+  ],
+  [['keys k.pem', 'clock_skew 1h'], 'clock_skew "1h": whole seconds, 300s at most'],
+] as const)
+  test(`reports a mistake and what to write: ${mistake}`, () => {
+    const { jwt, mistakes } = read(...lines);
+    assert.deepEqual(mistakes, [mistake]);
+    assert.ok(jwt, 'a mistake must not leave the site open');
+  });
+
+test('a route rejects keys and places that cannot be used', () => {
+  for (const more of [
+    { keys: [] },
+    { keys: [{ pem: 'x' }] },
+    { keys: [{ pem, alg: 'HS256' }] },
+    { keys: [{ pem, alg: 'none' }] },
+    { keys: [{ pem }], from: [{ kind: 'cookie' }] },
+    { keys: [{ pem }], from: [{ kind: 'query', name: 't' }] },
+    { keys: [{ pem }], copy_claims: [{ claim: 'sub', to: 'Content-Length' }] },
+  ])
+    assert.equal(parseRoute({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, jwt: more }).ok, false, JSON.stringify(more));
+});

@@ -1,0 +1,150 @@
+import { didYouMean } from '../../closest.ts';
+import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { quote } from '../../config-file/quote.ts';
+import { lineOf, type Word } from '../../config-file/word.ts';
+import { parseSeconds } from '../../values/duration.ts';
+import { COPYABLE, FIELD_NAME } from '../forward-auth/directive.ts';
+import { type JwtKey, readKeys } from './keys.ts';
+
+export const DEFAULT_SKEW_SECS = 60;
+export const MAX_SKEW_SECS = 300;
+export const MOST_VALUES = 50;
+/** Claims, issuers and audiences: without white space and control characters. */
+export const TEXT = { pattern: /^[^\s\p{Cc}]{1,256}$/u, reason: 'at most 256 characters, without white space and control characters' };
+export const COOKIE_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
+/** The logs hide the values of parameters with these names. */
+export const QUERY_NAME = {
+  pattern: /^(?=.*(?:token|jwt))[a-z0-9_-]{1,64}$/i,
+  reason: 'the name must contain "token" or "jwt", so that logs hide the value: write query access_token',
+};
+
+export type Place = { kind: 'header' | 'cookie' | 'query'; name?: string | undefined };
+type Jwt = {
+  keys: JwtKey[];
+  issuers: string[];
+  audiences: string[];
+  require: { claim: string; values: string[] }[];
+  copy_claims: { claim: string; to: string }[];
+  from: Place[];
+  clock_skew_secs: number;
+};
+type Context = Pick<Reading, 'report' | 'textOf'>;
+type Option = { readonly form: string; readonly once?: true; read(args: readonly Word[], jwt: Jwt, context: Context, option: Word): void };
+
+const texts = (into: 'issuers' | 'audiences') => (args: readonly Word[], jwt: Jwt, context: Context, option: Word) => {
+  for (const word of args) if (isText(word, option, context)) jwt[into].push(word.text);
+};
+
+const OPTIONS: Readonly<Record<string, Option>> = {
+  keys: {
+    form: 'keys <file>',
+    once: true,
+    read([word, extra], jwt, { report, textOf }) {
+      if (!word) return;
+      if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for keys: write keys <file>`);
+      if (/^https?:\/\//i.test(word.text))
+        return report.error(word, `keys ${quote(word.text)}: keys are not fetched; save them in a file and write keys <file>`);
+      const text = textOf(word);
+      const keys = text.ok ? readKeys(text.value) : text;
+      if (!keys.ok) return report.error(word, `keys ${quote(word.text)}: ${keys.reason}`);
+      jwt.keys = keys.value;
+    },
+  },
+  issuer: { form: 'issuer <iss> [<iss> …]', read: texts('issuers') },
+  audience: { form: 'audience <aud> [<aud> …]', read: texts('audiences') },
+  require: {
+    form: 'require <claim> [<value> …]',
+    read([claim, ...values], jwt, context, option) {
+      if (claim && [claim, ...values].every((word) => isText(word, option, context)))
+        jwt.require.push({ claim: claim.text, values: values.map(({ text }) => text) });
+    },
+  },
+  copy_claims: {
+    form: 'copy_claims <claim>><Name> …',
+    read(args, jwt, { report }) {
+      for (const word of args) {
+        const [, claim = '', to = ''] = /^([^>]*)>([^>]*)$/.exec(word.text) ?? [];
+        const refuse = (why: string): void => report.error(word, `copy_claims ${quote(word.text)}: ${why}`);
+        if (!TEXT.pattern.test(claim) || !FIELD_NAME.test(to)) refuse('write a claim and the name of a header, with > between them');
+        else if (!COPYABLE.accepts(to)) refuse(COPYABLE.reason);
+        else jwt.copy_claims.push({ claim, to });
+      }
+    },
+  },
+  from: {
+    form: 'from header|cookie <name>|query <name>',
+    read([kind, name, extra], jwt, { report }, option) {
+      const wrong = (place: Word) => report.error(place, `${quote(place.text)}: write ${OPTIONS.from?.form}`);
+      if (!kind) return;
+      if (extra) return wrong(extra);
+      if (kind.text === 'header') return name ? wrong(name) : void jwt.from.push({ kind: 'header' });
+      if (kind.text !== 'cookie' && kind.text !== 'query') return wrong(kind);
+      if (!name) return wrong(option);
+      if (kind.text === 'cookie' && !COOKIE_NAME.test(name.text)) return wrong(name);
+      if (kind.text === 'query' && !QUERY_NAME.pattern.test(name.text))
+        return report.error(name, `query ${quote(name.text)}: ${QUERY_NAME.reason}`);
+      jwt.from.push({ kind: kind.text, name: name.text });
+    },
+  },
+  clock_skew: {
+    form: 'clock_skew <duration>',
+    once: true,
+    read([word, extra], jwt, { report }) {
+      if (!word) return;
+      if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for clock_skew: write clock_skew <duration>`);
+      const secs = parseSeconds(word.text, MAX_SKEW_SECS);
+      if (!secs.ok) return report.error(word, `clock_skew ${quote(word.text)}: ${secs.reason}`);
+      jwt.clock_skew_secs = secs.value;
+    },
+  },
+};
+const FORMS = Object.values(OPTIONS).map(({ form }) => form);
+
+export const jwtDirective: Grammar<{ jwt?: Jwt | null | undefined }> = {
+  name: 'jwt',
+  otherNames: ['auth_jwt', 'jwtauth'],
+  form: 'jwt { keys <file> }',
+  args: [0, 0],
+  block: 'required',
+  repeats: false,
+  read({ name, block }, part, { report, textOf, expanded }) {
+    const jwt: Jwt = {
+      keys: [],
+      issuers: [],
+      audiences: [],
+      require: [],
+      copy_claims: [],
+      from: [],
+      clock_skew_secs: DEFAULT_SKEW_SECS,
+    };
+    // Also with mistakes, so that a mistake never leaves a protected site open.
+    part.jwt = jwt;
+    const seen: Word[] = [];
+    for (const line of block ? expanded(block).lines : []) readOption(line, seen, jwt, { report, textOf });
+    if (jwt.from.length === 0) jwt.from.push({ kind: 'header' });
+    if (!firstOf(seen, 'keys')) report.error(name, 'jwt needs the keys that verify tokens: write keys <file> in its block');
+    for (const list of [jwt.issuers, jwt.audiences, jwt.require, jwt.copy_claims, jwt.from, ...jwt.require.map(({ values }) => values)])
+      if (list.length > MOST_VALUES) report.error(name, `jwt accepts at most ${MOST_VALUES} values of each kind`);
+  },
+};
+
+function readOption({ name, args, block }: Directive, seen: Word[], jwt: Jwt, context: Context): void {
+  const { report } = context;
+  const option = Object.hasOwn(OPTIONS, name.text) ? OPTIONS[name.text] : undefined;
+  if (!option) {
+    const advice = didYouMean(name.text, Object.keys(OPTIONS)) || `: write ${FORMS.join(', ')}, one per line`;
+    return report.error(name, `jwt has no ${quote(name.text)}${advice}`);
+  }
+  const earlier = option.once && firstOf(seen, name.text);
+  seen.push(name);
+  if (earlier) report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
+  else if (block) report.error(block.open, `${name.text} takes no block: write ${option.form}`);
+  else if (args.length === 0) report.error(name, `${name.text} is missing an argument: write ${option.form}`);
+  else option.read(args, jwt, context, name);
+}
+
+function isText(word: Word, option: Word, { report }: Context): boolean {
+  if (TEXT.pattern.test(word.text)) return true;
+  report.error(word, `${option.text} ${quote(word.text)}: ${TEXT.reason}`);
+  return false;
+}

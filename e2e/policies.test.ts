@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:http2';
 import { test } from 'node:test';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
+import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
 /** GETs of a host over one HTTP/2 connection, all at once. */
@@ -286,4 +288,47 @@ test('forward_auth asks the authentication server, over HTTP/1.1 and HTTP/2, and
   assert.match(explained.stdout, /forward_auth.*answers GET \/verify with 2xx/);
   await auth[Symbol.asyncDispose]();
   assert.equal((await pair.visit('app.test', '/x', known)).status, 502);
+});
+
+test('jwt accepts tokens that the key of a file has signed, over HTTP/1.1 and HTTP/2, and follows changes of the file', async () => {
+  using folder = new Folder();
+  const [first, second] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')];
+  const save = ({ publicKey }: typeof first) => writeFileSync(folder.file('key.pem'), publicKey.export({ type: 'spki', format: 'pem' }));
+  const tokenOf = ({ privateKey }: typeof first): string => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const text = `${part({ alg: 'EdDSA' })}.${part({ exp: Math.floor(Date.now() / 1_000) + 3_600, sub: 'bob' })}`;
+    return `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
+  };
+  await using app = await Upstream.start('app', (request, response) => response.end(`user ${request.headers['x-user']}`));
+  save(first);
+  await using pair = await Pair.start(
+    folder,
+    `app.test {
+  path_case sensitive
+  jwt {
+    keys key.pem
+    copy_claims sub>X-User
+    from header
+    from query access_token
+  }
+  reverse_proxy ${app.address}
+}
+`,
+  );
+  const withToken = (token: string) => ({ headers: { authorization: `Bearer ${token}`, 'x-user': 'admin' } });
+  const [old, next] = [tokenOf(first), tokenOf(second)];
+  const stranger = await pair.visit('app.test', '/', { headers: { 'x-user': 'admin' } });
+  assert.deepEqual([stranger.status, stranger.headers['www-authenticate']], [401, 'Bearer realm="app.test"']);
+  assert.equal((await pair.visit('app.test', '/', withToken(old))).text, 'user bob');
+  assert.equal((await pair.visit('app.test', '/', withToken(next))).status, 401);
+  const over2 = await visitOverHttp2(pair.httpPort, 'app.test', [`/?access_token=${old}`, `/?access_token=${next}`, '/?access_token=%00']);
+  assert.deepEqual(
+    over2.map(([status, , text]) => (status === 200 ? text : status)),
+    ['user bob', 401, 401],
+  );
+  const explained = await pair.command('explain', 'http://app.test/x');
+  assert.match(explained.stdout, /jwt.*requires a token signed by one of 1 keys/);
+  save(second);
+  await until('the new key to be used', async () => (await pair.visit('app.test', '/', withToken(next))).status === 200);
+  assert.equal((await pair.visit('app.test', '/', withToken(old))).status, 401);
 });

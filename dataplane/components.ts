@@ -8,6 +8,7 @@ import { readCountryDatabase } from './analytics/country-database.ts';
 import { History } from './analytics/history/history.ts';
 import { TrafficRate } from './analytics/traffic-rate.ts';
 import type { BootState, Runtime } from './boot.ts';
+import { CacheIndex } from './cache/cache-index.ts';
 import { Health } from './health/health.ts';
 import { createLedger } from './ledger/ledger.ts';
 import { withListenReason } from './listen-error.ts';
@@ -56,6 +57,10 @@ export function createComponents(
   const analytics = createAnalytics({ clock });
   const traffic = new TrafficRate(clock);
   const history = openHistory(settings, base.stateDir, { clock, log });
+  const cache: CacheIndex = new CacheIndex(settings.cacheSize, {
+    reply: (worker, message) => workers.sendCache(message, worker),
+    broadcast: (message) => workers.sendCache(message, null),
+  });
   const metrics: Metrics = createMetrics({
     clock,
     version: runningBuild.version,
@@ -71,6 +76,7 @@ export function createComponents(
       problems: table.problems(),
       accessLogLost: accessLog.lost,
       spansLost: traceExport.lost,
+      cache: cache.enabled ? cache.status : null,
       historyAvailable: history && history.failure === null,
     }),
   });
@@ -91,6 +97,7 @@ export function createComponents(
     },
     onAwaited: (name) => https.prioritize(name),
     onAccessLog: () => accessLog.start(),
+    onCache: (worker, message) => cache.handle(worker, message),
     onChange: (worker, state, reason) => {
       if (state === 'died' || state === 'replaced') metrics.countWorkerRestart(state === 'died' ? 'died' : 'silent');
       emit({ kind: 'worker', worker, state, reason });
@@ -120,7 +127,7 @@ export function createComponents(
     },
   });
   const wired = { publisher, table, readiness, ledger, health, upstreams, analytics, traffic, history, metrics, workers, live, https };
-  return { ...wired, accessLog, traceExport };
+  return { ...wired, cache, accessLog, traceExport };
 }
 
 /** null if requests are not traced. */

@@ -15,6 +15,7 @@ import { configureCertificates, openCertificates } from './configure-certificate
 import { attackKeys, isAttacked } from './ledger/attacks.ts';
 import { listenOrUsageError } from './listen-error.ts';
 import { overviewParts, sensitiveDirectories, statusOf } from './overview-parts.ts';
+import { UnacknowledgedError } from './publish/publisher.ts';
 import { exposedDirectories } from './settings/exposed-directories.ts';
 import { requireTokenForOthers, requireViewToken } from './settings/remote-admin.ts';
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
@@ -34,6 +35,8 @@ const SWEEP_MS = 60_000;
 const AGGREGATION_MS = 60_000;
 /** How long a successor waits for the first health checks of restored targets before it serves (ms). */
 const FIRST_ANSWERS_MS = 2_000;
+/** How long a purge may take in the workers (ms). */
+const PURGE_MS = 5_000;
 
 export type Dataplane = {
   /** Asks the controllers to reload their config file. */
@@ -68,11 +71,15 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   const { dns, takeover } = booted;
   const events = new EventFeed();
   const components = createComponents(booted, runtime, (event) => events.emit(event));
-  const { table, https, live, workers } = components;
+  const { table, https, live, workers, cache } = components;
   await serve(components, booted);
   table.onChange((change) => {
     https.routesChanged(change);
-    if (change.settings) void live.apply(table.globals()).then(() => configureCertificates(https, live.settings, dns));
+    if (change.settings)
+      void live.apply(table.globals()).then(() => {
+        cache.resize(live.settings.cacheSize);
+        return configureCertificates(https, live.settings, dns);
+      });
   });
 
   const admin = new Admin(adminDependencies(components, { ...runtime, events, settings, startedAt, certificate }), runtime.random);
@@ -136,7 +143,7 @@ function adminDependencies(
   components: Components,
   { clock, log, token, viewToken, events, settings, startedAt, certificate }: AdminContext,
 ): AdminDependencies {
-  const { table, readiness, health, upstreams, analytics, history, metrics, workers, live, https } = components;
+  const { table, readiness, health, upstreams, analytics, history, metrics, workers, live, https, cache } = components;
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
     await workers.collect();
     return read();
@@ -172,6 +179,12 @@ function adminDependencies(
     status: () => statusOf(parts, components),
     overview: (connected) => overviewOf(parts, connected),
     alerts: (connected) => alertsNow(parts, connected),
+    purge: async (purge) => {
+      if (!cache.enabled) return null;
+      const count = cache.purge(purge);
+      if (!(await workers.whenPurged(cache.purged, PURGE_MS))) throw new UnacknowledgedError('not every worker has removed it yet');
+      return count;
+    },
     reloaded: (ok) => metrics.reloadOutcome(ok),
     addresses: () => ownAddresses(networkInterfaces()),
   };

@@ -15,7 +15,6 @@ import {
   CADDY_TRANSPORT,
 } from '../controller/sources/file/directives/caddy-words.ts';
 import { DATAPLANE_FLAGS } from '../dataplane/settings/flags.ts';
-import { PLANNED } from '../shared/policy/planned.ts';
 import type { Flag } from '../shared/runtime/flags.ts';
 import { Folder } from './harness/dataplane.ts';
 import { REPOSITORY, run } from './harness/process.ts';
@@ -112,24 +111,6 @@ test('every Sluicefile in the documentation is valid', () => {
       assert.ok(compiled.ok, compiled.ok ? '' : `${compiled.diagnostics.map(formatDiagnostic).join('\n')}\n${block}`);
     }
   }
-});
-
-test('every directive documented as not available yet is rejected with that message', () => {
-  let lines = 0;
-  for (const name of documents) {
-    for (const [, block = ''] of text(name).matchAll(/^```sluicefile not-yet\n([\s\S]*?)```/gm)) {
-      const compiled = compileBytes(Buffer.from(block), name, {});
-      const refused = compiled.ok ? [] : compiled.diagnostics.filter(({ message }) => message.endsWith('is not available yet'));
-      const directives = block.split('\n').filter((line) => line.startsWith('  '));
-      assert.deepEqual(
-        refused.map(({ place }) => block.split('\n')[(place?.line ?? 0) - 1]),
-        directives,
-        name,
-      );
-      lines += directives.length;
-    }
-  }
-  assert.ok(lines >= PLANNED.length);
 });
 
 test('the README’s Sluicefile is valid, with the output that the README shows', async () => {

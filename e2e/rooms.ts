@@ -89,6 +89,7 @@ export const ROOMS: readonly Room[] = [
   room('dataplane/health', 'active health checks', 'dataplane/ledger'),
   room('dataplane/analytics', 'visitor statistics', `${T}/protocol.ts`),
   room('dataplane/metrics', 'Prometheus metrics', `${T}/protocol.ts`),
+  room('dataplane/cache', 'the index of the cache: what is stored and what goes', `${T}/protocol.ts`),
   room('dataplane/takeover', 'one process taking over from another'),
   room(
     'dataplane/status',
@@ -122,6 +123,7 @@ export const ROOMS: readonly Room[] = [
     'dataplane/health',
     'dataplane/analytics',
     'dataplane/metrics',
+    'dataplane/cache',
     'dataplane/takeover',
     'dataplane/status',
     'dataplane/admin',

@@ -16,3 +16,6 @@ export const MOST_RETRIES = 10;
 
 /** Operations of one worker on disks that may be under way at once; each occupies a thread of the process's pool. */
 export const DISK_OPERATIONS_PER_WORKER = 2;
+
+/** The smallest cache of responses (bytes). */
+export const MIN_CACHE_BYTES = 1_048_576;

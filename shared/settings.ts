@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDirectoryUrl } from './certificates/acme-directory.ts';
 import { readAcmeRoots } from './certificates/acme-roots.ts';
-import { MOST_CONNECTIONS } from './limits.ts';
+import { MIN_CACHE_BYTES, MOST_CONNECTIONS } from './limits.ts';
 import { parseCidr } from './values/cidr.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
 import { readBy } from './values/read-by.ts';
@@ -29,6 +29,8 @@ export const globalsSchema = z.object({
   trusted_proxies: z.array(readBy(parseCidr)).max(1_000).optional(),
   max_connections: connections.optional(),
   max_connections_per_address: connections.optional(),
+  /** Bytes. */
+  cache: z.int().min(MIN_CACHE_BYTES).optional(),
   /** Milliseconds. */
   drain_timeout: z.int().min(0).max(86_400_000).optional(),
 });

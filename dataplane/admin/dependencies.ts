@@ -3,6 +3,7 @@ import type { Log } from '../../shared/runtime/log.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { TargetReport } from '../../shared/wire/apply.ts';
 import type { Alert, Overview } from '../../shared/wire/dashboard.ts';
+import type { Purge } from '../../shared/wire/purge.ts';
 import type { DataplaneStatus, Explanation, SettingStatus, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { History } from '../analytics/history/history.ts';
 import type { Connected } from '../status/overview.ts';
@@ -43,6 +44,8 @@ export type AdminDependencies = {
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
   readonly overview: (connected: Connected) => Promise<Overview>;
   readonly alerts: (connected: Connected) => Promise<Alert[]>;
+  /** Removes entries of the cache. @returns how many there were; null if there is no cache. @throws UnacknowledgedError after 5 s. */
+  readonly purge: (purge: Purge) => Promise<number | null>;
   readonly reloaded: (ok: boolean) => void;
   /** The current addresses of this machine's or container's network interfaces. */
   readonly addresses: () => string[];

@@ -22,6 +22,8 @@ export type MetricsSnapshot = ControllersReading & {
   readonly spansLost: number;
   /** Whether the history of visits can be read and saved; null if none is kept. */
   readonly historyAvailable: boolean | null;
+  /** null if there is no cache. */
+  readonly cache: { readonly size: number; readonly used: number; readonly entries: number; readonly evicted: number } | null;
 };
 /** `busySeconds`: how long each worker's event loop has been busy since the worker started. The slot of a worker that ended is used again. */
 export type WorkersReading = {
@@ -47,6 +49,7 @@ export function registerGauges(registry: Registry): ((reading: MetricsSnapshot) 
   const showTargets = registerTargets(registry);
   const showCertificates = registerCertificates(registry);
   const showControllers = registerControllers(registry);
+  const showCache = registerCache(registry);
   return [
     showProcess,
     ({ workers }) => showWorkers(workers),
@@ -54,7 +57,26 @@ export function registerGauges(registry: Registry): ((reading: MetricsSnapshot) 
     ({ targets }) => showTargets(targets),
     ({ certificates }) => showCertificates(certificates),
     showControllers,
+    ({ cache }) => showCache(cache),
   ];
+}
+
+function registerCache(registry: Registry): (cache: MetricsSnapshot['cache']) => void {
+  const bytes = gauge(registry, 'cache_bytes', 'Bytes of memory that stored responses take, with an estimate of their administration.');
+  const limit = gauge(registry, 'cache_max_bytes', 'The size of the cache; 0 without one.');
+  const entries = gauge(registry, 'cache_entries', 'Stored responses.');
+  const evicted = new Counter({
+    name: `${METRIC_PREFIX}cache_evictions_total`,
+    help: 'Responses that left the cache, or did not enter it, because others are used more often.',
+    registers: [registry],
+  });
+  return (cache) => {
+    bytes.set(cache?.used ?? 0);
+    limit.set(cache?.size ?? 0);
+    entries.set(cache?.entries ?? 0);
+    evicted.reset();
+    evicted.inc(cache?.evicted ?? 0);
+  };
 }
 
 const gauge = (registry: Registry, name: string, help: string) =>

@@ -19,6 +19,7 @@ const NOTHING: MetricsSnapshot = {
     accessLogLost: 0,
     spansLost: 0,
     historyAvailable: null,
+    cache: null,
     controllers: [],
     problems: [],
   },

@@ -16,6 +16,9 @@ export type Totals = {
   durationSum: number;
   /** By failure code. */
   readonly failures: Map<string, number>;
+  /** By how the cache handled them. */
+  readonly cache: Map<string, number>;
+  cacheBytes: number;
 };
 
 export const emptyTotals = (): Totals => ({
@@ -24,6 +27,8 @@ export const emptyTotals = (): Totals => ({
   durations: new Array<number>(DURATION_BOUNDS.length + 1).fill(0),
   durationSum: 0,
   failures: new Map(),
+  cache: new Map(),
+  cacheBytes: 0,
 });
 
 /** Adds a report to the totals. */
@@ -33,6 +38,8 @@ export function addReport(totals: Totals, report: DomainReport): void {
   totals.bytes += report.bytes;
   totals.durationSum += report.durationSum;
   for (const [code, count] of report.failures) totals.failures.set(code, (totals.failures.get(code) ?? 0) + count);
+  for (const [result, count] of report.cache ?? []) totals.cache.set(result, (totals.cache.get(result) ?? 0) + count);
+  totals.cacheBytes += report.cacheBytes ?? 0;
 }
 
 function addEach(into: number[], counts: readonly number[]): void {

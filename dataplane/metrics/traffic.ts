@@ -46,6 +46,26 @@ export function registerTraffic(registry: Registry, domains: TotalsByDomain, unr
       for (const [domain, totals] of domains.entries()) for (const [reason, count] of totals.failures) this.inc({ domain, reason }, count);
     },
   });
+  new Counter({
+    name: `${METRIC_PREFIX}cache_requests_total`,
+    help: 'Requests that the cache handled, by route and result.',
+    labelNames: ['domain', 'result'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [domain, totals] of domains.entries()) for (const [result, count] of totals.cache) this.inc({ domain, result }, count);
+    },
+  });
+  new Counter({
+    name: `${METRIC_PREFIX}cache_sent_bytes_total`,
+    help: 'Bytes of bodies that were sent from the cache, by route.',
+    labelNames: ['domain'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [domain, totals] of domains.entries()) if (totals.cache.size > 0) this.inc({ domain }, totals.cacheBytes);
+    },
+  });
   const durations = new CountedHistogram({
     name: `${METRIC_PREFIX}request_duration_seconds`,
     help: 'Time from the request header section to the end of the response, by route.',

@@ -95,6 +95,7 @@ test('a port in use by another process is reported, not retried', async () => {
       onReport: () => undefined,
       onTarget: () => undefined,
       onAccessLog: () => undefined,
+      onCache: () => undefined,
       onAwaited: () => undefined,
       onChange: () => undefined,
     });

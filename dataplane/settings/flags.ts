@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseDirectoryUrl } from '../../shared/certificates/acme-directory.ts';
-import { MOST_CONNECTIONS } from '../../shared/limits.ts';
+import { MIN_CACHE_BYTES, MOST_CONNECTIONS } from '../../shared/limits.ts';
 import {
   DEFAULT_ACME_DIRECTORY,
   DEFAULT_ADMIN_LISTEN,
@@ -75,6 +75,12 @@ function parseRetention(text: string): Parsed<number | 'off'> {
 function parseHistorySize(text: string): Parsed<number> {
   const size = parseSize(text);
   return size.ok && size.value < MIN_HISTORY_BYTES ? refused('it is less than 1mb') : size;
+}
+
+function parseCacheSize(text: string): Parsed<number> {
+  if (text === 'off') return accepted(0);
+  const size = /^\d{1,15}$/.test(text) ? accepted(Number(text)) : parseSize(text);
+  return size.ok && size.value < MIN_CACHE_BYTES ? refused('it is less than 1mb') : size;
 }
 
 function parseSocketPath(text: string): Parsed<string> {
@@ -299,7 +305,13 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     default: '1gb',
     parse: parseHistorySize,
   },
-  { name: 'cache-size', placeholder: 'BYTES', help: 'size of the response cache', default: 'off', unavailable: true },
+  {
+    name: 'cache-size',
+    placeholder: 'BYTES',
+    help: 'memory for stored responses, such as 512mb; sites use it with the directive cache',
+    default: 'off',
+    parse: parseCacheSize,
+  },
   {
     name: 'access-log',
     placeholder: 'off|stdout|PATH',

@@ -39,6 +39,8 @@ export type SettingValues = {
   /** How long the history of visits is kept (ms), and how large it may become (bytes). */
   readonly analyticsRetention: number | 'off';
   readonly analyticsMaxSize: number;
+  /** Bytes; 0 is no cache. */
+  readonly cacheSize: number;
   readonly trustedProxies: readonly Cidr[];
   /** Whether every connection must begin with a PROXY header. */
   readonly proxyProtocol: boolean;
@@ -112,6 +114,7 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
     metrics: !pick('metrics', 'no-metrics', undefined, false),
     analyticsRetention: pick<number | 'off'>('analyticsRetention', 'analytics-retention', undefined, DEFAULT_RETENTION_MS),
     analyticsMaxSize: pick('analyticsMaxSize', 'analytics-max-size', undefined, DEFAULT_HISTORY_BYTES),
+    cacheSize: pick('cacheSize', 'cache-size', file.cache, 0),
     trustedProxies: pick<readonly Cidr[]>('trustedProxies', 'trusted-proxies', file.trusted_proxies, []),
     proxyProtocol: pick('proxyProtocol', 'proxy-protocol', undefined, false),
     maxConnections,

@@ -22,6 +22,7 @@ export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
     { name: 'metrics', value: settings.metrics, origin: origins.metrics },
     { name: 'analytics_retention', value: retentionText(settings.analyticsRetention), origin: origins.analyticsRetention },
     { name: 'analytics_max_size', value: settings.analyticsMaxSize, origin: origins.analyticsMaxSize },
+    { name: 'cache_size', value: settings.cacheSize === 0 ? 'off' : settings.cacheSize, origin: origins.cacheSize },
     { name: 'trusted_proxies', value: [...settings.trustedProxies], origin: origins.trustedProxies },
     { name: 'proxy_protocol', value: settings.proxyProtocol, origin: origins.proxyProtocol },
     { name: 'max_connections', value: settings.maxConnections, origin: origins.maxConnections },

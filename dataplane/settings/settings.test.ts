@@ -69,6 +69,7 @@ describe('readSettings', () => {
       proxyProtocol: false,
       logLevel: 'info',
       accessLog: null,
+      cacheSize: 0,
       otlpEndpoint: null,
       otlpHeaders: [],
       otlpServiceName: 'sluice',
@@ -100,7 +101,7 @@ describe('readSettings', () => {
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
       '--analytics-retention off --analytics-max-size 5mb ' +
       '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --max-connections 900 --max-connections-per-address 90 ' +
-      '--log-level debug --access-log /l --otlp-endpoint https://c.test:4318/x/ --otlp-headers X-Key=a%20b,x-more=c=d --otlp-service-name edge --trace-sampling 0.01 --trace-trust-clients --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
+      '--log-level debug --access-log /l --cache-size 1gb --otlp-endpoint https://c.test:4318/x/ --otlp-headers X-Key=a%20b,x-more=c=d --otlp-service-name edge --trace-sampling 0.01 --trace-trust-clients --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
       '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs ' +
       '--acme-dns-hook /h --acme-dns-server ns.test:5353 --acme-dns-key-file /k --acme-dns-resolver ::1';
     const { origins, given, supervisorGlobals: handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
@@ -127,6 +128,7 @@ describe('readSettings', () => {
       maxConnectionsPerAddress: 90,
       logLevel: 'debug',
       accessLog: '/l',
+      cacheSize: 1_073_741_824,
       otlpEndpoint: 'https://c.test:4318/x/v1/traces',
       otlpHeaders: [
         ['X-Key', 'a b'],
@@ -147,7 +149,7 @@ describe('readSettings', () => {
       localCerts: true,
     });
     assert.ok(Object.values(origins).every((origin) => origin === 'flag'));
-    assert.deepEqual([given.size, takeover], [38, true]);
+    assert.deepEqual([given.size, takeover], [39, true]);
   });
 
   it('uses the authority’s roots from the config file if no flag is set, and does not show them', () => {
@@ -206,7 +208,7 @@ describe('readSettings', () => {
 
   it('rejects flags and variables that are not implemented yet', () => {
     const planned = DATAPLANE_FLAGS.filter((flag) => flag.unavailable).map((flag) => flag.name);
-    assert.deepEqual(planned.join(' '), 'cache-size geoip');
+    assert.deepEqual(planned.join(' '), 'geoip');
     for (const name of planned) {
       assert.equal(usage([`--${name}`, '1']), `sluice dataplane: --${name} is not available yet`);
       const variable = `SLUICE_${name.toUpperCase().replaceAll('-', '_')}`;
@@ -371,6 +373,7 @@ describe('effective', () => {
       maxSockets: maxSocketsFor(1),
       logLevel: 'info',
       accessLog: null,
+      cacheSize: 0,
       tracing: null,
     });
   });

@@ -96,6 +96,7 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
     maxSockets,
     logLevel,
     accessLog,
+    cacheSize: settings.cacheSize,
     tracing: otlpEndpoint === null ? null : { ratio: traceSampling, trustsClients: traceTrustClients },
   };
 }

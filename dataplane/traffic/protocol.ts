@@ -42,7 +42,64 @@ export type TrafficSettings = {
   readonly accessLog: string | null;
   /** null if requests are not traced. */
   readonly tracing: TracingSettings | null;
+  /** The size of the response cache in bytes; 0: there is none. */
+  readonly cacheSize: number;
 };
+
+/** A stored response. It never changes; its body is in memory that all threads share. */
+export type CacheEntry = {
+  /** Unique in the process. */
+  readonly id: number;
+  /** Scheme, host, target and whatever else decides which response a request gets, except for Vary. */
+  readonly key: string;
+  /** Without port, lower case; and the target as the client sent it. */
+  readonly host: string;
+  readonly target: string;
+  /** The request fields that chose it (lower case), and their normalized values. */
+  readonly vary: readonly string[];
+  readonly variant: string;
+  readonly status: number;
+  /** Whole lines, without Age and those that frame the body. */
+  readonly fields: string;
+  readonly length: number;
+  readonly body: readonly SharedArrayBuffer[];
+  /** When it was received (ms since 1970), and how old it was then (seconds). */
+  readonly receivedAt: number;
+  readonly initialAge: number;
+  /** Seconds. */
+  readonly lifetime: number;
+  /** Whether it must be validated before each use, and whether it must not be used stale. */
+  readonly noCache: boolean;
+  readonly mustRevalidate: boolean;
+  /** Seconds (RFC 5861). */
+  readonly staleWhileRevalidate: number;
+  readonly staleIfError: number;
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+  readonly tags: readonly string[];
+  /** Whether requests with cookies or credentials may get it. */
+  readonly shared: boolean;
+};
+
+export type CacheToWorker =
+  /** The answer to a look-up: all that is stored for a key. */
+  | { readonly kind: 'found'; readonly key: string; readonly entries: readonly CacheEntry[] }
+  /** Entries that are gone. With `purged`, a number that only grows, responses requested before are not to be stored. */
+  | { readonly kind: 'gone'; readonly ids: readonly number[]; readonly purged: number | null };
+
+export type CacheFromWorker =
+  | { readonly kind: 'look-up'; readonly key: string }
+  /** `since` is the newest purge that the worker knew when it requested the response; `replaces` an older entry, or null. */
+  | { readonly kind: 'store'; readonly entry: CacheEntry; readonly since: number; readonly replaces: number | null }
+  /** How often entries were used since the last message. */
+  | { readonly kind: 'used'; readonly counts: readonly (readonly [id: number, count: number])[] }
+  /** Requests that may change what they name (RFC 9111 4.4). */
+  | { readonly kind: 'invalidate'; readonly host: string; readonly targets: readonly string[] }
+  | { readonly kind: 'purged'; readonly purged: number };
+
+/** How the cache handled requests. */
+export const CACHE_RESULTS = ['hit', 'stale', 'revalidated', 'miss', 'collapsed', 'pass'] as const;
+export type CacheResult = (typeof CACHE_RESULTS)[number];
 
 /**
  * Entries to add or replace, packed by `packEntries`: routes by domain with their RouteSpec as JSON, certificates by
@@ -101,6 +158,7 @@ export type ToWorker =
   | { readonly kind: 'dry-run'; readonly id: number; readonly request: DryRun }
   /** A target is back in rotation according to the ledger: requests that wait for one are tried. */
   | { readonly kind: 'verdicts' }
+  | { readonly kind: 'cache'; readonly message: CacheToWorker }
   /** `patient`: another worker listens on the same port, so a kept connection may wait for one more request. */
   | { readonly kind: 'drain'; readonly patient: boolean };
 
@@ -124,6 +182,7 @@ export type FromWorker =
   | { readonly kind: 'awaited'; readonly name: string }
   /** It has lines for the access log. */
   | { readonly kind: 'access-log' }
+  | { readonly kind: 'cache'; readonly message: CacheFromWorker }
   /** It can't listen: the process logs that and exits. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
 
@@ -190,6 +249,10 @@ export type DomainReport = {
   readonly beacons: readonly (readonly [outcome: BeaconOutcome, count: number])[];
   /** Requests that an upstream's failure ended, by its code. */
   readonly failures: readonly (readonly [code: string, count: number])[];
+  /** Requests that the cache handled; absent if there were none. */
+  readonly cache?: readonly (readonly [result: CacheResult, count: number])[];
+  /** Bytes of bodies that were sent from the cache; absent if there were none. */
+  readonly cacheBytes?: number;
 };
 
 /** Why a request is not one of a person, the first reason that applies. */

@@ -1,21 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { sleep } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type {
-  DryRun,
-  DryRunResult,
-  FromWorker,
-  Publication,
-  TargetChange,
-  ToWorker,
-  TrafficReport,
-  WholeState,
-  WorkerStart,
-} from '../traffic/protocol.ts';
+import type { CacheToWorker, DryRun, DryRunResult, FromWorker, Publication, ToWorker, WorkerStart } from '../traffic/protocol.ts';
 import type { Heap } from './memory-watchdog.ts';
 import { Watchdog } from './watchdog.ts';
+import type { WorkerPoolOptions } from './worker-pool-options.ts';
 
 /** How long a worker may take from its start to its first request (ms). */
 const START_MS = 30_000;
@@ -31,22 +20,6 @@ const REPLY_TIMEOUT_MS = 500;
 /** The TypeScript source in the repository, the compiled file in `dist/`. */
 const ENTRY = new URL(`../traffic/worker/worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
-export type WorkerPoolOptions = {
-  readonly count: number;
-  readonly ledger: Ledger;
-  readonly hashKey: Uint8Array;
-  readonly countries: SharedArrayBuffer | null;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** The whole published state, for a new worker. */
-  state(): WholeState;
-  onReport(report: TrafficReport): void;
-  onTarget(change: TargetChange): void;
-  onAwaited(name: string): void;
-  onAccessLog(): void;
-  onChange(worker: number, state: 'started' | 'replaced' | 'retired' | 'died', reason: string): void;
-};
-
 type WorkerHandle = {
   readonly id: number;
   readonly slot: number;
@@ -55,6 +28,8 @@ type WorkerHandle = {
   serving: boolean;
   /** The latest generation that it serves. */
   generation: number;
+  /** The latest purge of the cache that it has carried out. */
+  purged: number;
   /** It was replaced: it accepts no connections and ends after its last one. */
   leaving: boolean;
   /** It replaces another worker and is not counted yet. */
@@ -201,6 +176,17 @@ export class WorkerPool {
     for (const member of this.members.values()) this.post(member, { kind: 'verdicts' });
   }
 
+  /** Sends a message of the cache to one worker, or to all (null). */
+  sendCache(message: CacheToWorker, only: number | null): void {
+    for (const member of this.members.values()) if (only === null || member.id === only) this.post(member, { kind: 'cache', message });
+  }
+
+  /** Resolves with true when every worker has carried out the purge, or false after `withinMs`. */
+  whenPurged(purged: number, withinMs: number): Promise<boolean> {
+    const did = (member: WorkerHandle): boolean => member.ending !== '' || member.purged >= purged;
+    return this.waitUntil(() => [...this.members.values()].every(did), withinMs);
+  }
+
   /** Resolves with true when every worker serves the generation, or false after `withinMs`. */
   whenServed(generation: number, withinMs: number): Promise<boolean> {
     const serves = (member: WorkerHandle): boolean => member.ending !== '' || member.generation >= generation;
@@ -260,7 +246,7 @@ export class WorkerPool {
     const thread = new Worker(ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     const member: WorkerHandle = {
       ...{ id, slot, thread, successor, generation: state.generation, startedAt: parts.clock.monotonic() },
-      ...{ serving: false, ending: '', leaving: false, refusal: null, unmoved: null },
+      ...{ purged: 0, serving: false, ending: '', leaving: false, refusal: null, unmoved: null },
     };
     this.members.set(id, member);
     this.watchdog.forget(slot);
@@ -300,6 +286,10 @@ export class WorkerPool {
         break;
       case 'access-log':
         this.options.onAccessLog();
+        break;
+      case 'cache':
+        if (message.message.kind === 'purged') member.purged = Math.max(member.purged, message.message.purged);
+        else this.options.onCache(member.id, message.message);
         break;
       case 'log':
         this.options.log[message.level]({ worker: member.id, ...message.fields }, message.message);

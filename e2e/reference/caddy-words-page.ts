@@ -53,9 +53,8 @@ ${tableOf([...globals, ...RENAMED_GLOBALS, ...CADDY_GLOBALS])}`;
 const SAME = 'the same';
 
 function stateOf(rules: ReadonlyMap<string, object>, name: string): string {
-  const rule = rules.get(name);
-  if (rule === undefined && name !== 'import') throw new Error(`${name} is not a directive or option here`);
-  return rule !== undefined && 'planned' in rule ? 'not available yet' : SAME;
+  if (!rules.has(name) && name !== 'import') throw new Error(`${name} is not a directive or option here`);
+  return SAME;
 }
 
 function tableOf(rows: readonly (readonly [word: string, answer: string])[]): string {

@@ -1,7 +1,7 @@
 import { caddyWordsPage } from './caddy-words-page.ts';
 import { commandLinePage } from './command-line-page.ts';
 import { withParts } from './marked-parts.ts';
-import { labelTable, plannedDirectives, plannedLines, policySections } from './policy-parts.ts';
+import { labelTable, policySections } from './policy-parts.ts';
 import { roomsPage } from './rooms-page.ts';
 import { routesPage } from './routes-page.ts';
 
@@ -10,9 +10,7 @@ export const PAGES: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/caddy-words.md': caddyWordsPage,
   'docs/reference/command-line.md': commandLinePage,
   'docs/reference/routes.md': routesPage,
-  'docs/reference/sluicefile.md': withParts('docs/reference/sluicefile.md', { policies: policySections, planned: plannedDirectives }),
+  'docs/reference/sluicefile.md': withParts('docs/reference/sluicefile.md', { policies: policySections }),
   'docs/reference/labels.md': withParts('docs/reference/labels.md', { labels: labelTable }),
-  'docs/from-nginx.md': withParts('docs/from-nginx.md', { planned: plannedLines }),
-  'docs/from-traefik.md': withParts('docs/from-traefik.md', { planned: plannedLines }),
   'docs/rooms.md': roomsPage,
 };

@@ -2,7 +2,6 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LABELS } from '../../controller/sources/docker/labels/label-rules.ts';
 import { LABEL_PREFIX } from '../../shared/name.ts';
-import { PLANNED } from '../../shared/policy/planned.ts';
 import { SITE_POLICIES } from '../../shared/policy/policies.ts';
 import { REPOSITORY } from '../harness/process.ts';
 
@@ -17,11 +16,6 @@ export function policySections(): string {
     })
     .join('\n');
 }
-
-export const plannedDirectives = (): string => `- Directives: ${PLANNED.map(({ name }) => `\`${name}\``).join(', ')}.\n`;
-
-export const plannedLines = (): string =>
-  `\`\`\`sluicefile not-yet\nlater.example {\n${PLANNED.map(({ name }) => `  ${name}\n`).join('')}}\n\`\`\`\n`;
 
 export function labelTable(): string {
   const rows = [...LABELS].map(([word, { form, otherwise, example }]) => {

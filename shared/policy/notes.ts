@@ -21,6 +21,7 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   forward_auth: () => 'authentication server',
   ip_filter: () => 'addresses',
   request_body: null,
+  cache: null,
   encode: null,
   handle_errors: null,
   maintenance: ({ maintenance }) => (maintenance?.on ? 'maintenance' : null),

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { analytics } from './analytics/analytics.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
+import { cache } from './cache/cache.ts';
 import { clientAuth } from './client-auth/client-auth.ts';
 import { cors } from './cors/cors.ts';
 import { encode } from './encode/encode.ts';
@@ -38,6 +39,7 @@ const ANYWHERE = [
   basicAuth,
   jwt,
   forwardAuth,
+  cache,
   ipFilter,
   cors,
   encode,

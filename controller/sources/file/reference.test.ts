@@ -13,7 +13,6 @@ import { filesOnDisk } from './text/files.ts';
 const reference = readFileSync(new URL('../../../docs/reference/sluicefile.md', import.meta.url), 'utf8');
 /** The files that the examples use. */
 const NAMED = fileURLToPath(new URL('golden/imported/', import.meta.url));
-const planned = section('## Not available yet');
 
 /** From a heading to the next one of the same or a higher level. */
 function section(heading: string): string {
@@ -42,20 +41,13 @@ for (const [kind, rules] of [
   ['directive', SITE_RULES],
 ] as const) {
   for (const rule of rules.values()) {
-    if ('planned' in rule) {
-      test(`the ${kind} ${rule.name} is listed as not available yet`, () => {
-        const line = planned.slice(planned.indexOf(kind === 'global' ? '- Globals' : '- Directives')).split('\n- ', 1)[0];
-        assert.ok(line?.includes(`\`${rule.name}\``));
-      });
-    } else {
-      test(`the ${kind} ${rule.name} has a section with its form and an example`, () => {
-        const text = section(`### ${rule.name}`);
-        const [form = ''] = rule.form.split(/,| or /, 1);
-        assert.ok(text.includes(`\`${form}\``), `${form} is missing`);
-        const examples = kind === 'global' ? blocksOf(section('## Globals')) : blocksOf(text);
-        assert.ok(examples.some((example) => new RegExp(`^\\s*${rule.name}\\s`, 'm').test(example)));
-      });
-    }
+    test(`the ${kind} ${rule.name} has a section with its form and an example`, () => {
+      const text = section(`### ${rule.name}`);
+      const [form = ''] = rule.form.split(/,| or /, 1);
+      assert.ok(text.includes(`\`${form}\``), `${form} is missing`);
+      const examples = kind === 'global' ? blocksOf(section('## Globals')) : blocksOf(text);
+      assert.ok(examples.some((example) => new RegExp(`^\\s*${rule.name}\\s`, 'm').test(example)));
+    });
   }
 }
 

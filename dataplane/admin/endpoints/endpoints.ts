@@ -22,6 +22,7 @@ export const ENDPOINTS = [
   },
   { method: 'GET', path: '/history', handler: 'historyOfAll', does: 'The same for all domains together, and the busiest of them' },
   { method: 'PURGE', path: '/cache/{host}/{path...}', handler: 'purge', does: 'Invalidates one cache entry' },
+  { method: 'PURGE', path: '/cache', handler: 'purgeMany', does: 'Invalidates the entries of `?tag=`, or of `?host=&prefix=`' },
   { method: 'POST', path: '/reload', handler: 'reload', does: 'Re-reads the config file; `?wait=true` waits for the result' },
   {
     method: 'GET',
@@ -76,7 +77,7 @@ export const VIEWABLE: ReadonlySet<HandlerName> = new Set<HandlerName>([
   ...(['upstreams', 'listCertificates', 'explain', 'events', 'alerts'] as const),
 ]);
 
-/** The published interface (its section 4) and nothing else. */
+/** The published interface (its section 4), and what counts against the same limit. */
 const PUBLISHED: ReadonlySet<HandlerName> = new Set<HandlerName>([
   'health',
   'listRoutes',
@@ -86,6 +87,7 @@ const PUBLISHED: ReadonlySet<HandlerName> = new Set<HandlerName>([
   'listAnalytics',
   'oneAnalytics',
   'purge',
+  'purgeMany',
   'reload',
 ]);
 

@@ -24,6 +24,7 @@ import { deleteCertificate, getInternalRoot, postCertificate, retryCertificate }
 import type { HandlerName } from './endpoints.ts';
 import { forgetAnalytics, getHistory, historyText, readRange } from './history.ts';
 import { ignoredMembers } from './ignored-members.ts';
+import { purgeMany, purgeOne } from './purge.ts';
 
 export type Call = {
   readonly request: IncomingMessage;
@@ -81,10 +82,8 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
       return getHistory(call, domain.value, parts);
     },
     historyOfAll: (call) => getHistory(call, ALL_HOSTS, parts),
-    purge: ({ segments: [host = '', path = ''] }) => {
-      if (host === '' || path.replace(/^\//, '') === '') throw new ApiError('missingKey');
-      throw new ApiError('noCache');
-    },
+    purge: (call) => purgeOne(call, parts),
+    purgeMany: (call) => purgeMany(call, parts),
     reload: async ({ response, query }) => {
       const outcome = reload.trigger();
       if (query.get('wait') !== 'true') return sendJson(response, 200, { message: 'config reload triggered' });

@@ -15,7 +15,7 @@ export const ERRORS = {
     cause: "The certificate or its key can't be used, they don't belong together, or a domain is not covered",
   },
   missingDomain: { status: 400, message: 'missing domain', cause: 'The path of a DELETE has no domain' },
-  missingKey: { status: 400, message: 'missing cache key', cause: 'The path of a PURGE has no host or no path' },
+  missingKey: { status: 400, message: 'missing cache key', cause: 'The path of a PURGE has no host, or ends after it' },
   invalidPath: { status: 400, message: 'invalid path: ...', cause: 'The path has a bad percent-escape' },
   invalidQuery: { status: 400, message: 'invalid query: ...', cause: 'A query parameter is missing or has an unknown value' },
   malformedStream: { status: 400, message: 'malformed apply stream: ...', cause: 'A line of an apply stream is malformed' },

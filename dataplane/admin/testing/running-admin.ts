@@ -103,6 +103,7 @@ export class RunningAdmin {
         overview: () => Promise.reject(new Error('no overview in this test')),
         alerts: async () => [],
         reloaded: () => undefined,
+        purge: () => Promise.resolve(null),
         addresses: () => ['10.0.0.7'],
         ...parts,
       },

@@ -35,6 +35,7 @@ export class WorkersFixture {
       logLevel: 'debug',
       accessLog: null,
       tracing: null,
+      cacheSize: 0,
     });
     this.workers = new WorkerPool({
       count,
@@ -47,6 +48,7 @@ export class WorkersFixture {
       onReport: (report) => this.reports.push(report),
       onTarget: () => undefined,
       onAccessLog: () => undefined,
+      onCache: () => undefined,
       onAwaited: () => undefined,
       onChange: (_, state) => this.changes.push(state),
     });

@@ -10,6 +10,8 @@ const STRICT_TRANSPORT = 'Strict-Transport-Security: max-age=31536000\r\n';
 const NO_SNIFF = 'X-Content-Type-Options: nosniff\r\n';
 const SAME_ORIGIN = 'X-Frame-Options: SAMEORIGIN\r\n';
 
+type AnswerFlags = Pick<Fields, 'hasStrictTransportSecurity' | 'hasContentTypeOptions' | 'hasFrameOptions'>;
+
 /** A request whose response gets the fields. */
 type Answered = EvaluatedRequest & { readonly strictTransport: boolean };
 
@@ -97,7 +99,7 @@ function changedFields(headers: readonly HeaderSpec[], hsts: boolean, remainder:
 }
 
 /** The fields of an upstream's response with those of its block, apart from deferred changes. `lines` are the upstream's. */
-export function relayedFields(fields: AnswerFields, x: Answered, status: number, lines: string, answer: Fields): string {
+export function relayedFields(fields: AnswerFields, x: Answered, status: number, lines: string, answer: AnswerFlags): string {
   if (fields.changes === null) return lines + addedFields(fields, answer, x.strictTransport);
   return changed(fields, fields.changes, x, status, lines, answer);
 }
@@ -128,7 +130,7 @@ function changed(fields: AnswerFields, changes: FieldChanges, x: Answered, statu
 }
 
 /** The lines to add to an upstream's response: its own values override the defaults, the block's override both. */
-export function addedFields(fields: AnswerFields, answer: Fields, secure: boolean): string {
+export function addedFields(fields: AnswerFields, answer: AnswerFlags, secure: boolean): string {
   const strict = secure && fields.strictTransport && !answer.hasStrictTransportSecurity ? STRICT_TRANSPORT : '';
   if (!answer.hasContentTypeOptions && !answer.hasFrameOptions) return strict + fields.all;
   const noSniff = fields.noSniff && !answer.hasContentTypeOptions ? NO_SNIFF : '';

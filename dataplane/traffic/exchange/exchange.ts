@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { AccessLogSpec } from '../../../shared/values/log-output.ts';
-import type { BeaconOutcome, VitalsObservation } from '../protocol.ts';
+import type { BeaconOutcome, CacheResult, VitalsObservation } from '../protocol.ts';
 import type { AnswerFields } from './answer-fields.ts';
 import type { Attempt, Progress } from './attempt.ts';
 import type { BodyLimit } from './body-limit.ts';
@@ -225,6 +225,8 @@ export class Exchange {
   endsConnection = false;
   /** 0 until there is a response. */
   status = 0;
+  /** Whether only the end of the upstream's connection tells where the body of its response ends. */
+  answerEndsAtClose = false;
   /** Content-Type of an upstream's response. */
   contentType: string | null = null;
   /** Response bytes to the client, before TLS. */
@@ -235,6 +237,8 @@ export class Exchange {
   answerFields = '';
   /** Why the proxy answered itself, for the log; empty when it did not. */
   failure = '';
+  /** How the cache handled it; null if it did not. */
+  cached: CacheResult | null = null;
 
   constructor(
     client: Downstream,

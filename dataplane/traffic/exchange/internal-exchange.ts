@@ -20,6 +20,8 @@ export type InternalRequest = {
   readonly hops: number;
   readonly secure: boolean;
   readonly body: Buffer | null;
+  /** What the target gets as Host instead of the client's; absent: the client's. */
+  readonly hostOfTarget?: 'hostport' | 'host' | null;
 };
 
 /** The head of an answer to an internal exchange. */
@@ -38,6 +40,8 @@ export interface AnswerSink {
   head(answer: InternalAnswer): void;
   /** A piece of the body; its buffer is reused, so copy what you keep. @returns false to pause until `resume` of the exchange. */
   body(buffer: Buffer, from: number, to: number): boolean;
+  /** No more of the body is available for now. */
+  flush?(): void;
   end(): void;
   /** The answer can't be completed, or not even begun. */
   failed(reason: string): void;
@@ -91,7 +95,22 @@ export class InternalExchange implements Downstream {
       trace: null,
     });
     this.x.held = body;
+    this.x.hostOfTarget = request.hostOfTarget ?? null;
     this.x.bodyComplete = true;
+  }
+
+  /** The last target it was sent to, and why that failed; null before. */
+  get endpoint(): Exchange['endpoint'] {
+    return this.x.endpoint;
+  }
+
+  get lastFailure(): Exchange['lastFailure'] {
+    return this.x.lastFailure;
+  }
+
+  /** Whether only the end of a connection tells where the body ends. */
+  get endsAtClose(): boolean {
+    return this.x.answerEndsAtClose;
   }
 
   /** Sends it; the sink may receive all of the answer before this returns. */
@@ -157,7 +176,7 @@ export class InternalExchange implements Downstream {
   }
 
   flush(): void {
-    // Nothing is buffered.
+    if (!this.over) this.sink.flush?.();
   }
 
   resumeBody(): void {

@@ -1,5 +1,5 @@
 import { httpDate } from '../codec/date.ts';
-import type { Fields } from '../codec/http1/fields.ts';
+import { type Fields, withoutFields } from '../codec/http1/fields.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import { deferredFields, relayedFields } from './answer-fields.ts';
 import { crossOriginFields } from './cross-origin.ts';
@@ -22,7 +22,23 @@ export function relayHead(x: Exchange, head: ResponseHead): void {
 function answerLines(x: Exchange, status: number, answer: Fields): string {
   const lines = answer.hasDate ? answer.kept : answer.kept + httpDate();
   const whole = x.block === null ? lines : relayedFields(x.block.fields, x, status, lines, answer);
-  return x.crossOrigin === null ? whole : crossOriginFields(whole, x.crossOrigin);
+  return readableLines(x, whole);
+}
+
+/** The lines of a response for this exchange, with what its origin may read of it. */
+export const readableLines = (x: Exchange, lines: string): string =>
+  x.crossOrigin === null ? lines : crossOriginFields(lines, x.crossOrigin);
+
+/** What is known of a stored response without reading its fields again. */
+export type StoredHead = Pick<Fields, 'hasStrictTransportSecurity' | 'hasContentTypeOptions' | 'hasFrameOptions'>;
+
+/** The lines of a stored response, with the fields of the exchange's block as for one that has just come from an upstream. */
+export function storedLines(x: Exchange, status: number, lines: string, head: StoredHead): string {
+  const { block } = x;
+  if (block === null) return lines;
+  const { overrides } = block.fields;
+  const kept = overrides === null ? lines : withoutFields(lines, new Set(overrides.values()));
+  return relayedFields(block.fields, x, status, kept, head);
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Countries } from '../match/countries.ts';
 import { rawPath } from '../match/path.ts';
 import {
   type BeaconOutcome,
+  type CacheResult,
   type DomainReport,
   DURATION_BOUNDS,
   type MachineReason,
@@ -57,6 +58,8 @@ class Counters {
   readonly vitals: VitalsObservation[] = [];
   readonly beacons = new Map<BeaconOutcome, number>();
   readonly failures = new Map<string, number>();
+  readonly cache = new Map<CacheResult, number>();
+  cacheBytes = 0;
 
   constructor(host: string, pattern: string) {
     this.host = host;
@@ -82,6 +85,7 @@ class Counters {
       vitals,
       beacons: [...this.beacons],
       failures: [...this.failures],
+      ...(this.cache.size > 0 && { cache: [...this.cache], cacheBytes: this.cacheBytes }),
     };
   }
 }
@@ -115,6 +119,10 @@ export class Recorder {
     const counters = route === null ? this.countersOf(UNROUTED, UNROUTED) : this.countersOf(x.host, route.domain);
     this.count(counters, x.status, x.bytesSent, (now - x.startedAt) / 1_000);
     if (route === null) return;
+    if (x.cached !== null) {
+      counters.cache.set(x.cached, (counters.cache.get(x.cached) ?? 0) + 1);
+      if (x.cached === 'hit' || x.cached === 'stale' || x.cached === 'revalidated') counters.cacheBytes += x.bodySent;
+    }
     const failure = x.lastFailure;
     // A failure that a retry recovered from, or whose client left meanwhile, did not end the exchange.
     if (failure !== null && x.failure === failure.reason)

@@ -1,3 +1,4 @@
+import type { CacheSpec } from '../../../shared/policy/cache/cache.ts';
 import { ownPool, type PoolSpec } from '../../../shared/pools.ts';
 import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
@@ -15,6 +16,9 @@ import { type ClientAuth, compileClientAuth } from '../policy/client-certificate
 import { POLICIES } from '../policy/order.ts';
 import type { KindTools, Policy, PolicyKind } from '../policy/policy.ts';
 import { type OwnPaths, ownPathsOf } from '../respond/beacon/beacon.ts';
+import { CachedResponder } from '../respond/cache/cached-responder.ts';
+import type { FillTools } from '../respond/cache/fill-block.ts';
+import { invalidationOf } from '../respond/cache/invalidation.ts';
 import { errorPagesOf } from '../respond/errors/error-pages.ts';
 import { fileServerOf } from '../respond/files/file-server.ts';
 import { FILTERS, type FilterKind } from '../respond/filters.ts';
@@ -78,7 +82,7 @@ export type BlockKinds = {
 
 const KINDS: BlockKinds = { policies: POLICIES, responders: [fileServerOf], filters: FILTERS };
 
-export type CompilerTools = ForwardTools & InternalTools;
+export type CompilerTools = ForwardTools & InternalTools & Pick<FillTools, 'store' | 'clock'>;
 
 /** Compiles published routes for the request path. */
 export class RouteCompiler {
@@ -170,7 +174,20 @@ export class RouteCompiler {
     }
     const fixed = handle === null ? route.respond : (handle.respond ?? (handle.upstreams.length === 0 ? route.respond : null));
     if (fixed !== null) return fixedResponder(fixed, remainderIn(route, handle));
-    return pool === null ? null : new Forwarder(pool, holdMs, this.tools);
+    return pool === null ? null : this.cached(route, handle, new Forwarder(pool, holdMs, this.tools));
+  }
+
+  /** The upstream behind the cache, if the block has one. */
+  private cached(route: RouteSpec, handle: HandleSpec | null, upstream: Responder): Responder {
+    const spec = cacheOf(route, handle);
+    if (spec === null) return upstream;
+    const bypass = spec.bypass === undefined ? null : compileCondition(spec.bypass, foldsPaths(route));
+    const block = {
+      name: cachedBlockName(handle),
+      identified: identifiesUsers(route) || (handle !== null && identifiesUsers(handle)),
+      bypass: bypass === null ? null : (x: Exchange) => bypass(x.path, x),
+    };
+    return new CachedResponder(upstream, spec, block, this.tools);
   }
 
   private policiesOf(route: RouteSpec, handle: HandleSpec | null, index: number): readonly Policy[] {
@@ -190,6 +207,8 @@ export class RouteCompiler {
 
   private filtersOf(route: RouteSpec, handle: HandleSpec | null): readonly Filter[] | null {
     const filters = this.kinds.filters.flatMap((kind) => kind(route, handle) ?? []);
+    // Nearest to the upstream: what it has changed must not be used any more, whatever becomes of the response.
+    if (cacheOf(route, handle) !== null) filters.unshift(invalidationOf(this.tools.store, cachedBlockName(handle)));
     return filters.length === 0 ? null : filters;
   }
 
@@ -206,6 +225,17 @@ export class RouteCompiler {
     );
   }
 }
+
+/** A block without the directive has that of its site. */
+const cacheOf = (route: RouteSpec, handle: HandleSpec | null): CacheSpec | null =>
+  (handle?.cache === undefined ? route.cache : handle.cache) ?? null;
+
+/** Blocks with conditions may answer requests for the same URL. */
+const cachedBlockName = (handle: HandleSpec | null): string => (handle?.match === undefined ? '' : JSON.stringify(handle.match));
+
+/** Whether the upstream learns who the user is from fields that are in no key. */
+const identifiesUsers = ({ forward_auth, basic_auth, jwt }: RouteSpec | HandleSpec): boolean =>
+  forward_auth != null || basic_auth !== null || jwt != null;
 
 const holdOf = (secs: number | null | undefined): number => (secs ?? 0) * 1_000;
 

@@ -8,6 +8,7 @@ import type { PublishedCertificate } from '../listener/certificates.ts';
 import { packEntries } from '../match/packed.ts';
 import type { Compare } from '../policy/basic-auth/passwords.ts';
 import type {
+  CacheFromWorker,
   DryRunResult,
   EntriesPublication,
   FromWorker,
@@ -27,6 +28,8 @@ export type Replaced = {
   readonly blockKinds?: BlockKinds;
   /** A database; none by default. */
   readonly countries?: SharedArrayBuffer | null;
+  /** What the worker tells the index of the cache; nothing answers by default. */
+  readonly onCache?: (message: CacheFromWorker, worker: TrafficWorker) => void;
 };
 
 export const SETTINGS: TrafficSettings = {
@@ -42,6 +45,7 @@ export const SETTINGS: TrafficSettings = {
   logLevel: 'debug',
   accessLog: null,
   tracing: null,
+  cacheSize: 0,
 };
 
 /** `classes` as in a report: 1xx to 5xx and other. */
@@ -57,7 +61,11 @@ export class ProxyFixture {
   private readonly wires: Wire[] = [];
   private generation = 1;
 
-  private constructor(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, { countries = null, ...parts }: Replaced) {
+  private constructor(
+    routes: readonly RouteInput[],
+    settings: Partial<TrafficSettings>,
+    { countries = null, onCache, ...parts }: Replaced,
+  ) {
     this.worker = new TrafficWorker({
       start: {
         worker: 1,
@@ -74,7 +82,10 @@ export class ProxyFixture {
       clock: this.clock,
       random: systemRandom,
       log: this.log,
-      post: (message) => this.messages.push(message),
+      post: (message) => {
+        this.messages.push(message);
+        if (message.kind === 'cache') onCache?.(message.message, this.worker);
+      },
       ...parts,
     });
   }

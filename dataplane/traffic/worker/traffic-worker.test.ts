@@ -32,6 +32,7 @@ test('what is published while a worker starts is in effect when it serves', asyn
     logLevel: 'debug',
     accessLog: null,
     tracing: null,
+    cacheSize: 0,
   } as const;
   const worker = new TrafficWorker({
     start: {

@@ -21,6 +21,7 @@ import type { PolicyTools } from '../policy/policy.ts';
 import { Clearances } from '../policy/under-attack/clearance.ts';
 import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from '../protocol.ts';
 import { TrafficRecord } from '../record/traffic-record.ts';
+import { CacheStore } from '../respond/cache/store.ts';
 import { Challenges } from '../respond/challenges.ts';
 import { type BlockKinds, type CompiledRoute, newestBlock, poolsAt, RouteCompiler } from '../route/compile.ts';
 import { Departures } from '../route/departures.ts';
@@ -75,6 +76,7 @@ export class TrafficWorker {
   private readonly https: HttpsState;
   private readonly certificates: Certificates;
   private readonly policyTools: PolicyTools;
+  private readonly cache: CacheStore;
   private readonly challenges = new Challenges();
   private readonly departures: Departures;
   private readonly tlsServers: TlsServers;
@@ -127,9 +129,11 @@ export class TrafficWorker {
     this.hold = hold;
     this.tunnels = tunnels;
     // Routes and policies.
+    this.cache = new CacheStore(start.worker, { post: (message) => post({ kind: 'cache', message }) });
+    this.cache.resize(state.settings.cacheSize);
     const compiler = new RouteCompiler(
       new Pools(this.endpoints, { random: tools.random, cookieKey: derivedKey(hashKey, 'sticky cookies') }),
-      { clock, hold, faults, monotonic: () => clock.monotonic() },
+      { clock, hold, faults, monotonic: () => clock.monotonic(), store: this.cache },
       tools.blockKinds,
     );
     const index = new HostIndex<CompiledRoute>((_, json) => compiler.compile(json));
@@ -208,6 +212,7 @@ export class TrafficWorker {
     every(BEAT_MS, () => this.ledger.heartbeats.beat(slot));
     every(PROBE_MS, () => this.hold.tick());
     every(SWEEP_MS, () => this.sweep());
+    every(SECOND, () => this.cache.report());
     every(SECOND, () => this.reporter.report(null));
     // Publications that arrive meanwhile are newer than the initial state, so they wait for it.
     this.publishing = this.open();
@@ -258,6 +263,8 @@ export class TrafficWorker {
         });
       case 'verdicts':
         return this.hold.tick();
+      case 'cache':
+        return this.cache.handle(message.message);
       case 'drain':
         void this.drain(message.patient);
     }
@@ -270,6 +277,7 @@ export class TrafficWorker {
     if (publication.uncertified !== undefined) this.certificates.giveUp(publication.uncertified);
     if (publication.certificates !== undefined || publication.uncertified !== undefined) this.listener.certificatesChanged();
     if (publication.settings !== undefined) {
+      this.cache.resize(publication.settings.cacheSize);
       this.https.settings = publication.settings.https;
       this.https.hasPort = publication.settings.httpsPort !== null;
     } else if (publication.certificates !== undefined) this.https.settings = { ...this.https.settings };

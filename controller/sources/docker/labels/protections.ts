@@ -1,6 +1,5 @@
 import { closest } from '../../../../shared/closest.ts';
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
-import { PLANNED } from '../../../../shared/policy/planned.ts';
 import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { UnknownLabels } from '../../../../shared/policy/policy.ts';
 import { LABELS } from './label-rules.ts';
@@ -17,7 +16,7 @@ const NONE: UnknownLabels = { words: [], advice: '' };
 
 /** By names without hyphens and underscores: ours, those of other proxies, and common ones. */
 const PROTECTIONS: ReadonlyMap<string, string> = new Map([
-  ...[...SITE_POLICIES, ...PLANNED].flatMap(({ unknownLabels: { words, advice } = NONE }) => words.map((word) => [word, advice] as const)),
+  ...SITE_POLICIES.flatMap(({ unknownLabels: { words, advice } = NONE }) => words.map((word) => [word, advice] as const)),
   ...['upstreamtls', 'upstreamhttps'].map((word) => [word, `write ${LABEL_PREFIX}upstream_tls=true`] as const),
 ]);
 

@@ -1,5 +1,4 @@
 import type { Grammar } from '../../../../shared/config-file/directive.ts';
-import { PLANNED } from '../../../../shared/policy/planned.ts';
 import { BLOCK_POLICIES, type PolicyMembers, SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import { handle, handlePath } from './handle.ts';
 import { healthUri } from './health.ts';
@@ -21,9 +20,16 @@ const policies = SITE_POLICIES.flatMap((policy) =>
   policy.directive ? [ruleOf(policy.directive, BLOCK_POLICIES.includes(policy) ? ['site', 'handle'] : ['site'])] : [],
 );
 
-/** All directives of a site, including planned ones. */
-export const SITE_RULES: Rules<SiteDraft> = rulesByName(
-  [reverseProxy, lbPolicy, healthUri, hold, ...policies, handle, handlePath, pathCase, tls, transport],
-  PLANNED.map(({ name }) => name),
-  ['site', 'handle'],
-);
+/** All directives of a site. */
+export const SITE_RULES: Rules<SiteDraft> = rulesByName([
+  reverseProxy,
+  lbPolicy,
+  healthUri,
+  hold,
+  ...policies,
+  handle,
+  handlePath,
+  pathCase,
+  tls,
+  transport,
+]);

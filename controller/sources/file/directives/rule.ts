@@ -30,10 +30,7 @@ export const oneArgument = <Draft>(
   },
 });
 
-/** A planned directive, rejected until it is implemented. */
-export type PlannedRule = { readonly name: string; readonly scopes: readonly Scope[]; readonly planned: true };
-
-export type Rules<Draft> = ReadonlyMap<string, Rule<Draft> | PlannedRule>;
+export type Rules<Draft> = ReadonlyMap<string, Rule<Draft>>;
 
 export type Context = Reading & {
   readonly report: Report;
@@ -68,7 +65,4 @@ export type HandleDraft = {
 
 export const emptyDraft = (): SiteDraft => ({ seen: [], members: {}, pair: null, handles: [], ofPool: new Set() });
 
-export function rulesByName<Draft>(available: readonly Rule<Draft>[], planned: readonly string[], scopes: readonly Scope[]): Rules<Draft> {
-  const later = planned.map((name): PlannedRule => ({ name, scopes, planned: true }));
-  return new Map([...available, ...later].map((rule) => [rule.name, rule]));
-}
+export const rulesByName = <Draft>(rules: readonly Rule<Draft>[]): Rules<Draft> => new Map(rules.map((rule) => [rule.name, rule]));

@@ -7,7 +7,7 @@ import type { Report } from '../diagnostics/diagnostics.ts';
 import { CADDY_DIRECTIVES, CADDY_GLOBALS } from '../directives/caddy-words.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
-import type { Context, PlannedRule, Rule, Rules, Scope } from '../directives/rule.ts';
+import type { Context, Rule, Rules, Scope } from '../directives/rule.ts';
 import { GLOBAL_RULES } from './globals.ts';
 
 /**
@@ -27,7 +27,6 @@ export function readLines<Draft>(written: Block, scope: Scope, rules: Rules<Draf
     if (!first) seen.push(condition === null ? name : { ...name, text: key });
     if (!rule) report.error(name, unknown(directive, scope, block));
     else if (!rule.scopes.includes(scope)) report.error(name, misplaced(name.text, rule.scopes, scope));
-    else if ('planned' in rule) report.error(name, `${name.text} is not available yet`);
     else if (first && rule.repeats !== true && condition === null)
       report.error(name, `${rule.name} is already in ${lineOf(first, name)}; keep one of them`);
     else readLine(directive, rule, condition, draft, context);
@@ -37,10 +36,10 @@ export function readLines<Draft>(written: Block, scope: Scope, rules: Rules<Draf
 /** The condition of the matcher before a directive's arguments; null without one, undefined if there is none of that name. */
 function conditionOf<Draft>(
   { name, args: [first] }: Directive,
-  rule: Rule<Draft> | PlannedRule | undefined,
+  rule: Rule<Draft> | undefined,
   { conditionFor }: Context,
 ): Condition | null | undefined {
-  const isConditional = rule && !('planned' in rule) && rule.matcher === 'before' && first && isMatcher(first);
+  const isConditional = rule && rule.matcher === 'before' && first && isMatcher(first);
   return isConditional ? conditionFor(name.text, first) : null;
 }
 

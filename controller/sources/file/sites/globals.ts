@@ -3,11 +3,12 @@ import { parseDirectoryUrl } from '../../../../shared/certificates/acme-director
 import { readAcmeRoots } from '../../../../shared/certificates/acme-roots.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
-import { MOST_CONNECTIONS } from '../../../../shared/limits.ts';
+import { MIN_CACHE_BYTES, MOST_CONNECTIONS } from '../../../../shared/limits.ts';
 import { parseRanges } from '../../../../shared/private-ranges.ts';
 import type { Globals } from '../../../../shared/settings.ts';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
+import { parseSize } from '../../../../shared/values/size.ts';
 import { type Context, oneArgument, type Rule, type Rules, rulesByName } from '../directives/rule.ts';
 
 /** The globals being read. */
@@ -78,6 +79,13 @@ const connections = (name: 'max_connections' | 'max_connections_per_address') =>
     else draft[name] = number;
   });
 
+const cacheSize = global('cache', '<size>', ({ text }, draft, refuse) => {
+  const size = parseSize(text);
+  if (!size.ok) refuse(size.reason);
+  else if (size.value < MIN_CACHE_BYTES) refuse('a cache has at least 1mb');
+  else draft.cache = size.value;
+});
+
 const trustedProxies: Rule<GlobalsDraft> = {
   name: 'trusted_proxies',
   form: 'trusted_proxies <ip-or-range> [<ip-or-range> …]',
@@ -97,21 +105,18 @@ function readRange(word: Word, report: Context['report']): readonly Cidr[] {
   return [];
 }
 
-/** All globals, including planned ones. */
-export const GLOBAL_RULES: Rules<GlobalsDraft> = rulesByName(
-  [
-    port('http_port', 'https_port'),
-    port('https_port', 'http_port'),
-    bind,
-    email,
-    acmeDirectory,
-    acmeCaRoot,
-    localCerts,
-    trustedProxies,
-    connections('max_connections'),
-    connections('max_connections_per_address'),
-    drainTimeout,
-  ],
-  ['cache'],
-  ['globals'],
-);
+/** All globals. */
+export const GLOBAL_RULES: Rules<GlobalsDraft> = rulesByName([
+  port('http_port', 'https_port'),
+  port('https_port', 'http_port'),
+  bind,
+  email,
+  acmeDirectory,
+  acmeCaRoot,
+  localCerts,
+  trustedProxies,
+  connections('max_connections'),
+  connections('max_connections_per_address'),
+  drainTimeout,
+  cacheSize,
+]);

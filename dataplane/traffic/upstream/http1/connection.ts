@@ -305,6 +305,7 @@ export class UpstreamConnection implements Attempt {
       this.remaining = fields.contentLength;
       this.state = STATE.length;
     } else this.state = STATE.untilClose;
+    x.answerEndsAtClose = this.state === STATE.untilClose;
     this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
     if (bodyless && head.speaksOfBody(x.method)) this.keepAlive = false;
     this.endpoint.succeeded();

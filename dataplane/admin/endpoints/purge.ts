@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseDomain } from '../../../shared/values/host.ts';
+import type { Purge } from '../../../shared/wire/purge.ts';
+import { UnacknowledgedError } from '../../publish/publisher.ts';
+import type { AdminDependencies } from '../dependencies.ts';
+import { ApiError } from '../http/errors.ts';
+import { sendJson } from '../http/json.ts';
+
+type Call = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly segments: readonly string[];
+  readonly query: URLSearchParams;
+};
+
+const COLLECTION = '/cache/';
+const LONGEST_TAG = 256;
+
+/** `PURGE /cache/{host}/{path}`: one URL with its query, in both schemes and all variants. An empty path is the home page. */
+export async function purgeOne(
+  { request, response, segments: [host = ''] }: Call,
+  { purge }: Pick<AdminDependencies, 'purge'>,
+): Promise<void> {
+  const url = request.url ?? '';
+  const slash = url.indexOf('/', COLLECTION.length);
+  if (host === '' || slash < 0) throw new ApiError('missingKey');
+  const count = await removed(purge, { kind: 'target', host: hostOf(host), target: url.slice(slash) });
+  if (count > 0) return sendJson(response, 200, { purged: true });
+  sendJson(response, 404, { purged: false, reason: 'not found' });
+}
+
+/** `PURGE /cache?tag=`, or `?host=&prefix=`. */
+export async function purgeMany({ response, query }: Call, { purge }: Pick<AdminDependencies, 'purge'>): Promise<void> {
+  const count = await removed(purge, purgeOf(query));
+  if (count > 0) return sendJson(response, 200, { purged: true, entries: count });
+  sendJson(response, 404, { purged: false, reason: 'not found' });
+}
+
+function purgeOf(query: URLSearchParams): Purge {
+  const [tag, host, prefix] = [query.get('tag'), query.get('host'), query.get('prefix')];
+  if (tag !== null && host === null && prefix === null) {
+    if (tag === '' || tag.length > LONGEST_TAG || /[,\s]/.test(tag))
+      throw new ApiError('invalidQuery', 'a tag has 1 to 256 characters, and neither commas nor spaces');
+    return { kind: 'tag', tag };
+  }
+  if (tag !== null || host === null) throw new ApiError('invalidQuery', 'give either tag, or host and prefix');
+  const domain = parseDomain(host);
+  if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
+  if (prefix !== null && !prefix.startsWith('/')) throw new ApiError('invalidQuery', 'a prefix starts with /');
+  return { kind: 'prefix', host: domain.value, prefix: prefix ?? '/' };
+}
+
+async function removed(purge: AdminDependencies['purge'], which: Purge): Promise<number> {
+  try {
+    const count = await purge(which);
+    if (count === null) throw new ApiError('noCache');
+    return count;
+  } catch (error) {
+    if (error instanceof UnacknowledgedError) throw new ApiError('unacknowledged', error.message);
+    throw error;
+  }
+}
+
+/** Without a port, which keys of routes don't have either. */
+const hostOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/:\d{1,5}$/, '')
+    .replace(/\.$/, '');

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CacheEntry, CacheToWorker } from '../traffic/protocol.ts';
+import { CacheIndex } from './cache-index.ts';
+
+let lastId = 0;
+const entry = (target: string, more: Partial<CacheEntry> = {}): CacheEntry => ({
+  ...{ id: ++lastId, key: `http a.test ${target}`, host: 'a.test', target, vary: [], variant: '', status: 200, fields: '', length: 1_000 },
+  ...{ body: [], receivedAt: 0, initialAge: 0, lifetime: 60, noCache: false, mustRevalidate: false, staleWhileRevalidate: 0 },
+  ...{ staleIfError: 0, etag: null, lastModified: null, tags: [], shared: true },
+  ...more,
+});
+
+function indexOf(size: number) {
+  const sent: CacheToWorker[] = [];
+  const index = new CacheIndex(size, { reply: (_, message) => sent.push(message), broadcast: (message) => sent.push(message) });
+  const store = (one: CacheEntry, since = index.purged, replaces: number | null = null) =>
+    index.handle(1, { kind: 'store', entry: one, since, replaces });
+  const found = (key: string): readonly number[] => {
+    index.handle(1, { kind: 'look-up', key });
+    const message = sent.at(-1);
+    return message?.kind === 'found' ? message.entries.map(({ id }) => id) : [];
+  };
+  return { index, sent, store, found };
+}
+
+test('what is stored is found by its key, and a newer variant replaces the same one', () => {
+  const { index, store, found } = indexOf(1_000_000);
+  const [one, two, other] = [entry('/a'), entry('/a'), entry('/a', { vary: ['accept'], variant: '=x' })];
+  for (const stored of [one, two, other]) store(stored);
+  assert.deepEqual(found(one.key), [other.id, two.id]);
+  assert.equal(index.status.entries, 2);
+});
+
+test('a purge removes all variants and spellings of one URL, a prefix or a tag', () => {
+  const { index, store } = indexOf(1_000_000);
+  for (const one of [
+    entry('/a%20b?x=1'),
+    entry('/a b?x=1'.replace(' ', '%20'), { key: 'https a.test /a%20b?x=1' }),
+    entry('/a%20b?x=2'),
+    entry('/docs/x', { tags: ['t'] }),
+    entry('/docs/y'),
+    entry('/z', { tags: ['t', 'u'] }),
+  ])
+    store(one);
+  assert.equal(index.purge({ kind: 'target', host: 'b.test', target: '/z' }), 0);
+  assert.equal(index.purge({ kind: 'target', host: 'a.test', target: '/a%20b?x=1' }), 2);
+  assert.equal(index.purge({ kind: 'prefix', host: 'a.test', prefix: '/docs/' }), 2);
+  assert.equal(index.purge({ kind: 'tag', tag: 't' }), 1);
+  assert.equal(index.status.entries, 1);
+});
+
+test('a response that was requested before its purge is not stored', () => {
+  const { index, store, found } = indexOf(1_000_000);
+  const since = index.purged;
+  index.purge({ kind: 'target', host: 'a.test', target: '/a' });
+  const [purged, other] = [entry('/a'), entry('/b')];
+  store(purged, since);
+  store(other, since);
+  assert.deepEqual([found(purged.key), found(other.key)], [[], [other.id]]);
+  for (let round = 0; round < 2_000; round++) index.purge({ kind: 'tag', tag: 'none' });
+  const old = entry('/c');
+  store(old, since);
+  assert.deepEqual(found(old.key), [], 'not even if the purge is forgotten');
+});
+
+test('the memory stays within the size, and what is used often stays', () => {
+  const { index, store, found } = indexOf(500_000);
+  const [often] = [entry('/often')];
+  store(often);
+  for (let at = 0; at < 5_000; at++) {
+    store(entry(`/${at}`));
+    if (at % 10 === 0) index.handle(1, { kind: 'used', counts: [[often.id, 5]] });
+    assert.ok(index.status.used <= 500_000);
+  }
+  assert.deepEqual(found(often.key), [often.id]);
+  index.resize(0);
+  assert.deepEqual([index.status.entries, index.status.used], [0, 0]);
+});

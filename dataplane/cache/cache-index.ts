@@ -1,0 +1,184 @@
+import type { Purge } from '../../shared/wire/purge.ts';
+import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../traffic/protocol.ts';
+import { TinyLfu } from './tiny-lfu.ts';
+
+/** What an entry costs besides its body and fields: in the index here and in those of the workers (bytes). */
+const ENTRY_BYTES = 2_048;
+/** Most responses to one URL that differ by Vary. */
+const MOST_VARIANTS = 32;
+/** How many purges are remembered, for responses that were requested before. */
+const MOST_PURGES = 1_000;
+
+type Held = { readonly entry: CacheEntry; readonly name: string; readonly cost: number; readonly place: string };
+
+export type CacheIndexTools = {
+  /** Sends a message to the worker that has asked. */
+  reply(worker: number, message: CacheToWorker): void;
+  /** Sends a message to all workers. */
+  broadcast(message: CacheToWorker): void;
+};
+
+/** The figures of the cache, for metrics. */
+export type CacheStatus = { readonly size: number; readonly used: number; readonly entries: number; readonly evicted: number };
+
+/** The index of the cache: what is stored, what goes when there is no room, and what has been purged. Bodies are only referred to. */
+export class CacheIndex {
+  private readonly tools: CacheIndexTools;
+  private readonly policy: TinyLfu<Held>;
+  private readonly ids = new Map<number, Held>();
+  private readonly keys = new Map<string, Held[]>();
+  private readonly places = new Map<string, Set<Held>>();
+  private readonly tags = new Map<string, Set<Held>>();
+  private readonly purges: { readonly number: number; readonly purge: Purge }[] = [];
+  private lastPurge = 0;
+  private size: number;
+  private evicted = 0;
+
+  constructor(size: number, tools: CacheIndexTools) {
+    this.size = size;
+    this.tools = tools;
+    this.policy = new TinyLfu(size);
+  }
+
+  get enabled(): boolean {
+    return this.size > 0;
+  }
+
+  get status(): CacheStatus {
+    return { size: this.size, used: this.policy.used, entries: this.policy.count, evicted: this.evicted };
+  }
+
+  /** The number of the last purge. */
+  get purged(): number {
+    return this.lastPurge;
+  }
+
+  resize(size: number): void {
+    this.size = size;
+    this.evict(this.policy.resize(size));
+  }
+
+  handle(worker: number, message: CacheFromWorker): void {
+    switch (message.kind) {
+      case 'look-up':
+        return this.tools.reply(worker, {
+          kind: 'found',
+          key: message.key,
+          entries: (this.keys.get(message.key) ?? []).map(({ entry }) => entry),
+        });
+      case 'store':
+        return this.store(message.entry, message.since, message.replaces);
+      case 'used':
+        for (const [id, count] of message.counts) {
+          const held = this.ids.get(id);
+          if (held !== undefined) this.policy.touch(held, count);
+        }
+        return;
+      case 'invalidate':
+        for (const target of message.targets) this.purge({ kind: 'target', host: message.host, target });
+    }
+  }
+
+  /** Removes entries everywhere. @returns how many there were. */
+  purge(purge: Purge): number {
+    const found = [...this.matching(purge)];
+    for (const held of found) this.remove(held);
+    this.purges.push({ number: ++this.lastPurge, purge });
+    if (this.purges.length > MOST_PURGES) this.purges.shift();
+    this.tools.broadcast({ kind: 'gone', ids: found.map(({ entry }) => entry.id), purged: this.lastPurge });
+    return found.length;
+  }
+
+  private store(entry: CacheEntry, since: number, replaces: number | null): void {
+    const gone: number[] = [];
+    const old = replaces === null ? undefined : this.ids.get(replaces);
+    const same = (this.keys.get(entry.key) ?? []).filter(
+      (held) => held === old || (held.entry.variant === entry.variant && held.entry.vary.join() === entry.vary.join()),
+    );
+    for (const held of same) {
+      this.remove(held);
+      gone.push(held.entry.id);
+    }
+    if (!this.enabled || this.wasPurged(entry, since)) {
+      this.tools.broadcast({ kind: 'gone', ids: [...gone, entry.id], purged: null });
+      return;
+    }
+    const { fields, length, key } = entry;
+    const cost = length + 2 * (fields.length + key.length) + ENTRY_BYTES;
+    const held: Held = { entry, name: key, cost, place: placeOf(entry.host, entry.target) };
+    this.ids.set(entry.id, held);
+    this.keys.set(key, [held, ...(this.keys.get(key) ?? [])]);
+    addTo(this.places, held.place, held);
+    for (const tag of entry.tags) addTo(this.tags, tag, held);
+    const variants = this.keys.get(key) ?? [];
+    const surplus = variants.slice(MOST_VARIANTS);
+    for (const other of surplus) this.remove(other);
+    this.evict([...surplus, ...this.policy.add(held)], gone);
+  }
+
+  private evict(held: readonly Held[], gone: readonly number[] = []): void {
+    for (const one of held) this.remove(one);
+    this.evicted += held.length;
+    const ids = [...gone, ...held.map(({ entry }) => entry.id)];
+    if (ids.length > 0) this.tools.broadcast({ kind: 'gone', ids, purged: null });
+  }
+
+  /** Whether a response was requested before a purge of it. */
+  private wasPurged(entry: CacheEntry, since: number): boolean {
+    if (since === this.lastPurge) return false;
+    if (since < (this.purges[0]?.number ?? 0) - 1) return true;
+    return this.purges.some(({ number, purge }) => number > since && matches(purge, entry));
+  }
+
+  private *matching(purge: Purge): Iterable<Held> {
+    if (purge.kind === 'target') yield* this.places.get(placeOf(purge.host, purge.target)) ?? [];
+    else if (purge.kind === 'tag') yield* this.tags.get(purge.tag) ?? [];
+    else for (const held of this.ids.values()) if (matches(purge, held.entry)) yield held;
+  }
+
+  private remove(held: Held): void {
+    if (!this.ids.delete(held.entry.id)) return;
+    this.policy.remove(held);
+    const left = (this.keys.get(held.entry.key) ?? []).filter((other) => other !== held);
+    if (left.length === 0) this.keys.delete(held.entry.key);
+    else this.keys.set(held.entry.key, left);
+    removeFrom(this.places, held.place, held);
+    for (const tag of held.entry.tags) removeFrom(this.tags, tag, held);
+  }
+}
+
+function matches(purge: Purge, { host, target, tags }: CacheEntry): boolean {
+  if (purge.kind === 'tag') return tags.includes(purge.tag);
+  if (purge.host !== host) return false;
+  if (purge.kind === 'prefix') return pathOf(target).startsWith(purge.prefix);
+  return placeOf(host, target) === placeOf(purge.host, purge.target);
+}
+
+/** The same for every spelling of a path that decodes to the same; queries are compared as they are. */
+const placeOf = (host: string, target: string): string => {
+  const query = target.indexOf('?');
+  return `${host}${pathOf(target)}${query < 0 ? '' : target.slice(query)}`;
+};
+
+/** Decoded, without the query. */
+function pathOf(target: string): string {
+  const query = target.indexOf('?');
+  const path = query < 0 ? target : target.slice(0, query);
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function addTo(map: Map<string, Set<Held>>, name: string, held: Held): void {
+  const set = map.get(name);
+  if (set === undefined) map.set(name, new Set([held]));
+  else set.add(held);
+}
+
+function removeFrom(map: Map<string, Set<Held>>, name: string, held: Held): void {
+  const set = map.get(name);
+  set?.delete(held);
+  if (set?.size === 0) map.delete(name);
+}

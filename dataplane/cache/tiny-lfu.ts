@@ -1,0 +1,131 @@
+import { FrequencySketch, hashOf } from './frequency-sketch.ts';
+
+/** Parts of the cache: for new entries, and, of the rest, for those used more than once. */
+const WINDOW_PART = 0.01;
+const PROTECTED_PART = 0.8;
+/** What the sketch is sized for (bytes of an entry). */
+const USUAL_ENTRY = 16_384;
+const LEAST_KEYS = 1_024;
+const MOST_KEYS = 1_048_576;
+
+export type Sized = { readonly name: string; readonly cost: number };
+type Segment = 'window' | 'probation' | 'protected';
+
+/**
+ * Which entries stay in a cache of limited size: W-TinyLFU (Einziger et al., 2017), where an entry that would displace others must have
+ * been used as often as all of them together, so that a large one needs more uses than a small one.
+ */
+export class TinyLfu<E extends Sized> {
+  private size = 0;
+  private sketch = new FrequencySketch(LEAST_KEYS);
+  /** The least recently used comes first. */
+  private readonly segments: Readonly<Record<Segment, Map<E, number>>> = { window: new Map(), probation: new Map(), protected: new Map() };
+  private readonly bytes: Record<Segment, number> = { window: 0, probation: 0, protected: 0 };
+  private readonly where = new Map<E, Segment>();
+
+  constructor(size: number) {
+    this.resize(size);
+  }
+
+  get used(): number {
+    return this.bytes.window + this.bytes.probation + this.bytes.protected;
+  }
+
+  get count(): number {
+    return this.where.size;
+  }
+
+  /** @returns the entries that no longer fit. */
+  resize(size: number): E[] {
+    if (size === this.size) return [];
+    this.size = size;
+    this.sketch = new FrequencySketch(Math.min(MOST_KEYS, Math.max(LEAST_KEYS, Math.ceil(size / USUAL_ENTRY))));
+    return this.shrink();
+  }
+
+  /** @returns what has to go, perhaps the new entry itself. */
+  add(entry: E): E[] {
+    this.sketch.add(hashOf(entry.name));
+    this.put(entry, 'window');
+    return this.shrink();
+  }
+
+  has(entry: E): boolean {
+    return this.where.has(entry);
+  }
+
+  /** An entry was used so many times. */
+  touch(entry: E, times: number): void {
+    this.sketch.add(hashOf(entry.name), Math.min(15, times));
+    const segment = this.where.get(entry);
+    if (segment === undefined) return;
+    this.take(entry);
+    this.put(entry, segment === 'window' ? 'window' : 'protected');
+    const most = this.size * (1 - WINDOW_PART) * PROTECTED_PART;
+    for (const oldest of this.segments.protected.keys()) {
+      if (this.bytes.protected <= most) break;
+      this.take(oldest);
+      this.put(oldest, 'probation');
+    }
+  }
+
+  remove(entry: E): void {
+    this.take(entry);
+  }
+
+  private shrink(): E[] {
+    const evicted: E[] = [];
+    const main = this.size * (1 - WINDOW_PART);
+    for (const candidate of this.segments.window.keys()) {
+      if (this.bytes.window <= this.size * WINDOW_PART) break;
+      this.take(candidate);
+      const victims = this.victimsFor(candidate, main);
+      if (victims === null) {
+        evicted.push(candidate);
+        continue;
+      }
+      for (const victim of victims) this.take(victim);
+      evicted.push(...victims);
+      this.put(candidate, 'probation');
+    }
+    for (const segment of ['probation', 'protected'] as const)
+      for (const oldest of this.segments[segment].keys()) {
+        if (this.bytes.probation + this.bytes.protected <= main) break;
+        this.take(oldest);
+        evicted.push(oldest);
+      }
+    return evicted;
+  }
+
+  /** What has to go for a candidate; null if it is used less often than that. */
+  private victimsFor(candidate: E, main: number): E[] | null {
+    let missing = this.bytes.probation + this.bytes.protected + candidate.cost - main;
+    if (candidate.cost > main) return null;
+    const victims: E[] = [];
+    const frequency = this.sketch.estimate(hashOf(candidate.name));
+    let together = 0;
+    for (const segment of ['probation', 'protected'] as const)
+      for (const victim of this.segments[segment].keys()) {
+        if (missing <= 0) return victims;
+        together += this.sketch.estimate(hashOf(victim.name));
+        if (together > frequency) return null;
+        victims.push(victim);
+        missing -= victim.cost;
+      }
+    return victims;
+  }
+
+  private put(entry: E, segment: Segment): void {
+    this.segments[segment].set(entry, entry.cost);
+    this.bytes[segment] += entry.cost;
+    this.where.set(entry, segment);
+  }
+
+  private take(entry: E): void {
+    const segment = this.where.get(entry);
+    if (segment === undefined) return;
+    this.where.delete(entry);
+    this.segments[segment].delete(entry);
+    this.bytes[segment] -= entry.cost;
+  }
+}

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteInput } from '../../../../shared/route.ts';
+import { Http2Client } from '../../testing/http2-upstream.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field, type Message } from '../../testing/wire.ts';
+
+const FRESH = 'Cache-Control: max-age=60\r\n';
+
+/** A worker whose look-ups find nothing. */
+const caching = (upstream: { readonly address: string }, more: Partial<RouteInput> = {}): Promise<ProxyFixture> =>
+  ProxyFixture.with(
+    [{ ...site('a.test', upstream), cache: {}, ...more }],
+    { cacheSize: 10_000_000 },
+    {
+      onCache: (message, worker) => {
+        if (message.kind === 'look-up') worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [] } });
+      },
+    },
+  );
+
+/** The statuses of the cache for these requests, one after the other. */
+async function statuses(proxy: ProxyFixture, ...requests: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const request of requests) {
+    const answer = await proxy.request(request);
+    found.push(/; (hit|fwd=[a-z-]+)/.exec(field(answer.head, 'Cache-Status') ?? '')?.[1] ?? 'none');
+  }
+  return found;
+}
+
+const asking = (path: string, ...lines: string[]): string => get(path, lines.map((line) => `${line}\r\n`).join(''));
+
+test('a fresh response is sent from the cache with its age, whole, to GET and HEAD, over HTTP/1.1 and HTTP/2', async () => {
+  const body = 'x'.repeat(100_000);
+  using upstream = await UpstreamFixture.serving(ok(body, `${FRESH}ETag: "1"\r\n`));
+  using proxy = await caching(upstream);
+  const first = await proxy.request(get('/a'));
+  assert.match(field(first.head, 'Cache-Status') ?? '', /^sluice; fwd=uri-miss; fwd-status=200; stored$/);
+  proxy.clock.pass(5_000);
+  const second = await proxy.request(get('/a'));
+  assert.equal(second.body, body);
+  assert.deepEqual([field(second.head, 'Age'), field(second.head, 'Cache-Status')], ['5', 'sluice; hit; ttl=55']);
+  assert.equal(field(second.head, 'X-Content-Type-Options'), 'nosniff');
+  const head = await proxy.request('HEAD /a HTTP/1.1\r\nHost: a.test\r\n\r\n');
+  assert.equal(field(head.head, 'Content-Length'), '100000');
+  using client = new Http2Client(proxy);
+  assert.equal((await client.request({ ':path': '/a' })).body, body);
+  assert.equal(upstream.requests.length, 1);
+});
+
+for (const [what, request, response] of [
+  ['no-store', asking('/'), 'Cache-Control: no-store, max-age=60\r\n'],
+  ['private', asking('/'), 'Cache-Control: private, max-age=60\r\n'],
+  ['Set-Cookie', asking('/'), `${FRESH}Set-Cookie: a=b\r\n`],
+  ['Vary: *', asking('/'), `${FRESH}Vary: Accept, *\r\n`],
+  ['credentials', asking('/', 'Authorization: Basic eDp5'), FRESH],
+  ['cookies', asking('/', 'Cookie: s=1'), FRESH],
+  ['a body of the request', 'GET / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n\r\nx', FRESH],
+  ['an overridden method', asking('/', 'X-HTTP-Method-Override: DELETE'), FRESH],
+  ['no lifetime', asking('/'), ''],
+  ['an invalid Expires', asking('/'), 'Expires: 0\r\n'],
+] as const)
+  test(`a response with ${what} is not stored`, async () => {
+    using upstream = await UpstreamFixture.serving(ok('x', response));
+    using proxy = await caching(upstream);
+    for (const _ of [1, 2]) assert.equal((await proxy.request(request)).body, 'x');
+    assert.equal(upstream.requests.length, 2);
+    assert.ok(!proxy.messages.some((message) => message.kind === 'cache' && message.message.kind === 'store'));
+  });
+
+test('a response marked for all is stored and used even with cookies and credentials', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x', 'Cache-Control: public, max-age=60\r\n'));
+  using proxy = await caching(upstream);
+  assert.deepEqual(await statuses(proxy, asking('/', 'Cookie: s=1'), asking('/', 'Authorization: Basic eDp5'), asking('/')), [
+    'fwd=uri-miss',
+    'hit',
+    'hit',
+  ]);
+});
+
+test('requests with cookies do not get what is not marked for all', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x', FRESH));
+  using proxy = await caching(upstream);
+  assert.deepEqual(await statuses(proxy, asking('/'), asking('/', 'Cookie: s=1'), asking('/')), ['fwd=uri-miss', 'fwd=vary-miss', 'hit']);
+});
+
+test('Vary chooses among responses, whatever white space and order a list has', async () => {
+  using upstream = await UpstreamFixture.serving((request: Message) =>
+    ok(field(request.head, 'Accept-Encoding') ?? 'none', `${FRESH}Vary: Accept-Encoding\r\n`),
+  );
+  using proxy = await caching(upstream);
+  assert.equal((await proxy.request(asking('/', 'Accept-Encoding: gzip, br'))).body, 'gzip, br');
+  assert.equal((await proxy.request(asking('/', 'Accept-Encoding: br,GZIP'))).body, 'gzip, br');
+  assert.equal((await proxy.request(asking('/'))).body, 'none');
+  assert.equal((await proxy.request(asking('/', 'Accept-Encoding: gzip,br'))).body, 'gzip, br');
+  assert.equal(upstream.requests.length, 2);
+});
+
+test('a stale response is validated, and 304 makes it fresh with newer fields', async () => {
+  using upstream = await UpstreamFixture.serving((request: Message) =>
+    field(request.head, 'If-None-Match') === '"1"'
+      ? `HTTP/1.1 304 Not Modified\r\n${FRESH}ETag: "1"\r\nX-New: 2\r\n\r\n`
+      : ok('x', `${FRESH}ETag: "1"\r\nX-New: 1\r\n`),
+  );
+  using proxy = await caching(upstream);
+  await proxy.request(get('/'));
+  proxy.clock.pass(61_000);
+  const validated = await proxy.request(get('/'));
+  assert.deepEqual([validated.body, field(validated.head, 'X-New')], ['x', '2']);
+  assert.equal(field(validated.head, 'Cache-Status'), 'sluice; fwd=stale; fwd-status=304');
+  assert.deepEqual(await statuses(proxy, get('/')), ['hit']);
+});
+
+test('conditional requests and ranges are answered from the stored whole response', async () => {
+  using upstream = await UpstreamFixture.serving(ok('0123456789', `${FRESH}ETag: "1"\r\nLast-Modified: Thu, 01 Jan 1970 00:00:00 GMT\r\n`));
+  using proxy = await caching(upstream);
+  assert.match((await proxy.request(asking('/', 'If-None-Match: W/"1"'))).line, / 304 /);
+  for (const [line, status, body] of [
+    ['If-None-Match: "0", "1"', 304, ''],
+    ['If-None-Match: "2"', 200, '0123456789'],
+    ['If-Modified-Since: Thu, 01 Jan 1970 00:00:01 GMT', 304, ''],
+    ['Range: bytes=2-4', 206, '234'],
+    ['Range: bytes=-3', 206, '789'],
+    ['Range: bytes=8-100', 206, '89'],
+    ['Range: bytes=10-', 416, ''],
+    ['Range: bytes=0-1,4-5', 200, '0123456789'],
+    ['Range: bytes=4-2', 200, '0123456789'],
+  ] as const) {
+    const answer = await proxy.request(asking('/', line));
+    assert.deepEqual([Number(answer.line.slice(9, 12)), answer.body], [status, body], line);
+  }
+  assert.match((await proxy.request(asking('/', 'Range: bytes=0-1', 'If-Range: "2"'))).line, / 200 /);
+  assert.equal(upstream.requests.length, 1);
+});
+
+test('simultaneous requests are one request to the upstream', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await caching(upstream);
+  const clients = await Promise.all([1, 2, 3].map(() => proxy.connect()));
+  for (const client of clients) client.send(get('/'));
+  const { wire } = await upstream.nextRequest();
+  wire.send(`HTTP/1.1 200 OK\r\n${FRESH}Content-Length: 6\r\n\r\nabc`);
+  for (const client of clients) await client.readThrough('abc');
+  wire.send('def');
+  for (const client of clients) await client.readThrough('def');
+  assert.equal(upstream.connections.length, 1);
+});
+
+test('a response that may not be stored keeps nobody waiting, and no later request waits for another', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await caching(upstream);
+  const clients = await Promise.all([1, 2].map(() => proxy.connect()));
+  for (const client of clients) client.send(get('/'));
+  const first = await upstream.nextRequest();
+  first.wire.send('HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\na');
+  const second = await upstream.nextRequest();
+  second.wire.send(ok('two'));
+  first.wire.send('bc');
+  assert.deepEqual(
+    (await Promise.all(clients.map((client) => client.readAnswer()))).map(({ body }) => body),
+    ['abc', 'two'],
+  );
+});
+
+test('a response that is cut off is not stored', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await caching(upstream);
+  const client = await proxy.connect();
+  client.send(get('/'));
+  const { wire } = await upstream.nextRequest();
+  wire.end(`HTTP/1.1 200 OK\r\n${FRESH}Content-Length: 6\r\n\r\nabc`);
+  await client.until('the end', () => client.ended || client.closed);
+  const again = await proxy.connect();
+  again.send(get('/'));
+  (await upstream.nextRequest()).wire.send(ok('whole', FRESH));
+  assert.equal((await again.readAnswer()).body, 'whole');
+});
+
+test('a response larger than its part of the cache is passed on whole and not stored', async () => {
+  const body = 'y'.repeat(3_000_000);
+  using upstream = await UpstreamFixture.serving(
+    `HTTP/1.1 200 OK\r\n${FRESH}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+  );
+  using proxy = await caching(upstream);
+  for (const _ of [1, 2]) assert.equal((await proxy.request(get('/'))).body.length, body.length);
+  assert.equal(upstream.requests.length, 2);
+});
+
+test('a stale response is used while it is refreshed, and when the upstream fails', async () => {
+  let answer = ok('old', `Cache-Control: max-age=10, stale-while-revalidate=10, stale-if-error=100\r\nETag: "1"\r\n`);
+  using upstream = await UpstreamFixture.serving(() => answer);
+  using proxy = await caching(upstream);
+  await proxy.request(get('/'));
+  answer = ok('new', `Cache-Control: max-age=10, stale-if-error=100\r\n`);
+  proxy.clock.pass(15_000);
+  assert.equal((await proxy.request(get('/'))).body, 'old');
+  await eventually('the refresh', () => upstream.requests.length === 2);
+  assert.equal((await proxy.request(get('/'))).body, 'new');
+  answer = 'HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n';
+  proxy.clock.pass(15_000);
+  const stale = await proxy.request(get('/'));
+  assert.equal(stale.body, 'new');
+  assert.match(field(stale.head, 'Cache-Status') ?? '', /fwd-status=503/);
+  proxy.clock.pass(100_000);
+  assert.match((await proxy.request(get('/'))).line, / 503 /);
+});
+
+test('an unsafe request removes what it may have changed, also what Location names', async () => {
+  using upstream = await UpstreamFixture.serving((request: Message) =>
+    request.line.startsWith('POST') ? ok('', 'Location: /b\r\n') : ok('x', FRESH),
+  );
+  using proxy = await caching(upstream);
+  await statuses(proxy, get('/a'), get('/b'), get('/c'));
+  await proxy.request('POST /a HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n');
+  assert.deepEqual(await statuses(proxy, get('/a'), get('/b'), get('/c')), ['fwd=uri-miss', 'fwd=uri-miss', 'hit']);
+});
+
+test('the key has host, port and query; a request with another one is another request', async () => {
+  using upstream = await UpstreamFixture.serving((request: Message) => ok(`${request.line} ${field(request.head, 'Host')}`, FRESH));
+  using proxy = await caching(upstream);
+  for (const request of [get('/a'), get('/a?'), get('/a?b'), get('/%61'), get('/a').replace('a.test', 'a.test:81'), get('/A')])
+    assert.match((await proxy.request(request)).head, /fwd=uri-miss/, request);
+});
+
+test('ttl gives a lifetime to responses that say nothing, by status, and cache off in a block turns it off', async () => {
+  using upstream = await UpstreamFixture.serving((request: Message) =>
+    request.line.includes('404') ? 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n' : ok('x'),
+  );
+  using proxy = await caching(upstream, {
+    cache: { ttls: [{ secs: 10 }, { secs: 1, statuses: [404] }] },
+    handles: [{ path: '/off/*', cache: null }],
+  });
+  assert.deepEqual(await statuses(proxy, get('/'), get('/'), get('/404'), get('/404'), get('/off/a'), get('/off/a')), [
+    'fwd=uri-miss',
+    'hit',
+    'fwd=uri-miss',
+    'hit',
+    'none',
+    'none',
+  ]);
+});
+
+test('a client that leaves does not disturb others, and the last one cancels the request', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await caching(upstream);
+  const [one, two] = await Promise.all([proxy.connect(), proxy.connect()]);
+  one.send(get('/'));
+  two.send(get('/'));
+  const { wire } = await upstream.nextRequest();
+  wire.send(`HTTP/1.1 200 OK\r\n${FRESH}Content-Length: 6\r\n\r\nabc`);
+  await one.readThrough('abc');
+  one.reset();
+  wire.send('def');
+  assert.match(await two.readThrough('def'), /abcdef$/);
+  const three = await proxy.connect();
+  three.send(get('/other'));
+  await wire.readRequest();
+  wire.send(`HTTP/1.1 200 OK\r\n${FRESH}Content-Length: 6\r\n\r\nabc`);
+  await three.readThrough('abc');
+  three.reset();
+  await wire.until('the end', () => wire.ended || wire.closed);
+});

@@ -1,0 +1,147 @@
+import type { CacheSpec } from '../../../../shared/policy/cache/cache.ts';
+import { answer } from '../../exchange/answer.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import type { Responder } from '../../exchange/responder.ts';
+import type { CacheEntry } from '../../protocol.ts';
+import { cacheStatus } from './cache-status.ts';
+import { seconds } from './directives.ts';
+import { Fill } from './fill.ts';
+import type { FillBlock, FillTools } from './fill-block.ts';
+import { keyOf } from './key.ts';
+import type { Wanted } from './reader.ts';
+import { type CacheRequest, readRequest } from './request.ts';
+import { sendStored } from './send.ts';
+import type { Stored } from './stored.ts';
+import type { CacheRules } from './storing.ts';
+
+export type CachedBlock = {
+  /** Tells blocks with conditions apart; empty for one without. */
+  readonly name: string;
+  readonly identified: boolean;
+  /** Requests that bypass the cache. */
+  readonly bypass: ((x: Exchange) => boolean) | null;
+};
+
+/** Answers GET and HEAD from the cache where it may, and lets the upstream answer everything else. */
+export class CachedResponder implements Responder, FillBlock {
+  readonly upstream: Responder;
+  readonly rules: CacheRules;
+  readonly tools: FillTools;
+  private readonly block: CachedBlock;
+
+  constructor(upstream: Responder, spec: CacheSpec, block: CachedBlock, tools: FillTools) {
+    this.upstream = upstream;
+    this.block = block;
+    this.tools = tools;
+    this.rules = {
+      ttls: new Map((spec.ttls ?? []).flatMap(({ secs, statuses }) => statuses.map((status) => [status, secs]))),
+      staleWhileRevalidate: spec.stale_while_revalidate_secs ?? 0,
+      staleIfError: spec.stale_if_error_secs ?? 0,
+      identified: block.identified,
+    };
+  }
+
+  respond(x: Exchange): void {
+    const { store, clock } = this.tools;
+    const isGet = x.method === 'GET';
+    if (!store.enabled || (!isGet && x.method !== 'HEAD') || x.upstreamMethod !== x.method) return this.upstream.respond(x);
+    // A GET with a body may mean something else than one without (RFC 9110 9.3.1).
+    if (x.bodyLength !== 0 || x.upgrade !== null || forwardedHostDiffers(x)) return this.forward(x);
+    const request = readRequest(x.upstreamFields);
+    if (request.odd || request.control.has('no-store') || this.block.bypass?.(x) === true) return this.forward(x);
+    const key = keyOf(x, this.block.name);
+    const stored = store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
+    const now = clock.now();
+    if (stored !== null) return this.use(x, key, stored, request, now);
+    const fetches = isGet && request.range === null;
+    if (store.isUncacheable(key, now)) return this.forward(x);
+    const why = store.has(key) ? 'vary-miss' : 'uri-miss';
+    if (why === 'vary-miss' && !fetches) return this.forward(x);
+    this.fetch(key, { x, request, why, fetches }, null);
+  }
+
+  explain(now: number): { readonly answeredBy: string | null; readonly words: string } {
+    return this.upstream.explain(now);
+  }
+
+  /** Answers from what has just become known. */
+  serve({ x, request }: Wanted): boolean {
+    const key = keyOf(x, this.block.name);
+    const stored = this.tools.store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
+    if (stored === null) {
+      if (!request.control.has('only-if-cached')) return false;
+      this.gatewayTimeout(x);
+      return true;
+    }
+    this.use(x, key, stored, request, this.tools.clock.now());
+    return true;
+  }
+
+  /** Uses a stored response that fits (RFC 9111 4). */
+  private use(x: Exchange, key: string, stored: Stored, request: CacheRequest, now: number): void {
+    const { entry } = stored;
+    const { control } = request;
+    const { store } = this.tools;
+    const age = stored.age(now);
+    const left = entry.lifetime - age;
+    store.count(stored);
+    const wantsNewer =
+      control.size > 0 &&
+      (control.has('no-cache') || age > secondsOf(control.get('max-age')) || left < seconds(control.get('min-fresh') ?? '0'));
+    if (left > 0 && !entry.noCache && !wantsNewer) return this.hit(x, stored, request, age, left);
+    const mayBeStale = !entry.noCache && !entry.mustRevalidate && !wantsNewer;
+    const tolerated = control.get('max-stale');
+    if (mayBeStale && tolerated !== undefined && -left <= (tolerated === '' ? Number.POSITIVE_INFINITY : seconds(tolerated)))
+      return this.stale(x, stored, request, age);
+    if (mayBeStale && -left <= entry.staleWhileRevalidate && entry.staleWhileRevalidate > 0) {
+      this.refresh(key, { x, request, why: 'stale', fetches: true }, stored);
+      return this.stale(x, stored, request, age);
+    }
+    if (control.has('only-if-cached')) return this.gatewayTimeout(x);
+    this.fetch(key, { x, request, why: left > 0 && !entry.noCache ? 'request' : 'stale', fetches: true }, stored);
+  }
+
+  private hit(x: Exchange, stored: Stored, request: CacheRequest, age: number, left: number): void {
+    x.cached = 'hit';
+    sendStored(x, stored, request, `Age: ${age}\r\n${cacheStatus(`; hit; ttl=${left}`)}`);
+  }
+
+  private stale(x: Exchange, stored: Stored, request: CacheRequest, age: number): void {
+    x.cached = 'stale';
+    sendStored(x, stored, request, `Age: ${age}\r\n${cacheStatus(`; hit; ttl=${stored.entry.lifetime - age}`)}`);
+  }
+
+  private fetch(key: string, wanted: Wanted, stale: Stored | null): void {
+    const { fills } = this.tools.store;
+    const under = fills.get(key);
+    if (under instanceof Fill) {
+      if (under.accepts(stale, wanted)) return under.join(wanted);
+      if (!wanted.fetches) return this.forward(wanted.x);
+    }
+    new Fill(key, this, wanted, stale, false).start();
+  }
+
+  /** Validates in the background, once for all. */
+  private refresh(key: string, wanted: Wanted, stale: Stored): void {
+    if (!this.tools.store.fills.has(key)) new Fill(key, this, wanted, stale, true).start();
+  }
+
+  private forward(x: Exchange): void {
+    x.cached = 'pass';
+    this.upstream.respond(x);
+  }
+
+  private gatewayTimeout(x: Exchange): void {
+    x.cached = 'pass';
+    answer(x, { status: 504, fields: '', body: null, reason: 'only-if-cached, and nothing stored fits' });
+  }
+}
+
+const secondsOf = (text: string | undefined): number => (text === undefined ? Number.POSITIVE_INFINITY : seconds(text));
+
+/** Whether a stored response may be used for this request, whoever has sent it. */
+const allows = (entry: CacheEntry, { cookies, authorized }: CacheRequest, identified: boolean): boolean =>
+  entry.shared || !(cookies || authorized || identified);
+
+/** A trusted proxy may name another host than the one that the key contains. */
+const forwardedHostDiffers = (x: Exchange): boolean => !x.forwarding.includes(`X-Forwarded-Host: ${x.hostField}\r\n`);

@@ -1,0 +1,394 @@
+import { fieldIn, withoutFields } from '../../codec/http1/fields.ts';
+import { answer } from '../../exchange/answer.ts';
+import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { type AnswerSink, type InternalAnswer, InternalExchange } from '../../exchange/internal-exchange.ts';
+import type { CacheEntry } from '../../protocol.ts';
+import { matchesAny } from './conditions.ts';
+import type { FillBlock } from './fill-block.ts';
+import { agesOf, headOf, updated, validatorsOf } from './freshness.ts';
+import { GrowingBody } from './growing-body.ts';
+import { Reader, type Wanted } from './reader.ts';
+import { fetchFields } from './request.ts';
+import { type CacheResponse, readResponse, variantOf } from './response.ts';
+import { Stored } from './stored.ts';
+import { type Storing, storingOf } from './storing.ts';
+
+/** How long a request waits for a response that another one has requested (ms), and for the main thread. */
+const COLLAPSE_MS = 5_000;
+const LOOK_UP_MS = 1_000;
+/** Most bytes that a client may lag behind a response that is not stored. */
+const MOST_BEHIND = 1_048_576;
+const NO_AGE = new Set(['age']);
+/**
+ * A request for a whole response, whose answer is stored if that is allowed. Requests for the same key that arrive before the head of the
+ * response wait for it, and read the response as it arrives. If it may not be stored, only the first of them gets it.
+ */
+export class Fill implements AnswerSink {
+  readonly key: string;
+  private readonly block: FillBlock;
+  /** What is validated; null: nothing is stored. */
+  private stale: Stored | null;
+  /** The first comes first. */
+  private readonly readers = new Set<Reader>();
+  private leader: Wanted;
+  private readonly background: boolean;
+  private exchange: InternalExchange | null = null;
+  private cancelTimer: () => void = () => undefined;
+  private mode: 'waiting' | 'storing' | 'passing' | 'over' = 'waiting';
+  private requestedAt = 0;
+  private since = 0;
+  private body_: GrowingBody | null = null;
+  private head_: { readonly answer: InternalAnswer; readonly response: CacheResponse; readonly storing: Storing } | null = null;
+  private variant = '';
+
+  constructor(key: string, block: FillBlock, leader: Wanted, stale: Stored | null, background: boolean) {
+    this.key = key;
+    this.block = block;
+    this.leader = leader;
+    this.stale = stale;
+    this.background = background;
+    if (!background) this.add(leader, false);
+  }
+
+  /** Starts with what the main thread knows, if this worker knows nothing. */
+  start(): void {
+    const { store, clock } = this.block.tools;
+    if (!store.fills.has(this.key)) store.fills.set(this.key, this);
+    if (this.stale !== null || store.has(this.key)) return this.fetch();
+    let answered = false;
+    const found = (): void => {
+      if (answered || this.mode === 'over') return;
+      answered = true;
+      this.cancelTimer();
+      this.block.tools.faults.step(() => this.lookedUp());
+    };
+    this.cancelTimer = clock.after(LOOK_UP_MS, found);
+    store.lookUp(this.key, found);
+  }
+
+  /** Whether a request that has found `stale` can wait for the response, or read what has arrived of it. */
+  accepts(stale: Stored | null, { x, request }: Wanted): boolean {
+    const { head_: head, body_: body } = this;
+    if (this.background) return false;
+    if (this.mode === 'waiting') return this.stale === stale;
+    if (this.mode !== 'storing' || head === null || body?.stored !== true || request.control.has('no-cache')) return false;
+    const { storing, response } = head;
+    if (storing.lifetime === 0 || storing.noCache || request.range !== null) return false;
+    if (!storing.shared && (request.cookies || request.authorized)) return false;
+    return variantOf(x.upstreamFields, response.vary) === this.variant;
+  }
+
+  join(wanted: Wanted): void {
+    const reader = this.add(wanted, true);
+    if (this.head_ !== null && this.body_ !== null) {
+      const { answer, response } = this.head_;
+      if (reader.begin(answer, headOf(answer.fields), response, 'stored')) this.drop(reader);
+      else reader.read(this.body_);
+      return reader.flush();
+    }
+    reader.cancelTimer = this.block.tools.clock.after(COLLAPSE_MS, () => {
+      if (this.mode === 'waiting' && this.readers.has(reader)) this.release(reader);
+    });
+  }
+
+  private add(wanted: Wanted, collapsed: boolean): Reader {
+    const reader = new Reader(wanted, collapsed, this);
+    this.readers.add(reader);
+    wanted.x.attempt = reader;
+    return reader;
+  }
+
+  private lookedUp(): void {
+    for (const reader of [...this.readers]) {
+      reader.x.attempt = null;
+      if (this.block.serve(reader.wanted)) this.drop(reader);
+      else reader.x.attempt = reader;
+    }
+    const [first] = this.readers;
+    if (first === undefined) return this.finish();
+    this.leader = first.wanted;
+    if (!first.wanted.fetches) return this.releaseAll();
+    this.fetch();
+  }
+
+  private fetch(): void {
+    const { x } = this.leader;
+    const { store, clock } = this.block.tools;
+    const entry = this.stale?.entry ?? null;
+    const validators = entry === null ? '' : validatorsOf(entry);
+    this.requestedAt = clock.now();
+    this.since = store.purged;
+    const request = {
+      method: 'GET',
+      target: x.upstreamTarget,
+      host: x.host,
+      hostField: x.hostField,
+      fields: fetchFields(x.upstreamFields, validators),
+      forwarding: x.forwarding,
+      address: x.client.address,
+      hops: x.hops,
+      secure: x.secure,
+      body: null,
+      hostOfTarget: x.hostOfTarget,
+    };
+    this.exchange = new InternalExchange(request, this, this.block.upstream, this.block.tools);
+    this.exchange.start();
+  }
+
+  // What the upstream answers.
+
+  head(answer: InternalAnswer): void {
+    const { exchange, stale } = this;
+    for (const { x } of this.readers) {
+      x.endpoint = exchange?.endpoint ?? null;
+      x.lastFailure = answer.failure === '' ? null : (exchange?.lastFailure ?? null);
+    }
+    if (answer.status >= 500 && stale !== null && this.mayServeStale(stale)) return this.serveStale(stale, answer);
+    if (answer.failure !== '') return this.fail(answer.status, answer.failure);
+    if (answer.status === 304 && stale !== null) return this.validated(stale, answer);
+    const { request } = this.leader;
+    const response = readResponse(answer.status, answer.fields);
+    const storing = exchange?.endsAtClose ? null : this.storingFor(response);
+    const body = storing === null ? null : GrowingBody.open(answer.length, this.block.tools.store);
+    if (storing === null || body === null) return this.pass(answer, request.control.has('no-store'));
+    this.mode = 'storing';
+    this.body_ = body;
+    this.head_ = { answer, response, storing };
+    this.variant = variantOf(this.leader.x.upstreamFields, response.vary);
+    const head = headOf(answer.fields);
+    for (const reader of [...this.readers]) {
+      const fits = variantOf(reader.x.upstreamFields, response.vary) === this.variant && (storing.shared || !reader.personal);
+      if (!fits || reader.wanted.request.range !== null) this.release(reader);
+      else if (reader.begin(answer, head, response, 'stored')) this.drop(reader);
+    }
+  }
+
+  private storingFor(response: CacheResponse): Storing | null {
+    const { x, request } = this.leader;
+    const now = this.block.tools.clock.now();
+    const about = { requestBytes: x.upstreamFields.length + x.target.length, hasQuery: x.target.includes('?'), now };
+    return storingOf(request, response, this.block.rules, about);
+  }
+
+  /** The response is not stored: only the first request gets it, and nobody waits for the next. */
+  private pass(answer: InternalAnswer, once: boolean): void {
+    const { store, clock } = this.block.tools;
+    const [first, ...others] = this.readers;
+    if (!once && answer.status < 500) {
+      store.markUncacheable(this.key, clock.now());
+      if (this.stale !== null) this.forget();
+    }
+    this.mode = 'passing';
+    this.unregister();
+    for (const reader of others) this.release(reader);
+    if (first === undefined || first.wanted.request.range !== null) {
+      this.exchange?.cancel();
+      if (first !== undefined) this.release(first);
+      return this.finish();
+    }
+    if (first.begin(answer, headOf(answer.fields), readResponse(answer.status, answer.fields), '')) {
+      this.drop(first);
+      this.exchange?.cancel();
+      this.finish();
+    }
+  }
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    if (this.mode === 'passing') {
+      const [reader] = this.readers;
+      return reader === undefined || reader.pass(buffer, from, to);
+    }
+    const { body_: body } = this;
+    if (this.mode !== 'storing' || body === null) return true;
+    body.append(buffer, from, to);
+    for (const reader of [...this.readers]) reader.read(body);
+    if (body.stored) return true;
+    return this.trim(body);
+  }
+
+  /** A response that has become too large: what every client has read is dropped. @returns whether all of them keep up. */
+  private trim(body: GrowingBody): boolean {
+    if (this.readers.size === 0) {
+      this.exchange?.cancel();
+      this.finish();
+      return true;
+    }
+    const { store, clock } = this.block.tools;
+    if (store.fills.get(this.key) === this) store.markUncacheable(this.key, clock.now());
+    this.unregister();
+    let slowest = body.received;
+    for (const { at } of this.readers) slowest = Math.min(slowest, at);
+    body.dropUntil(slowest);
+    return body.received - slowest < MOST_BEHIND;
+  }
+
+  flush(): void {
+    for (const reader of this.readers) reader.flush();
+  }
+
+  end(): void {
+    const { body_: body, head_: head } = this;
+    if (this.mode === 'storing' && body !== null && head !== null) {
+      const whole = head.answer.length === UNTIL_CLOSE || head.answer.length === body.received;
+      if (body.stored && whole) this.keep(body, head);
+      else body.free();
+      body.complete = true;
+      for (const reader of [...this.readers]) reader.read(body);
+    } else for (const reader of [...this.readers]) reader.end();
+    this.finish();
+  }
+
+  private keep(body: GrowingBody, head: NonNullable<Fill['head_']>): void {
+    const { answer, response, storing } = head;
+    const { store } = this.block.tools;
+    const entry: CacheEntry = {
+      ...this.identity(response),
+      ...storing,
+      ...agesOf(response, this.requestedAt, this.block.tools.clock.now()),
+      status: answer.status,
+      fields: withoutFields(answer.fields, NO_AGE),
+      length: body.received,
+      body: body.close(),
+    };
+    store.store(entry, this.since, this.stale);
+  }
+
+  private identity(response: CacheResponse) {
+    const { x } = this.leader;
+    return {
+      id: this.block.tools.store.nextId(),
+      key: this.key,
+      host: x.host,
+      target: x.target,
+      vary: response.vary,
+      variant: variantOf(x.upstreamFields, response.vary),
+      etag: response.etag,
+      lastModified: response.lastModifiedText,
+      tags: response.tags,
+    };
+  }
+
+  /** RFC 9111 4.3.4: the stored response is what the upstream would send, with newer fields. */
+  private validated(stale: Stored, answer: InternalAnswer): void {
+    const { entry } = stale;
+    const sent = fieldIn(answer.fields, 'etag');
+    if (sent !== null && entry.etag !== null && !matchesAny(sent, entry.etag)) {
+      this.stale = null;
+      this.exchange?.cancel();
+      return this.fetch();
+    }
+    const fields = updated(entry.fields, answer.fields);
+    const response = readResponse(entry.status, fields);
+    const withAge = { ...response, age: readResponse(304, answer.fields).age };
+    const storing = this.storingFor(withAge);
+    const { store } = this.block.tools;
+    const about = { ...entry, ...this.identity(response), ...agesOf(withAge, this.requestedAt, this.block.tools.clock.now()), fields };
+    const stored = storing === null ? new Stored({ ...about, lifetime: 0 }) : store.store({ ...about, ...storing }, this.since, stale);
+    if (storing === null) this.forget();
+    for (const reader of [...this.readers]) {
+      this.drop(reader);
+      reader.serve(stored, 'revalidated', '; fwd=stale; fwd-status=304', this.block.tools.clock.now());
+    }
+    this.exchange?.cancel();
+    this.finish();
+  }
+
+  /** RFC 5861 4. */
+  private mayServeStale(stale: Stored): boolean {
+    const { noCache, mustRevalidate, staleIfError, lifetime } = stale.entry;
+    if (noCache || mustRevalidate || staleIfError === 0) return false;
+    return stale.age(this.block.tools.clock.now()) - lifetime <= staleIfError;
+  }
+
+  private serveStale(stale: Stored, answer: InternalAnswer): void {
+    const status = answer.failure === '' ? `; fwd-status=${answer.status}` : '';
+    for (const reader of [...this.readers]) {
+      this.drop(reader);
+      reader.x.lastFailure = null;
+      reader.serve(stale, 'stale', `; hit; fwd=stale${status}; detail=stale-if-error`, this.block.tools.clock.now());
+    }
+    this.exchange?.cancel();
+    this.finish();
+  }
+
+  failed(reason: string): void {
+    const { stale } = this;
+    if (this.mode === 'waiting') {
+      if (stale !== null && this.mayServeStale(stale))
+        return this.serveStale(stale, { status: 502, fields: '', length: 0, failure: reason });
+      return this.fail(502, reason);
+    }
+    for (const reader of [...this.readers]) {
+      this.drop(reader);
+      reader.abort(reason);
+    }
+    this.finish();
+  }
+
+  /** No upstream answered. */
+  private fail(status: number, reason: string): void {
+    for (const reader of [...this.readers]) {
+      const { x } = reader;
+      this.drop(reader);
+      x.cached = 'pass';
+      const fields = status === 503 ? 'Retry-After: 1\r\n' : '';
+      this.block.tools.faults.step(() => answer(x, { status, fields, body: null, reason }));
+    }
+    this.exchange?.cancel();
+    this.finish();
+  }
+
+  // What happens to the requests.
+
+  /** A client has left. */
+  leave(reader: Reader): void {
+    this.drop(reader);
+    if (this.readers.size > 0 || this.background || this.mode === 'over') return;
+    this.exchange?.cancel();
+    this.finish();
+  }
+
+  /** The client of this reader can accept more. */
+  resume(reader: Reader): void {
+    if (this.body_ !== null && this.mode !== 'passing') reader.read(this.body_);
+    if (this.mode === 'passing') this.exchange?.resume();
+    else if (this.mode === 'storing' && this.body_ !== null && !this.body_.stored && this.trim(this.body_)) this.exchange?.resume();
+  }
+
+  /** It has got all of the response. */
+  drop(reader: Reader): void {
+    reader.cancelTimer();
+    this.readers.delete(reader);
+    if (reader.x.attempt === reader) reader.x.attempt = null;
+  }
+
+  /** The request goes to the upstream on its own. */
+  private release(reader: Reader): void {
+    this.drop(reader);
+    reader.forward(this.block.upstream);
+  }
+
+  private releaseAll(): void {
+    for (const reader of [...this.readers]) this.release(reader);
+    this.finish();
+  }
+
+  /** What is stored is no longer what the upstream would send. */
+  private forget(): void {
+    const { x } = this.leader;
+    this.block.tools.store.invalidate(x.host, [x.target], [this.key]);
+  }
+
+  private unregister(): void {
+    const { fills } = this.block.tools.store;
+    if (fills.get(this.key) === this) fills.delete(this.key);
+  }
+
+  private finish(): void {
+    if (this.mode === 'over') return;
+    this.mode = 'over';
+    this.cancelTimer();
+    this.unregister();
+    if (this.body_ !== null && !this.body_.complete) this.body_.free();
+  }
+}

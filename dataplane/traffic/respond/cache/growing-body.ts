@@ -1,0 +1,99 @@
+import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import type { CacheStore } from './store.ts';
+
+const FIRST_PIECE = 16_384;
+const LARGEST_PIECE = 1_048_576;
+
+/** The body of a response that is being received: once, in shared memory, for all who read it and for the cache. */
+export class GrowingBody {
+  private readonly store: CacheStore;
+  /** Pieces of `sizes`; null where nobody needs them any more. */
+  readonly pieces: (Buffer | null)[] = [];
+  private memory: SharedArrayBuffer[] = [];
+  private room = 0;
+  private reserved = 0;
+  private dropped = 0;
+  private droppedBytes = 0;
+  received = 0;
+  /** Whether it is still to be stored. */
+  stored = true;
+  complete = false;
+
+  private constructor(store: CacheStore) {
+    this.store = store;
+  }
+
+  /** `length` in bytes or UNTIL_CLOSE. @returns null if there is no room for it. */
+  static open(length: number, store: CacheStore): GrowingBody | null {
+    if (length > store.largest) return null;
+    const body = new GrowingBody(store);
+    if (length === UNTIL_CLOSE) return body;
+    if (!store.reserve(length)) return null;
+    body.reserved = length;
+    if (length > 0) body.grow(length);
+    return body;
+  }
+
+  append(buffer: Buffer, from: number, to: number): void {
+    for (let at = from; at < to; ) {
+      if (this.room === 0) this.makeRoom();
+      const piece = this.pieces.at(-1) as Buffer;
+      const copied = buffer.copy(piece, piece.length - this.room, at, Math.min(to, at + this.room));
+      this.room -= copied;
+      this.received += copied;
+      at += copied;
+    }
+  }
+
+  private makeRoom(): void {
+    const size = Math.min(LARGEST_PIECE, Math.max(FIRST_PIECE, this.received));
+    if (this.stored) {
+      if (this.received + size <= this.store.largest + LARGEST_PIECE && this.received < this.store.largest && this.store.reserve(size))
+        this.reserved += size;
+      else this.giveUp();
+    }
+    this.grow(size);
+  }
+
+  private grow(size: number): void {
+    const memory = new SharedArrayBuffer(size);
+    this.memory.push(memory);
+    this.pieces.push(Buffer.from(memory));
+    this.room = size;
+  }
+
+  /** It is too large to be stored. */
+  private giveUp(): void {
+    this.stored = false;
+    this.free();
+  }
+
+  /** Forgets pieces before this position, which nobody reads any more. */
+  dropUntil(position: number): void {
+    for (; this.dropped < this.pieces.length - 1; this.dropped++) {
+      const piece = this.pieces[this.dropped] as Buffer;
+      if (this.droppedBytes + piece.length > position) return;
+      this.droppedBytes += piece.length;
+      this.pieces[this.dropped] = null;
+      this.memory = [];
+    }
+  }
+
+  /** The memory of the whole body, of exactly its size. */
+  close(): SharedArrayBuffer[] {
+    const { memory, room } = this;
+    const last = memory.at(-1);
+    this.free();
+    if (last === undefined || room === 0) return memory;
+    const size = last.byteLength - room;
+    const exact = new SharedArrayBuffer(size);
+    Buffer.from(exact).set(Buffer.from(last, 0, size));
+    return size === 0 ? memory.slice(0, -1) : [...memory.slice(0, -1), exact];
+  }
+
+  /** Gives back what was reserved while it was received. */
+  free(): void {
+    this.store.free(this.reserved);
+    this.reserved = 0;
+  }
+}

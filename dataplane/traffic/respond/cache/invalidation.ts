@@ -1,0 +1,35 @@
+import { fieldIn } from '../../codec/http1/fields.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import type { AnswerHead, Filter, FilteredRequest } from '../../exchange/filter.ts';
+import { keyOf, keyOfTarget } from './key.ts';
+import type { CacheStore } from './store.ts';
+
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+/** Removes what successful requests of unsafe methods may have changed: their target, and what Location names (RFC 9111 4.4). */
+export const invalidationOf = (store: CacheStore, block: string): Filter => ({
+  name: 'cache',
+  begin(request, head) {
+    if (store.enabled && !SAFE.has(request.method) && head.status >= 200 && head.status < 400 && isExchange(request))
+      invalidate(store, request, head, block);
+    return null;
+  },
+});
+
+/** Filters get the whole exchange, under a narrower type. */
+const isExchange = (request: FilteredRequest): request is Exchange => 'target' in request;
+
+function invalidate(store: CacheStore, x: Exchange, { fields }: AnswerHead, block: string): void {
+  const named = ['location', 'content-location'].flatMap((name) => targetIn(fieldIn(fields, name), x) ?? []);
+  const targets = [...new Set([x.target, ...named])];
+  store.invalidate(x.host, targets, [keyOf(x, block), ...targets.map((target) => keyOfTarget(x, target))]);
+}
+
+/** The target that a reference names if it is one of the same host; otherwise null. */
+function targetIn(reference: string | null, x: Exchange): string | null {
+  if (reference === null) return null;
+  const base = `${x.secure ? 'https' : 'http'}://${x.hostField}${x.target.startsWith('/') ? x.target : '/'}`;
+  if (!URL.canParse(reference, base)) return null;
+  const url = new URL(reference, base);
+  return url.host === new URL(base).host ? `${url.pathname}${url.search}` : null;
+}

@@ -1,0 +1,177 @@
+import { STATUS_CODES } from 'node:http';
+import { withoutFields } from '../../codec/http1/fields.ts';
+import type { Attempt } from '../../exchange/attempt.ts';
+import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { guardExchange } from '../../exchange/faults.ts';
+import type { InternalAnswer } from '../../exchange/internal-exchange.ts';
+import {
+  abortAnswer,
+  beginAnswer,
+  endAnswer,
+  flushAnswer,
+  readableLines,
+  relayBody,
+  type StoredHead,
+  storedLines,
+} from '../../exchange/relay.ts';
+import type { Responder } from '../../exchange/responder.ts';
+import type { CacheResult } from '../../protocol.ts';
+import { cacheStatus } from './cache-status.ts';
+import { matchesAny } from './conditions.ts';
+import type { GrowingBody } from './growing-body.ts';
+import type { CacheRequest } from './request.ts';
+import { type CacheResponse, httpTime } from './response.ts';
+import { sendStored } from './send.ts';
+import type { Stored } from './stored.ts';
+
+/** A client's request that the cache is to answer. */
+export type Wanted = {
+  readonly x: Exchange;
+  readonly request: CacheRequest;
+  /** Why nothing stored answers it (RFC 9211 2.2). */
+  readonly why: 'uri-miss' | 'vary-miss' | 'stale' | 'request';
+  /** Whether the whole response is requested for it if nothing is stored; otherwise it is forwarded as it is. */
+  readonly fetches: boolean;
+};
+
+const OF_BODY = new Set(['content-type', 'content-encoding', 'content-language', 'content-range']);
+
+type Readable = { leave(reader: Reader): void; resume(reader: Reader): void; drop(reader: Reader): void };
+
+/** A client that waits for a response that is on its way, or reads it. It takes the place of the client's attempt. */
+export class Reader implements Attempt {
+  readonly wanted: Wanted;
+  readonly collapsed: boolean;
+  /** Bytes of the body that have been passed on. */
+  at = 0;
+  cancelTimer: () => void = () => undefined;
+  private readonly fill: Readable;
+  private piece = 0;
+  private begun = 0;
+  private over = false;
+
+  constructor(wanted: Wanted, collapsed: boolean, fill: Readable) {
+    this.wanted = wanted;
+    this.collapsed = collapsed;
+    this.fill = fill;
+  }
+
+  get x(): Exchange {
+    return this.wanted.x;
+  }
+
+  /** Whether its sender may get another response than others. */
+  get personal(): boolean {
+    return this.wanted.request.cookies || this.wanted.request.authorized;
+  }
+
+  /** Sends the head. @returns whether that was all. */
+  begin(answer: InternalAnswer, head: StoredHead, response: CacheResponse, stored: 'stored' | ''): boolean {
+    const { x, wanted } = this;
+    const { request } = wanted;
+    x.cached = this.collapsed ? 'collapsed' : stored === '' ? 'pass' : 'miss';
+    const words = `; fwd=${wanted.why}; fwd-status=${answer.status}${stored === '' ? '' : '; stored'}${this.collapsed ? '; collapsed' : ''}`;
+    let whole = false;
+    guardExchange(x, () => {
+      const lines = readableLines(x, storedLines(x, answer.status, answer.fields, head)) + cacheStatus(words);
+      if (answer.status === 200 && isKnown(request, response)) {
+        beginAnswer(x, 304, 'Not Modified', withoutFields(lines, OF_BODY), UNTIL_CLOSE);
+        whole = true;
+      } else {
+        beginAnswer(x, answer.status, STATUS_CODES[answer.status] ?? '', lines, answer.length);
+        whole = x.method === 'HEAD' || answer.status === 204 || answer.status === 304;
+      }
+      if (whole) {
+        this.over = true;
+        x.attempt = null;
+        endAnswer(x, '');
+      }
+    });
+    return whole;
+  }
+
+  /** Passes on what has arrived, as far as the client accepts it. */
+  read(body: GrowingBody): void {
+    guardExchange(this.x, () => {
+      while (!this.over && this.at < body.received) {
+        const buffer = body.pieces[this.piece] as Buffer;
+        const inside = this.at - this.begun;
+        if (inside >= buffer.length) {
+          this.begun += buffer.length;
+          this.piece++;
+          continue;
+        }
+        const to = Math.min(buffer.length, body.received - this.begun);
+        this.at = this.begun + to;
+        if (!relayBody(this.x, buffer, inside, to) && this.at < body.received) return;
+      }
+      if (body.complete && this.at === body.received) this.end();
+    });
+  }
+
+  /** A piece of a response that is not stored. */
+  pass(buffer: Buffer, from: number, to: number): boolean {
+    let more = true;
+    guardExchange(this.x, () => {
+      more = relayBody(this.x, buffer, from, to);
+    });
+    return more;
+  }
+
+  flush(): void {
+    if (this.x.status !== 0 && !this.over) guardExchange(this.x, () => flushAnswer(this.x));
+  }
+
+  end(): void {
+    if (this.over) return;
+    this.over = true;
+    this.fill.drop(this);
+    endAnswer(this.x, '');
+  }
+
+  abort(reason: string): void {
+    if (this.over) return;
+    this.over = true;
+    this.x.failure = reason;
+    abortAnswer(this.x);
+  }
+
+  /** Answers with what is stored; `now` in ms since 1970. */
+  serve(stored: Stored, result: CacheResult, words: string, now: number): void {
+    this.over = true;
+    const { x, request } = this.wanted;
+    x.cached = result;
+    guardExchange(x, () => sendStored(x, stored, request, `Age: ${stored.age(now)}\r\n${cacheStatus(words)}`));
+  }
+
+  forward(upstream: Responder): void {
+    this.over = true;
+    this.x.cached = 'pass';
+    guardExchange(this.x, () => upstream.respond(this.x));
+  }
+
+  // What the client does meanwhile.
+
+  body(): boolean {
+    return true;
+  }
+
+  bodyEnd(): void {
+    // The request has no body.
+  }
+
+  resume(): void {
+    this.fill.resume(this);
+  }
+
+  cancel(): void {
+    this.over = true;
+    this.fill.leave(this);
+  }
+}
+
+/** Whether the client has this very response. */
+function isKnown({ ifNoneMatch, ifModifiedSince }: CacheRequest, { etag, lastModified }: CacheResponse): boolean {
+  if (ifNoneMatch !== null) return matchesAny(ifNoneMatch, etag);
+  return ifModifiedSince !== null && lastModified !== null && lastModified <= httpTime(ifModifiedSince);
+}

@@ -1,0 +1,91 @@
+import { type Directives, readDirectives } from './directives.ts';
+
+/** What a cache reads of a request. */
+export type CacheRequest = {
+  readonly control: Directives;
+  readonly ifNoneMatch: string | null;
+  readonly ifModifiedSince: string | null;
+  readonly range: string | null;
+  readonly ifRange: string | null;
+  /** Whether it has credentials or cookies. */
+  readonly authorized: boolean;
+  readonly cookies: boolean;
+  /** Whether it has a field that some servers act on although no cache key contains it. */
+  readonly odd: boolean;
+};
+
+const NO_CACHE: Directives = new Map([['no-cache', '']]);
+const NO_CONTROL: Directives = new Map();
+
+/**
+ * Fields that make a server treat a GET as another request: another method, host or path. The codec drops what a client may claim about
+ * proxies; these are left to the application, so that a request with one of them bypasses the cache.
+ */
+const ODD = new Set([
+  ...['x-http-method-override', 'x-http-method', 'x-method-override', 'x-host', 'x-forwarded-prefix', 'x-forwarded-path'],
+  ...['x-override-url', 'x-rewrite-uri', 'x-wap-profile', 'x-middleware-subrequest', 'x-middleware-prefetch', 'x-nextjs-data', 'rsc'],
+  ...['if-match', 'if-unmodified-since'],
+]);
+
+/** Reads all in one pass over the lines. */
+export function readRequest(fields: string): CacheRequest {
+  let control = '';
+  let pragma = false;
+  let ifNoneMatch: string | null = null;
+  let ifModifiedSince: string | null = null;
+  let range: string | null = null;
+  let ifRange: string | null = null;
+  let authorized = false;
+  let cookies = false;
+  let odd = false;
+  for (let from = 0; from < fields.length; ) {
+    const end = fields.indexOf('\r\n', from);
+    const colon = fields.indexOf(':', from);
+    switch (fields.charCodeAt(from) | 0x20) {
+      // c, p, i, r, a, x
+      case 0x63:
+      case 0x70:
+      case 0x69:
+      case 0x72:
+      case 0x61:
+      case 0x78: {
+        const name = fields.slice(from, colon).toLowerCase();
+        if (name === 'cache-control') control = joined(control, fields.slice(colon + 2, end));
+        else if (name === 'pragma')
+          pragma ||= fields
+            .slice(colon + 2, end)
+            .toLowerCase()
+            .includes('no-cache');
+        else if (name === 'if-none-match') ifNoneMatch = joined(ifNoneMatch ?? '', fields.slice(colon + 2, end));
+        else if (name === 'if-modified-since') ifModifiedSince = fields.slice(colon + 2, end);
+        else if (name === 'range') range = range === null ? fields.slice(colon + 2, end) : 'several';
+        else if (name === 'if-range') ifRange = fields.slice(colon + 2, end);
+        else if (name === 'authorization') authorized = true;
+        else if (name === 'cookie') cookies = true;
+        else odd ||= ODD.has(name);
+      }
+    }
+    from = end + 2;
+  }
+  // RFC 9111 5.4: Pragma counts only without Cache-Control.
+  const directives = control !== '' ? readDirectives(control) : pragma ? NO_CACHE : NO_CONTROL;
+  return { control: directives, ifNoneMatch, ifModifiedSince, range, ifRange, authorized, cookies, odd };
+}
+
+const joined = (before: string, value: string): string => (before === '' ? value : `${before}, ${value}`);
+
+/** What a request for the whole response, on behalf of the cache, does not carry. */
+const OF_ONE_CLIENT = new Set(['range', 'if-range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since']);
+
+/** The fields of a request to the upstream whose response may be stored, with conditions of our own. */
+export function fetchFields(fields: string, validators: string): string {
+  let kept = '';
+  for (let from = 0; from < fields.length; ) {
+    const end = fields.indexOf('\r\n', from) + 2;
+    const letter = fields.charCodeAt(from) | 0x20;
+    const drop = (letter === 0x69 || letter === 0x72) && OF_ONE_CLIENT.has(fields.slice(from, fields.indexOf(':', from)).toLowerCase());
+    if (!drop) kept += fields.slice(from, end);
+    from = end;
+  }
+  return kept + validators;
+}

@@ -1,0 +1,179 @@
+import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../../protocol.ts';
+import { variantOf } from './response.ts';
+import { Stored } from './stored.ts';
+
+/** Most keys whose responses are known not to be storable; for how long that is believed (ms). */
+const MOST_UNCACHEABLE = 10_000;
+const UNCACHEABLE_MS = 60_000;
+/** Most bytes of one response, as a part of the cache; and at most (bytes). */
+const LARGEST_PART = 0.1;
+/** Most bytes of responses that are being received, as a part of the cache. */
+const FILLING_PART = 0.25;
+
+export type StoreTools = {
+  /** Tells the main thread, which owns the index of all workers. */
+  post(message: CacheFromWorker): void;
+};
+
+/** What one worker knows of the cache: entries that it has used, and requests under way. */
+export class CacheStore {
+  private readonly tools: StoreTools;
+  private readonly keys = new Map<string, Stored[]>();
+  private readonly ids = new Map<number, Stored>();
+  private readonly used = new Set<Stored>();
+  private readonly uncacheable = new Map<string, number>();
+  /** Requests for whole responses, by key: instances of Fill. */
+  readonly fills = new Map<string, object>();
+  private readonly lookUps = new Map<string, ((found: boolean) => void)[]>();
+  private size = 0;
+  private filling = 0;
+  private lastId: number;
+  /** The newest purge that is known. */
+  purged = 0;
+
+  constructor(worker: number, tools: StoreTools) {
+    this.tools = tools;
+    this.lastId = worker * 2 ** 32;
+  }
+
+  /** Sets its size in bytes; 0 is off. */
+  resize(size: number): void {
+    this.size = size;
+    if (size === 0) for (const key of [...this.keys.keys()]) this.forgetKey(key);
+  }
+
+  get enabled(): boolean {
+    return this.size > 0;
+  }
+
+  get largest(): number {
+    return Math.floor(this.size * LARGEST_PART);
+  }
+
+  /** Reserves memory for a response that is being received. @returns whether there is room. */
+  reserve(bytes: number): boolean {
+    if (this.filling + bytes > this.size * FILLING_PART) return false;
+    this.filling += bytes;
+    return true;
+  }
+
+  free(bytes: number): void {
+    this.filling -= bytes;
+  }
+
+  nextId(): number {
+    return ++this.lastId;
+  }
+
+  has(key: string): boolean {
+    return this.keys.has(key);
+  }
+
+  /** The entry for a request with these fields; null if this worker knows none. */
+  find(key: string, fields: string, allowed: (entry: CacheEntry) => boolean): Stored | null {
+    const variants = this.keys.get(key);
+    if (variants === undefined) return null;
+    for (const stored of variants) {
+      if (!allowed(stored.entry)) continue;
+      if (!stored.varies || variantOf(fields, stored.entry.vary) === stored.entry.variant) return stored;
+    }
+    return null;
+  }
+
+  count(stored: Stored): void {
+    if (stored.uses++ === 0) this.used.add(stored);
+  }
+
+  /** Once a second: tells which entries have been used. */
+  report(): void {
+    if (this.used.size === 0) return;
+    const counts = [...this.used].map(({ entry, uses }) => [entry.id, uses] as const);
+    for (const stored of this.used) stored.uses = 0;
+    this.used.clear();
+    this.tools.post({ kind: 'used', counts });
+  }
+
+  /** Asks the main thread what is stored; `then` is called with whether anything is. */
+  lookUp(key: string, then: (found: boolean) => void): void {
+    const waiting = this.lookUps.get(key);
+    if (waiting !== undefined) return void waiting.push(then);
+    this.lookUps.set(key, [then]);
+    this.tools.post({ kind: 'look-up', key });
+  }
+
+  handle(message: CacheToWorker): void {
+    if (message.kind === 'found') {
+      const { key, entries } = message;
+      if (this.enabled) for (const entry of entries) if (!this.ids.has(entry.id)) this.add(new Stored(entry));
+      const waiting = this.lookUps.get(key) ?? [];
+      this.lookUps.delete(key);
+      for (const then of waiting) then(entries.length > 0);
+      return;
+    }
+    for (const id of message.ids) {
+      const stored = this.ids.get(id);
+      if (stored !== undefined) this.remove(stored);
+    }
+    if (message.purged === null) return;
+    // Later requests must not join one whose response may be older than the purge.
+    this.purged = message.purged;
+    this.fills.clear();
+    this.uncacheable.clear();
+    this.tools.post({ kind: 'purged', purged: message.purged });
+  }
+
+  /** Keeps a new entry here and offers it to the main thread. */
+  store(entry: CacheEntry, since: number, replaces: Stored | null): Stored {
+    const stored = new Stored(entry);
+    this.tools.post({ kind: 'store', entry, since, replaces: replaces?.entry.id ?? null });
+    if (replaces !== null) this.remove(replaces);
+    if (since === this.purged && this.enabled) this.add(stored);
+    return stored;
+  }
+
+  /** Removes what unsafe requests may have changed, here at once and everywhere soon. */
+  invalidate(host: string, targets: readonly string[], keys: readonly string[]): void {
+    for (const key of keys) {
+      this.forgetKey(key);
+      this.fills.delete(key);
+    }
+    this.tools.post({ kind: 'invalidate', host, targets });
+  }
+
+  isUncacheable(key: string, now: number): boolean {
+    const until = this.uncacheable.get(key);
+    if (until === undefined) return false;
+    if (until > now) return true;
+    this.uncacheable.delete(key);
+    return false;
+  }
+
+  markUncacheable(key: string, now: number): void {
+    if (this.uncacheable.size >= MOST_UNCACHEABLE) this.uncacheable.clear();
+    this.uncacheable.set(key, now + UNCACHEABLE_MS);
+  }
+
+  private add(stored: Stored): void {
+    const { entry } = stored;
+    const variants = this.keys.get(entry.key) ?? [];
+    const same = variants.find((other) => other.entry.variant === entry.variant && sameNames(other.entry.vary, entry.vary));
+    if (same !== undefined) this.remove(same);
+    this.keys.set(entry.key, [stored, ...(this.keys.get(entry.key) ?? [])]);
+    this.ids.set(entry.id, stored);
+  }
+
+  private remove(stored: Stored): void {
+    const { id, key } = stored.entry;
+    this.ids.delete(id);
+    this.used.delete(stored);
+    const left = (this.keys.get(key) ?? []).filter((other) => other !== stored);
+    if (left.length === 0) this.keys.delete(key);
+    else this.keys.set(key, left);
+  }
+
+  private forgetKey(key: string): void {
+    for (const stored of [...(this.keys.get(key) ?? [])]) this.remove(stored);
+  }
+}
+
+const sameNames = (one: readonly string[], other: readonly string[]): boolean => one.join() === other.join();

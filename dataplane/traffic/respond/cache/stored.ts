@@ -1,0 +1,59 @@
+import { fieldIn } from '../../codec/http1/fields.ts';
+import type { AnswerFields } from '../../exchange/answer-fields.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import { type StoredHead, storedLines } from '../../exchange/relay.ts';
+import type { CacheEntry } from '../../protocol.ts';
+import { httpTime } from './response.ts';
+
+/** An entry as one worker uses it: what every hit needs is computed once. */
+export class Stored {
+  readonly entry: CacheEntry;
+  /** Views of the body, which is shared. */
+  readonly pieces: readonly Buffer[];
+  readonly lastModified: number;
+  readonly contentType: string | null;
+  /** Uses since the last message to the main thread. */
+  uses = 0;
+  private readonly head: StoredHead;
+  private readonly codings: boolean;
+  private lines = '';
+  private linesFor: AnswerFields | null = null;
+  private linesSecure = false;
+
+  constructor(entry: CacheEntry) {
+    this.entry = entry;
+    this.pieces = entry.body.map((shared) => Buffer.from(shared));
+    this.lastModified = entry.lastModified === null ? Number.NaN : httpTime(entry.lastModified);
+    this.contentType = fieldIn(entry.fields, 'content-type');
+    this.codings = entry.vary.length > 0;
+    this.head = {
+      hasStrictTransportSecurity: fieldIn(entry.fields, 'strict-transport-security') !== null,
+      hasContentTypeOptions: fieldIn(entry.fields, 'x-content-type-options') !== null,
+      hasFrameOptions: fieldIn(entry.fields, 'x-frame-options') !== null,
+    };
+  }
+
+  /** Whether the choice depends on fields of the request. */
+  get varies(): boolean {
+    return this.codings;
+  }
+
+  /** The lines for a response to this exchange. They depend on little, so that they are rarely computed. */
+  linesOf(x: Exchange): string {
+    const { entry } = this;
+    const fields = x.block?.fields ?? null;
+    if (fields !== null && fields.changes !== null) return storedLines(x, entry.status, entry.fields, this.head);
+    if (this.linesFor !== fields || this.linesSecure !== x.strictTransport || this.lines === '') {
+      this.lines = storedLines(x, entry.status, entry.fields, this.head);
+      this.linesFor = fields;
+      this.linesSecure = x.strictTransport;
+    }
+    return this.lines;
+  }
+
+  /** Seconds (RFC 9111 4.2.3); `now` in ms since 1970. */
+  age(now: number): number {
+    const { initialAge, receivedAt } = this.entry;
+    return initialAge + Math.max(0, Math.floor((now - receivedAt) / 1_000));
+  }
+}

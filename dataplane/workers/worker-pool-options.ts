@@ -1,0 +1,21 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { CacheFromWorker, TargetChange, TrafficReport, WholeState } from '../traffic/protocol.ts';
+
+export type WorkerPoolOptions = {
+  readonly count: number;
+  readonly ledger: Ledger;
+  readonly hashKey: Uint8Array;
+  readonly countries: SharedArrayBuffer | null;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The whole published state, for a new worker. */
+  state(): WholeState;
+  onReport(report: TrafficReport): void;
+  onTarget(change: TargetChange): void;
+  onAwaited(name: string): void;
+  onAccessLog(): void;
+  onCache(worker: number, message: CacheFromWorker): void;
+  onChange(worker: number, state: 'started' | 'replaced' | 'retired' | 'died', reason: string): void;
+};

@@ -1,0 +1,125 @@
+import { didYouMean } from '../../closest.ts';
+import type { Condition } from '../../condition.ts';
+import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { quote } from '../../config-file/quote.ts';
+import { lineOf, type Word } from '../../config-file/word.ts';
+import { parseSeconds } from '../../values/duration.ts';
+
+/** A year (seconds). */
+export const LONGEST_TTL = 31_536_000;
+export const MOST_TTLS = 20;
+/** The statuses of a `ttl` that names none: errors may be over in a moment. */
+export const USUAL_STATUSES = [200, 203, 204, 300, 301, 308] as const;
+
+type Ttl = { secs: number; statuses: number[] };
+type Spec = {
+  ttls?: Ttl[] | undefined;
+  stale_while_revalidate_secs?: number | undefined;
+  stale_if_error_secs?: number | undefined;
+  bypass?: Condition | undefined;
+};
+type Option = { readonly form: string; read(args: readonly Word[], spec: Spec, reading: Reading, name: Word): void };
+
+const OPTIONS: Readonly<Record<string, Option>> = {
+  ttl: {
+    form: 'ttl <duration> [<status> …]',
+    read([time, ...statuses], spec, { report }, name) {
+      if (!time) return report.error(name, `ttl is missing an argument: write ${OPTIONS.ttl?.form}`);
+      const secs = durationIn(time, 'ttl', report);
+      const numbers = statuses.map((word) => statusIn(word, report));
+      if (secs === 0) report.error(time, `ttl ${quote(time.text)}: it is at least 1s; for no cache, write cache off`);
+      if (!secs || numbers.includes(null)) return;
+      if ((spec.ttls?.length ?? 0) === MOST_TTLS) return report.error(name, `cache has at most ${MOST_TTLS} lines with ttl`);
+      spec.ttls = [...(spec.ttls ?? []), { secs, statuses: numbers.length === 0 ? [...USUAL_STATUSES] : (numbers as number[]) }];
+    },
+  },
+  stale_while_revalidate: {
+    form: 'stale_while_revalidate <duration>',
+    read: (args, spec, { report }, name) => {
+      const secs = onlyDuration(args, 'stale_while_revalidate', report, name);
+      if (secs !== null) spec.stale_while_revalidate_secs = secs;
+    },
+  },
+  stale_if_error: {
+    form: 'stale_if_error <duration>',
+    read: (args, spec, { report }, name) => {
+      const secs = onlyDuration(args, 'stale_if_error', report, name);
+      if (secs !== null) spec.stale_if_error_secs = secs;
+    },
+  },
+  bypass: {
+    form: 'bypass @<matcher>',
+    read([matcher, extra], spec, { report, conditionFor }, name) {
+      if (!matcher || extra || !matcher.text.startsWith('@'))
+        return report.error(extra ?? matcher ?? name, `write ${OPTIONS.bypass?.form}`);
+      const condition = conditionFor('bypass', matcher);
+      if (condition !== undefined) spec.bypass = condition;
+    },
+  },
+};
+const FORMS = Object.values(OPTIONS).map(({ form }) => form);
+const FORM = 'cache [on|off|<duration>]';
+
+export const cacheDirective: Grammar<{ cache?: Spec | null | undefined }> = {
+  name: 'cache',
+  otherNames: ['proxy_cache', 'http_cache'],
+  form: `${FORM}, or a block with ${FORMS.join(', ')}`,
+  args: [0, 1],
+  block: 'optional',
+  repeats: false,
+  read({ name, args: [word], block }, part, reading) {
+    const { report } = reading;
+    if (word && block) return report.error(word, `cache takes either an argument or a block: write ${FORM}, or ttl in the block`);
+    const spec: Spec = {};
+    part.cache = spec;
+    if (word?.text === 'off') {
+      part.cache = null;
+      return;
+    }
+    if (word && word.text !== 'on') {
+      const time = parseSeconds(word.text, LONGEST_TTL);
+      if (time.ok && time.value > 0) spec.ttls = [{ secs: time.value, statuses: [...USUAL_STATUSES] }];
+      else report.error(word, `cache ${quote(word.text)}: write on, off or a duration such as 10m`);
+    }
+    const seen: Word[] = [];
+    for (const line of block ? reading.expanded(block).lines : []) readOption(line, seen, spec, reading);
+    if (block && spec.ttls === undefined && seen.length === 0) report.error(name, 'cache has an empty block: write cache alone');
+  },
+};
+
+function readOption({ name, args, block }: Directive, seen: Word[], spec: Spec, reading: Reading): void {
+  const { report } = reading;
+  const option = Object.hasOwn(OPTIONS, name.text) ? OPTIONS[name.text] : undefined;
+  const earlier = name.text === 'ttl' ? undefined : firstOf(seen, name.text);
+  seen.push(name);
+  if (!option)
+    return report.error(
+      name,
+      `cache has no ${quote(name.text)}${didYouMean(name.text, Object.keys(OPTIONS)) || `: write ${FORMS.join(', ')}, one per line`}`,
+    );
+  if (earlier) return report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
+  if (block) return report.error(block.open, `${name.text} takes no block: write ${option.form}`);
+  option.read(args, spec, reading, name);
+}
+
+function onlyDuration([time, extra]: readonly Word[], option: string, report: Reading['report'], name: Word): number | null {
+  if (!time || extra) {
+    report.error(extra ?? name, `write ${OPTIONS[option]?.form}`);
+    return null;
+  }
+  return durationIn(time, option, report);
+}
+
+function durationIn(word: Word, option: string, report: Reading['report']): number | null {
+  const time = parseSeconds(word.text, LONGEST_TTL);
+  if (time.ok) return time.value;
+  report.error(word, `${option} ${quote(word.text)}: ${time.reason}`);
+  return null;
+}
+
+function statusIn(word: Word, report: Reading['report']): number | null {
+  const status = /^[2-5]\d\d$/.test(word.text) ? Number(word.text) : 0;
+  if (status !== 0 && status !== 206 && status !== 304) return status;
+  report.error(word, `ttl ${quote(word.text)}: a status is a number from 200 to 599, and neither 206 nor 304`);
+  return null;
+}

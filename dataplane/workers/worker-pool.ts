@@ -1,5 +1,4 @@
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../../shared/runtime/clock.ts';
 import { sleep } from '../../shared/runtime/clock.ts';
 import type { CacheToWorker, DryRun, DryRunResult, FromWorker, Publication, ToWorker, WorkerStart } from '../traffic/protocol.ts';
 import type { Heap } from './memory-watchdog.ts';

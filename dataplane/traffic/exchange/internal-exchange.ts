@@ -37,6 +37,8 @@ export type InternalAnswer = {
 
 /** Receives the answer to an internal exchange. Nothing is received after `end`, `failed` or `cancel`. */
 export interface AnswerSink {
+  /** A 1xx head other than 101. */
+  informational?(status: number, reason: string, fields: string): void;
   head(answer: InternalAnswer): void;
   /** A piece of the body; its buffer is reused, so copy what you keep. @returns false to pause until `resume` of the exchange. */
   body(buffer: Buffer, from: number, to: number): boolean;
@@ -171,8 +173,8 @@ export class InternalExchange implements Downstream {
 
   // The request is complete from the beginning, and the answer is passed on as it comes.
 
-  informational(): void {
-    // The sink only needs the final answer.
+  informational(status: number, reason: string, fields: string): void {
+    if (!this.over) this.sink.informational?.(status, reason, fields);
   }
 
   flush(): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import type { RouteInput } from '../../../../shared/route.ts';
 import { Http2Client } from '../../testing/http2-upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
@@ -261,4 +262,15 @@ test('a client that leaves does not disturb others, and the last one cancels the
   await three.readThrough('abc');
   three.reset();
   await wire.until('the end', () => wire.ended || wire.closed);
+});
+
+test('a hit is compressed for clients that accept it', async () => {
+  const body = 'compressible '.repeat(30_000);
+  using upstream = await UpstreamFixture.serving(ok(body, `${FRESH}Content-Type: text/plain\r\n`));
+  using proxy = await caching(upstream, { encode: { formats: [{ name: 'gzip' }] } } as never);
+  await proxy.request(get('/'));
+  const coded = await proxy.request(asking('/', 'Accept-Encoding: gzip'));
+  assert.deepEqual([field(coded.head, 'Content-Encoding'), field(coded.head, 'Cache-Status')?.slice(0, 11)], ['gzip', 'sluice; hit']);
+  assert.equal(gunzipSync(Buffer.from(coded.body, 'latin1')).toString(), body);
+  assert.equal((await proxy.request(get('/'))).body, body);
 });

@@ -61,7 +61,9 @@ export class CachedResponder implements Responder, FillBlock {
   }
 
   explain(now: number): { readonly answeredBy: string | null; readonly words: string } {
-    return this.upstream.explain(now);
+    const { answeredBy, words } = this.upstream.explain(now);
+    const cached = this.tools.store.enabled ? 'from the cache if it has a fresh response' : 'not from the cache, which has no size';
+    return { answeredBy, words: `${words}; ${cached}` };
   }
 
   /** Answers from what has just become known. */
@@ -87,7 +89,9 @@ export class CachedResponder implements Responder, FillBlock {
     store.count(stored);
     const wantsNewer =
       control.size > 0 &&
-      (control.has('no-cache') || age > secondsOf(control.get('max-age')) || left < seconds(control.get('min-fresh') ?? '0'));
+      (control.has('no-cache') ||
+        age > secondsOf(control.get('max-age')) ||
+        (control.has('min-fresh') && left < secondsOf(control.get('min-fresh'))));
     if (left > 0 && !entry.noCache && !wantsNewer) return this.hit(x, stored, request, age, left);
     const mayBeStale = !entry.noCache && !entry.mustRevalidate && !wantsNewer;
     const tolerated = control.get('max-stale');

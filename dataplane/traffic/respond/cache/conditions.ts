@@ -28,7 +28,7 @@ const ONE_RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
 export function rangeOf({ entry, lastModified }: Stored, { range, ifRange }: CacheRequest): Range | null {
   const match = ONE_RANGE.exec(range ?? '');
   if (match === null) return null;
-  if (ifRange !== null && !sameVersion(ifRange, entry.etag, lastModified)) return null;
+  if (ifRange !== null && !sameVersion(ifRange, entry.etag, entry.lastModified === null ? Number.NaN : lastModified)) return null;
   const [, first = '', last = ''] = match;
   const { length } = entry;
   if (first === '') {

@@ -137,6 +137,10 @@ export class Fill implements AnswerSink {
 
   // What the upstream answers.
 
+  informational(status: number, reason: string, fields: string): void {
+    for (const reader of this.readers) reader.informational(status, reason, fields);
+  }
+
   head(answer: InternalAnswer): void {
     const { exchange, stale } = this;
     for (const { x } of this.readers) {

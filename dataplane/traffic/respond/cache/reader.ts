@@ -65,6 +65,13 @@ export class Reader implements Attempt {
     return this.wanted.request.cookies || this.wanted.request.authorized;
   }
 
+  informational(status: number, reason: string, fields: string): void {
+    guardExchange(this.x, () => {
+      this.x.client.informational(status, reason, fields);
+      this.x.client.flush();
+    });
+  }
+
   /** Sends the head. @returns whether that was all. */
   begin(answer: InternalAnswer, head: StoredHead, response: CacheResponse, stored: 'stored' | ''): boolean {
     const { x, wanted } = this;

@@ -5,6 +5,7 @@ import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { beginAnswer, endAnswer, readableLines, relayBody } from '../../exchange/relay.ts';
 import { matchesAny, type Range, rangeOf } from './conditions.ts';
 import type { CacheRequest } from './request.ts';
+import { httpTime } from './response.ts';
 import type { Stored } from './stored.ts';
 
 /** Larger bodies go to the client in pieces of this size (bytes). */
@@ -32,7 +33,7 @@ export function sendStored(x: Exchange, stored: Stored, request: CacheRequest, a
 function notModified({ entry, lastModified }: Stored, { ifNoneMatch, ifModifiedSince }: CacheRequest): boolean {
   if (ifNoneMatch !== null) return matchesAny(ifNoneMatch, entry.etag);
   if (ifModifiedSince === null || Number.isNaN(lastModified)) return false;
-  return ifModifiedSince === entry.lastModified || lastModified <= Date.parse(ifModifiedSince);
+  return ifModifiedSince === entry.lastModified || lastModified <= httpTime(ifModifiedSince);
 }
 
 function sendRange(x: Exchange, { entry, pieces }: Stored, range: Range, lines: string): void {

@@ -23,7 +23,8 @@ export class Stored {
   constructor(entry: CacheEntry) {
     this.entry = entry;
     this.pieces = entry.body.map((shared) => Buffer.from(shared));
-    this.lastModified = entry.lastModified === null ? Number.NaN : httpTime(entry.lastModified);
+    // Without Last-Modified, Date is what an If-Modified-Since is compared with (RFC 9111 4.3.2).
+    this.lastModified = httpTime(entry.lastModified ?? fieldIn(entry.fields, 'date') ?? '');
     this.contentType = fieldIn(entry.fields, 'content-type');
     this.codings = entry.vary.length > 0;
     this.head = {

@@ -23,8 +23,8 @@ export type Storing = {
   readonly shared: boolean;
 };
 
-/** Statuses that may be stored without a stated lifetime (RFC 9110 15.1), apart from those that may be the fault of one request. */
-const HEURISTIC = new Set([200, 203, 204, 300, 301, 308, 404, 410]);
+/** Statuses that may be stored without a stated lifetime (RFC 9110 15.1). */
+const HEURISTIC = new Set([200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]);
 /** Statuses with a meaning that this cache knows, for `must-understand` (RFC 9111 5.2.2.3). */
 const UNDERSTOOD = new Set([
   ...[200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 421, 451],

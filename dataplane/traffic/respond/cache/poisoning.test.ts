@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteInput } from '../../../../shared/route.ts';
+import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import type { Message } from '../../testing/wire.ts';
+
+const FRESH = 'Cache-Control: max-age=60\r\n';
+const caching = (upstream: { readonly address: string }, more: Partial<RouteInput> = {}, trustedProxies: string[] = []) =>
+  ProxyFixture.with(
+    [{ ...site('a.test', upstream), cache: {}, ...more }],
+    { cacheSize: 10_000_000, trustedProxies: trustedProxies as never },
+    {
+      onCache: (message, worker) => {
+        if (message.kind === 'look-up') worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [] } });
+      },
+    },
+  );
+const asking = (path: string, ...lines: string[]): string => get(path, lines.map((line) => `${line}\r\n`).join(''));
+
+/** Echoes the whole request, as a server does that puts fields into its page. */
+const echo = (request: Message): string => ok(request.head + request.body, FRESH);
+
+for (const lines of [
+  ['X-Forwarded-Host: evil.test'],
+  ['X_Forwarded_Host: evil.test'],
+  ['X-Forwarded-Proto: evil'],
+  ['X-Forwarded-Port: 666'],
+  ['X-Forwarded-Scheme: evil'],
+  ['X-Forwarded-Server: evil.test'],
+  ['X-Forwarded-Prefix: /evil'],
+  ['X-Host: evil.test'],
+  ['X-Original-URL: /evil'],
+  ['X-Rewrite-URL: /evil'],
+  ['X-Original-Host: evil.test'],
+  ['X-HTTP-Host-Override: evil.test'],
+  ['Forwarded: host=evil.test'],
+  ['X-HTTP-Method-Override: EVIL'],
+  ['X-HTTP-Method: EVIL'],
+  ['X-Method-Override: EVIL'],
+  ['X-Middleware-Subrequest: evil'],
+])
+  test(`a request with ${lines[0]} does not decide what others get`, async () => {
+    using upstream = await UpstreamFixture.serving(echo);
+    using proxy = await caching(upstream);
+    await proxy.request(asking('/', ...lines));
+    assert.doesNotMatch((await proxy.request(get('/'))).body, /evil|666/i);
+  });
+
+test('a body of a GET does not decide what others get', async () => {
+  using upstream = await UpstreamFixture.serving(echo);
+  using proxy = await caching(upstream);
+  await proxy.request('GET / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\nevil');
+  await proxy.request('GET / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n');
+  assert.doesNotMatch((await proxy.request(get('/'))).body, /evil/);
+});
+
+test('another host that a trusted proxy names does not decide what others get', async () => {
+  using upstream = await UpstreamFixture.serving(echo);
+  using proxy = await caching(upstream, {}, ['127.0.0.1/32']);
+  await proxy.request(asking('/', 'X-Forwarded-Host: evil.test'));
+  assert.doesNotMatch((await proxy.request(get('/'))).body, /evil/);
+});
+
+test('an error that a large request has provoked is not sent to others', async () => {
+  using upstream = await UpstreamFixture.serving((request: Message) =>
+    request.head.length > 4_000 ? `HTTP/1.1 400 Bad Request\r\n${FRESH}Content-Length: 0\r\n\r\n` : ok('fine', FRESH),
+  );
+  using proxy = await caching(upstream);
+  assert.match((await proxy.request(asking('/', `X-Large: ${'x'.repeat(5_000)}`))).line, / 400 /);
+  assert.equal((await proxy.request(get('/'))).body, 'fine');
+});
+
+for (const path of [
+  '/account/x.css',
+  '/account;x.css',
+  '/account%2Fx.css',
+  '/account%00.css',
+  '/account%3Fx.css',
+  '/account//x.js',
+  '/static/..%2faccount',
+])
+  test(`what ${path} says of one person is not stored because the path looks static`, async () => {
+    using upstream = await UpstreamFixture.serving((request: Message) =>
+      ok(/cookie: (.*)/i.exec(request.head)?.[1] ?? 'nobody', 'Cache-Control: max-age=60\r\nContent-Type: text/html\r\n'),
+    );
+    using proxy = await caching(upstream, { cache: { ttls: [{ secs: 60 }] } });
+    assert.equal((await proxy.request(asking(path, 'Cookie: session=ann'))).body, 'session=ann');
+    assert.equal((await proxy.request(get(path))).body, 'nobody');
+    assert.equal((await proxy.request(asking(path, 'Cookie: session=bob'))).body, 'session=bob');
+  });
+
+test('a coded response without Vary is not sent to clients that do not accept its coding', async () => {
+  using upstream = await UpstreamFixture.serving((request: Message) =>
+    /accept-encoding: gzip/i.test(request.head) ? ok('coded', `${FRESH}Content-Encoding: gzip\r\n`) : ok('plain', FRESH),
+  );
+  using proxy = await caching(upstream);
+  assert.equal((await proxy.request(asking('/', 'Accept-Encoding: gzip'))).body, 'coded');
+  assert.equal((await proxy.request(get('/'))).body, 'plain');
+});
+
+test('what a policy adds to the request of one client does not decide what others get', async () => {
+  using upstream = await UpstreamFixture.serving(echo);
+  using proxy = await caching(upstream, {
+    request_headers: [{ name: 'X-Seen', value: '{header.x-any}' }],
+  } as never);
+  await proxy.request(asking('/', 'X-Any: one'));
+  assert.match((await proxy.request(asking('/', 'X-Any: two'))).body, /X-Seen: two/);
+});
+
+test('blocks with conditions do not share responses for the same URL', async () => {
+  using mobile = await UpstreamFixture.serving(ok('mobile', FRESH));
+  using desktop = await UpstreamFixture.serving(ok('desktop', FRESH));
+  using proxy = await caching(desktop, {
+    handles: [{ path: null, match: { header: [{ name: 'X-Mobile', values: ['1'] }] }, upstreams: [{ address: mobile.address }] }],
+  } as never);
+  assert.equal((await proxy.request(asking('/', 'X-Mobile: 1'))).body, 'mobile');
+  assert.equal((await proxy.request(get('/'))).body, 'desktop');
+  assert.equal((await proxy.request(asking('/', 'X-Mobile: 1'))).body, 'mobile');
+});

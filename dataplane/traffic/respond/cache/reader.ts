@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
 import { withoutFields } from '../../codec/http1/fields.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';

@@ -152,9 +152,10 @@ export class InternalExchange implements Downstream {
 
   end(x: Exchange): void {
     if (this.over) return;
-    this.over = true;
     x.attempt = null;
+    // Only over once the sink has dealt with it: if that throws, the sink is told that the answer has failed.
     this.sink.end();
+    this.over = true;
   }
 
   abort(): void {

@@ -18,6 +18,7 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const MOST_TURNS = 4_000;
 const LARGE = 'x'.repeat(100_000);
 const HASH = hashSync('secret', 4);
+const FOR_A_MINUTE = 'Cache-Control: max-age=60\r\nETag: "1"\r\n';
 
 /** Answers by path. An upgrade is answered as its path says. */
 function answer({ line, head, body }: Message, wire: Wire): string | null {
@@ -33,6 +34,13 @@ function answer({ line, head, body }: Message, wire: Wire): string | null {
     return null;
   }
   if (path === '/large') return ok(LARGE);
+  if (path.startsWith('/cached/')) {
+    if (field(head, 'if-none-match') !== null) return 'HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=0\r\n\r\n';
+    return ok(
+      path.endsWith('/large') ? LARGE : 'kept',
+      path.endsWith('/stale') ? 'Cache-Control: max-age=0\r\nETag: "1"\r\n' : FOR_A_MINUTE,
+    );
+  }
   if (path === '/cut') {
     wire.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf');
     wire.reset();
@@ -63,6 +71,9 @@ const answered =
   };
 const get = (path: string, fields = '', host = 'a.test'): string => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`;
 const post = (framing: string, body: string): string => `POST /upload HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n\r\n${body}`;
+
+const PROXIED = 'PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n';
+const CACHED = ['/cached/a', '/cached/a', '/cached/stale', '/cached/stale', '/cached/large', '/cached/none'];
 
 /** Test support: every kind of request that a worker handles, over every protocol. */
 export class MixedTraffic {
@@ -107,6 +118,7 @@ export class MixedTraffic {
         handles: [
           { path: '/private/*', basic_auth: { users: [{ name: 'bob', hash: HASH }] } },
           { path: '/fixed', respond: { status: 200, body: 'tea' } },
+          { path: '/cached/*', cache: {} },
         ],
       },
       { ...site('modern.test', modern), transport: { protocol: 'h2c' } },
@@ -115,7 +127,12 @@ export class MixedTraffic {
     ];
     const compare = async (): Promise<boolean> => true;
     const secure = await SecureFixture.with(routes, { compare }, 'modern.test');
-    const behindProxy = await ProxyFixture.with(routes, { proxyProtocol: true, trustedProxies: ['127.0.0.1/32'] as Cidr[] });
+    const settings = { proxyProtocol: true, trustedProxies: ['127.0.0.1/32'] as Cidr[], cacheSize: 10_000_000 };
+    const behindProxy = await ProxyFixture.with(routes, settings, {
+      onCache: (message, worker) => {
+        if (message.kind === 'look-up') worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [] } });
+      },
+    });
     return new MixedTraffic(secure, behindProxy, upstream, modern, routes);
   }
 
@@ -140,6 +157,18 @@ export class MixedTraffic {
       { text: get('/declined', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: answered(1) },
       { text: get('/') + get('/'), enough: answered(2), secure: true },
       { text: `PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n${get('/')}`, enough: answered(1), proxied: true },
+      {
+        text: `${PROXIED}${CACHED.map((path) => get(path)).join('')}${get('/cached/large')}`,
+        enough: answered(CACHED.length + 1),
+        proxied: true,
+      },
+      { text: `${PROXIED}${get('/cached/large')}`, enough: answered(1), proxied: true },
+      {
+        text: `${PROXIED}${get('/cached/large', 'If-None-Match: "1"\r\n')}${get('/cached/a', 'Range: bytes=1-2\r\n')}`,
+        enough: answered(1),
+        proxied: true,
+      },
+      { text: `${PROXIED}${post('Content-Length: 5', 'hello').replace('/upload', '/cached/a')}`, enough: answered(1), proxied: true },
     ];
     const all = [...talks.map((talk) => this.talk(talk)), this.overHttp2(true), this.overHttp2(false)];
     let over = false;

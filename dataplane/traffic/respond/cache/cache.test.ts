@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import type { RouteInput } from '../../../../shared/route.ts';
 import { Http2Client } from '../../testing/http2-upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
-import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field, type Message } from '../../testing/wire.ts';
 
 const FRESH = 'Cache-Control: max-age=60\r\n';
@@ -273,4 +273,20 @@ test('a hit is compressed for clients that accept it', async () => {
   assert.deepEqual([field(coded.head, 'Content-Encoding'), field(coded.head, 'Cache-Status')?.slice(0, 11)], ['gzip', 'sluice; hit']);
   assert.equal(gunzipSync(Buffer.from(coded.body, 'latin1')).toString(), body);
   assert.equal((await proxy.request(get('/'))).body, body);
+});
+
+test('a request that follows at once on the same connection does not wait for one that has failed or was validated', async () => {
+  using proxy = await caching({ address: await refusingAddress() });
+  const client = await proxy.connect();
+  client.send(get('/') + get('/'));
+  for (const _ of [1, 2]) assert.match((await client.readAnswer()).line, / 502 /);
+  using upstream = await UpstreamFixture.serving((request: Message) =>
+    field(request.head, 'If-None-Match') === null
+      ? ok('x', 'Cache-Control: max-age=0, must-revalidate\r\nETag: "1"\r\n')
+      : 'HTTP/1.1 304 Not Modified\r\nCache-Control: no-store\r\n\r\n',
+  );
+  using validating = await caching(upstream);
+  const other = await validating.connect();
+  other.send(get('/') + get('/') + get('/'));
+  for (const _ of [1, 2, 3]) assert.equal((await other.readAnswer()).body, 'x');
 });

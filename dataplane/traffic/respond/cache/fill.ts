@@ -1,6 +1,7 @@
 import { fieldIn, withoutFields } from '../../codec/http1/fields.ts';
 import { answer } from '../../exchange/answer.ts';
 import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { FAULT_REASON, guardExchange } from '../../exchange/faults.ts';
 import { type AnswerSink, type InternalAnswer, InternalExchange } from '../../exchange/internal-exchange.ts';
 import type { CacheEntry } from '../../protocol.ts';
 import { matchesAny } from './conditions.ts';
@@ -8,7 +9,7 @@ import type { FillBlock } from './fill-block.ts';
 import { agesOf, headOf, updated, validatorsOf } from './freshness.ts';
 import { GrowingBody } from './growing-body.ts';
 import { Reader, type Wanted } from './reader.ts';
-import { fetchFields } from './request.ts';
+import { fetchRequest } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
 import { Stored } from './stored.ts';
 import { type Storing, storingOf } from './storing.ts';
@@ -52,15 +53,20 @@ export class Fill implements AnswerSink {
 
   /** Starts with what the main thread knows, if this worker knows nothing. */
   start(): void {
-    const { store, clock } = this.block.tools;
-    if (!store.fills.has(this.key)) store.fills.set(this.key, this);
+    const { store, clock, faults } = this.block.tools;
+    this.register();
     if (this.stale !== null || store.has(this.key)) return this.fetch();
     let answered = false;
     const found = (): void => {
       if (answered || this.mode === 'over') return;
       answered = true;
       this.cancelTimer();
-      this.block.tools.faults.step(() => this.lookedUp());
+      try {
+        this.lookedUp();
+      } catch (error) {
+        faults.note('exchange', error);
+        faults.step(() => this.failed(FAULT_REASON));
+      }
     };
     this.cancelTimer = clock.after(LOOK_UP_MS, found);
     store.lookUp(this.key, found);
@@ -87,7 +93,7 @@ export class Fill implements AnswerSink {
       return reader.flush();
     }
     reader.cancelTimer = this.block.tools.clock.after(COLLAPSE_MS, () => {
-      if (this.mode === 'waiting' && this.readers.has(reader)) this.release(reader);
+      if (this.mode === 'waiting' && this.readers.has(reader)) guardExchange(wanted.x, () => this.release(reader));
     });
   }
 
@@ -99,15 +105,18 @@ export class Fill implements AnswerSink {
   }
 
   private lookedUp(): void {
-    for (const reader of [...this.readers]) {
+    // What has been found may have to be validated, by one request for all of them.
+    this.unregister();
+    this.each((reader) => {
       reader.x.attempt = null;
       if (this.block.serve(reader.wanted)) this.drop(reader);
       else reader.x.attempt = reader;
-    }
+    });
     const [first] = this.readers;
     if (first === undefined) return this.finish();
     this.leader = first.wanted;
-    if (!first.wanted.fetches) return this.releaseAll();
+    if (!first.wanted.fetches) return this.conclude((reader) => this.release(reader));
+    this.register();
     this.fetch();
   }
 
@@ -118,27 +127,14 @@ export class Fill implements AnswerSink {
     const validators = entry === null ? '' : validatorsOf(entry);
     this.requestedAt = clock.now();
     this.since = store.purged;
-    const request = {
-      method: 'GET',
-      target: x.upstreamTarget,
-      host: x.host,
-      hostField: x.hostField,
-      fields: fetchFields(x.upstreamFields, validators),
-      forwarding: x.forwarding,
-      address: x.client.address,
-      hops: x.hops,
-      secure: x.secure,
-      body: null,
-      hostOfTarget: x.hostOfTarget,
-    };
-    this.exchange = new InternalExchange(request, this, this.block.upstream, this.block.tools);
+    this.exchange = new InternalExchange(fetchRequest(x, validators), this, this.block.upstream, this.block.tools);
     this.exchange.start();
   }
 
   // What the upstream answers.
 
   informational(status: number, reason: string, fields: string): void {
-    for (const reader of this.readers) reader.informational(status, reason, fields);
+    this.each((reader) => reader.informational(status, reason, fields));
   }
 
   head(answer: InternalAnswer): void {
@@ -160,11 +156,11 @@ export class Fill implements AnswerSink {
     this.head_ = { answer, response, storing };
     this.variant = variantOf(this.leader.x.upstreamFields, response.vary);
     const head = headOf(answer.fields);
-    for (const reader of [...this.readers]) {
+    this.each((reader) => {
       const fits = variantOf(reader.x.upstreamFields, response.vary) === this.variant && (storing.shared || !reader.personal);
       if (!fits || reader.wanted.request.range !== null) this.release(reader);
       else if (reader.begin(answer, head, response, 'stored')) this.drop(reader);
-    }
+    });
   }
 
   private storingFor(response: CacheResponse): Storing | null {
@@ -184,7 +180,7 @@ export class Fill implements AnswerSink {
     }
     this.mode = 'passing';
     this.unregister();
-    for (const reader of others) this.release(reader);
+    for (const reader of others) guardExchange(reader.x, () => this.release(reader));
     if (first === undefined || first.wanted.request.range !== null) {
       this.exchange?.cancel();
       if (first !== undefined) this.release(first);
@@ -205,7 +201,7 @@ export class Fill implements AnswerSink {
     const { body_: body } = this;
     if (this.mode !== 'storing' || body === null) return true;
     body.append(buffer, from, to);
-    for (const reader of [...this.readers]) reader.read(body);
+    this.each((reader) => reader.read(body));
     if (body.stored) return true;
     return this.trim(body);
   }
@@ -227,7 +223,7 @@ export class Fill implements AnswerSink {
   }
 
   flush(): void {
-    for (const reader of this.readers) reader.flush();
+    this.each((reader) => reader.flush());
   }
 
   end(): void {
@@ -237,8 +233,8 @@ export class Fill implements AnswerSink {
       if (body.stored && whole) this.keep(body, head);
       else body.free();
       body.complete = true;
-      for (const reader of [...this.readers]) reader.read(body);
-    } else for (const reader of [...this.readers]) reader.end();
+      this.each((reader) => reader.read(body));
+    } else this.each((reader) => reader.end());
     this.finish();
   }
 
@@ -285,16 +281,13 @@ export class Fill implements AnswerSink {
     const response = readResponse(entry.status, fields);
     const withAge = { ...response, age: readResponse(304, answer.fields).age };
     const storing = this.storingFor(withAge);
-    const { store } = this.block.tools;
     const about = { ...entry, ...this.identity(response), ...agesOf(withAge, this.requestedAt, this.block.tools.clock.now()), fields };
-    const stored = storing === null ? new Stored({ ...about, lifetime: 0 }) : store.store({ ...about, ...storing }, this.since, stale);
+    const stored =
+      storing === null ? new Stored({ ...about, lifetime: 0 }) : this.block.tools.store.store({ ...about, ...storing }, this.since, stale);
     if (storing === null) this.forget();
-    for (const reader of [...this.readers]) {
-      this.drop(reader);
+    this.conclude((reader) => {
       reader.serve(stored, 'revalidated', '; fwd=stale; fwd-status=304', this.block.tools.clock.now());
-    }
-    this.exchange?.cancel();
-    this.finish();
+    });
   }
 
   /** RFC 5861 4. */
@@ -306,13 +299,10 @@ export class Fill implements AnswerSink {
 
   private serveStale(stale: Stored, answer: InternalAnswer): void {
     const status = answer.failure === '' ? `; fwd-status=${answer.status}` : '';
-    for (const reader of [...this.readers]) {
-      this.drop(reader);
+    this.conclude((reader) => {
       reader.x.lastFailure = null;
       reader.serve(stale, 'stale', `; hit; fwd=stale${status}; detail=stale-if-error`, this.block.tools.clock.now());
-    }
-    this.exchange?.cancel();
-    this.finish();
+    });
   }
 
   failed(reason: string): void {
@@ -322,24 +312,17 @@ export class Fill implements AnswerSink {
         return this.serveStale(stale, { status: 502, fields: '', length: 0, failure: reason });
       return this.fail(502, reason);
     }
-    for (const reader of [...this.readers]) {
-      this.drop(reader);
-      reader.abort(reason);
-    }
-    this.finish();
+    this.conclude((reader) => reader.abort(reason));
   }
 
   /** No upstream answered. */
   private fail(status: number, reason: string): void {
-    for (const reader of [...this.readers]) {
-      const { x } = reader;
-      this.drop(reader);
+    this.conclude(({ x }) => {
       x.cached = 'pass';
+      x.attempt = null;
       const fields = status === 503 ? 'Retry-After: 1\r\n' : '';
-      this.block.tools.faults.step(() => answer(x, { status, fields, body: null, reason }));
-    }
-    this.exchange?.cancel();
-    this.finish();
+      answer(x, { status, fields, body: null, reason });
+    });
   }
 
   // What happens to the requests.
@@ -372,15 +355,30 @@ export class Fill implements AnswerSink {
     reader.forward(this.block.upstream);
   }
 
-  private releaseAll(): void {
-    for (const reader of [...this.readers]) this.release(reader);
-    this.finish();
-  }
-
   /** What is stored is no longer what the upstream would send. */
   private forget(): void {
     const { x } = this.leader;
     this.block.tools.store.invalidate(x.host, [x.target], [this.key]);
+  }
+
+  /** Does something for each client: an exception ends its exchange, and no other. Whoever has been answered leaves. */
+  private each(act: (reader: Reader) => void): void {
+    for (const reader of [...this.readers]) {
+      guardExchange(reader.x, () => act(reader));
+      if (reader.over || reader.x.attempt !== reader) this.drop(reader);
+    }
+  }
+
+  /** Answers all. It is over before: a client's next request may come at once, and must not wait for this. */
+  private conclude(act: (reader: Reader) => void): void {
+    this.finish();
+    this.each(act);
+    this.exchange?.cancel();
+  }
+
+  private register(): void {
+    const { fills } = this.block.tools.store;
+    if (!fills.has(this.key)) fills.set(this.key, this);
   }
 
   private unregister(): void {

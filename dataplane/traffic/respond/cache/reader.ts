@@ -48,7 +48,8 @@ export class Reader implements Attempt {
   private readonly fill: Readable;
   private piece = 0;
   private begun = 0;
-  private over = false;
+  /** Whether it has been answered, or waits for nothing more. */
+  over = false;
 
   constructor(wanted: Wanted, collapsed: boolean, fill: Readable) {
     this.wanted = wanted;
@@ -145,16 +146,17 @@ export class Reader implements Attempt {
 
   /** Answers with what is stored; `now` in ms since 1970. */
   serve(stored: Stored, result: CacheResult, words: string, now: number): void {
-    this.over = true;
     const { x, request } = this.wanted;
     x.cached = result;
-    guardExchange(x, () => sendStored(x, stored, request, `Age: ${stored.age(now)}\r\n${cacheStatus(words)}`));
+    x.attempt = null;
+    this.over = true;
+    sendStored(x, stored, request, `Age: ${stored.age(now)}\r\n${cacheStatus(words)}`);
   }
 
   forward(upstream: Responder): void {
     this.over = true;
     this.x.cached = 'pass';
-    guardExchange(this.x, () => upstream.respond(this.x));
+    upstream.respond(this.x);
   }
 
   // What the client does meanwhile.

@@ -1,3 +1,5 @@
+import type { Exchange } from '../../exchange/exchange.ts';
+import type { InternalRequest } from '../../exchange/internal-exchange.ts';
 import { type Directives, readDirectives } from './directives.ts';
 
 /** What a cache reads of a request. */
@@ -78,7 +80,7 @@ const joined = (before: string, value: string): string => (before === '' ? value
 const OF_ONE_CLIENT = new Set(['range', 'if-range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since']);
 
 /** The fields of a request to the upstream whose response may be stored, with conditions of our own. */
-export function fetchFields(fields: string, validators: string): string {
+function fetchFields(fields: string, validators: string): string {
   let kept = '';
   for (let from = 0; from < fields.length; ) {
     const end = fields.indexOf('\r\n', from) + 2;
@@ -89,3 +91,18 @@ export function fetchFields(fields: string, validators: string): string {
   }
   return kept + validators;
 }
+
+/** The request for a whole response on behalf of this exchange. `validators` are lines with conditions. */
+export const fetchRequest = (x: Exchange, validators: string): InternalRequest => ({
+  method: 'GET',
+  target: x.upstreamTarget,
+  host: x.host,
+  hostField: x.hostField,
+  fields: fetchFields(x.upstreamFields, validators),
+  forwarding: x.forwarding,
+  address: x.client.address,
+  hops: x.hops,
+  secure: x.secure,
+  body: null,
+  hostOfTarget: x.hostOfTarget,
+});

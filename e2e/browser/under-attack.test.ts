@@ -33,8 +33,9 @@ test('a browser solves the challenge by itself and sees the page, over HTTP/1.1 
     [`https://safe.test:${httpsPort}`, 'h2'],
   ] as const) {
     assert.equal((await page.goto(`${origin}/cart?a=b`))?.status(), 503);
-    await page.waitForFunction("document.title === 'Shop'", undefined, { timeout: 30_000 });
-    assert.equal(await page.textContent('h1'), '/cart?a=b');
+    // A locator, as the challenge's own policy forbids what waitForFunction would evaluate in the page.
+    await page.locator('h1', { hasText: '/cart?a=b' }).waitFor({ timeout: 30_000 });
+    assert.equal(await page.title(), 'Shop');
     assert.equal(await pageProtocol(page), protocol);
     assert.equal((await page.goto(`${origin}/next`))?.status(), 200, 'it is solved once');
   }

@@ -5,6 +5,7 @@ import type { OwnCertificate } from './admin/own-certificate.ts';
 import type { Components } from './components.ts';
 import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
 import { type DataplaneSettings, usesHttps } from './settings/settings.ts';
+import { CachingSites } from './status/caching-sites.ts';
 import type { OverviewParts } from './status/overview.ts';
 import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
 
@@ -19,6 +20,7 @@ type Context = {
 export function overviewParts(components: Components, { clock, settings, certificate, uptimeSecs }: Context): OverviewParts {
   const { table, readiness, upstreams, analytics, traffic, history, workers, live, https, accessLog, traceExport, ledger, publisher } =
     components;
+  const cachingSites = new CachingSites(table);
   return {
     clock,
     status: () => ({
@@ -35,6 +37,7 @@ export function overviewParts(components: Components, { clock, settings, certifi
     warnings: () => ({
       targets_unconfirmed: readiness.warnings(),
       settings: live.warnings,
+      cache_off: cachingSites.warnings(live.settings.cacheSize),
       exposed_directory: exposedDirectories(sensitiveDirectories(settings)),
       access_log: accessLog.warnings,
       traces: traceExport.warnings,

@@ -18,7 +18,15 @@ const WELL: Situation = {
     workers: { configured: 2, serving: 2, restarts: 0 },
     controllers: [controller()],
   },
-  warnings: { targets_unconfirmed: [], settings: [], exposed_directory: [], access_log: [], traces: [], admin_certificate: [] },
+  warnings: {
+    targets_unconfirmed: [],
+    settings: [],
+    cache_off: [],
+    exposed_directory: [],
+    access_log: [],
+    traces: [],
+    admin_certificate: [],
+  },
   advice: [],
   pools: [],
   certificates: [],
@@ -151,7 +159,15 @@ describe('alerts', () => {
   });
 
   it('report the warnings of each part, but not twice what keeps the data plane from being ready', () => {
-    for (const part of ['targets_unconfirmed', 'settings', 'exposed_directory', 'access_log', 'traces', 'admin_certificate'] as const) {
+    for (const part of [
+      'targets_unconfirmed',
+      'settings',
+      'cache_off',
+      'exposed_directory',
+      'access_log',
+      'traces',
+      'admin_certificate',
+    ] as const) {
       const alert = only({ ...WELL, warnings: { ...WELL.warnings, [part]: ['this is so'] } });
       assert.deepEqual([alert.severity, alert.code, alert.message], ['warning', part, 'this is so']);
     }

@@ -195,6 +195,7 @@ function refusedAlert({ controller, domain, result, reason, since }: RefusedRout
 /** Warnings of parts of the data plane. */
 const WARNED = {
   targets_unconfirmed: ['warning', 'routes', 'Wait until the controller is connected; if it stays away, start it again.'],
+  cache_off: ['warning', 'cache', 'Set a size: cache 256mb among the globals of the config file, or --cache-size 256mb.'],
   settings: ['warning', 'settings', `Correct the setting in the config file; GET /settings shows what is in effect.`],
   exposed_directory: ['warning', 'state', 'Run the command as root.'],
   access_log: ['warning', 'access log', 'Free space or correct the permissions; requests are served, but not logged, until then.'],

@@ -26,6 +26,7 @@ function parts(problems: Problem[]): OverviewParts {
     warnings: () => ({
       targets_unconfirmed: [],
       settings: ['it is not in effect'],
+      cache_off: [],
       exposed_directory: [],
       access_log: [],
       traces: [],

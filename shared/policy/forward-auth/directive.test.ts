@@ -55,6 +55,7 @@ for (const [head, lines, mistake] of [
   ['auth', ['uri /'], 'forward_auth "auth": the port is missing (expected host:port)'],
   ['auth:80 https://b:443', ['uri /'], 'forward_auth "https://b:443": its addresses must all have https://, or none of them'],
   ['auth:80', ['uri verify'], 'uri "verify": a path must start with / and must not contain spaces'],
+  ['auth:80', ['uri /{hots}'], 'uri "/{hots}": "{hots}" is not a placeholder (did you mean "host"?)'],
   ['auth:80', ['uri /a', 'uri /b'], 'uri is already in line 1; keep one of them'],
   ['auth:80', ['uri /', 'copy_header A'], 'forward_auth has no "copy_header" (did you mean "copy_headers"?)'],
   ['auth:80', ['uri /', 'copy_headers Host'], 'copy_headers "Host": the proxy sets or removes this header itself'],
@@ -72,6 +73,33 @@ for (const [head, lines, mistake] of [
     assert.ok(auth, 'a mistake must not leave the site open');
   });
 
+test('a rejection becomes a redirect by the form of a Caddyfile', () => {
+  const respond = (redir: string) => line('handle_response @error', blockOf(redir));
+  const { auth, mistakes } = read('auth:80', 'uri /oauth2/auth?m={method}', '@error status 401 5xx', respond('redir * /in?rd={uri}'));
+  assert.deepEqual(mistakes, []);
+  assert.equal(auth?.uri, '/oauth2/auth?m={method}');
+  assert.deepEqual(auth?.rejections, [{ statuses: [401, 5], to: '/in?rd={uri}', status: 302 }]);
+  for (const [lines, mistake] of [
+    [[respond('redir /in')], 'write handle_response @<name> { redir <to> [<status>] }, with @<name> status <code> [<code> …] above it'],
+    [['@error status 200', respond('redir /in')], 'status "200": a status from 300 to 599, or 3xx, 4xx or 5xx'],
+    [['@error path /x'], '"@error": in forward_auth, write @<name> status <code> [<code> …]'],
+    [['@error status 401', '@error status 403'], '"@error" is already defined; keep one of them'],
+    [
+      ['@error status 401', respond('respond hi')],
+      'write handle_response @<name> { redir <to> [<status>] }, with @<name> status <code> [<code> …] above it',
+    ],
+    [
+      ['@error status 401', respond('redir https://{header.x}/')],
+      'redir "https://{header.x}/": a client must not be able to choose the host of a redirect: write the host, or {host} for the requested one',
+    ],
+    [
+      ['@error status 401', respond('redir /in 200')],
+      'the status of a redirect must be one of 301, 302, 303, 307, 308, permanent, temporary',
+    ],
+  ] as const)
+    assert.deepEqual(read('auth:80', 'uri /', ...lines).mistakes, [mistake]);
+});
+
 test('a route accepts it with its defaults, and no field that the proxy itself sets', () => {
   const withAuth = (more: object) =>
     parseRoute({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, forward_auth: { upstreams: ['auth:80'], uri: '/', ...more } });
@@ -82,6 +110,12 @@ test('a route accepts it with its defaults, and no field that the proxy itself s
     { upstreams: [] },
     { uri: 'x' },
     { uri: '/a b' },
+    { uri: '//a' },
+    { uri: '/{hots}' },
+    { uri: '/{resp.status_code}' },
+    { rejections: [{ statuses: [200], to: '/' }] },
+    { rejections: [{ statuses: [401], to: 'https://{query.x}/' }] },
+    { rejections: [{ statuses: [401], to: 'javascript:x' }] },
     { uri: '/\r\nX: y' },
     { timeout_secs: 0 },
     { copy_headers: [{ from: 'A', to: 'Content-Length' }] },

@@ -1,16 +1,18 @@
 import { didYouMean } from '../../closest.ts';
 import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { readTemplate } from '../../config-file/placeholder.ts';
 import { quote } from '../../config-file/quote.ts';
-import { lineOf, type Word } from '../../config-file/word.ts';
+import { isMatcher, lineOf, type Word } from '../../config-file/word.ts';
 import { type Address, parseUpstream } from '../../values/address.ts';
 import { parseDuration } from '../../values/duration.ts';
+import { MOST_REJECTIONS, type NamedStatuses, RESPONSE_FORM, type Rejection, readResponse, readStatuses } from './rejections.ts';
+import { faultOfUri } from './uri.ts';
 
 export const MOST_UPSTREAMS = 100;
 export const MOST_COPIED = 50;
 export const DEFAULT_TIMEOUT_SECS = 10;
 export const MAX_TIMEOUT_SECS = 300;
 export const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
-export const URI = { pattern: /^\/[\x21-\x7e]*$/, reason: 'a path must start with / and must not contain spaces' };
 
 /** Fields that frame a message or belong to one connection, or that the proxy itself sets. */
 const UNCOPYABLE =
@@ -21,7 +23,14 @@ export const COPYABLE = {
 };
 
 type Copied = { from: string; to: string };
-type ForwardAuth = { upstreams: Address[]; tls: boolean; uri: string; copy_headers: Copied[]; timeout_secs: number };
+type ForwardAuth = {
+  upstreams: Address[];
+  tls: boolean;
+  uri: string;
+  copy_headers: Copied[];
+  rejections?: Rejection[];
+  timeout_secs: number;
+};
 type Option = { readonly form: string; read(args: readonly Word[], auth: ForwardAuth, report: Reading['report'], name: Word): void };
 
 const OPTIONS: Readonly<Record<string, Option>> = {
@@ -30,8 +39,11 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     read([word, extra], auth, report, name) {
       if (!word) return report.error(name, `uri is missing an argument: write ${OPTIONS.uri?.form}`);
       if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for uri: write ${OPTIONS.uri?.form}`);
-      if (!URI.pattern.test(word.text)) return report.error(word, `uri ${quote(word.text)}: ${URI.reason}`);
-      auth.uri = word.text;
+      // In backquotes nothing is a placeholder.
+      const template = readTemplate(word, 'request');
+      const fault = 'fault' in template ? template.fault : faultOfUri(template.text);
+      if ('text' in template && fault === undefined) auth.uri = template.text;
+      else report.error(word, `uri ${quote(word.text)}: ${fault}`);
     },
   },
   copy_headers: { form: 'copy_headers <Name>[><Name>] …', read: readCopied },
@@ -48,11 +60,12 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     },
   },
 };
-const FORMS = Object.values(OPTIONS).map(({ form }) => form);
+const FORMS = [...Object.values(OPTIONS).map(({ form }) => form), RESPONSE_FORM];
 
 /** What Caddy allows in its block, and what to write here. */
 const FOREIGN: ReadonlyMap<string, string> = new Map([
   ['header_up', 'the authentication server gets the client’s headers, X-Forwarded-Method and X-Forwarded-Uri: leave it out'],
+  ['trusted_proxies', 'write it as a global option, because it applies to all sites'],
   ['transport', 'write https:// before the address for TLS'],
   ['method', 'the authentication server is always asked with GET: leave it out'],
 ]);
@@ -70,7 +83,11 @@ export const forwardAuthDirective: Grammar<{ forward_auth?: ForwardAuth | null |
     part.forward_auth = auth;
     readUpstreams(args, auth, report);
     const seen: Word[] = [];
-    for (const line of block ? expanded(block).lines : []) readOption(line, seen, auth, report);
+    const named: NamedStatuses = new Map();
+    for (const line of block ? expanded(block).lines : [])
+      if (isMatcher(line.name)) readStatuses(line, named, report);
+      else if (line.name.text === 'handle_response') readRejection(line, named, auth, report);
+      else readOption(line, seen, auth, report);
     if (!firstOf(seen, 'uri')) report.error(name, `forward_auth needs the path to request: write ${OPTIONS.uri?.form} in its block`);
   },
 };
@@ -87,6 +104,13 @@ function readUpstreams(words: readonly Word[], auth: ForwardAuth, report: Readin
   }
 }
 
+function readRejection(line: Directive, named: NamedStatuses, auth: ForwardAuth, report: Reading['report']): void {
+  const rejection = readResponse(line, named, report);
+  if (rejection) auth.rejections = [...(auth.rejections ?? []), rejection];
+  if (auth.rejections && auth.rejections.length > MOST_REJECTIONS)
+    report.error(line.name, `forward_auth has at most ${MOST_REJECTIONS} handle_response blocks`);
+}
+
 function readOption({ name, args, block }: Directive, seen: Word[], auth: ForwardAuth, report: Reading['report']): void {
   const option = Object.hasOwn(OPTIONS, name.text) ? OPTIONS[name.text] : undefined;
   const instead = FOREIGN.get(name.text);
@@ -94,7 +118,7 @@ function readOption({ name, args, block }: Directive, seen: Word[], auth: Forwar
   if (!option)
     return report.error(
       name,
-      `forward_auth has no ${quote(name.text)}${didYouMean(name.text, Object.keys(OPTIONS)) || `: write ${FORMS.join(', ')}, one per line`}`,
+      `forward_auth has no ${quote(name.text)}${didYouMean(name.text, [...Object.keys(OPTIONS), 'handle_response']) || `: write ${FORMS.join(', ')}, one per line`}`,
     );
   const earlier = name.text === 'copy_headers' ? undefined : firstOf(seen, name.text);
   seen.push(name);

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
+import { faultOfTemplate } from '../../placeholders/template.ts';
+import { faultOfTarget } from '../../redirect-target.ts';
 import { parseUpstream } from '../../values/address.ts';
 import { readBy } from '../../values/read-by.ts';
 import type { Policy } from '../policy.ts';
@@ -11,8 +13,9 @@ import {
   MAX_TIMEOUT_SECS,
   MOST_COPIED,
   MOST_UPSTREAMS,
-  URI,
 } from './directive.ts';
+import { isRejected, MOST_REJECTIONS } from './rejections.ts';
+import { faultOfUri } from './uri.ts';
 
 const fieldName = z
   .string()
@@ -26,12 +29,40 @@ const copied = z
   })
   .meta({ title: 'copy_headers', about: 'A field that the upstream gets from the authentication server, and never from the client.' });
 
+const rejection = z
+  .object({
+    statuses: z
+      .array(z.int().refine(isRejected, 'a status from 300 to 599, or 3, 4 or 5'))
+      .min(1)
+      .max(50)
+      .describe('The statuses of the authentication server; 3, 4 and 5 stand for a class.'),
+    to: z
+      .string()
+      .max(8_192)
+      .regex(/^(?:\/|\{|[a-z][a-z0-9+.-]*:\/\/)[\x21-\x7e]*$/i, 'the target must be a path or a URL')
+      .superRefine((text, issues) => {
+        const message = faultOfTemplate(text, 'request') ?? faultOfTarget(text);
+        if (message !== undefined) issues.addIssue({ code: 'custom', message });
+      })
+      .describe('Where the client is redirected, with placeholders. Their values are percent-encoded in its query.'),
+    status: z.literal([301, 302, 303, 307, 308]).default(302).describe('The status that the client gets.'),
+  })
+  .meta({ title: 'rejections', about: 'Redirects the client instead of passing a rejection on.' });
+
 const spec = z
   .object({
     upstreams: z.array(readBy(parseUpstream)).min(1).max(MOST_UPSTREAMS).describe('The addresses of the authentication server.'),
     tls: z.boolean().default(false).describe('Whether the proxy connects to it over TLS.'),
-    uri: z.string().max(2_048).regex(URI.pattern, URI.reason).describe('The path, and perhaps a query, that is requested there.'),
+    uri: z
+      .string()
+      .max(2_048)
+      .superRefine((text, issues) => {
+        const message = faultOfUri(text);
+        if (message !== undefined) issues.addIssue({ code: 'custom', message });
+      })
+      .describe('The path, and perhaps a query, that is requested there; with placeholders.'),
     copy_headers: z.array(copied).max(MOST_COPIED).default([]).describe('Fields that are copied to the request if it is allowed.'),
+    rejections: z.array(rejection).max(MOST_REJECTIONS).optional().describe('Rejections that redirect the client.'),
     timeout_secs: z
       .int()
       .min(1)

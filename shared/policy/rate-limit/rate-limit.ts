@@ -4,6 +4,7 @@ import { LABEL_PREFIX } from '../../name.ts';
 import { MAX_RATE, parseRate } from '../../values/rate.ts';
 import type { Policy } from '../policy.ts';
 import { MOST_LIMITS, rateLimitDirective } from './directive.ts';
+import { faultOfRateKey, LONGEST_KEY } from './key.ts';
 import type { Limit } from './rate-of.ts';
 
 const requests = z.int().min(1).max(MAX_RATE);
@@ -24,9 +25,19 @@ const limit = z
       .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name consists of letters, digits and hyphens')
       .optional()
       .describe('Counts the requests with the same value of this field together, instead of those of the same client address.'),
+    key: z
+      .string()
+      .max(LONGEST_KEY)
+      .superRefine((text, issues) => {
+        const message = faultOfRateKey(text);
+        if (message !== undefined) issues.addIssue({ code: 'custom', message });
+      })
+      .optional()
+      .describe('Counts the requests with the same value of this text with placeholders together. Not with `header`.'),
     match: conditionSchema.optional().describe('The requests that it counts; all if absent.'),
   })
   .refine(isOne, 'exactly one of rps, rpm and rph is required')
+  .refine(({ header, key }) => header === undefined || key === undefined, 'a limit has a header or a key, not both')
   .meta({ title: 'rate_limits', about: 'A limit per second, minute or hour, in addition to `rate_limit_rps`.' });
 
 const members = {

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../closest.ts';
 import type { Condition } from '../../condition.ts';
-import type { Grammar, Reading } from '../../config-file/directive.ts';
+import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
 import { covers, parsePathPattern } from '../../config-file/path-pattern.ts';
 import { quote } from '../../config-file/quote.ts';
 import { isMatcher, type Word } from '../../config-file/word.ts';
@@ -60,6 +60,20 @@ export const redirectDirective: Grammar<Part> = {
     sourceWords.set(spec, to);
   },
 };
+
+/** `redir [*] <to> [<status>]` where the path does not matter; null if there is a mistake, which is reported. */
+export function readRedirect({ name, args }: Directive, report: Reading['report']): { to: string; status: Exclude<Status, 200> } | null {
+  const [to, status, extra] = args[0]?.text === '*' ? args.slice(1) : args;
+  const code = STATUSES.get(status?.text ?? DEFAULT_STATUS);
+  if (!to || extra) report.error(extra ?? name, 'write redir <to> [<status>]');
+  else if (code === undefined || code === 200)
+    report.error(status ?? name, `the status of a redirect must be one of ${NUMBERS.join(', ')}, permanent, temporary`);
+  else {
+    const target = readTarget(to, report);
+    if (target !== undefined) return { to: target, status: code };
+  }
+  return null;
+}
 
 /** A target alone redirects every path; a path or a matcher before it comes first. */
 function rolesOf([first, second, third]: readonly Word[]): { from?: Word | undefined; to?: Word | undefined; status?: Word | undefined } {

@@ -185,3 +185,42 @@ test('the answer of a route that was replaced meanwhile still decides', async ()
   assert.equal((await client.readAnswer()).body, 'page');
   await wire.until('the idle connection to be closed', () => wire.closed || wire.ended);
 });
+
+test('placeholders in uri cannot add a parameter, and one that is too long is answered with 400', async () => {
+  using auth = await UpstreamFixture.serving(ok(''));
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  using proxy = await ProxyFixture.start([
+    guarded(auth, upstream, { uri: '/verify/{method}?rd={scheme}://{host}{uri}&k={header.X-K}&m={method}' }),
+  ]);
+  await proxy.request(get('/a%20b?x=1&allowed_groups=all#', 'X-K: 1&allowed_groups=all \xe4#\r\n').replace('#', ''));
+  assert.equal(
+    auth.requests[0]?.line,
+    'GET /verify/GET?rd=http://a.test/a%2520b%3Fx%3D1%26allowed_groups%3Dall&k=1%26allowed_groups%3Dall%20%E4%23&m=GET HTTP/1.1',
+  );
+  const long = await proxy.request(get('/', `X-K: ${'&'.repeat(8_000)}\r\n`));
+  assert.match(long.line, / 400 /);
+  assert.equal(auth.requests.length, 1);
+});
+
+test('a rejection with a listed status redirects the client, and the connection to the authentication server is used again', async () => {
+  using auth = await UpstreamFixture.serving((request) =>
+    request.head.includes('other')
+      ? 'HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno'
+      : 'HTTP/1.1 401 Unauthorized\r\nSet-Cookie: a=b\r\nContent-Length: 5\r\n\r\nlogin',
+  );
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  const rejections = [{ statuses: [401], to: '/oauth2/sign_in?rd={scheme}://{hostport}{uri}', status: 302 }];
+  using proxy = await ProxyFixture.start([guarded(auth, upstream, { rejections })]);
+  const client = await proxy.connect();
+  for (const [path, location] of [
+    ['/x?a=1&b=2', '/oauth2/sign_in?rd=http://a.test/x%3Fa%3D1%26b%3D2'],
+    ['//evil.test/', '/oauth2/sign_in?rd=http://a.test//evil.test/'],
+  ] as const) {
+    client.send(get(path));
+    const { line, head } = await client.readAnswer();
+    assert.deepEqual([line.slice(9, 12), field(head, 'Location'), field(head, 'Set-Cookie')], ['302', location, null]);
+  }
+  assert.equal(auth.connections.length, 1);
+  assert.deepEqual((await proxy.request(get('/', 'X-A: other\r\n'))).body, 'no');
+  assert.equal(upstream.requests.length, 0);
+});

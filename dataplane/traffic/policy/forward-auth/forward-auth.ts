@@ -2,10 +2,15 @@ import type { RouteSpec } from '../../../../shared/route.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { InternalTools } from '../../exchange/internal-exchange.ts';
 import { resumeLater } from '../../exchange/later.ts';
+import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import type { Responder } from '../../exchange/responder.ts';
+import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
+import { LONGEST_FIELD_VALUE } from '../../exchange/values/template.ts';
+import { remainderIn } from '../../match/pattern.ts';
 import { LATER, type Policy, type PolicyKind, passes } from '../policy.ts';
 import { type CopiedFields, compileCopied, requestFields } from './fields.ts';
 import { Inquiry } from './inquiry.ts';
+import { compileReturn, compileUri } from './targets.ts';
 
 type Spec = NonNullable<RouteSpec['forward_auth']>;
 
@@ -14,21 +19,40 @@ export const forwardAuth: PolicyKind = (route, handle, _, { upstream, internal }
   const spec = handle?.forward_auth ?? route.forward_auth;
   if (!spec) return [];
   const limits = { response_header_timeout_secs: spec.timeout_secs, read_timeout_secs: spec.timeout_secs };
-  return [compile(spec, upstream(spec.upstreams, spec.tls, limits), internal)];
+  return [compile(spec, upstream(spec.upstreams, spec.tls, limits), internal, remainderIn(route, handle))];
 };
 
-function compile(spec: Spec, server: Responder, tools: InternalTools): Policy {
+function compile(spec: Spec, server: Responder, tools: InternalTools, remainder: (x: EvaluatedRequest) => string): Policy {
+  const uri = compileUri(spec.uri, remainder);
+  const rejections = (spec.rejections ?? []).map(({ to, ...rest }) => ({ ...rest, location: compileReturn(to, remainder) }));
   const copied: CopiedFields = compileCopied(spec.copy_headers);
+  const redirectFor = (x: Exchange, rejected: number): OwnAnswer | null => {
+    const rejection = rejections.find(({ statuses }) => statuses.includes(rejected) || statuses.includes(Math.floor(rejected / 100)));
+    const location = rejection?.location(x) ?? null;
+    if (rejection === undefined || location === null) return null;
+    const { status } = rejection;
+    const reason = `the authentication server answered ${rejected}, which redirects the client`;
+    return { status, fields: `Location: ${location}\r\nCache-Control: no-store\r\n`, body: null, reason };
+  };
   return {
     name: 'forward_auth',
     decide(x) {
-      const inquiry = new Inquiry(x, requestTo(x, spec.uri), server, copied, tools);
+      const target = uri(x);
+      if (target === null) return TOO_LONG;
+      const inquiry = new Inquiry(x, requestTo(x, target), server, { copied, redirectFor: (status) => redirectFor(x, status) }, tools);
       const verdict = inquiry.start((own) => resumeLater(x, own));
       return verdict === undefined ? LATER : verdict;
     },
     explain: () => passes(`allowed if ${spec.upstreams.join(', ')} answers GET ${spec.uri} with 2xx`),
   };
 }
+
+const TOO_LONG: OwnAnswer = {
+  status: 400,
+  fields: '',
+  body: null,
+  reason: `the path for the authentication server would have more than ${LONGEST_FIELD_VALUE} bytes`,
+};
 
 const requestTo = (x: Exchange, uri: string) => ({
   method: 'GET',

@@ -17,6 +17,13 @@ const MAX_BODY = 1_048_576;
 /** The body of an approval is read up to this length (bytes), so that the connection can be used again. */
 const MAX_DISCARDED = 65_536;
 
+/** How the answer of the authentication server is used. */
+export type Use = {
+  readonly copied: CopiedFields;
+  /** Instead of a rejection with this status; null to pass it on. */
+  redirectFor(status: number): OwnAnswer | null;
+};
+
 /** null: the request is allowed. */
 type Verdict = OwnAnswer | null;
 
@@ -26,7 +33,7 @@ type Verdict = OwnAnswer | null;
  */
 export class Inquiry implements AnswerSink, Attempt {
   private readonly x: Exchange;
-  private readonly copied: CopiedFields;
+  private readonly use: Use;
   private readonly exchange: InternalExchange;
   private verdict: Verdict | undefined;
   private decided: ((verdict: Verdict) => void) | null = null;
@@ -34,9 +41,9 @@ export class Inquiry implements AnswerSink, Attempt {
   private readonly pieces: Buffer[] = [];
   private bytes = 0;
 
-  constructor(x: Exchange, request: InternalRequest, server: Responder, copied: CopiedFields, tools: InternalTools) {
+  constructor(x: Exchange, request: InternalRequest, server: Responder, use: Use, tools: InternalTools) {
     this.x = x;
-    this.copied = copied;
+    this.use = use;
     this.exchange = new InternalExchange(request, this, server, tools);
   }
 
@@ -54,10 +61,12 @@ export class Inquiry implements AnswerSink, Attempt {
     const { status, fields, failure } = answer;
     if (failure !== '') return this.decide(unavailable(status === 504 ? 504 : 502, failure));
     if (status < 200 || status > 299) {
+      const redirect = this.use.redirectFor(status);
+      if (redirect !== null) return this.decide(redirect);
       this.rejection = answer;
       return;
     }
-    this.x.upstreamFields = this.copied.withoutForged(this.x.upstreamFields) + this.copied.linesFrom(fields);
+    this.x.upstreamFields = this.use.copied.withoutForged(this.x.upstreamFields) + this.use.copied.linesFrom(fields);
     this.decide(null);
   }
 

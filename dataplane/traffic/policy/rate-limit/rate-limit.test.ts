@@ -96,6 +96,38 @@ test('requests with the same value of a field share a limit, and those without i
   assert.equal(await admitted(proxy, 4, get('/', 'X-Api-Key: one\r\n')), 0);
 });
 
+test('requests for which a text has the same value share a limit', async () => {
+  using proxy = await ProxyFixture.start(
+    [
+      limited('a.test', 100, { rate_limits: [{ rpm: 2, key: '{client_ip}{path}' }] }),
+      limited('b.test', 100, { rate_limits: [{ rpm: 3, key: 'everyone' }] }),
+    ],
+    ['127.0.0.1/32'],
+  );
+  const from = (address: string, path = '/', fields = '') => get(path, `X-Forwarded-For: ${address}\r\n${fields}`);
+  assert.equal(await admitted(proxy, 4, from('2001:db8::1', '/a')), 2);
+  for (const spelling of ['/%61', '/b/../a', '//a', '/a?x'])
+    assert.equal(await admitted(proxy, 1, from('2001:db8::9', spelling)), 0, spelling);
+  assert.equal(await admitted(proxy, 4, from('2001:db8::1', '/b')), 2);
+  assert.equal(await admitted(proxy, 4, from('2001:db8:0:1::1', '/a')), 2);
+  let inside = 0;
+  for (let nth = 0; nth < 6; nth++) inside += await admitted(proxy, 1, from(`192.0.2.${nth}`).replace('a.test', 'b.test'));
+  assert.equal(inside, 3, 'a text without placeholders counts all clients together');
+});
+
+test('a key that a client leaves empty or makes too long counts by address', async () => {
+  using proxy = await ProxyFixture.start(
+    [limited('a.test', 100, { rate_limits: [{ rpm: 2, key: '{header.X-A}{header.X-B}' }] })],
+    ['127.0.0.1/32'],
+  );
+  const from = (address: string, fields = '') => get('/', `X-Forwarded-For: ${address}\r\n${fields}`);
+  assert.equal(await admitted(proxy, 3, from('192.0.2.1')), 2);
+  assert.equal(await admitted(proxy, 1, from('192.0.2.1', `X-A: ${'a'.repeat(5_000)}\r\n`)), 0);
+  assert.equal(await admitted(proxy, 1, from('192.0.2.1', `X-A: ${'b'.repeat(5_000)}\r\n`)), 0);
+  assert.equal(await admitted(proxy, 3, from('192.0.2.1', 'X-A: 192.0.2.2\r\n')), 2, 'a value that looks like an address');
+  assert.equal(await admitted(proxy, 3, from('192.0.2.2')), 2, 'is not that address');
+});
+
 test('equal limits of a site count a request once each', async () => {
   using proxy = await ProxyFixture.start([limited('a.test', 4, { rate_limits: [{ rps: 4 }, { rps: 3 }] })]);
   assert.equal(await admitted(proxy, 6, get()), 3);

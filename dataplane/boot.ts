@@ -10,6 +10,7 @@ import { describeTakenBy, runningInstance } from '../shared/runtime/running-inst
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { openLog } from './access-log/log-output.ts';
 import { listenOrUsageError } from './listen-error.ts';
+import { listenedPorts, requireDistinctPorts } from './settings/ports.ts';
 import {
   type DataplaneSettings,
   type EffectiveSettings,
@@ -49,6 +50,7 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
   const takeover = base.takeover ? await takeoverStep(base.stateDir, () => startTakeover(base.stateDir, clock, log)) : null;
   const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: takeover !== null });
   const atBoot = effectiveSettings(base, restored.globals);
+  requireDistinctPorts(atBoot.settings);
   requireTrustedProxies(atBoot.settings);
   const dns = await dnsSettingsOf(atBoot.settings);
   if (takeover === null) await requirePorts(atBoot.settings);
@@ -82,9 +84,8 @@ async function startTakeover(stateDir: string, clock: Clock, log: Log): Promise<
 
 /** Checks that the ports are free: with SO_REUSEPORT, another process on the same port would silently share the traffic. @throws UsageError. */
 async function requirePorts(settings: DataplaneSettings): Promise<void> {
-  const { bind, httpPort, httpsPort } = trafficSettings(settings);
-  await listenOrUsageError('--http-port', () => probePort(bind, httpPort), httpPort);
-  if (httpsPort !== null) await listenOrUsageError('--https-port', () => probePort(bind, httpsPort), httpsPort);
+  for (const { port, flag } of listenedPorts(trafficSettings(settings)))
+    await listenOrUsageError(flag, () => probePort(settings.bind, port), port);
 }
 
 /** Errors that only a change of the setting or of the directory can end. Others, such as a full disk, must not keep the proxy from starting. */

@@ -15,6 +15,7 @@ import { withListenReason } from './listen-error.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { StatePublisher } from './publish/publisher.ts';
 import { LiveSettings } from './settings/live-settings.ts';
+import { httpsPorts } from './settings/ports.ts';
 import { type DataplaneSettings, trafficSettings } from './settings/settings.ts';
 import { ownAddresses } from './status/own-addresses.ts';
 import { Readiness } from './status/readiness.ts';
@@ -145,9 +146,10 @@ function openHistory({ analyticsRetention, analyticsMaxSize }: DataplaneSettings
 
 /** @throws if the HTTPS port is closed and can't be opened. */
 async function requireHttpsPort(settings: DataplaneSettings): Promise<void> {
-  const { bind, httpsPort } = settings;
+  const { bind } = settings;
   if (trafficSettings(settings).httpsPort !== null) return;
-  await withListenReason(() => probePort(bind, httpsPort)).catch((error: Error) => {
-    throw new Error(`can't listen on ${httpsPort}: ${error.message}; name another with --https-port`);
-  });
+  for (const port of httpsPorts(settings))
+    await withListenReason(() => probePort(bind, port)).catch((error: Error) => {
+      throw new Error(`can't listen on ${port}: ${error.message}; name another with --https-port`);
+    });
 }

@@ -13,10 +13,11 @@ import { type BootState, boot, type Runtime, takeoverStep } from './boot.ts';
 import { type Components, createComponents } from './components.ts';
 import { configureCertificates, openCertificates } from './configure-certificates.ts';
 import { attackKeys, isAttacked } from './ledger/attacks.ts';
-import { listenOrUsageError } from './listen-error.ts';
+import { listenOnPorts, listenOrUsageError } from './listen-error.ts';
 import { overviewParts, sensitiveDirectories, statusOf } from './overview-parts.ts';
 import { UnacknowledgedError } from './publish/publisher.ts';
 import { exposedDirectories } from './settings/exposed-directories.ts';
+import { httpPorts, httpsPorts, listenedPorts } from './settings/ports.ts';
 import { requireTokenForOthers, requireViewToken } from './settings/remote-admin.ts';
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
@@ -127,7 +128,7 @@ async function serve(
   publisher.onRoutes((routes) => health.update(routes));
   // The predecessor serves these targets, so this process must know their health before it takes connections.
   if (takeover !== null) await health.firstResults(FIRST_ANSWERS_MS);
-  await listenOrUsageError('--http-port', () => workers.start(), settings.httpPort);
+  await listenOnPorts(listenedPorts(trafficSettings(settings)), () => workers.start());
 }
 
 type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token' | 'viewToken'> & {
@@ -274,12 +275,13 @@ async function endServing(
 function announce({ table, live }: Components, settings: DataplaneSettings, { log }: Runtime): void {
   for (const warning of [...live.warnings, ...exposedDirectories(sensitiveDirectories(settings))]) log.warn(warning);
   for (const advice of tcpMigrationAdvice()) log.info(advice);
-  const { httpPort, httpsPort } = trafficSettings(settings);
+  const { httpsPort } = trafficSettings(settings);
   const at = settings.bind ?? '*';
+  const places = (ports: readonly number[]): string => ports.map((port) => `${at}:${port}`).join(' ');
   log.info(
     {
-      http: `${at}:${httpPort}`,
-      ...(httpsPort !== null && { https: `${at}:${httpsPort}` }),
+      http: places(httpPorts(settings)),
+      ...(httpsPort !== null && { https: places(httpsPorts(settings)) }),
       admin: `${settings.adminTlsCert === null ? '' : 'https://'}${settings.adminListen}`,
       socket: settings.adminSocket,
       workers: settings.workers,

@@ -3,6 +3,21 @@ import { UsageError } from '../shared/runtime/flags.ts';
 import { SocketInUseError } from '../shared/runtime/unix-socket.ts';
 import { ListenError } from './workers/worker-pool.ts';
 
+/** Opens the ports of the workers. @throws UsageError as `listenOrUsageError`, for the port that can't be opened. */
+export async function listenOnPorts(
+  ports: readonly { readonly port: number; readonly flag: string }[],
+  open: () => Promise<unknown>,
+): Promise<void> {
+  const [main] = ports;
+  try {
+    await open();
+  } catch (error) {
+    const failed = error instanceof ListenError ? ports.find(({ port }) => port === error.port) : undefined;
+    const { port = 0, flag = '' } = failed ?? main ?? {};
+    await listenOrUsageError(flag, () => Promise.reject(error), port);
+  }
+}
+
 /** Listens on an address. @throws UsageError with the reason and the flag that names another address. */
 export async function listenOrUsageError(flag: string, open: () => Promise<unknown>, what: string | number): Promise<void> {
   try {

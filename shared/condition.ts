@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_PORTS } from './limits.ts';
 import { parseCidr } from './values/cidr.ts';
 import { parseDomain } from './values/host.ts';
 import { readBy } from './values/read-by.ts';
@@ -37,6 +38,8 @@ const parameter = z.object({
   values: z.array(z.string().max(8_192)).max(100),
 });
 
+/** A port that the data plane listens on. */
+export const portSchema = z.int().min(1).max(65_535);
 const pattern = readBy(parseRegexp);
 
 const members = {
@@ -58,6 +61,12 @@ const members = {
     .optional()
     .describe('Hosts of the request, also `*.example.com` for exactly one more label; for sites with a wildcard domain.'),
   protocol: z.enum(['http', 'https']).optional().describe("The scheme of the client's request, as reported by trusted proxies."),
+  port: z
+    .array(portSchema)
+    .min(1)
+    .max(2 * MOST_PORTS)
+    .optional()
+    .describe('Ports of this machine: the one that the connection arrived at, whatever the request or a PROXY header says.'),
   path_regexp: z
     .array(pattern)
     .min(1)

@@ -19,3 +19,6 @@ export const DISK_OPERATIONS_PER_WORKER = 2;
 
 /** The smallest cache of responses (bytes). */
 export const MIN_CACHE_BYTES = 1_048_576;
+
+/** Most ports of one kind, HTTP or HTTPS, that a data plane listens on. Each takes a descriptor per worker. */
+export const MOST_PORTS = 16;

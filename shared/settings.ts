@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDirectoryUrl } from './certificates/acme-directory.ts';
 import { readAcmeRoots } from './certificates/acme-roots.ts';
-import { MIN_CACHE_BYTES, MOST_CONNECTIONS } from './limits.ts';
+import { MIN_CACHE_BYTES, MOST_CONNECTIONS, MOST_PORTS } from './limits.ts';
 import { parseCidr } from './values/cidr.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
 import { readBy } from './values/read-by.ts';
@@ -12,11 +12,13 @@ import { readBy } from './values/read-by.ts';
  * plane take precedence.
  */
 const port = z.int().min(1).max(65_535);
+/** One port, or several, of which the first is the main one. */
+const ports = z.union([port, z.array(port).min(1).max(MOST_PORTS)]);
 const connections = z.int().min(1).max(MOST_CONNECTIONS);
 
 export const globalsSchema = z.object({
-  http_port: port.optional(),
-  https_port: port.optional(),
+  http_port: ports.optional(),
+  https_port: ports.optional(),
   bind: z
     .string()
     .refine((text) => isIP(text) !== 0, 'bind must be an IP address')

@@ -8,9 +8,12 @@ const RESERVED_PER_WORKER = 16;
 /** Lower bound, however low the limit is. */
 const MIN_SOCKETS = 16;
 
-/** How many sockets clients and upstreams may use together, leaving enough descriptors for everything else. */
-export function maxSocketsFor(workers: number): number {
-  return Math.max(MIN_SOCKETS, openFilesLimit() - RESERVED - RESERVED_PER_WORKER * workers);
+/**
+ * How many sockets clients and upstreams may use together, leaving enough descriptors for everything else. `otherPorts`: how many ports each
+ * worker listens on besides the main ones.
+ */
+export function maxSocketsFor(workers: number, otherPorts = 0): number {
+  return Math.max(MIN_SOCKETS, openFilesLimit() - RESERVED - (RESERVED_PER_WORKER + otherPorts) * workers);
 }
 
 /** The limit of open files (RLIMIT_NOFILE). Node has already raised the soft limit to the hard limit. */

@@ -17,6 +17,7 @@ import { parseAddress, splitAddress } from '../../shared/values/address.ts';
 import { parseCidr } from '../../shared/values/cidr.ts';
 import { type Milliseconds, parseDuration } from '../../shared/values/duration.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
+import { readPort } from '../../shared/values/port.ts';
 import { parseSize } from '../../shared/values/size.ts';
 
 /** External account binding: ties the ACME account to an existing account at the authority (RFC 8555 7.3.4). */
@@ -40,11 +41,6 @@ const MAX_RETENTION_MS = 3_650 * DAY_MS;
 const MIN_HISTORY_BYTES = 1_048_576;
 /** The same maximum as in the config file (ms). */
 const MAX_DRAIN_MS = 86_400_000;
-
-function parsePort(text: string): Parsed<number> {
-  const port = Number(text);
-  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? accepted(port) : refused('a port must be a number from 1 to 65535');
-}
 
 function parseBind(text: string): Parsed<string> {
   return isIP(text) === 0 ? refused('it is not an IP address (expected 192.0.2.1 or ::1)') : accepted(text);
@@ -155,8 +151,22 @@ function parseDrainTimeout(text: string): Parsed<Milliseconds> {
 
 /** Every flag of the data plane, in the order of `--help`. Flags marked `unavailable` are rejected until they are implemented. */
 export const DATAPLANE_FLAGS: readonly Flag[] = [
-  { name: 'http-port', placeholder: 'PORT', help: 'HTTP port', default: '80', parse: parsePort },
-  { name: 'https-port', placeholder: 'PORT', help: 'HTTPS port', default: '443', parse: parsePort },
+  {
+    name: 'http-port',
+    kind: 'list',
+    placeholder: 'PORT,...',
+    help: 'HTTP ports; the first is the main one, which certificate authorities use',
+    default: '80',
+    parse: readPort,
+  },
+  {
+    name: 'https-port',
+    kind: 'list',
+    placeholder: 'PORT,...',
+    help: 'HTTPS ports; HTTP is redirected to the first',
+    default: '443',
+    parse: readPort,
+  },
   { name: 'bind', placeholder: 'ADDR', help: 'IP address to listen on', default: 'all, IPv4 and IPv6', parse: parseBind },
   {
     name: 'workers',
@@ -199,8 +209,8 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     name: 'public-https-port',
     placeholder: 'PORT',
     help: 'the externally visible HTTPS port, for redirects',
-    default: 'the HTTPS port',
-    parse: parsePort,
+    default: 'the first HTTPS port',
+    parse: readPort,
   },
   { name: 'cert-dir', placeholder: 'PATH', help: 'directory for certificates and the ACME account', default: DEFAULT_CERT_DIR },
   {
@@ -269,6 +279,14 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     parse: parseCidr,
   },
   { name: 'proxy-protocol', kind: 'switch', help: 'expect a PROXY header on every connection; needs --trusted-proxies' },
+  {
+    name: 'proxy-protocol-ports',
+    kind: 'list',
+    placeholder: 'PORT,...',
+    help: 'the same, only on connections to these ports',
+    default: 'none',
+    parse: readPort,
+  },
   {
     name: 'max-connections',
     placeholder: 'N',

@@ -15,8 +15,11 @@ import { maxSocketsFor } from './file-descriptors.ts';
 import type { AccountBinding, DnsServer, OtlpHeader } from './flags.ts';
 
 export type SettingValues = {
+  /** The main ports, and the others of their kind. */
   readonly httpPort: number;
   readonly httpsPort: number;
+  readonly otherHttpPorts: readonly number[];
+  readonly otherHttpsPorts: readonly number[];
   /** An IP address; null means every address, IPv4 and IPv6. */
   readonly bind: string | null;
   readonly workers: number;
@@ -44,6 +47,8 @@ export type SettingValues = {
   readonly trustedProxies: readonly Cidr[];
   /** Whether every connection must begin with a PROXY header. */
   readonly proxyProtocol: boolean;
+  /** Those on which connections must begin with one, if not all. */
+  readonly proxyProtocolPorts: readonly number[];
   /** Maximum number of open client connections. */
   readonly maxConnections: number;
   /** Maximum number of open client connections per address or IPv6 /64. */
@@ -92,14 +97,23 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
     origins[name] = found?.origin ?? (fromFile === undefined ? 'default' : 'file');
     return found === undefined ? (fromFile ?? fallback) : (found.value as T);
   };
-  const httpsPort = pick('httpsPort', 'https-port', file.https_port, DEFAULT_HTTPS_PORT);
+  // The main port of a kind, and the others.
+  const pickPorts = (main: 'httpPort' | 'httpsPort', others: SettingName, flag: string, fromFile: Globals['http_port'], usual: number) => {
+    const [first = usual, ...rest] = [pick<number | readonly number[]>(main, flag, fromFile, usual)].flat();
+    origins[others] = origins[main];
+    return [first, rest] as const;
+  };
+  const [httpPort, otherHttpPorts] = pickPorts('httpPort', 'otherHttpPorts', 'http-port', file.http_port, DEFAULT_HTTP_PORT);
+  const [httpsPort, otherHttpsPorts] = pickPorts('httpsPort', 'otherHttpsPorts', 'https-port', file.https_port, DEFAULT_HTTPS_PORT);
   const workers = workersOf(pick<number | 'auto'>('workers', 'workers', undefined, 'auto'));
   // A quarter of the sockets is reserved for upstreams, which is enough since many client connections are idle.
-  const mostly = Math.ceil(maxSocketsFor(workers) * 0.75);
+  const mostly = Math.ceil(maxSocketsFor(workers, otherHttpPorts.length + otherHttpsPorts.length) * 0.75);
   const maxConnections = pick('maxConnections', 'max-connections', file.max_connections, mostly);
   const values: SettingValues = {
-    httpPort: pick('httpPort', 'http-port', file.http_port, DEFAULT_HTTP_PORT),
+    httpPort,
     httpsPort,
+    otherHttpPorts,
+    otherHttpsPorts,
     bind: pick<string | null>('bind', 'bind', file.bind, null),
     workers,
     adminListen: pick('adminListen', 'admin-listen', undefined, DEFAULT_ADMIN_LISTEN),
@@ -117,6 +131,7 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
     cacheSize: pick('cacheSize', 'cache-size', file.cache, 0),
     trustedProxies: pick<readonly Cidr[]>('trustedProxies', 'trusted-proxies', file.trusted_proxies, []),
     proxyProtocol: pick('proxyProtocol', 'proxy-protocol', undefined, false),
+    proxyProtocolPorts: pick<readonly number[]>('proxyProtocolPorts', 'proxy-protocol-ports', undefined, []),
     maxConnections,
     maxConnectionsPerAddress: pick(
       'maxConnectionsPerAddress',

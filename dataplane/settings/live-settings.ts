@@ -2,6 +2,7 @@ import type { Log } from '../../shared/runtime/log.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { Publisher } from '../publish/publisher.ts';
+import { listenedPorts, portsProblem } from './ports.ts';
 import { type DataplaneSettings, type EffectiveSettings, effectiveSettings, movesListeners, trafficSettings } from './settings.ts';
 
 /** What a change of settings needs from other modules. */
@@ -13,6 +14,9 @@ export type LiveSettingsTools = {
   /** Checks that every worker listens on the published port. @throws like `probePort` if one can't. */
   listenersMoved(): Promise<void>;
 };
+
+/** One for HTTP, one for HTTPS. */
+const MAIN_PORTS = 2;
 
 /**
  * The settings in effect. A new port is opened before the old one is closed, and existing connections are kept. If the
@@ -71,12 +75,23 @@ export class LiveSettings {
   }
 
   private async applyWanted(wanted: EffectiveSettings, before: DataplaneSettings): Promise<void> {
-    const { bind, httpPort } = wanted.settings;
-    if (httpPort !== before.httpPort) await this.tools.probePort(bind, httpPort);
-    const { httpsPort } = trafficSettings(wanted.settings);
-    if (httpsPort !== null && httpsPort !== trafficSettings(before).httpsPort) await this.tools.probePort(bind, httpsPort);
+    const { bind } = wanted.settings;
+    const problem = portsProblem(wanted.settings);
+    if (problem !== null) throw new Error(problem);
+    const open = new Set(listenedPorts(trafficSettings(before)).map(({ port }) => port));
+    const all = listenedPorts(trafficSettings(wanted.settings));
+    for (const { port } of all) if (!open.has(port)) await this.probe(bind, port, all.length > MAIN_PORTS);
     await this.publish(wanted);
     if (movesListeners(before, wanted.settings)) await this.tools.listenersMoved();
+  }
+
+  /** With several ports, the reason names the one that is not free. */
+  private async probe(bind: string | null, port: number, several: boolean): Promise<void> {
+    try {
+      await this.tools.probePort(bind, port);
+    } catch (error) {
+      throw error instanceof Error && several ? new Error(`port ${port}: ${error.message}`) : error;
+    }
   }
 
   private readonly logUnserved = (error: unknown): void => {

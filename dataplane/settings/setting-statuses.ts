@@ -1,13 +1,14 @@
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { DnsServer } from './flags.ts';
 import type { LayeredSettings } from './layers.ts';
+import { httpPorts, httpsPorts, portsValue } from './ports.ts';
 
 /** All implemented settings with their origin, by the name that flags and files share. */
 export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
   const { origins } = settings;
   return [
-    { name: 'http_port', value: settings.httpPort, origin: origins.httpPort },
-    { name: 'https_port', value: settings.httpsPort, origin: origins.httpsPort },
+    { name: 'http_port', value: portsValue(httpPorts(settings)), origin: origins.httpPort },
+    { name: 'https_port', value: portsValue(httpsPorts(settings)), origin: origins.httpsPort },
     { name: 'bind', value: settings.bind, origin: origins.bind },
     { name: 'workers', value: settings.workers, origin: origins.workers },
     { name: 'admin_listen', value: settings.adminListen, origin: origins.adminListen },
@@ -25,6 +26,7 @@ export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
     { name: 'cache_size', value: settings.cacheSize === 0 ? 'off' : settings.cacheSize, origin: origins.cacheSize },
     { name: 'trusted_proxies', value: [...settings.trustedProxies], origin: origins.trustedProxies },
     { name: 'proxy_protocol', value: settings.proxyProtocol, origin: origins.proxyProtocol },
+    { name: 'proxy_protocol_ports', value: settings.proxyProtocolPorts, origin: origins.proxyProtocolPorts },
     { name: 'max_connections', value: settings.maxConnections, origin: origins.maxConnections },
     { name: 'max_connections_per_address', value: settings.maxConnectionsPerAddress, origin: origins.maxConnectionsPerAddress },
     { name: 'log_level', value: settings.logLevel, origin: origins.logLevel },

@@ -52,6 +52,8 @@ describe('readSettings', () => {
     assert.deepEqual(rest, {
       httpPort: 80,
       httpsPort: 443,
+      otherHttpPorts: [],
+      otherHttpsPorts: [],
       bind: null,
       adminListen: '127.0.0.1:6190',
       adminAllowRemote: false,
@@ -67,6 +69,7 @@ describe('readSettings', () => {
       analyticsMaxSize: 1_073_741_824,
       trustedProxies: [],
       proxyProtocol: false,
+      proxyProtocolPorts: [],
       logLevel: 'info',
       accessLog: null,
       cacheSize: 0,
@@ -97,10 +100,10 @@ describe('readSettings', () => {
 
   it('reads every implemented flag', () => {
     const words =
-      '--http-port 8080 --https-port=8443 --bind ::1 --workers 3 --admin-listen [::]:7000 --admin-allow-remote --admin-tls-cert /a.pem --admin-tls-key /a.key --admin-socket /run/s.sock ' +
+      '--http-port 8080,8081 --https-port=8443 --https-port 8444,8445 --bind ::1 --workers 3 --admin-listen [::]:7000 --admin-allow-remote --admin-tls-cert /a.pem --admin-tls-key /a.key --admin-socket /run/s.sock ' +
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
       '--analytics-retention off --analytics-max-size 5mb ' +
-      '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --max-connections 900 --max-connections-per-address 90 ' +
+      '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --proxy-protocol-ports 8081 --max-connections 900 --max-connections-per-address 90 ' +
       '--log-level debug --access-log /l --cache-size 1gb --otlp-endpoint https://c.test:4318/x/ --otlp-headers X-Key=a%20b,x-more=c=d --otlp-service-name edge --trace-sampling 0.01 --trace-trust-clients --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
       '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs ' +
       '--acme-dns-hook /h --acme-dns-server ns.test:5353 --acme-dns-key-file /k --acme-dns-resolver ::1';
@@ -108,6 +111,8 @@ describe('readSettings', () => {
     assert.deepEqual(rest, {
       httpPort: 8080,
       httpsPort: 8443,
+      otherHttpPorts: [8081],
+      otherHttpsPorts: [8444, 8445],
       bind: '::1',
       workers: 3,
       adminListen: '[::]:7000',
@@ -124,6 +129,7 @@ describe('readSettings', () => {
       analyticsMaxSize: 5_242_880,
       trustedProxies: ['10.0.0.0/8', '::1'],
       proxyProtocol: true,
+      proxyProtocolPorts: [8081],
       maxConnections: 900,
       maxConnectionsPerAddress: 90,
       logLevel: 'debug',
@@ -149,7 +155,7 @@ describe('readSettings', () => {
       localCerts: true,
     });
     assert.ok(Object.values(origins).every((origin) => origin === 'flag'));
-    assert.deepEqual([given.size, takeover], [39, true]);
+    assert.deepEqual([given.size, takeover], [40, true]);
   });
 
   it('uses the authority’s roots from the config file if no flag is set, and does not show them', () => {
@@ -364,10 +370,13 @@ describe('effective', () => {
     assert.deepEqual(trafficSettings(readSettings(words.split(' '), {})), {
       bind: '127.0.0.1',
       httpPort: 80,
+      otherHttpPorts: [],
       httpsPort: null,
+      otherHttpsPorts: [],
       https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
       trustedProxies: ['::1'],
       proxyProtocol: false,
+      proxyProtocolPorts: [],
       maxConnections: 7,
       maxConnectionsPerAddress: 7,
       maxSockets: maxSocketsFor(1),

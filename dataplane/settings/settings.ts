@@ -10,6 +10,7 @@ import type { TrafficSettings } from '../traffic/protocol.ts';
 import { maxSocketsFor } from './file-descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
 import { mergeLayers, type SettingName, type SettingValues } from './layers.ts';
+import { httpPorts, httpsPorts, unusedProxyPorts } from './ports.ts';
 import { requireTlsForOthers } from './remote-admin.ts';
 import { settingStatuses } from './setting-statuses.ts';
 
@@ -73,9 +74,10 @@ export function effectiveSettings(
 
 /** The settings that the workers need. */
 export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
-  const { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, logLevel, accessLog } = settings;
+  const { bind, httpPort, otherHttpPorts, trustedProxies, proxyProtocol, proxyProtocolPorts } = settings;
+  const { maxConnections, maxConnectionsPerAddress, logLevel, accessLog } = settings;
   const { otlpEndpoint, traceSampling, traceTrustClients } = settings;
-  const maxSockets = maxSocketsFor(settings.workers);
+  const maxSockets = maxSocketsOf(settings);
   const https = {
     automatic: settings.email !== null,
     anyName: issuesAnyName(settings.acmeDirectory),
@@ -87,10 +89,13 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   return {
     bind,
     httpPort,
+    otherHttpPorts,
     httpsPort: usesHttps(settings) ? settings.httpsPort : null,
+    otherHttpsPorts: settings.otherHttpsPorts,
     https,
     trustedProxies,
     proxyProtocol,
+    proxyProtocolPorts,
     maxConnections,
     maxConnectionsPerAddress,
     maxSockets,
@@ -129,45 +134,56 @@ function parseJson(text: string): unknown {
 }
 
 /** @throws UsageError if PROXY headers would be accepted from anyone, who could then forge addresses. */
-export function requireTrustedProxies({ proxyProtocol, trustedProxies }: DataplaneSettings): void {
-  if (!proxyProtocol || trustedProxies.length > 0) return;
+export function requireTrustedProxies({ proxyProtocol, proxyProtocolPorts, trustedProxies }: DataplaneSettings): void {
+  if ((!proxyProtocol && proxyProtocolPorts.length === 0) || trustedProxies.length > 0) return;
+  const flag = proxyProtocol ? '--proxy-protocol' : '--proxy-protocol-ports';
   throw new UsageError(
-    `${NAME} ${COMMAND}: --proxy-protocol needs trusted proxies, and there are none; name them with --trusted-proxies or trusted_proxies in the config file`,
+    `${NAME} ${COMMAND}: ${flag} needs trusted proxies, and there are none; name them with --trusted-proxies or trusted_proxies in the config file`,
   );
 }
 
-function connectionWarnings({ proxyProtocol, trustedProxies, maxConnections, workers }: DataplaneSettings): string[] {
+function connectionWarnings(settings: DataplaneSettings): string[] {
+  const { proxyProtocol, proxyProtocolPorts, trustedProxies, maxConnections } = settings;
   const warnings: string[] = [];
   if (proxyProtocol && trustedProxies.length === 0)
     warnings.push('--proxy-protocol is on and trusted_proxies is empty: every connection is closed');
-  const room = maxSocketsFor(workers);
+  else if (proxyProtocolPorts.length > 0 && trustedProxies.length === 0)
+    warnings.push(
+      `--proxy-protocol-ports names ${proxyProtocolPorts.join(', ')} and trusted_proxies is empty: every connection to them is closed`,
+    );
+  const unused = unusedProxyPorts(settings);
+  if (unused.length > 0)
+    warnings.push(`--proxy-protocol-ports names ${unused.join(', ')}, but nothing listens there; add it to --http-port or --https-port`);
+  const room = maxSocketsOf(settings);
   if (maxConnections > room)
     warnings.push(`max_connections is ${maxConnections}, but file descriptors allow ${room}; raise the limit of open files (ulimit -n)`);
   return warnings;
 }
 
-/** The settings of listening sockets, and their names in the config file. */
-const LISTENERS = [
-  ['httpPort', 'http_port'],
-  ['httpsPort', 'https_port'],
-  ['bind', 'bind'],
-] as const;
+const maxSocketsOf = ({ workers, otherHttpPorts, otherHttpsPorts }: DataplaneSettings): number =>
+  maxSocketsFor(workers, otherHttpPorts.length + otherHttpsPorts.length);
+
+/** The settings of listening sockets, by their names in the config file. */
+const LISTENERS: readonly (readonly [name: string, textOf: (settings: DataplaneSettings) => string])[] = [
+  ['http_port', (settings) => httpPorts(settings).join(' ')],
+  ['https_port', (settings) => httpsPorts(settings).join(' ')],
+  ['bind', ({ bind }) => bind ?? 'every address'],
+];
 
 /** Whether the listeners differ. */
 export const movesListeners = (running: DataplaneSettings, wanted: DataplaneSettings): boolean =>
-  LISTENERS.some(([name]) => wanted[name] !== running[name]);
+  LISTENERS.some(([, textOf]) => textOf(wanted) !== textOf(running));
 
 function keepListeners(wanted: DataplaneSettings, running: DataplaneSettings): DataplaneSettings {
-  const { httpPort, httpsPort, bind } = running;
+  const { httpPort, httpsPort, otherHttpPorts, otherHttpsPorts, bind } = running;
   const publicHttpsPort = wanted.origins.publicHttpsPort === 'default' ? httpsPort : wanted.publicHttpsPort;
   const { httpPort: httpFrom, httpsPort: httpsFrom, bind: bindFrom } = running.origins;
   const origins = { ...wanted.origins, httpPort: httpFrom, httpsPort: httpsFrom, bind: bindFrom };
-  return { ...wanted, httpPort, httpsPort, bind, publicHttpsPort, origins };
+  return { ...wanted, httpPort, httpsPort, otherHttpPorts, otherHttpsPorts, bind, publicHttpsPort, origins };
 }
 
 function listenerWarnings(wanted: DataplaneSettings, running: DataplaneSettings, reason: string): string[] {
-  return LISTENERS.filter(([name]) => wanted[name] !== running[name]).map(
-    ([name, written]) =>
-      `${written} is ${wanted[name] ?? 'every address'} in the config file, but stays ${running[name] ?? 'every address'}: ${reason}`,
+  return LISTENERS.filter(([, textOf]) => textOf(wanted) !== textOf(running)).map(
+    ([name, textOf]) => `${name} is ${textOf(wanted)} in the config file, but stays ${textOf(running)}: ${reason}`,
   );
 }

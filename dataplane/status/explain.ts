@@ -49,6 +49,7 @@ export async function explain(
     routed: result.routed,
     route: owned === undefined ? null : fullRoute(owned, table),
     matched: result.matched,
+    port: result.port,
     block: result.block,
     policies: [...result.policies, ...measuring],
     targets,

@@ -26,13 +26,18 @@ export type TracingSettings = {
 export type TrafficSettings = {
   /** Address to listen on; null is every address, IPv4 and IPv6. */
   readonly bind: string | null;
+  /** The main port; it is the one that certificate authorities connect to. */
   readonly httpPort: number;
+  readonly otherHttpPorts: readonly number[];
   /** null while nothing needs HTTPS; the port stays closed. */
   readonly httpsPort: number | null;
+  readonly otherHttpsPorts: readonly number[];
   readonly https: HttpsSettings;
   readonly trustedProxies: readonly Cidr[];
   /** Every connection begins with a PROXY header. */
   readonly proxyProtocol: boolean;
+  /** The same, for connections to these ports. */
+  readonly proxyProtocolPorts: readonly number[];
   /** Most open connections: from all clients, from one client address, and from clients and to upstreams together. */
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
@@ -183,8 +188,8 @@ export type FromWorker =
   /** It has lines for the access log. */
   | { readonly kind: 'access-log' }
   | { readonly kind: 'cache'; readonly message: CacheFromWorker }
-  /** It can't listen: the process logs that and exits. */
-  | { readonly kind: 'refused'; readonly code: string; readonly message: string };
+  /** It can't listen: the process logs that and exits. `port` null: it is not known on which one. */
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string; readonly port: number | null };
 
 /** `reason` in words, empty when the target is healthy; `id` as its source names it. */
 export type TargetChange = {
@@ -296,6 +301,8 @@ export type DryRunResult = {
   readonly verdict: string;
   readonly routed: boolean;
   readonly matched: string | null;
+  /** The port of this machine that the request would arrive at. */
+  readonly port: number;
   readonly block: { readonly path: string | null; readonly index: number } | null;
   readonly policies: readonly { readonly name: string; readonly verdict: string }[];
   /** `address`, `tls`, `id` and `transport` of each target that could be chosen, in the order of the pool. */

@@ -44,9 +44,12 @@ type WorkerHandle = {
 /** A worker can't open its port. Restarting it does not help; the configuration must change. */
 export class ListenError extends Error {
   readonly code: string;
-  constructor(code: string, message: string) {
+  /** null if it is not known which one. */
+  readonly port: number | null;
+  constructor(code: string, message: string, port: number | null = null) {
     super(message);
     this.code = code;
+    this.port = port;
   }
 }
 
@@ -297,7 +300,7 @@ export class WorkerPool {
         this.terminate(member, 'drained');
         break;
       case 'refused':
-        member.refusal = new ListenError(message.code, message.message);
+        member.refusal = new ListenError(message.code, message.message, message.port);
         this.terminate(member, message.message);
     }
     this.recheck();

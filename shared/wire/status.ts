@@ -87,7 +87,11 @@ export type UpstreamStatus = {
 /** `code` is stable, `at` is RFC 3339. */
 export type LastFailure = { code: string; reason: string; at: string; count: number };
 
-export type SettingStatus = { name: string; value: string | number | boolean | null | readonly string[]; origin: Origin };
+export type SettingStatus = {
+  name: string;
+  value: string | number | boolean | null | readonly string[] | readonly number[];
+  origin: Origin;
+};
 
 /** A dry run of one URL: what would happen, and why. */
 export type Explanation = {
@@ -98,6 +102,8 @@ export type Explanation = {
   route: FullRoute | null;
   /** The pattern that matched, for wildcards and the catch-all. */
   matched: string | null;
+  /** The port of the data plane that the request would arrive at. Absent in older data planes, and if no worker serves. */
+  port?: number;
   /** The path block that handles the request; null for the site itself. */
   block: { path: string | null; index: number } | null;
   /** Policies in the order of evaluation. */

@@ -14,6 +14,7 @@ const EXPLANATION: Explanation = {
   routed: true,
   route: { ...sampleRoute('a.example', undefined, { handles: BLOCKS }), controller: 'controller', overrides: null, since: SINCE },
   matched: 'a.example',
+  port: 8080,
   block: { path: '/x', index: 0 },
   policies: [
     { name: 'redirect', verdict: '/old does not match' },
@@ -34,6 +35,7 @@ test('shows the facts behind the verdict in the order of evaluation', () => {
     [
       'http://a.example/x: forwarded to one of 2 targets',
       `  route        a.example, from Sluicefile:a.example, applied by controller, unchanged since ${SINCE}`,
+      '  port         8080 (HTTP)',
       '  block        handle /x, the only block of the site',
       '  policies     1. redirect: /old does not match',
       '               2. rate_limit: 5 of 5 left',

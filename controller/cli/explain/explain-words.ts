@@ -12,11 +12,12 @@ type Fact = readonly [name: string, ...lines: string[]];
 
 /** An explanation as text: the verdict, then the facts behind it in the order of evaluation. */
 export function explanationInWords(terminal: Terminal, explanation: Explanation, containers: readonly ContainerStatus[] = []): string {
-  const { url, verdict, routed, route, policies, targets, certificate, problems, near } = explanation;
+  const { url, verdict, routed, route, policies, targets, certificate, problems, near, port } = explanation;
   const facts: Fact[] = [];
   if (route) facts.push(['route', ...routeInWords(route, explanation.matched)], ...hidden(route));
   const failing = failingConditions(route);
   if (failing.length > 0) facts.push(['conditions', ...failing]);
+  if (port !== undefined) facts.push(['port', `${port} (${url.startsWith('https:') ? 'HTTPS' : 'HTTP'})`]);
   const block = blockInWords(explanation);
   if (block !== null) facts.push(['block', block]);
   if (policies.length > 0) facts.push(['policies', ...policies.map((one, at) => `${at + 1}. ${one.name}: ${one.verdict}`)]);

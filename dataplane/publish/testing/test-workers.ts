@@ -25,10 +25,13 @@ export class WorkersFixture {
     this.publisher = new StatePublisher(whole(routes), {
       bind: '127.0.0.1',
       httpPort: port,
+      otherHttpPorts: [],
       httpsPort: null,
+      otherHttpsPorts: [],
       https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
       trustedProxies: [],
       proxyProtocol: false,
+      proxyProtocolPorts: [],
       maxConnections: 10_000,
       maxConnectionsPerAddress: 10_000,
       maxSockets: 20_000,

@@ -35,6 +35,7 @@ export function beginExchange(
     upgrade: fields.connectionUpgrade ? requestedUpgrade(head) : null,
     hops: fields.hops,
     forwarding: `${origin.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n${hopsLine(fields.hops)}`,
+    port: peer.localPort,
     secure: origin.secure,
     strictTransport: origin.secure && (peer.certificate === null || peer.certificate.allowsHsts),
     clientRule: peer.certificate === null ? null : peer.certificate.clientRule,

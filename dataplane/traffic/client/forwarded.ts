@@ -11,6 +11,8 @@ export type Peer = {
   readonly address: string;
   /** null if a PROXY header named the address. */
   readonly port: number | null;
+  /** The port of ours that it arrived at. */
+  readonly localPort: number;
   readonly secure: boolean;
   /** What was negotiated; null without TLS. */
   readonly tls: TlsFacts | null;
@@ -39,11 +41,12 @@ export function peerOf(
   address: string,
   certificate: Covering | null,
   trusted: boolean,
+  localPort: number,
   port: number | null = null,
   tls: TlsFacts | null = null,
 ): Peer {
   const secure = certificate !== null;
-  return { address, port, secure, tls, certificate, trusted, lines: lines(address, secure ? 'https' : 'http', address) };
+  return { address, port, localPort, secure, tls, certificate, trusted, lines: lines(address, secure ? 'https' : 'http', address) };
 }
 
 const lines = (chain: string, proto: string, client: string): string =>

@@ -165,6 +165,8 @@ export class Exchange {
   readonly hops: number;
   /** X-Forwarded-*, X-Request-ID and the count of hops for the upstream, as lines. */
   readonly forwarding: string;
+  /** The port that its connection arrived at, whatever its fields and proxies claim. */
+  readonly port: number;
   /** Whether the client came over HTTPS, as far as we or a trusted proxy can tell. */
   readonly secure: boolean;
   /** Whether Strict-Transport-Security may be sent (RFC 6797). */
@@ -260,6 +262,7 @@ export class Exchange {
       | 'upgrade'
       | 'hops'
       | 'forwarding'
+      | 'port'
       | 'secure'
       | 'strictTransport'
       | 'misdirected'
@@ -288,6 +291,7 @@ export class Exchange {
     this.upgrade = request.upgrade;
     this.hops = request.hops;
     this.forwarding = request.forwarding;
+    this.port = request.port;
     this.secure = request.secure;
     this.strictTransport = request.strictTransport;
     this.misdirected = request.misdirected;

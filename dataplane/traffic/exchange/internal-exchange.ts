@@ -18,6 +18,7 @@ export type InternalRequest = {
   /** The client's, for load balancing by address. */
   readonly address: string;
   readonly hops: number;
+  readonly port: number;
   readonly secure: boolean;
   readonly body: Buffer | null;
   /** What the target gets as Host instead of the client's; absent: the client's. */
@@ -68,7 +69,7 @@ export class InternalExchange implements Downstream {
   private over = false;
 
   constructor(request: InternalRequest, sink: AnswerSink, responder: Responder, tools: InternalTools) {
-    const { method, target, host, hostField, fields, forwarding, hops, secure, body, address } = request;
+    const { method, target, host, hostField, fields, forwarding, hops, port, secure, body, address } = request;
     this.address = address;
     this.sink = sink;
     this.tools = tools;
@@ -81,6 +82,7 @@ export class InternalExchange implements Downstream {
       fields,
       forwarding,
       hops,
+      port,
       secure,
       bodyLength: body?.length ?? 0,
       expectsContinue: false,

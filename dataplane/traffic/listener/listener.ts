@@ -12,7 +12,7 @@ import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
 import type { Certificates, PresentedCertificate } from './certificates.ts';
 import type { Hello } from './hello.ts';
-import { Port } from './port.ts';
+import { Ports } from './ports.ts';
 import { ProxyHeaderReader } from './proxy-header.ts';
 import { tlsFacts } from './tls-facts.ts';
 import { TlsHandshake } from './tls-handshake.ts';
@@ -36,8 +36,8 @@ export type ListenerTools = {
 
 /** The listening sockets of one worker and the connections that came through them. */
 export class Listener {
-  private readonly plain: Port;
-  private readonly secure: Port;
+  private readonly plain: Ports;
+  private readonly secure: Ports;
   private readonly admission: Admission;
   private readonly certificates: Certificates;
   private readonly clientAuthOf: ListenerTools['clientAuthOf'];
@@ -52,7 +52,8 @@ export class Listener {
   /** Handshakes that wait for a certificate. */
   private readonly waiting = new Set<TlsHandshake>();
   private trusts: (address: string) => boolean = () => false;
-  private proxyProtocol = false;
+  /** Whether connections to this port begin with a PROXY header. */
+  private isProxied: (port: number) => boolean = () => false;
   /** Set once draining has begun. */
   private emptied: Promise<void> | null = null;
   private whenEmpty: () => void = () => undefined;
@@ -71,47 +72,54 @@ export class Listener {
     this.tlsServers = tlsServers;
     this.log = log;
     const failed = (error: Error): void => admission.refused('descriptors', '', error.message);
-    const accept = (socket: Socket, secure: boolean): void =>
-      guarded({ onFault: (error) => this.drop(socket, null, error) }, () => this.accept(socket, secure))();
-    this.plain = new Port(true, (socket) => accept(socket, false), failed);
-    this.secure = new Port(false, (socket) => accept(socket, true), failed);
+    const accept = (socket: Socket, at: Arrival): void =>
+      guarded({ onFault: (error) => this.drop(socket, null, error) }, () => this.accept(socket, at))();
+    this.plain = new Ports(true, (socket, port) => accept(socket, { port, secure: false }), failed);
+    this.secure = new Ports(false, (socket, port) => accept(socket, { port, secure: true }), failed);
   }
 
   /** Opens the ports, which are shared with the other workers. @throws the system's error (EADDRINUSE, EACCES …). */
   async listen(settings: TrafficSettings): Promise<void> {
     this.adopt(settings);
-    await this.plain.listen(settings.bind, settings.httpPort);
-    if (settings.httpsPort !== null) await this.secure.listen(settings.bind, settings.httpsPort);
+    const { http, https } = portsOf(settings);
+    await this.plain.listen(settings.bind, http);
+    if (https.length > 0) await this.secure.listen(settings.bind, https);
   }
 
-  /** The port it listens on without TLS. If the settings say 0, the system has chosen it. */
+  /** The ports without TLS and those with it, if they are open. */
+  get ports(): { readonly http: readonly number[]; readonly https: readonly number[] } {
+    return { http: this.plain.numbers, https: this.secure.numbers };
+  }
+
+  /** The main port without TLS. If the settings say 0, the system has chosen it. */
   get port(): number {
-    return this.plain.number;
+    return this.plain.main;
   }
 
-  /** The port for TLS; 0 while it is closed. */
+  /** The main port for TLS; 0 while it is closed. */
   get securePort(): number {
-    return this.secure.number;
+    return this.secure.main;
   }
 
   /**
-   * Applies settings from the next connection on. A new port is opened before the old one is closed, and the
-   * old port's connections stay; the TLS port is opened when it is first needed.
-   * @returns why a port can't be opened, in which case the old one stays open; null if all are open.
+   * Applies settings from the next connection on. New ports are opened before old ones are closed, whose connections
+   * stay; ports for TLS are opened when they are first needed.
+   * @returns why a port can't be opened, in which case the old ones of its kind stay open; null if all are open.
    */
   async apply(settings: TrafficSettings): Promise<Error | null> {
     this.adopt(settings);
-    const { bind, httpPort, httpsPort } = settings;
+    const { bind } = settings;
+    const { http, https } = portsOf(settings);
     // A draining listener opens no ports.
     if (this.emptied !== null) return null;
-    return (await this.move(this.plain, bind, httpPort)) ?? (httpsPort === null ? null : await this.move(this.secure, bind, httpsPort));
+    return (await this.move(this.plain, bind, http)) ?? (https.length === 0 ? null : await this.move(this.secure, bind, https));
   }
 
-  private async move(at: Port, bind: string | null, port: number): Promise<Error | null> {
+  private async move(at: Ports, bind: string | null, ports: readonly number[]): Promise<Error | null> {
     try {
-      await at.listen(bind, port);
+      await at.listen(bind, ports);
     } catch (error) {
-      this.log.error({ port, error: String(error) }, 'a port cannot be opened');
+      this.log.error({ ports, error: String(error) }, 'a port cannot be opened');
       return error as Error;
     }
     // Draining may have begun meanwhile.
@@ -122,7 +130,8 @@ export class Listener {
   /** Changed trusted proxies apply from the next request on. */
   private adopt(settings: TrafficSettings): void {
     this.trusts = matcherOf(settings.trustedProxies);
-    this.proxyProtocol = settings.proxyProtocol;
+    const { proxyProtocol, proxyProtocolPorts } = settings;
+    this.isProxied = (port) => proxyProtocol || proxyProtocolPorts.includes(port);
     this.admission.apply(settings);
     for (const peer of this.peers.values()) peer.trusted = this.trusts(peer.address);
   }
@@ -151,15 +160,15 @@ export class Listener {
     return this.emptied;
   }
 
-  private accept(socket: Socket, secure: boolean): void {
+  private accept(socket: Socket, at: Arrival): void {
     const remote = socket.remoteAddress;
     // Already closed.
     if (remote === undefined) return void socket.destroy();
     const address = plainAddress(remote);
     if (!this.admission.enter(address)) return void socket.resetAndDestroy();
     try {
-      if (this.proxyProtocol) this.expectProxy(socket, address, secure);
-      else this.greet(socket, address, socket.remotePort ?? null, secure);
+      if (this.isProxied(at.port)) this.expectProxy(socket, address, at);
+      else this.greet(socket, address, socket.remotePort ?? null, at);
     } catch (error) {
       this.drop(socket, UNCOUNTED, error);
     }
@@ -174,7 +183,7 @@ export class Listener {
   }
 
   /** A header from an untrusted peer could forge an address. */
-  private expectProxy(socket: Socket, proxy: string, secure: boolean): void {
+  private expectProxy(socket: Socket, proxy: string, at: Arrival): void {
     if (!this.trusts(proxy)) {
       this.admission.refused('untrusted_proxy', proxy, null);
       this.admission.leave(UNCOUNTED);
@@ -185,7 +194,7 @@ export class Listener {
       faults: this.tools.faults,
       done: (read, client, address) => {
         this.connections.delete(read);
-        this.greet(client, address ?? proxy, address === null ? (client.remotePort ?? null) : null, secure);
+        this.greet(client, address ?? proxy, address === null ? (client.remotePort ?? null) : null, at);
       },
       refused: (read, reason) => {
         this.admission.refused('proxy_header', proxy, reason);
@@ -197,7 +206,7 @@ export class Listener {
   }
 
   /** The client's address is known. */
-  private greet(socket: Socket, address: string, port: number | null, secure: boolean): void {
+  private greet(socket: Socket, address: string, port: number | null, at: Arrival): void {
     let place: number | null = UNCOUNTED;
     try {
       const trusted = this.trusts(address);
@@ -206,14 +215,14 @@ export class Listener {
         this.admission.leave(UNCOUNTED);
         return void socket.resetAndDestroy();
       }
-      if (secure) this.expectTls(socket, address, port, place);
-      else this.serve(socket, peerOf(address, null, trusted, port), place, false);
+      if (at.secure) this.expectTls(socket, address, port, place, at.port);
+      else this.serve(socket, peerOf(address, null, trusted, at.port, port), place, false);
     } catch (error) {
       this.drop(socket, place ?? UNCOUNTED, error);
     }
   }
 
-  private expectTls(raw: Socket, address: string, port: number | null, place: number): void {
+  private expectTls(raw: Socket, address: string, port: number | null, place: number, localPort: number): void {
     const { certificates } = this;
     const handshake = new TlsHandshake(raw, {
       monotonic: this.tools.monotonic,
@@ -236,7 +245,7 @@ export class Listener {
         this.connections.delete(stage);
         this.waiting.delete(stage);
         try {
-          const peer = peerOf(address, presented, this.trusts(address), port, tlsFacts(socket));
+          const peer = peerOf(address, presented, this.trusts(address), localPort, port, tlsFacts(socket));
           this.serve(socket, peer, place, socket.alpnProtocol === 'h2');
         } catch (error) {
           this.drop(socket, place, error);
@@ -289,6 +298,15 @@ export class Listener {
     if (this.connections.size === 0) this.whenEmpty();
   }
 }
+
+/** The port that a connection arrived at. */
+type Arrival = { readonly port: number; readonly secure: boolean };
+
+/** All ports that the settings name, the main ones first; none for TLS while nothing needs it. */
+const portsOf = ({ httpPort, otherHttpPorts, httpsPort, otherHttpsPorts }: TrafficSettings) => ({
+  http: [httpPort, ...otherHttpPorts],
+  https: httpsPort === null ? [] : [httpsPort, ...otherHttpsPorts],
+});
 
 const plainAddress = (address: string): string => (address.startsWith(IPV4_IN_IPV6) ? address.slice(IPV4_IN_IPV6.length) : address);
 

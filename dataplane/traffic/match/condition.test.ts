@@ -3,12 +3,22 @@ import { test } from 'node:test';
 import { type Condition, conditionSchema } from '../../../shared/condition.ts';
 import { compileCondition, type MatchedRequest } from './condition.ts';
 
-type Request = { path?: string; method?: string; query?: string; fields?: string; address?: string; host?: string; secure?: boolean };
+type Request = {
+  path?: string;
+  method?: string;
+  query?: string;
+  fields?: string;
+  address?: string;
+  host?: string;
+  secure?: boolean;
+  port?: number;
+};
 
 function matches(condition: unknown, request: Request): boolean {
   const { path = '/', method = 'GET', query, fields = 'Host: a.example\r\n', address = '192.0.2.1', host = 'a.example' } = request;
-  const { secure = false } = request;
-  const x: MatchedRequest = { method, target: query === undefined ? path : `${path}?${query}`, fields, host, secure, client: { address } };
+  const { secure = false, port = 80 } = request;
+  const target = query === undefined ? path : `${path}?${query}`;
+  const x: MatchedRequest = { method, target, fields, host, port, secure, client: { address } };
   const parsed: Condition = conditionSchema.parse(condition);
   return compileCondition(parsed)(path, x);
 }
@@ -36,6 +46,8 @@ const TABLE: readonly [what: string, condition: object, request: Request, expect
   ['a host two labels below', { host: ['*.example'] }, { host: 'x.a.example' }, false],
   ['the parent of a wildcard', { host: ['*.a.example'] }, {}, false],
   ['a single label as a wildcard', { host: ['*.localhost'] }, { host: 'localhost' }, false],
+  ['one of several ports', { port: [80, 8443] }, { port: 8443 }, true],
+  ['another port, whatever Host says', { port: [8443] }, { port: 80, host: 'a.example', fields: 'Host: a.example:8443\r\n' }, false],
   ['the scheme', { protocol: 'https' }, { secure: true }, true],
   ['another scheme', { protocol: 'https' }, {}, false],
   ['an expression that matches in the path', { path_regexp: ['\\.(?:css|js)$'] }, { path: '/x/a.css' }, true],

@@ -6,7 +6,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { compilePattern, folded } from './pattern.ts';
 
 /** What a condition needs to know about a request, besides its path. */
-export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields' | 'host' | 'secure'> & {
+export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields' | 'host' | 'port' | 'secure'> & {
   readonly client: { readonly address: string };
 };
 
@@ -25,10 +25,11 @@ export function compileCondition(condition: Condition, folds = false): Test {
 }
 
 function compilePlain(condition: PlainCondition, folds: boolean): Test {
-  const { path, method, protocol, host, header, query, remote_ip, path_regexp, header_regexp = [], query_regexp = [] } = condition;
+  const { path, method, protocol, port, host, header, query, remote_ip, path_regexp, header_regexp = [], query_regexp = [] } = condition;
   // The cheapest tests come first.
   const tests: Test[] = [];
   if (protocol) tests.push((_, x) => x.secure === (protocol === 'https'));
+  if (port) tests.push((_, x) => port.includes(x.port));
   if (method) tests.push((_, x) => method.includes(x.method));
   if (host) tests.push(hostTest(host));
   if (path) tests.push(pathTest(path, folds));

@@ -184,7 +184,15 @@ const DEAR: readonly string[] = [
   `//../${'%c2%a0'.repeat(30)}/a/../admin/f.php`,
 ];
 
-const ASKED: MatchedRequest = { method: 'GET', target: '/', fields: '', host: 'a.test', secure: false, client: { address: '127.0.0.1' } };
+const ASKED: MatchedRequest = {
+  method: 'GET',
+  target: '/',
+  fields: '',
+  host: 'a.test',
+  port: 80,
+  secure: false,
+  client: { address: '127.0.0.1' },
+};
 
 /** Each server alone, and with each additional step that another one could add before or after it. */
 function* servers(): Generator<[name: string, steps: readonly Step[]]> {

@@ -37,6 +37,7 @@ export function sampleExchange(request: SampleRequest): Exchange {
     fields: request.kept,
     bodyLength: request.chunked ? CHUNKED : Math.max(0, request.length),
     expectsContinue: false,
+    port: 80,
     secure: false,
     strictTransport: false,
     misdirected: false,

@@ -35,10 +35,13 @@ export type Replaced = {
 export const SETTINGS: TrafficSettings = {
   bind: '127.0.0.1',
   httpPort: 0,
+  otherHttpPorts: [],
   httpsPort: null,
+  otherHttpsPorts: [],
   https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
   trustedProxies: [],
   proxyProtocol: false,
+  proxyProtocolPorts: [],
   maxConnections: 20_000,
   maxConnectionsPerAddress: 20_000,
   maxSockets: 40_000,
@@ -109,19 +112,24 @@ export class ProxyFixture {
     return this.worker.port;
   }
 
+  /** All open ports, the main ones first. */
+  get ports(): TrafficWorker['ports'] {
+    return this.worker.ports;
+  }
+
   get securePort(): number {
     return this.worker.securePort;
   }
 
-  async connect(): Promise<Wire> {
-    const wire = await Wire.to(this.port);
+  async connect(port = this.port): Promise<Wire> {
+    const wire = await Wire.to(port);
     this.wires.push(wire);
     return wire;
   }
 
   /** One request on a new connection, which stays open. */
-  async request(text: string): Promise<Message> {
-    const wire = await this.connect();
+  async request(text: string, port = this.port): Promise<Message> {
+    const wire = await this.connect(port);
     wire.send(text);
     return wire.readAnswer(text.slice(0, text.indexOf(' ')));
   }

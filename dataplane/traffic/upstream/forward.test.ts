@@ -128,6 +128,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
         fields: 'Host: a.test\r\n',
         bodyLength: 0,
         expectsContinue: false,
+        port: 80,
         secure: false,
         strictTransport: false,
         misdirected: false,

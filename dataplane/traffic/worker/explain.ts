@@ -36,12 +36,31 @@ function throwSent(): never {
   throw new Error('a dry run sends nothing');
 }
 
+/** The ports that are open, the main ones first. */
+type OpenPorts = { readonly http: readonly number[]; readonly https: readonly number[] };
+
+/** The port that the URL names, if it is one of ours; else the main one, because others may be forwarded to it. */
+function arrivalPort(url: URL, { http, https }: OpenPorts): number {
+  const secure = url.protocol === 'https:';
+  const ports = secure ? https : http;
+  const said = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  return ports.includes(said) ? said : (ports[0] ?? said);
+}
+
+export type DryRunTools = {
+  readonly index: HostIndex<CompiledRoute>;
+  readonly policies: PolicyTools;
+  readonly clock: Clock;
+  readonly ports: OpenPorts;
+};
+
 /** What would happen to a GET of this URL, according to the live table and policies. Counts and sends nothing. */
-export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: PolicyTools, clock: Clock): DryRunResult {
+export function dryRun(request: DryRun, { index, policies: tools, clock, ports }: DryRunTools): DryRunResult {
   const url = new URL(request.url);
   const host = url.hostname.replace(/\.$/, '');
   const route = index.find(host);
   const secure = url.protocol === 'https:';
+  const port = arrivalPort(url, ports);
   const x = new Exchange(DISCARD, NOWHERE, {
     method: 'GET',
     target: `${url.pathname}${url.search}`,
@@ -50,6 +69,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     fields: `Host: ${url.host}\r\n`,
     bodyLength: 0,
     expectsContinue: false,
+    port,
     secure,
     strictTransport: false,
     misdirected: false,
@@ -66,7 +86,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     startedAt: clock.monotonic(),
     trace: null,
   });
-  const nothing = { matched: null, block: null, policies: [], targets: [] };
+  const nothing = { port, matched: null, block: null, policies: [], targets: [] };
   if (route === null) return { ...nothing, routed: false, verdict: `404: no route for ${host}` };
   x.route = route;
   x.path = normalizedPath(rawPath(x.target));
@@ -96,6 +116,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
   if (answering === undefined && block.pool !== null) asked.push(...forwarded(x, `${url.pathname}${url.search}`));
   const verdict = answering === undefined ? last.words : `answered by ${answering.name}: ${answering.words}`;
   return {
+    port,
     routed: true,
     verdict,
     matched: route.domain,

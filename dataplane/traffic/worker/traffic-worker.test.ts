@@ -22,10 +22,13 @@ test('what is published while a worker starts is in effect when it serves', asyn
   const settings = {
     bind: '127.0.0.1',
     httpPort: 0,
+    otherHttpPorts: [],
     httpsPort: null,
+    otherHttpsPorts: [],
     https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
     trustedProxies: [],
     proxyProtocol: false,
+    proxyProtocolPorts: [],
     maxConnections: 10_000,
     maxConnectionsPerAddress: 10_000,
     maxSockets: 20_000,

@@ -230,14 +230,18 @@ export class TrafficWorker {
     try {
       await this.listener.listen(settings);
     } catch (error) {
-      const { code = '', message } = error as NodeJS.ErrnoException;
-      return post({ kind: 'refused', code, message });
+      const { code = '', message, port = null } = error as NodeJS.ErrnoException & { port?: number };
+      return post({ kind: 'refused', code, message, port });
     }
     post({ kind: 'serving', generation: start.state.generation });
   }
 
   get port(): number {
     return this.listener.port;
+  }
+
+  get ports(): Listener['ports'] {
+    return this.listener.ports;
   }
 
   get securePort(): number {
@@ -259,7 +263,12 @@ export class TrafficWorker {
         return this.tools.post({
           kind: 'dry-run',
           id: message.id,
-          result: dryRun(message.request, this.index, this.policyTools, this.tools.clock),
+          result: dryRun(message.request, {
+            index: this.index,
+            policies: this.policyTools,
+            clock: this.tools.clock,
+            ports: this.listener.ports,
+          }),
         });
       case 'verdicts':
         return this.hold.tick();

@@ -2,12 +2,15 @@ import { didYouMean } from '../../../../shared/closest.ts';
 import type { FieldCondition } from '../../../../shared/condition.ts';
 import { parsePathPart } from '../../../../shared/config-file/path-pattern.ts';
 import { unquoted } from '../../../../shared/config-file/quote.ts';
+import { MOST_PORTS as MOST_LISTENED } from '../../../../shared/limits.ts';
 import { parseRanges } from '../../../../shared/private-ranges.ts';
 import { parseDomain } from '../../../../shared/values/host.ts';
+import { readPort } from '../../../../shared/values/port.ts';
 import { fieldProblem, isToken, type Kind } from './kind.ts';
 import { headerRegexp, pathRegexp, queryRegexp } from './regexp-kinds.ts';
 
 const MOST_VALUES = 100;
+const MOST_PORTS = 2 * MOST_LISTENED;
 const MOST_METHODS = 50;
 const MOST_FIELDS = 50;
 const MOST_RANGES = 1_000;
@@ -101,6 +104,18 @@ const protocol: Kind = {
   },
 };
 
+const port: Kind = {
+  form: 'port <port> [<port> …]',
+  read(args, draft, refuse) {
+    for (const word of args) {
+      const number = readPort(word.text);
+      if (!number.ok) refuse(word, number.reason);
+      else if (draft.port?.length === MOST_PORTS) return refuse(word, `a matcher has at most ${MOST_PORTS} ports`);
+      else draft.port = [...(draft.port ?? []), number.value];
+    }
+  },
+};
+
 const remoteIp: Kind = {
   form: 'remote_ip <ip-or-range> [<ip-or-range> …]',
   read(args, draft, refuse) {
@@ -135,6 +150,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   method,
   host,
   protocol,
+  port,
   header,
   header_regexp: headerRegexp,
   query,

@@ -3,11 +3,12 @@ import { parseDirectoryUrl } from '../../../../shared/certificates/acme-director
 import { readAcmeRoots } from '../../../../shared/certificates/acme-roots.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
-import { MIN_CACHE_BYTES, MOST_CONNECTIONS } from '../../../../shared/limits.ts';
+import { MIN_CACHE_BYTES, MOST_CONNECTIONS, MOST_PORTS } from '../../../../shared/limits.ts';
 import { parseRanges } from '../../../../shared/private-ranges.ts';
 import type { Globals } from '../../../../shared/settings.ts';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
+import { readPort } from '../../../../shared/values/port.ts';
 import { parseSize } from '../../../../shared/values/size.ts';
 import { type Context, oneArgument, type Rule, type Rules, rulesByName } from '../directives/rule.ts';
 
@@ -22,13 +23,28 @@ type Reader = Parameters<typeof oneArgument<GlobalsDraft>>[3];
 
 const global = (name: string, argument: string, reader: Reader): Rule<GlobalsDraft> => oneArgument(name, argument, ['globals'], reader);
 
-const port = (name: 'http_port' | 'https_port', other: 'http_port' | 'https_port') =>
-  global(name, '<port>', ({ text }, draft, refuse) => {
-    const number = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
-    if (number < 1 || number > 65_535) refuse('a port must be a number from 1 to 65535');
-    else if (draft[other] === number) refuse(`${other} is the same port; choose another one`);
-    else draft[name] = number;
-  });
+/** The first port is the main one. */
+const ports = (name: 'http_port' | 'https_port', other: 'http_port' | 'https_port'): Rule<GlobalsDraft> => ({
+  name,
+  form: `${name} <port> [<port> …]`,
+  scopes: ['globals'],
+  args: [1, MOST_PORTS],
+  block: 'none',
+  repeats: false,
+  read({ args }, draft, { report }) {
+    const numbers: number[] = [];
+    for (const word of args) {
+      const refuse = (why: string): void => report.error(word, `${name} ${quote(word.text)}: ${why}`);
+      const port = readPort(word.text);
+      if (!port.ok) refuse(port.reason);
+      else if ([draft[other] ?? []].flat().includes(port.value)) refuse(`${other} is the same port; choose another one`);
+      else if (numbers.includes(port.value)) refuse('this port is already there; leave one out');
+      else numbers.push(port.value);
+    }
+    const [first] = numbers;
+    if (first !== undefined) draft[name] = numbers.length === 1 ? first : numbers;
+  },
+});
 
 const bind = global('bind', '<ip-address>', ({ text }, draft, refuse) => {
   if (isIP(text) === 0) refuse('bind takes an IP address, for example 127.0.0.1 or ::1; without it every address is bound');
@@ -107,8 +123,8 @@ function readRange(word: Word, report: Context['report']): readonly Cidr[] {
 
 /** All globals. */
 export const GLOBAL_RULES: Rules<GlobalsDraft> = rulesByName([
-  port('http_port', 'https_port'),
-  port('https_port', 'http_port'),
+  ports('http_port', 'https_port'),
+  ports('https_port', 'http_port'),
   bind,
   email,
   acmeDirectory,

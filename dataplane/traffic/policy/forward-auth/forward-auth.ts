@@ -63,6 +63,7 @@ const requestTo = (x: Exchange, uri: string) => ({
   forwarding: `${x.forwarding}X-Forwarded-Method: ${x.method}\r\nX-Forwarded-Uri: ${x.target}\r\n`,
   address: x.client.address,
   hops: x.hops,
+  port: x.port,
   secure: x.secure,
   body: null,
 });

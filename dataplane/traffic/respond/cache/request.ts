@@ -102,6 +102,7 @@ export const fetchRequest = (x: Exchange, validators: string): InternalRequest =
   forwarding: x.forwarding,
   address: x.client.address,
   hops: x.hops,
+  port: x.port,
   secure: x.secure,
   body: null,
   hostOfTarget: x.hostOfTarget,

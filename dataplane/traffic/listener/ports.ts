@@ -1,0 +1,57 @@
+import type { Socket } from 'node:net';
+import { Port } from './port.ts';
+
+/** The listening sockets of one kind: with TLS, or without. */
+export class Ports {
+  private readonly create: () => Port;
+  private open: readonly Port[] = [];
+
+  /** See `Port`; `accept` also gets the port that the connection arrived at. */
+  constructor(allowHalfOpen: boolean, accept: (socket: Socket, port: number) => void, failed: (error: Error) => void) {
+    this.create = () => new Port(allowHalfOpen, accept, failed);
+  }
+
+  /** The first one; 0 while it is closed. If 0 was requested, the system has chosen it. */
+  get main(): number {
+    return this.numbers[0] ?? 0;
+  }
+
+  /** Those that are open, in the order requested. */
+  get numbers(): readonly number[] {
+    return this.open.map((port) => port.number).filter((number) => number !== 0);
+  }
+
+  /**
+   * Listens on these ports and no others; see `Port.listen`. Ports that are already open stay open, new ones are opened before old ones are
+   * closed. @throws the system's error, with the port's number; all that was open then stays, and nothing else.
+   */
+  async listen(bind: string | null, numbers: readonly number[]): Promise<void> {
+    const before = [...this.open];
+    const next: Port[] = [];
+    const fresh: Port[] = [];
+    try {
+      for (const number of numbers) {
+        const at = before.findIndex((port) => port.isAt(bind, number));
+        const known = at < 0 ? undefined : before.splice(at, 1)[0];
+        const port = known ?? this.create();
+        if (known === undefined) {
+          fresh.push(port);
+          await port.listen(bind, number).catch((error: Error) => {
+            throw Object.assign(error, { port: number });
+          });
+        }
+        next.push(port);
+      }
+    } catch (error) {
+      for (const port of fresh) port.close();
+      throw error;
+    }
+    for (const port of before) port.close();
+    this.open = next;
+  }
+
+  /** Stops accepting connections. */
+  close(): void {
+    for (const port of this.open) port.close();
+  }
+}

@@ -10,6 +10,8 @@ import { TrafficRate } from './analytics/traffic-rate.ts';
 import type { BootState, Runtime } from './boot.ts';
 import { CacheIndex } from './cache/cache-index.ts';
 import { Health } from './health/health.ts';
+import { fetchKeys } from './key-sets/fetch-keys.ts';
+import { KeySets } from './key-sets/key-sets.ts';
 import { createLedger } from './ledger/ledger.ts';
 import { withListenReason } from './listen-error.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
@@ -29,6 +31,7 @@ import { probePort } from './workers/probe-port.ts';
 import { WorkerPool } from './workers/worker-pool.ts';
 
 const HISTORY_FILE = 'analytics.db';
+const KEYS_FILE = 'token-keys.json';
 const HOURS_MS = 35 * 86_400_000;
 
 export type Components = ReturnType<typeof createComponents>;
@@ -51,6 +54,13 @@ export function createComponents(
       if (change.healthy) workers.broadcastVerdicts();
       emit({ kind: 'upstream', ...change });
     },
+  });
+  const keySets = new KeySets({
+    ...{ clock, log, fetch: fetchKeys, path: join(base.stateDir, KEYS_FILE) },
+    publish: (sets) =>
+      void publisher
+        .publish({ keySets: sets })
+        .catch((error: unknown) => log.error({ error: String(error) }, 'not every worker has the keys of tokens yet')),
   });
   const accessLog = new AccessLog(ledger.buffers.accessLines, { clock, log });
   const traceExport = new TraceExport(ledger.buffers.spans, exportOptions(settings), { clock, log });
@@ -97,6 +107,7 @@ export function createComponents(
       emit({ kind: 'upstream', ...report });
     },
     onAwaited: (name) => https.prioritize(name),
+    onKeyWanted: (name) => keySets.wanted(name),
     onAccessLog: () => accessLog.start(),
     onCache: (worker, message) => cache.handle(worker, message),
     onChange: (worker, state, reason) => {
@@ -128,7 +139,7 @@ export function createComponents(
     },
   });
   const wired = { publisher, table, readiness, ledger, health, upstreams, analytics, traffic, history, metrics, workers, live, https };
-  return { ...wired, cache, accessLog, traceExport };
+  return { ...wired, cache, keySets, accessLog, traceExport };
 }
 
 /** null if requests are not traced. */

@@ -117,15 +117,17 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
 
 /** Opens the ports and serves the saved state. @throws UsageError. */
 async function serve(
-  { publisher, workers, health, https, traceExport }: Components,
+  { publisher, workers, health, https, keySets, traceExport }: Components,
   { atBoot: { settings }, dns, restored, takeover }: BootState,
 ): Promise<void> {
   if (usesHttps(settings)) await openCertificates(https, settings, dns);
   await https.useInternalIssuer(settings.localCerts);
   traceExport.start();
+  keySets.update(savedRoutes(restored));
   publisher.attach(workers);
   health.update(savedRoutes(restored));
   publisher.onRoutes((routes) => health.update(routes));
+  publisher.onRoutes((routes) => keySets.update(routes));
   // The predecessor serves these targets, so this process must know their health before it takes connections.
   if (takeover !== null) await health.firstResults(FIRST_ANSWERS_MS);
   await listenOnPorts(listenedPorts(trafficSettings(settings)), () => workers.start());
@@ -254,7 +256,7 @@ function createTakeoverServer(
 
 /** `patient`: a successor has the table and takes new connections. */
 async function endServing(
-  { health, https, table, workers, live, history, accessLog, traceExport }: Components,
+  { health, https, table, workers, live, history, keySets, accessLog, traceExport }: Components,
   admin: Admin,
   { log }: Runtime,
   patient: boolean,
@@ -262,6 +264,7 @@ async function endServing(
   const { drainTimeoutMs } = live.settings;
   log.info({ within: drainTimeoutMs }, 'draining');
   health.stop();
+  keySets.stop();
   https.stop();
   if (patient) table.close();
   await workers.drain(drainTimeoutMs, patient);

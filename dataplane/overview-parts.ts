@@ -18,8 +18,22 @@ type Context = {
 
 /** The state of every part of the data plane, for the dashboard, the alerts and the status. */
 export function overviewParts(components: Components, { clock, settings, certificate, uptimeSecs }: Context): OverviewParts {
-  const { table, readiness, upstreams, analytics, traffic, history, workers, live, https, accessLog, traceExport, ledger, publisher } =
-    components;
+  const {
+    table,
+    readiness,
+    upstreams,
+    analytics,
+    traffic,
+    history,
+    workers,
+    live,
+    https,
+    accessLog,
+    traceExport,
+    ledger,
+    publisher,
+    keySets,
+  } = components;
   const cachingSites = new CachingSites(table);
   return {
     clock,
@@ -41,6 +55,8 @@ export function overviewParts(components: Components, { clock, settings, certifi
       exposed_directory: exposedDirectories(sensitiveDirectories(settings)),
       access_log: accessLog.warnings,
       traces: traceExport.warnings,
+      token_keys_stale: keySets.failures(true),
+      token_keys_missing: keySets.failures(false),
       admin_certificate: certificate?.warnings ?? [],
     }),
     advice: tcpMigrationAdvice,

@@ -1,31 +1,12 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect } from 'node:http2';
 import { test } from 'node:test';
 import { Dataplane, Folder } from './harness/dataplane.ts';
+import { visitOverHttp2 } from './harness/http2.ts';
 import { Pair } from './harness/pair.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
-
-/** GETs of a host over one HTTP/2 connection, all at once. */
-async function visitOverHttp2(port: number, host: string, paths: readonly string[]) {
-  const session = connect(`http://127.0.0.1:${port}`);
-  try {
-    return await Promise.all(
-      paths.map(async (path) => {
-        const stream = session.request({ ':authority': host, ':path': path });
-        const [head] = (await once(stream, 'response')) as [Readonly<Record<string, string | number>>];
-        let text = '';
-        for await (const piece of stream.setEncoding('utf8')) text += piece;
-        return [head[':status'], head, text] as const;
-      }),
-    );
-  } finally {
-    session.close();
-  }
-}
 
 test('blocks, headers, redirects and responses of a Sluicefile work', async () => {
   using folder = new Folder();

@@ -90,6 +90,7 @@ export const ROOMS: readonly Room[] = [
   room('dataplane/analytics', 'visitor statistics', `${T}/protocol.ts`),
   room('dataplane/metrics', 'Prometheus metrics', `${T}/protocol.ts`),
   room('dataplane/cache', 'the index of the cache: what is stored and what goes', `${T}/protocol.ts`),
+  room('dataplane/key-sets', 'public keys of token issuers, fetched by URL', `${T}/protocol.ts`),
   room('dataplane/takeover', 'one process taking over from another'),
   room(
     'dataplane/status',
@@ -124,6 +125,7 @@ export const ROOMS: readonly Room[] = [
     'dataplane/analytics',
     'dataplane/metrics',
     'dataplane/cache',
+    'dataplane/key-sets',
     'dataplane/takeover',
     'dataplane/status',
     'dataplane/admin',

@@ -97,6 +97,7 @@ test('a port in use by another process is reported, not retried', async () => {
       onAccessLog: () => undefined,
       onCache: () => undefined,
       onAwaited: () => undefined,
+      onKeyWanted: () => undefined,
       onChange: () => undefined,
     });
     await assert.rejects(workers.start(), (error) => error instanceof ListenError && error.code === 'EADDRINUSE');

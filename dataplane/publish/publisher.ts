@@ -1,5 +1,5 @@
 import { packEntries } from '../traffic/match/packed.ts';
-import type { EntriesPublication, PublishedChallenge, TrafficSettings, WholeState } from '../traffic/protocol.ts';
+import type { EntriesPublication, PublishedChallenge, PublishedKeySet, TrafficSettings, WholeState } from '../traffic/protocol.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 
 /** A change of named entries as validated JSON: saved routes, or certificates. */
@@ -33,6 +33,8 @@ export type StateChange = {
   /** 48 bytes. */
   readonly ticketKeys?: Uint8Array;
   readonly settings?: TrafficSettings;
+  /** All keys of issuers that are fetched. */
+  readonly keySets?: readonly PublishedKeySet[];
 };
 
 /** The only way from the main thread to the workers. */

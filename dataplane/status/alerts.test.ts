@@ -25,6 +25,8 @@ const WELL: Situation = {
     exposed_directory: [],
     access_log: [],
     traces: [],
+    token_keys_stale: [],
+    token_keys_missing: [],
     admin_certificate: [],
   },
   advice: [],
@@ -166,11 +168,14 @@ describe('alerts', () => {
       'exposed_directory',
       'access_log',
       'traces',
+      'token_keys_stale',
       'admin_certificate',
     ] as const) {
       const alert = only({ ...WELL, warnings: { ...WELL.warnings, [part]: ['this is so'] } });
       assert.deepEqual([alert.severity, alert.code, alert.message], ['warning', part, 'this is so']);
     }
+    const missing = only({ ...WELL, warnings: { ...WELL.warnings, token_keys_missing: ['no keys'] } });
+    assert.deepEqual([missing.severity, missing.code], ['error', 'token_keys_missing']);
     const warnings = { ...WELL.warnings, targets_unconfirmed: ['2 of 2 wait'] };
     assert.equal(only({ ...withStatus({ ready: false, reason: '2 of 2 wait' }), warnings }).code, 'not_ready');
   });

@@ -200,6 +200,8 @@ const WARNED = {
   exposed_directory: ['warning', 'state', 'Run the command as root.'],
   access_log: ['warning', 'access log', 'Free space or correct the permissions; requests are served, but not logged, until then.'],
   traces: ['warning', 'traces', 'Check the collector and --otlp-endpoint; requests are served, but their spans are lost after a while.'],
+  token_keys_stale: ['warning', 'jwt', 'Check the issuer and its URL in keys of jwt; it is fetched again automatically.'],
+  token_keys_missing: ['error', 'jwt', 'Check the issuer and its URL in keys of jwt; it is fetched again automatically.'],
   admin_certificate: ['warning', 'Admin API', 'Put a valid certificate and its key there; they are loaded immediately.'],
 } as const satisfies Record<string, readonly [Severity, string, string]>;
 

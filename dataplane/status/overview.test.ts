@@ -30,6 +30,8 @@ function parts(problems: Problem[]): OverviewParts {
       exposed_directory: [],
       access_log: [],
       traces: [],
+      token_keys_stale: [],
+      token_keys_missing: [],
       admin_certificate: [],
     }),
     advice: () => ['set this'],

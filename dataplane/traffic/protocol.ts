@@ -1,4 +1,5 @@
 import type { Authorities } from '../../shared/certificates/issuer.ts';
+import type { JwtKey } from '../../shared/policy/jwt/keys.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
 import type { LedgerBuffers } from '../ledger/ledger.ts';
@@ -125,6 +126,18 @@ export type PublishedChallenge =
   /** RFC 8737: a certificate, PEM, for handshakes that offer only `acme-tls/1` with this name. */
   | { readonly name: string; readonly certificate: string; readonly privateKey: string };
 
+/** The keys of an issuer of tokens, as fetched from its URL. */
+export type PublishedKeySet = {
+  /** By `sourceName`. */
+  readonly name: string;
+  /** null while there are none that may be used. */
+  readonly keys: readonly JwtKey[] | null;
+  /** When they were last requested (ms since 1970), with whatever result. */
+  readonly triedAt: number;
+  /** Why that failed; null if it did not. */
+  readonly failure: string | null;
+};
+
 export type Publication = {
   readonly generation: number;
   readonly routes?: EntriesPublication;
@@ -137,6 +150,8 @@ export type Publication = {
   /** 48 bytes: the key that encrypts session tickets. */
   readonly ticketKeys?: Uint8Array;
   readonly settings?: TrafficSettings;
+  /** All of them. */
+  readonly keySets?: readonly PublishedKeySet[];
 };
 
 /** Everything that a worker starts with. */
@@ -185,6 +200,8 @@ export type FromWorker =
   | { readonly kind: 'target'; readonly change: TargetChange }
   /** A handshake waits for the first certificate of a name. */
   | { readonly kind: 'awaited'; readonly name: string }
+  /** A token is from a key that a set does not have, or the set has no keys. */
+  | { readonly kind: 'key-wanted'; readonly name: string }
   /** It has lines for the access log. */
   | { readonly kind: 'access-log' }
   | { readonly kind: 'cache'; readonly message: CacheFromWorker }

@@ -15,6 +15,8 @@ export type WorkerPoolOptions = {
   onReport(report: TrafficReport): void;
   onTarget(change: TargetChange): void;
   onAwaited(name: string): void;
+  /** Requests need keys that a set does not have. */
+  onKeyWanted(name: string): void;
   onAccessLog(): void;
   onCache(worker: number, message: CacheFromWorker): void;
   onChange(worker: number, state: 'started' | 'replaced' | 'retired' | 'died', reason: string): void;

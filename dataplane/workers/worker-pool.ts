@@ -286,6 +286,9 @@ export class WorkerPool {
       case 'awaited':
         this.options.onAwaited(message.name);
         break;
+      case 'key-wanted':
+        this.options.onKeyWanted(message.name);
+        break;
       case 'access-log':
         this.options.onAccessLog();
         break;

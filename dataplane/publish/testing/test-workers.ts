@@ -53,6 +53,7 @@ export class WorkersFixture {
       onAccessLog: () => undefined,
       onCache: () => undefined,
       onAwaited: () => undefined,
+      onKeyWanted: () => undefined,
       onChange: (_, state) => this.changes.push(state),
     });
     this.publisher.attach(this.workers);

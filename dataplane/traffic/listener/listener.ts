@@ -194,7 +194,11 @@ export class Listener {
       faults: this.tools.faults,
       done: (read, client, address) => {
         this.connections.delete(read);
-        this.greet(client, address ?? proxy, address === null ? (client.remotePort ?? null) : null, at);
+        try {
+          this.greet(client, address ?? proxy, address === null ? (client.remotePort ?? null) : null, at);
+        } catch (error) {
+          this.drop(client, UNCOUNTED, error);
+        }
       },
       refused: (read, reason) => {
         this.admission.refused('proxy_header', proxy, reason);

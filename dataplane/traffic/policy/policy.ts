@@ -10,6 +10,7 @@ import type { Responder } from '../exchange/responder.ts';
 import type { Countries } from '../match/countries.ts';
 import type { HttpsSettings } from '../protocol.ts';
 import type { Passwords } from './basic-auth/passwords.ts';
+import type { KeySets } from './jwt/key-sets.ts';
 import type { Clearances } from './under-attack/clearance.ts';
 
 /** What a policy needs from its worker. */
@@ -21,6 +22,7 @@ export type PolicyTools = {
   readonly countries: Countries;
   readonly clearances: Clearances;
   readonly passwords: Passwords;
+  readonly keySets: KeySets;
   /** Replaced as a whole when the settings or the certificates change. */
   readonly https: HttpsSettings;
   /** Whether a provided certificate is used for a domain; wildcards as written. */

@@ -124,6 +124,7 @@ export class MixedTraffic {
       { ...site('modern.test', modern), transport: { protocol: 'h2c' } },
       site('retried.test', dead, upstream),
       { ...site('held.test', dead), hold_secs: 1 },
+      { ...site('token.test', upstream), jwt: { key_source: { url: 'https://issuer.test/keys' } } },
     ];
     const compare = async (): Promise<boolean> => true;
     const secure = await SecureFixture.with(routes, { compare }, 'modern.test');
@@ -151,6 +152,7 @@ export class MixedTraffic {
       { text: get('/cut'), enough: () => false },
       { text: get('/', '', 'retried.test'), enough: answered(1) },
       { text: get('/', '', 'held.test'), enough: answered(1) },
+      { text: get('/', 'Authorization: Bearer a.b.c\r\n', 'token.test').repeat(2), enough: answered(2) },
       { text: get('/', '', 'modern.test') + post('Content-Length: 100000', LARGE).replace('a.test', 'modern.test'), enough: answered(2) },
       { text: get('/socket/stay', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: (received) => received.includes('hello') },
       { text: get('/socket/leave', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: () => false },

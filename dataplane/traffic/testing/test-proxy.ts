@@ -14,6 +14,7 @@ import type {
   FromWorker,
   Publication,
   PublishedChallenge,
+  PublishedKeySet,
   TargetChange,
   TrafficSettings,
 } from '../protocol.ts';
@@ -157,6 +158,11 @@ export class ProxyFixture {
   /** Publishes that no certificate could be obtained for these names. */
   giveUp(...uncertified: readonly string[]): Promise<void> {
     return this.acknowledged({ uncertified });
+  }
+
+  /** Replaces the keys that were fetched. */
+  useKeySets(...keySets: readonly PublishedKeySet[]): Promise<void> {
+    return this.acknowledged({ keySets });
   }
 
   /** Encrypts session tickets with other keys. */

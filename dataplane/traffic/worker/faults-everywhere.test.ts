@@ -17,6 +17,7 @@ const EXEMPT = new Set([
   'HostIndex.applyInPlace',
   'HostIndex.replaced',
   'Certificates.apply',
+  'KeySets.apply',
   'Admission.leave',
   'Admission.leaveUpstream',
 ]);

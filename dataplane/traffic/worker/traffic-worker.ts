@@ -17,6 +17,7 @@ import { TlsServers } from '../listener/tls-servers.ts';
 import { Countries } from '../match/countries.ts';
 import { HostIndex } from '../match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from '../policy/basic-auth/passwords.ts';
+import { KeySets } from '../policy/jwt/key-sets.ts';
 import type { PolicyTools } from '../policy/policy.ts';
 import { Clearances } from '../policy/under-attack/clearance.ts';
 import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from '../protocol.ts';
@@ -75,6 +76,7 @@ export class TrafficWorker {
   private readonly index: HostIndex<CompiledRoute>;
   private readonly https: HttpsState;
   private readonly certificates: Certificates;
+  private readonly keySets: KeySets;
   private readonly policyTools: PolicyTools;
   private readonly cache: CacheStore;
   private readonly challenges = new Challenges();
@@ -145,6 +147,7 @@ export class TrafficWorker {
     this.index = index;
     this.https = https;
     this.certificates = certificates;
+    this.keySets = new KeySets({ clock, wanted: (name) => post({ kind: 'key-wanted', name }) });
     this.policyTools = this.policyToolsOf(ledger, countries);
     const server = new Server(index, this.challenges, this.policyTools);
     this.departures = new Departures({ clock, index, faults });
@@ -188,6 +191,7 @@ export class TrafficWorker {
       now: () => clock.now(),
       rates,
       countries,
+      keySets: this.keySets,
       clearances: new Clearances(start.hashKey),
       passwords: new Passwords({
         semaphore: passwordChecks,
@@ -211,6 +215,7 @@ export class TrafficWorker {
     every(SECOND, () => setHttpDate(clock.now()));
     every(BEAT_MS, () => this.ledger.heartbeats.beat(slot));
     every(PROBE_MS, () => this.hold.tick());
+    every(PROBE_MS, () => this.keySets.tick());
     every(SWEEP_MS, () => this.sweep());
     every(SECOND, () => this.cache.report());
     every(SECOND, () => this.reporter.report(null));
@@ -221,7 +226,8 @@ export class TrafficWorker {
 
   private async open(): Promise<void> {
     const { start, post } = this.tools;
-    const { routes, certificates, challenges, uncertified, ticketKeys, settings } = start.state;
+    const { routes, certificates, challenges, uncertified, ticketKeys, settings, keySets } = start.state;
+    if (keySets !== undefined) this.keySets.apply(keySets);
     if (ticketKeys !== undefined) this.tlsServers.useTicketKeys(ticketKeys);
     if (challenges !== undefined) this.applyChallenges(challenges);
     if (uncertified !== undefined) this.certificates.giveUp(uncertified);
@@ -281,6 +287,7 @@ export class TrafficWorker {
 
   private async publish(publication: Publication): Promise<void> {
     if (publication.ticketKeys !== undefined) this.tlsServers.useTicketKeys(publication.ticketKeys);
+    if (publication.keySets !== undefined) this.keySets.apply(publication.keySets);
     if (publication.challenges !== undefined) this.applyChallenges(publication.challenges);
     if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
     if (publication.uncertified !== undefined) this.certificates.giveUp(publication.uncertified);

@@ -54,10 +54,17 @@ test('reads every option, and a route accepts the result', () => {
 });
 
 for (const [lines, mistake] of [
-  [[], 'jwt needs the keys that verify tokens: write keys <file> in its block'],
-  [['keys'], 'keys is missing an argument: write keys <file>'],
+  [[], 'jwt needs the keys that verify tokens: write keys <file>|<URL> [private] in its block'],
+  [['keys'], 'keys is missing an argument: write keys <file>|<URL> [private]'],
   [['keys x.pem'], 'keys "x.pem": no such file'],
-  [['keys https://i.test/jwks.json'], 'keys "https://i.test/jwks.json": keys are not fetched; save them in a file and write keys <file>'],
+  [
+    ['keys http://i.test/jwks.json'],
+    'keys "http://i.test/jwks.json": over HTTP, anyone on the way could replace the keys: write https://, or private after the URL if it is in your own network',
+  ],
+  [['keys http://8.8.8.8/k private'], 'keys "http://8.8.8.8/k": private is for loopback and private addresses: write https://'],
+  [['keys https://a:b@i.test/k'], 'keys "https://a:b@i.test/k": a URL of public keys needs no user name and password'],
+  [['keys https://i.test/k privat'], '"privat" (did you mean "private"?)'],
+  [['keys k.pem private'], '"private" is one argument too many for keys: write keys <file>|<URL> [private]'],
   [['keys k.pem', 'keys k.pem'], 'keys is already in line 1; keep one of them'],
   [['keys k.pem', 'isuer a'], 'jwt has no "isuer" (did you mean "issuer"?)'],
   [['keys k.pem', 'copy_claims sub'], 'copy_claims "sub": write a claim and the name of a header, with > between them'],
@@ -75,12 +82,31 @@ for (const [lines, mistake] of [
     assert.ok(jwt, 'a mistake must not leave the site open');
   });
 
+test('keys are fetched from a URL, over HTTP only from a private address', () => {
+  const fetched = (keys: string) => {
+    const { jwt, mistakes } = read(keys);
+    assert.deepEqual(mistakes, []);
+    const route = parseRoute({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, jwt });
+    assert.ok(route.ok);
+    assert.equal(route.value.jwt?.keys, undefined);
+    return route.value.jwt?.key_source;
+  };
+  assert.deepEqual(fetched('keys https://i.test/jwks'), { url: 'https://i.test/jwks', private: false });
+  assert.deepEqual(fetched('keys http://keycloak:8080/certs private'), { url: 'http://keycloak:8080/certs', private: true });
+  assert.deepEqual(fetched('keys http://[::1]:8080/certs private'), { url: 'http://[::1]:8080/certs', private: true });
+});
+
 test('a route rejects keys and places that cannot be used', () => {
   for (const more of [
     { keys: [] },
     { keys: [{ pem: 'x' }] },
     { keys: [{ pem, alg: 'HS256' }] },
     { keys: [{ pem, alg: 'none' }] },
+    {},
+    { keys: [{ pem }], key_source: { url: 'https://i.test/k' } },
+    { key_source: { url: 'http://i.test/k' } },
+    { key_source: { url: 'https://i.test/k#x' } },
+    { key_source: { url: 'file:///etc/passwd', private: true } },
     { keys: [{ pem }], from: [{ kind: 'cookie' }] },
     { keys: [{ pem }], from: [{ kind: 'query', name: 't' }] },
     { keys: [{ pem }], copy_claims: [{ claim: 'sub', to: 'Content-Length' }] },

@@ -4,6 +4,7 @@ import { quote } from '../../config-file/quote.ts';
 import { lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
 import { COPYABLE, FIELD_NAME } from '../forward-auth/directive.ts';
+import { faultOfSource, type KeySource, LONGEST_URL } from './key-source.ts';
 import { type JwtKey, readKeys } from './keys.ts';
 
 export const DEFAULT_SKEW_SECS = 60;
@@ -20,7 +21,8 @@ export const QUERY_NAME = {
 
 export type Place = { kind: 'header' | 'cookie' | 'query'; name?: string | undefined };
 type Jwt = {
-  keys: JwtKey[];
+  keys?: JwtKey[];
+  key_source?: KeySource;
   issuers: string[];
   audiences: string[];
   require: { claim: string; values: string[] }[];
@@ -35,15 +37,16 @@ const texts = (into: 'issuers' | 'audiences') => (args: readonly Word[], jwt: Jw
   for (const word of args) if (isText(word, option, context)) jwt[into].push(word.text);
 };
 
+const KEYS_FORM = 'keys <file>|<URL> [private]';
+
 const OPTIONS: Readonly<Record<string, Option>> = {
   keys: {
-    form: 'keys <file>',
+    form: KEYS_FORM,
     once: true,
-    read([word, extra], jwt, { report, textOf }) {
+    read([word, ...rest], jwt, { report, textOf }) {
       if (!word) return;
-      if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for keys: write keys <file>`);
-      if (/^https?:\/\//i.test(word.text))
-        return report.error(word, `keys ${quote(word.text)}: keys are not fetched; save them in a file and write keys <file>`);
+      if (/^https?:\/\//i.test(word.text)) return readSource(word, rest, jwt, report);
+      if (rest[0]) return report.error(rest[0], `${quote(rest[0].text)} is one argument too many for keys: write ${KEYS_FORM}`);
       const text = textOf(word);
       const keys = text.ok ? readKeys(text.value) : text;
       if (!keys.ok) return report.error(word, `keys ${quote(word.text)}: ${keys.reason}`);
@@ -103,13 +106,12 @@ const FORMS = Object.values(OPTIONS).map(({ form }) => form);
 export const jwtDirective: Grammar<{ jwt?: Jwt | null | undefined }> = {
   name: 'jwt',
   otherNames: ['auth_jwt', 'jwtauth'],
-  form: 'jwt { keys <file> }',
+  form: 'jwt { keys <file>|<URL> }',
   args: [0, 0],
   block: 'required',
   repeats: false,
   read({ name, block }, part, { report, textOf, expanded }) {
     const jwt: Jwt = {
-      keys: [],
       issuers: [],
       audiences: [],
       require: [],
@@ -122,11 +124,21 @@ export const jwtDirective: Grammar<{ jwt?: Jwt | null | undefined }> = {
     const seen: Word[] = [];
     for (const line of block ? expanded(block).lines : []) readOption(line, seen, jwt, { report, textOf });
     if (jwt.from.length === 0) jwt.from.push({ kind: 'header' });
-    if (!firstOf(seen, 'keys')) report.error(name, 'jwt needs the keys that verify tokens: write keys <file> in its block');
+    if (!firstOf(seen, 'keys')) report.error(name, `jwt needs the keys that verify tokens: write ${KEYS_FORM} in its block`);
     for (const list of [jwt.issuers, jwt.audiences, jwt.require, jwt.copy_claims, jwt.from, ...jwt.require.map(({ values }) => values)])
       if (list.length > MOST_VALUES) report.error(name, `jwt accepts at most ${MOST_VALUES} values of each kind`);
   },
 };
+
+function readSource(word: Word, [privately, extra]: readonly Word[], jwt: Jwt, report: Reading['report']): void {
+  if (privately && privately.text !== 'private')
+    return report.error(privately, `${quote(privately.text)}${didYouMean(privately.text, ['private']) || `: write ${KEYS_FORM}`}`);
+  if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for keys: write ${KEYS_FORM}`);
+  const source = { url: word.text, private: privately !== undefined };
+  const fault = word.text.length > LONGEST_URL ? `at most ${LONGEST_URL} characters` : faultOfSource(source);
+  if (fault === undefined) jwt.key_source = source;
+  else report.error(word, `keys ${quote(word.text)}: ${fault}`);
+}
 
 function readOption({ name, args, block }: Directive, seen: Word[], jwt: Jwt, context: Context): void {
   const { report } = context;

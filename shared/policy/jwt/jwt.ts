@@ -3,6 +3,7 @@ import { CONFIG_FILE } from '../../name.ts';
 import { COPYABLE, FIELD_NAME } from '../forward-auth/directive.ts';
 import type { Policy } from '../policy.ts';
 import { COOKIE_NAME, DEFAULT_SKEW_SECS, jwtDirective, MAX_SKEW_SECS, MOST_VALUES, QUERY_NAME, TEXT } from './directive.ts';
+import { faultOfSource, LONGEST_URL } from './key-source.ts';
 import { faultOfKey, faultOfKeys, LONGEST_KID, LONGEST_PEM, MOST_KEYS } from './keys.ts';
 
 const text = z.string().regex(TEXT.pattern, TEXT.reason);
@@ -26,14 +27,14 @@ const key = z
 
 const required = z
   .object({
-    claim: text.describe('A claim that the token must have.'),
+    claim: text.describe('A claim that the token must have; dots lead into objects.'),
     values: z.array(text).max(MOST_VALUES).default([]).describe('One of these must be its value or an element of it; empty: any value.'),
   })
   .meta({ title: 'require', about: 'A claim without which a valid token is answered with 403.' });
 
 const copied = z
   .object({
-    claim: text.describe('The claim.'),
+    claim: text.describe('The claim; dots lead into objects.'),
     to: z
       .string()
       .regex(FIELD_NAME, 'a header name consists of letters, digits and hyphens')
@@ -55,6 +56,17 @@ const place = z
   })
   .meta({ title: 'from', about: 'Where a token may be.' });
 
+const source = z
+  .object({
+    url: z.string().max(LONGEST_URL).describe('The URL of a JWKS.'),
+    private: z.boolean().default(false).describe('Whether it may be `http://`; then only loopback and private addresses are connected.'),
+  })
+  .superRefine((value, issues) => {
+    const message = faultOfSource(value);
+    if (message !== undefined) issues.addIssue({ code: 'custom', message });
+  })
+  .meta({ title: 'key_source', about: 'Fetches the keys that verify tokens.' });
+
 const spec = z
   .object({
     keys: z
@@ -65,7 +77,9 @@ const spec = z
         const message = faultOfKeys(keys);
         if (message !== undefined) issues.addIssue({ code: 'custom', message });
       })
-      .describe('The keys, one of which must have signed the token.'),
+      .optional()
+      .describe('The keys, one of which must have signed the token. Exactly one of `keys` and `key_source` is required.'),
+    key_source: source.optional().describe('Where the keys are fetched.'),
     issuers: z.array(text).max(MOST_VALUES).default([]).describe('`iss` must be one of these; empty: it is not checked.'),
     audiences: z.array(text).max(MOST_VALUES).default([]).describe('`aud` must contain one of these; empty: it is not checked.'),
     require: z.array(required).max(MOST_VALUES).default([]).describe('Claims that the token must have.'),
@@ -83,6 +97,7 @@ const spec = z
       .default(DEFAULT_SKEW_SECS)
       .describe('Seconds by which the clocks of issuer and proxy may differ.'),
   })
+  .refine(({ keys, key_source }) => (keys === undefined) !== (key_source === undefined), 'exactly one of keys and key_source is required')
   .meta({ title: 'jwt', about: 'Requires a signed token (RFC 7519).' });
 
 const members = { jwt: spec.nullable().optional().describe('Requires a signed token; null or absent: none.') };

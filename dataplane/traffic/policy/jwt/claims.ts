@@ -22,7 +22,7 @@ export function periodOf(claims: Claims, { issuers, audiences, clock_skew_secs: 
 /** The first required claim that is missing; undefined if there is none. */
 export const missingClaim = (claims: Claims, { require }: Spec): string | undefined =>
   require.find(({ claim, values }) => {
-    const value = owned(claims, claim)[claim];
+    const value = claimAt(claims, claim);
     if (values.length === 0) return value === undefined || value === null;
     // RFC 8693 4.2: scopes are separated by spaces.
     const elements = claim === 'scope' && typeof value === 'string' ? value.split(' ') : elementsOf(value);
@@ -33,7 +33,7 @@ export const missingClaim = (claims: Claims, { require }: Spec): string | undefi
 export function linesOf(claims: Claims, { copy_claims: copied }: Spec): string | null {
   let lines = '';
   for (const { claim, to } of copied) {
-    const value = owned(claims, claim)[claim];
+    const value = claimAt(claims, claim);
     if (value === undefined || value === null) continue;
     const elements = elementsOf(value);
     // An element with a comma would look like two.
@@ -45,6 +45,20 @@ export function linesOf(claims: Claims, { copy_claims: copied }: Spec): string |
     lines += `${to}: ${text}\r\n`;
   }
   return lines;
+}
+
+/**
+ * A claim by its name, which may contain dots itself (`https://example.com/roles`), or else by a path of names that lead into objects:
+ * `realm_access.roles`.
+ */
+function claimAt(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let value: unknown = claims;
+  for (const part of name.split('.')) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Claims)[part];
+  }
+  return value;
 }
 
 /** Strings, numbers and booleans as text; nothing for other values. */

@@ -161,6 +161,76 @@ test('a valid token without a required claim is answered with 403', async () => 
     assert.equal(statusOf(await proxy.request(asking(tokenOf({ exp, ...claims })))), status);
 });
 
+test('claims in objects are found by their path, and a claim whose name has dots comes first', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.start([
+    guarded(upstream, {
+      require: [{ claim: 'realm_access.roles', values: ['ops'] }],
+      copy_claims: [
+        { claim: 'realm_access.roles', to: 'X-Roles' },
+        { claim: 'https://a.example/team', to: 'X-Team' },
+        { claim: 'address.city.name', to: 'X-City' },
+        { claim: 'roles.0', to: 'X-First' },
+        { claim: '__proto__.x', to: 'X-Proto' },
+      ],
+    }),
+  ]);
+  const exp = proxy.clock.now() / 1_000 + 100;
+  const claims = { exp, roles: ['a'], 'https://a.example/team': 'blue', address: { city: { name: 'Bonn' } } };
+  for (const [more, roles] of [
+    [{ realm_access: { roles: ['dev', 'ops'] } }, 'dev,ops'],
+    [{ realm_access: { roles: ['dev'] }, 'realm_access.roles': 'ops' }, 'ops'],
+  ] as const) {
+    assert.equal(statusOf(await proxy.request(asking(tokenOf({ ...claims, ...more })))), 200);
+    const head = upstream.requests.at(-1)?.head ?? '';
+    assert.deepEqual(
+      ['X-Roles', 'X-Team', 'X-City', 'X-First', 'X-Proto'].map((name) => field(head, name)),
+      [roles, 'blue', 'Bonn', null, null],
+    );
+  }
+  for (const [more, status] of [
+    [{}, 403],
+    [{ realm_access: ['ops'] }, 403],
+    [{ realm_access: null }, 403],
+    [{ realm_access: 'ops' }, 403],
+    // An object can't be copied.
+    [{ realm_access: { roles: { ops: 1 } } }, 401],
+  ] as const)
+    assert.equal(statusOf(await proxy.request(asking(tokenOf({ ...claims, ...more })))), status, JSON.stringify(more));
+});
+
+test('a client that sends many wrong signatures is limited, and tokens that claims already exclude cost none', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.start([guarded(upstream, { issuers: ['i'] })], ['127.0.0.1/32']);
+  const exp = proxy.clock.now() / 1_000 + 100;
+  const [head = '', payload = ''] = tokenOf({ exp, iss: 'i' }).split('.');
+  const forged = `${head}.${payload}.${'A'.repeat(86)}`;
+  const from = (address: string, token: string) => proxy.request(asking(token, '/', `X-Forwarded-For: ${address}`));
+  for (const claims of [{ exp }, { exp, iss: 'j' }, { exp: 1, iss: 'i' }])
+    for (let nth = 0; nth < 25; nth++)
+      assert.equal(
+        statusOf(
+          await from('192.0.2.1', tokenOf(claims, { alg: 'ES256', key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey })),
+        ),
+        401,
+      );
+  const statuses = new Map<number, number>();
+  for (let nth = 0; nth < 30; nth++) {
+    const status = statusOf(await from('192.0.2.1', forged));
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+  assert.deepEqual(
+    [...statuses],
+    [
+      [401, 20],
+      [429, 10],
+    ],
+  );
+  assert.equal(statusOf(await from('192.0.2.2', tokenOf({ exp, iss: 'i' }))), 200, 'another client');
+  proxy.clock.pass(2_000);
+  assert.equal(statusOf(await from('192.0.2.1', tokenOf({ exp, iss: 'i' }))), 200);
+});
+
 test('a token may be in a cookie or a query parameter, and a request with two is refused', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.start([

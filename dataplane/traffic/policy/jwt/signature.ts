@@ -4,8 +4,12 @@ import { parseStrictObject } from './strict-json.ts';
 
 type Key = { readonly kid: string | undefined; readonly algorithms: readonly string[]; readonly key: KeyObject };
 type Claims = Readonly<Record<string, unknown>>;
+/** Why a token is not accepted. `unknownKey`: other keys might verify it; `forged`: it has cost a signature. */
+export type TokenFault = { readonly fault: string; readonly unknownKey?: true; readonly forged?: true };
 /** The claims of a token with a valid signature, or why it has none. */
-export type Verified = { readonly claims: Claims } | { readonly fault: string };
+export type Verified = { readonly claims: Claims } | TokenFault;
+/** `check` looks at the claims before the signature is verified, which costs far more; null if they are good. */
+export type Verifier = (token: string, check: (claims: Claims) => TokenFault | null) => Verified;
 
 /** Signatures that one token may cost, if neither it nor the keys say which key it is from. */
 const MOST_TRIED = 4;
@@ -14,15 +18,15 @@ const ES_LENGTH: Readonly<Record<string, number>> = { ES256: 64, ES384: 96, ES51
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /** Verifies the signatures of tokens (RFC 7515, compact serialization). */
-export function compileVerifier(specs: readonly JwtKey[]): (token: string) => Verified {
+export function compileVerifier(specs: readonly JwtKey[]): Verifier {
   const keys = specs.map(({ pem, kid, alg }): Key => {
     const key = createPublicKey(pem);
     return { kid, key, algorithms: algorithmsOf(key, alg) };
   });
-  return (token) => verifyToken(token, keys);
+  return (token, check) => verifyToken(token, keys, check);
 }
 
-function verifyToken(token: string, keys: readonly Key[]): Verified {
+function verifyToken(token: string, keys: readonly Key[], check: (claims: Claims) => TokenFault | null): Verified {
   const parts = token.split('.', 4);
   const [head, payload, signature] = parts.map(canonical);
   if (parts.length !== 3 || !head || !payload || !signature) return { fault: 'the token is not three parts in base64url' };
@@ -33,12 +37,16 @@ function verifyToken(token: string, keys: readonly Key[]): Verified {
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return { fault: 'the token needs an extension that is not supported' };
   if (typeof alg !== 'string' || (Object.hasOwn(header, 'kid') && typeof kid !== 'string')) return { fault: 'the token has no algorithm' };
   const candidates = candidatesFor(keys, alg, kid as string | undefined);
-  if (candidates.length === 0) return { fault: 'no key has the algorithm and the kid of the token' };
+  if (candidates.length === 0) return { fault: 'no key has the algorithm and the kid of the token', unknownKey: true };
   if (candidates.length > MOST_TRIED) return { fault: 'the token does not say which of the keys it is from' };
-  const signed = Buffer.from(token.slice(0, token.lastIndexOf('.')), 'latin1');
-  if (!candidates.some(({ key }) => isSigned(alg, signed, key, signature))) return { fault: 'the signature is wrong' };
   const claims = parseStrictObject(payload);
-  return claims === null ? { fault: 'the token is not an unambiguous JSON object' } : { claims };
+  if (claims === null) return { fault: 'the token is not an unambiguous JSON object' };
+  const fault = check(claims);
+  if (fault !== null) return fault;
+  const signed = Buffer.from(token.slice(0, token.lastIndexOf('.')), 'latin1');
+  return candidates.some(({ key }) => isSigned(alg, signed, key, signature))
+    ? { claims }
+    : { fault: 'the signature is wrong', forged: true };
 }
 
 /** The keys decide which algorithms are possible, never the token: that excludes `none` and HMAC with a public key (RFC 8725 3.1). */

@@ -8,6 +8,8 @@ import { readCountryDatabase } from './analytics/country-database.ts';
 import { History } from './analytics/history/history.ts';
 import { TrafficRate } from './analytics/traffic-rate.ts';
 import type { BootState, Runtime } from './boot.ts';
+import { isBotAddress, systemDns } from './bots/bot-names.ts';
+import { VerifiedBots } from './bots/verified-bots.ts';
 import { CacheIndex } from './cache/cache-index.ts';
 import { Health } from './health/health.ts';
 import { fetchKeys } from './key-sets/fetch-keys.ts';
@@ -62,6 +64,10 @@ export function createComponents(
         .publish({ keySets: sets })
         .catch((error: unknown) => log.error({ error: String(error) }, 'not every worker has the keys of tokens yet')),
   });
+  const bots = new VerifiedBots({
+    ...{ clock, random, look: (claim) => isBotAddress(claim, systemDns()) },
+    reply: (verdict, worker) => workers.send({ kind: 'bot', verdict }, worker),
+  });
   const accessLog = new AccessLog(ledger.buffers.accessLines, { clock, log });
   const traceExport = new TraceExport(ledger.buffers.spans, exportOptions(settings), { clock, log });
   const upstreams = new Upstreams({ table, targets: ledger.targets, health, clock });
@@ -69,8 +75,8 @@ export function createComponents(
   const traffic = new TrafficRate(clock);
   const history = openHistory(settings, base.stateDir, { clock, log });
   const cache: CacheIndex = new CacheIndex(settings.cacheSize, {
-    reply: (worker, message) => workers.sendCache(message, worker),
-    broadcast: (message) => workers.sendCache(message, null),
+    reply: (worker, message) => workers.send({ kind: 'cache', message }, worker),
+    broadcast: (message) => workers.send({ kind: 'cache', message }, null),
   });
   const metrics: Metrics = createMetrics({
     clock,
@@ -107,6 +113,7 @@ export function createComponents(
       emit({ kind: 'upstream', ...report });
     },
     onAwaited: (name) => https.prioritize(name),
+    onBotClaimed: (worker, claim) => bots.claimed(worker, claim),
     onKeyWanted: (name) => keySets.wanted(name),
     onAccessLog: () => accessLog.start(),
     onCache: (worker, message) => cache.handle(worker, message),

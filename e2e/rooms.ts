@@ -90,6 +90,7 @@ export const ROOMS: readonly Room[] = [
   room('dataplane/analytics', 'visitor statistics', `${T}/protocol.ts`),
   room('dataplane/metrics', 'Prometheus metrics', `${T}/protocol.ts`),
   room('dataplane/cache', 'the index of the cache: what is stored and what goes', `${T}/protocol.ts`),
+  room('dataplane/bots', 'search engines, verified by their addresses', `${T}/protocol.ts`),
   room('dataplane/key-sets', 'public keys of token issuers, fetched by URL', `${T}/protocol.ts`),
   room('dataplane/takeover', 'one process taking over from another'),
   room(
@@ -125,6 +126,7 @@ export const ROOMS: readonly Room[] = [
     'dataplane/analytics',
     'dataplane/metrics',
     'dataplane/cache',
+    'dataplane/bots',
     'dataplane/key-sets',
     'dataplane/takeover',
     'dataplane/status',

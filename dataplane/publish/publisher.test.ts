@@ -98,6 +98,7 @@ test('a port in use by another process is reported, not retried', async () => {
       onCache: () => undefined,
       onAwaited: () => undefined,
       onKeyWanted: () => undefined,
+      onBotClaimed: () => undefined,
       onChange: () => undefined,
     });
     await assert.rejects(workers.start(), (error) => error instanceof ListenError && error.code === 'EADDRINUSE');

@@ -1,5 +1,6 @@
 import type { Authorities } from '../../shared/certificates/issuer.ts';
 import type { JwtKey } from '../../shared/policy/jwt/keys.ts';
+import type { BotName } from '../../shared/policy/under-attack/bots.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
 import type { LedgerBuffers } from '../ledger/ledger.ts';
@@ -138,6 +139,11 @@ export type PublishedKeySet = {
   readonly failure: string | null;
 };
 
+/** An address, and the search engine that its User-Agent names. */
+export type BotClaim = { readonly bot: BotName; readonly address: string };
+/** Whether that is true, according to DNS, and until when that counts (ms since 1970). */
+export type BotVerdict = BotClaim & { readonly verified: boolean; readonly until: number };
+
 export type Publication = {
   readonly generation: number;
   readonly routes?: EntriesPublication;
@@ -179,6 +185,7 @@ export type ToWorker =
   /** A target is back in rotation according to the ledger: requests that wait for one are tried. */
   | { readonly kind: 'verdicts' }
   | { readonly kind: 'cache'; readonly message: CacheToWorker }
+  | { readonly kind: 'bot'; readonly verdict: BotVerdict }
   /** `patient`: another worker listens on the same port, so a kept connection may wait for one more request. */
   | { readonly kind: 'drain'; readonly patient: boolean };
 
@@ -202,6 +209,8 @@ export type FromWorker =
   | { readonly kind: 'awaited'; readonly name: string }
   /** A token is from a key that a set does not have, or the set has no keys. */
   | { readonly kind: 'key-wanted'; readonly name: string }
+  /** A client of an attacked site claims to be a search engine. */
+  | { readonly kind: 'bot-claimed'; readonly claim: BotClaim }
   /** It has lines for the access log. */
   | { readonly kind: 'access-log' }
   | { readonly kind: 'cache'; readonly message: CacheFromWorker }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { CacheFromWorker, TargetChange, TrafficReport, WholeState } from '../traffic/protocol.ts';
+import type { BotClaim, CacheFromWorker, TargetChange, TrafficReport, WholeState } from '../traffic/protocol.ts';
 
 export type WorkerPoolOptions = {
   readonly count: number;
@@ -15,6 +15,8 @@ export type WorkerPoolOptions = {
   onReport(report: TrafficReport): void;
   onTarget(change: TargetChange): void;
   onAwaited(name: string): void;
+  /** A client claims to be a search engine. */
+  onBotClaimed(worker: number, claim: BotClaim): void;
   /** Requests need keys that a set does not have. */
   onKeyWanted(name: string): void;
   onAccessLog(): void;

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { sleep } from '../../shared/runtime/clock.ts';
-import type { CacheToWorker, DryRun, DryRunResult, FromWorker, Publication, ToWorker, WorkerStart } from '../traffic/protocol.ts';
+import type { DryRun, DryRunResult, FromWorker, Publication, ToWorker, WorkerStart } from '../traffic/protocol.ts';
 import type { Heap } from './memory-watchdog.ts';
 import { Watchdog } from './watchdog.ts';
 import type { WorkerPoolOptions } from './worker-pool-options.ts';
@@ -178,9 +178,9 @@ export class WorkerPool {
     for (const member of this.members.values()) this.post(member, { kind: 'verdicts' });
   }
 
-  /** Sends a message of the cache to one worker, or to all (null). */
-  sendCache(message: CacheToWorker, only: number | null): void {
-    for (const member of this.members.values()) if (only === null || member.id === only) this.post(member, { kind: 'cache', message });
+  /** Sends a message to one worker, or to all (null). */
+  send(message: Extract<ToWorker, { kind: 'cache' | 'bot' }>, only: number | null): void {
+    for (const member of this.members.values()) if (only === null || member.id === only) this.post(member, message);
   }
 
   /** Resolves with true when every worker has carried out the purge, or false after `withinMs`. */
@@ -285,6 +285,9 @@ export class WorkerPool {
         break;
       case 'awaited':
         this.options.onAwaited(message.name);
+        break;
+      case 'bot-claimed':
+        this.options.onBotClaimed(member.id, message.claim);
         break;
       case 'key-wanted':
         this.options.onKeyWanted(message.name);

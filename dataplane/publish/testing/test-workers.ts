@@ -54,6 +54,7 @@ export class WorkersFixture {
       onCache: () => undefined,
       onAwaited: () => undefined,
       onKeyWanted: () => undefined,
+      onBotClaimed: () => undefined,
       onChange: (_, state) => this.changes.push(state),
     });
     this.publisher.attach(this.workers);

@@ -11,6 +11,7 @@ import type { Countries } from '../match/countries.ts';
 import type { HttpsSettings } from '../protocol.ts';
 import type { Passwords } from './basic-auth/passwords.ts';
 import type { KeySets } from './jwt/key-sets.ts';
+import type { Bots } from './under-attack/bots.ts';
 import type { Clearances } from './under-attack/clearance.ts';
 
 /** What a policy needs from its worker. */
@@ -21,6 +22,7 @@ export type PolicyTools = {
   readonly rates: Ledger['rates'];
   readonly countries: Countries;
   readonly clearances: Clearances;
+  readonly bots: Bots;
   readonly passwords: Passwords;
   readonly keySets: KeySets;
   /** Replaced as a whole when the settings or the certificates change. */

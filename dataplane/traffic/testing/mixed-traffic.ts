@@ -124,6 +124,7 @@ export class MixedTraffic {
       { ...site('modern.test', modern), transport: { protocol: 'h2c' } },
       site('retried.test', dead, upstream),
       { ...site('held.test', dead), hold_secs: 1 },
+      { ...site('attacked.test', upstream), under_attack: true },
       { ...site('token.test', upstream), jwt: { key_source: { url: 'https://issuer.test/keys' } } },
     ];
     const compare = async (): Promise<boolean> => true;
@@ -152,6 +153,7 @@ export class MixedTraffic {
       { text: get('/cut'), enough: () => false },
       { text: get('/', '', 'retried.test'), enough: answered(1) },
       { text: get('/', '', 'held.test'), enough: answered(1) },
+      { text: get('/', 'User-Agent: Googlebot\r\n', 'attacked.test'), enough: answered(1) },
       { text: get('/', 'Authorization: Bearer a.b.c\r\n', 'token.test').repeat(2), enough: answered(2) },
       { text: get('/', '', 'modern.test') + post('Content-Length: 100000', LARGE).replace('a.test', 'modern.test'), enough: answered(2) },
       { text: get('/socket/stay', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: (received) => received.includes('hello') },

@@ -8,6 +8,7 @@ import type { PublishedCertificate } from '../listener/certificates.ts';
 import { packEntries } from '../match/packed.ts';
 import type { Compare } from '../policy/basic-auth/passwords.ts';
 import type {
+  BotVerdict,
   CacheFromWorker,
   DryRunResult,
   EntriesPublication,
@@ -163,6 +164,11 @@ export class ProxyFixture {
   /** Replaces the keys that were fetched. */
   useKeySets(...keySets: readonly PublishedKeySet[]): Promise<void> {
     return this.acknowledged({ keySets });
+  }
+
+  /** Says whether an address belongs to a search engine. */
+  learn(verdict: BotVerdict): void {
+    this.worker.handle({ kind: 'bot', verdict });
   }
 
   /** Encrypts session tickets with other keys. */

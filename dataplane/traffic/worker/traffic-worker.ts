@@ -19,6 +19,7 @@ import { HostIndex } from '../match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from '../policy/basic-auth/passwords.ts';
 import { KeySets } from '../policy/jwt/key-sets.ts';
 import type { PolicyTools } from '../policy/policy.ts';
+import { Bots } from '../policy/under-attack/bots.ts';
 import { Clearances } from '../policy/under-attack/clearance.ts';
 import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from '../protocol.ts';
 import { TrafficRecord } from '../record/traffic-record.ts';
@@ -77,6 +78,7 @@ export class TrafficWorker {
   private readonly https: HttpsState;
   private readonly certificates: Certificates;
   private readonly keySets: KeySets;
+  private readonly bots: Bots;
   private readonly policyTools: PolicyTools;
   private readonly cache: CacheStore;
   private readonly challenges = new Challenges();
@@ -148,6 +150,7 @@ export class TrafficWorker {
     this.https = https;
     this.certificates = certificates;
     this.keySets = new KeySets({ clock, wanted: (name) => post({ kind: 'key-wanted', name }) });
+    this.bots = new Bots((claim) => post({ kind: 'bot-claimed', claim }));
     this.policyTools = this.policyToolsOf(ledger, countries);
     const server = new Server(index, this.challenges, this.policyTools);
     this.departures = new Departures({ clock, index, faults });
@@ -192,6 +195,7 @@ export class TrafficWorker {
       rates,
       countries,
       keySets: this.keySets,
+      bots: this.bots,
       clearances: new Clearances(start.hashKey),
       passwords: new Passwords({
         semaphore: passwordChecks,
@@ -280,6 +284,8 @@ export class TrafficWorker {
         return this.hold.tick();
       case 'cache':
         return this.cache.handle(message.message);
+      case 'bot':
+        return this.bots.learn(message.verdict);
       case 'drain':
         void this.drain(message.patient);
     }

@@ -38,6 +38,15 @@ test('it is on, off or begins by itself, with its options', () => {
   });
 });
 
+test('search engines are all, none or some', () => {
+  for (const [line, bots] of [
+    ['bots on', undefined],
+    ['bots off', []],
+    ['bots googlebot bingbot googlebot', ['googlebot', 'bingbot']],
+  ] as const)
+    assert.deepEqual(read('on', line), { part: { under_attack: true, ...(bots && { challenge: { bots } }) }, mistakes: [] });
+});
+
 for (const [head, lines, mistake] of [
   ['onn', [], 'under_attack "onn" (did you mean "on"?)'],
   ['yes', [], 'under_attack "yes": write on, off or auto <n>/s'],
@@ -47,6 +56,9 @@ for (const [head, lines, mistake] of [
   ['on 5/s', [], '"5/s" is one argument too many: write under_attack on'],
   ['on', ['except /api'], 'except "/api": write the name of a matcher, as in @api path /api/*'],
   ['on', ['except'], 'except is missing an argument: write except @<name> [@<name> …]'],
+  ['on', ['bots'], 'bots is missing an argument: write bots on|off|<name> [<name> …]'],
+  ['on', ['bots off bingbot'], '"bingbot" is one argument too many: write bots off'],
+  ['on', ['bots googelbot'], 'bots "googelbot" (did you mean "googlebot"?)'],
   ['on', ['difficulty 30'], 'difficulty "30": a number from 8 to 24; each more doubles the work'],
   ['on', ['clearance 10s'], 'clearance "10s": 60s at least'],
   ['on', ['clearence 1h'], 'under_attack has no "clearence" (did you mean "clearance"?)'],
@@ -58,6 +70,13 @@ test('a route accepts it with its options in their bounds', () => {
     parseRoute({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, under_attack: true, challenge }).ok;
   assert.ok(withChallenge({}));
   assert.ok(withChallenge({ auto_rps: 100, difficulty: 24, clearance_secs: 60, except: [API] }));
-  for (const challenge of [{ auto_rps: 0 }, { difficulty: 7 }, { difficulty: 25 }, { clearance_secs: 1 }, { except: [{}] }])
+  for (const challenge of [
+    { auto_rps: 0 },
+    { difficulty: 7 },
+    { difficulty: 25 },
+    { clearance_secs: 1 },
+    { except: [{}] },
+    { bots: ['evilbot'] },
+  ])
     assert.equal(withChallenge(challenge), false, JSON.stringify(challenge));
 });

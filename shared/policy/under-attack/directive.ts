@@ -5,6 +5,7 @@ import { quote } from '../../config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
 import { parseRate } from '../../values/rate.ts';
+import { BOT_NAMES, type BotName, isBotName } from './bots.ts';
 import { CLEARANCE, DIFFICULTY } from './bounds.ts';
 
 export const MOST_EXCEPTIONS = 50;
@@ -14,6 +15,7 @@ type Challenge = {
   difficulty?: number | undefined;
   clearance_secs?: number | undefined;
   except?: Condition[] | undefined;
+  bots?: BotName[] | undefined;
 };
 type Part = { under_attack?: boolean; challenge?: Challenge | null | undefined };
 type Line = { readonly form: string; read(args: readonly Word[], challenge: Challenge, name: Word, reading: Reading): void };
@@ -29,6 +31,23 @@ const LINES: Readonly<Record<string, Line>> = {
         else if (!isMatcher(word)) report.error(word, `except ${quote(word.text)}: write the name of a matcher, as in @api path /api/*`);
       }
       if ((challenge.except?.length ?? 0) > MOST_EXCEPTIONS) report.error(name, `under_attack has at most ${MOST_EXCEPTIONS} exceptions`);
+    },
+  },
+  bots: {
+    form: 'bots on|off|<name> [<name> …]',
+    read(words, challenge, name, { report }) {
+      const [first, second] = words;
+      if (!first) return report.error(name, 'bots is missing an argument: write bots on|off|<name> [<name> …]');
+      if (first.text === 'on' || first.text === 'off') {
+        if (second) return report.error(second, `${quote(second.text)} is one argument too many: write bots ${first.text}`);
+        if (first.text === 'off') challenge.bots = [];
+        return;
+      }
+      const bots = new Set<BotName>();
+      for (const { text, ...place } of words)
+        if (isBotName(text)) bots.add(text);
+        else report.error(place, `bots ${quote(text)}${didYouMean(text, BOT_NAMES) || `: there are ${BOT_NAMES.join(', ')}`}`);
+      challenge.bots = [...bots];
     },
   },
   difficulty: {

@@ -3,6 +3,7 @@ import { conditionSchema } from '../../condition.ts';
 import { LABEL_PREFIX } from '../../name.ts';
 import { MAX_RATE } from '../../values/rate.ts';
 import type { Policy } from '../policy.ts';
+import { BOT_NAMES } from './bots.ts';
 import { CLEARANCE, DIFFICULTY } from './bounds.ts';
 import { MOST_EXCEPTIONS, underAttackDirective } from './directive.ts';
 
@@ -28,6 +29,11 @@ const challenge = z
       .max(CLEARANCE.most)
       .optional()
       .describe(`Seconds for which a solved challenge counts; ${CLEARANCE.usual} by default.`),
+    bots: z
+      .array(z.enum(BOT_NAMES))
+      .max(BOT_NAMES.length)
+      .optional()
+      .describe('The search engines that are not challenged once their address is verified; all that are known by default.'),
     except: z.array(conditionSchema).max(MOST_EXCEPTIONS).optional().describe('Requests that are not challenged.'),
   })
   .meta({ title: 'challenge', about: 'When browsers are challenged, and how.' });

@@ -99,3 +99,47 @@ test('a site without it is not affected, and the beacon of an attacked site is n
   assert.equal((await proxy.request(get('/', HTML).replace('a.test', 'b.test'))).body, 'b');
   assert.match((await proxy.request(get('/.sluice/vitals.js'))).line, / 200 /);
 });
+
+const GOOGLEBOT = 'User-Agent: Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)\r\n';
+
+test('a search engine is let in once its address is verified, and only that address', async () => {
+  using proxy = await ProxyFixture.start([attacked()], ['127.0.0.1/32']);
+  const status = async (address: string, fields = GOOGLEBOT) =>
+    (await proxy.request(get('/', `${HTML}X-Forwarded-For: ${address}\r\n${fields}`))).line.slice(9, 12);
+  const claims = () => proxy.messages.flatMap((message) => (message.kind === 'bot-claimed' ? [message.claim] : []));
+  for (let time = 0; time < 3; time++) assert.equal(await status('66.249.66.1'), '503');
+  assert.deepEqual(claims(), [{ bot: 'googlebot', address: '66.249.66.1' }], 'it is looked up once');
+  const until = proxy.clock.now() + 60_000;
+  proxy.learn({ bot: 'googlebot', address: '66.249.66.1', verified: true, until });
+  proxy.learn({ bot: 'googlebot', address: '192.0.2.1', verified: false, until });
+  assert.equal(await status('66.249.66.1'), '200');
+  assert.equal(await status('66.249.66.1', 'User-Agent: Bingbot\r\n'), '503', 'another search engine');
+  assert.equal(await status('66.249.66.1', 'User-Agent: Firefox\r\n'), '503');
+  assert.equal(await status('192.0.2.1'), '503');
+  proxy.clock.pass(60_000);
+  assert.equal(await status('66.249.66.1'), '503', 'the result has expired');
+});
+
+test('a flood that claims to be a search engine has few addresses looked up, and sites can exclude all or some', async () => {
+  const only = { ...attacked({ challenge: { difficulty: 8, bots: ['bingbot'] } }), domain: 'b.test' };
+  const none = { ...attacked({ challenge: { difficulty: 8, bots: [] } }), domain: 'c.test' };
+  using proxy = await ProxyFixture.start([attacked(), only, none], ['127.0.0.1/32']);
+  const claims = () => proxy.messages.filter(({ kind }) => kind === 'bot-claimed').length;
+  const flood = async (host: string) => {
+    const client = await proxy.connect();
+    client.send(
+      Array.from({ length: 200 }, (_, nth) =>
+        get('/', `${HTML}X-Forwarded-For: 198.18.0.${nth}\r\n${GOOGLEBOT}`).replace('a.test', host),
+      ).join(''),
+    );
+    for (let nth = 0; nth < 200; nth++) assert.match((await client.readAnswer()).line, / 503 /);
+  };
+  await flood('b.test');
+  await flood('c.test');
+  assert.equal(claims(), 0);
+  await flood('a.test');
+  assert.equal(claims(), 20);
+  proxy.clock.pass(1_000);
+  await flood('a.test');
+  assert.equal(claims(), 40);
+});

@@ -9,6 +9,7 @@ import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { compileCondition } from '../../match/condition.ts';
 import { foldsPaths } from '../../match/pattern.ts';
 import { answers, type Policy, type PolicyKind, type PolicyTools, passes } from '../policy.ts';
+import { compileClaims } from './bots.ts';
 import { COOKIE_NAME, challengePage, PAGE_FIELDS } from './page.ts';
 
 /** For clients that can't show a page: they may try again later. */
@@ -34,6 +35,7 @@ function compile(route: RouteSpec): Policy {
     except = [],
   } = challenge ?? {};
   const exceptions = except.map((condition) => compileCondition(condition, foldsPaths(route)));
+  const claimedBot = compileClaims(challenge?.bots);
   const page = challengePage(bits, seconds);
   const keys = attackKeys(domain);
   const isUnderAttack = ({ rates, now }: PolicyTools): boolean => {
@@ -47,10 +49,14 @@ function compile(route: RouteSpec): Policy {
     const cookie = cookieIn(x.fields);
     return cookie !== null && clearances.isValid(cookie, domain, clientNetwork(x.client.address), Math.floor(now() / 1_000), bits);
   };
+  const isBot = (x: Exchange, { bots, now }: PolicyTools): boolean => {
+    const bot = claimedBot(fieldIn(x.fields, 'user-agent') ?? '');
+    return bot !== null && bots.isVerified(bot, x.client.address, now());
+  };
   return {
     name: 'under_attack',
     decide(x, tools) {
-      if (!isUnderAttack(tools) || isCleared(x, tools) || isExcepted(x)) return null;
+      if (!isUnderAttack(tools) || isCleared(x, tools) || isExcepted(x) || isBot(x, tools)) return null;
       if (!wantsPage(x)) return NOT_A_PAGE;
       const expires = Math.floor(tools.now() / 1_000) + seconds;
       const token = tools.clearances.token(domain, clientNetwork(x.client.address), expires, bits);

@@ -371,9 +371,11 @@ export class Fill implements AnswerSink {
 
   /** Answers all. It is over before: a client's next request may come at once, and must not wait for this. */
   private conclude(act: (reader: Reader) => void): void {
-    this.finish();
+    // Whatever fails in it, the clients are answered, and it is tried again so that no one joins what is over.
+    this.block.tools.faults.step(() => this.finish());
     this.each(act);
     this.exchange?.cancel();
+    this.finish();
   }
 
   private register(): void {

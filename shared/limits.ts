@@ -13,6 +13,24 @@ export const MOST_IN_A_ROW = 100;
 export const HEALTHY_STATUS = /^[1-5](?:\d\d|xx)$/;
 /** Most targets that a request may be tried on after its first one. */
 export const MOST_RETRIES = 10;
+/** A status that may count as a failure: 503, or 5xx. */
+export const RETRIED_STATUS = /^[45](?:\d\d|xx)$/;
+/** Most failures in a row that may be needed to take a target out of rotation. */
+export const MOST_FAILS = 1_000;
+/** The longest time that failures take a target out (s). */
+export const LONGEST_EJECTION_SECS = 3_600;
+/** How many requests one worker needs within ten seconds to judge a target by its rate of errors, if the route does not say. */
+export const USUAL_CIRCUIT_REQUESTS = 20;
+/** The longest slow start (s). */
+export const LONGEST_SLOW_START_SECS = 3_600;
+/** Most requests that a limit lets a target have in flight. */
+export const MOST_IN_FLIGHT = 100_000;
+/** Most requests that may wait for a target that is at its limit, per worker. */
+export const MOST_QUEUED = 10_000;
+/** How long they wait at most, if the route does not say (s). */
+export const USUAL_QUEUE_SECS = 5;
+/** The longest time that they may wait (s). */
+export const LONGEST_QUEUE_SECS = 300;
 
 /** Operations of one worker on disks that may be under way at once; each occupies a thread of the process's pool. */
 export const DISK_OPERATIONS_PER_WORKER = 2;

@@ -1,37 +1,39 @@
-import type { BalancingSpec } from './balancing/balancing.ts';
-import type { HealthCheckSpec } from './health-check.ts';
-import { type TransportSpec, whyNotSo } from './transport.ts';
+import type { PoolOptions } from './pool-options.ts';
+import { whyNotSo } from './transport.ts';
 
-/** The targets of a site or of one of its blocks, and how to connect to them. */
-export type PoolSpec<U> = {
-  readonly upstreams: readonly U[];
-  readonly tls: boolean;
-  readonly transport?: TransportSpec | null | undefined;
-  readonly lb_policy?: BalancingSpec | null | undefined;
-  readonly lb_retries?: number | null | undefined;
-  readonly health?: HealthCheckSpec | null | undefined;
-};
+/** The targets of a site or of one of its blocks, and how they are used. */
+export type PoolSpec<U> = { readonly upstreams: readonly U[]; readonly tls: boolean } & PoolOptions;
+
+/** What a block takes from its site even if it has targets of its own. */
+const OF_SITE = ['transport', 'health', 'passive_health'] as const satisfies readonly (keyof PoolOptions)[];
+/** What belongs to the site's targets. */
+const OF_TARGETS = [
+  'lb_policy',
+  'lb_retries',
+  'lb_retry_statuses',
+  'lb_retry_budget',
+  'slow_start_secs',
+  'max_in_flight',
+] as const satisfies readonly (keyof PoolOptions)[];
+export const POOL_OPTIONS: readonly (keyof PoolOptions)[] = [...OF_SITE, ...OF_TARGETS];
 
 /**
- * A block's own pool; null if the block uses its site's pool. What a block leaves out is its site's, except that the policy and the number
- * of retries of a site belong to the site's targets.
+ * A block's own pool; null if the block uses its site's pool. What a block leaves out is its site's, except that those options of a site
+ * which are about its targets don't apply to others.
  */
 export function ownPool<U>(route: PoolSpec<U>, block: PoolSpec<U>): PoolSpec<U> | null {
-  const { upstreams, tls, lb_policy, lb_retries } = block;
-  const transport = block.transport === undefined ? route.transport : block.transport;
-  const health = block.health === undefined ? route.health : block.health;
-  if (upstreams.length > 0) return { upstreams, tls, transport, health, lb_policy, lb_retries };
-  const own = [block.transport, block.health, lb_policy, lb_retries];
-  if (own.every((member) => member === undefined)) return null;
-  return {
-    upstreams: route.upstreams,
-    tls: route.tls,
-    transport,
-    health,
-    lb_policy: lb_policy === undefined ? route.lb_policy : lb_policy,
-    lb_retries: lb_retries === undefined ? route.lb_retries : lb_retries,
-  };
+  if (block.upstreams.length > 0)
+    return { upstreams: block.upstreams, tls: block.tls, ...merged(block, route, OF_SITE), ...pick(block, OF_TARGETS) };
+  if (POOL_OPTIONS.every((option) => block[option] === undefined)) return null;
+  return { upstreams: route.upstreams, tls: route.tls, ...merged(block, route, POOL_OPTIONS) };
 }
+
+const pick = (from: PoolOptions, options: readonly (keyof PoolOptions)[]): PoolOptions =>
+  Object.fromEntries(options.map((option) => [option, from[option]]));
+
+/** Those of the block, or of the site where the block has none. */
+const merged = (block: PoolOptions, site: PoolOptions, options: readonly (keyof PoolOptions)[]): PoolOptions =>
+  Object.fromEntries(options.map((option) => [option, block[option] === undefined ? site[option] : block[option]]));
 
 /** The part of a route that describes its pools. */
 type Pooled<U> = PoolSpec<U> & { readonly handles: readonly PoolSpec<U>[] };

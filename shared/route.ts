@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import { balancingSchema } from './balancing/balancing.ts';
 import { conditionSchema } from './condition.ts';
-import { healthCheckSchema } from './health-check.ts';
-import { MAX_HOLD_SECS, MOST_RETRIES, MOST_WEIGHT } from './limits.ts';
+import { MAX_HOLD_SECS, MOST_WEIGHT } from './limits.ts';
 import { fileServerIn } from './policy/file-server/effective.ts';
 import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
+import { poolOptions } from './pool-options.ts';
 import { transportProblem } from './pools.ts';
-import { transportSchema } from './transport-schema.ts';
 import { parseUpstream } from './values/address.ts';
 import { CATCH_ALL, parseDomain } from './values/host.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
@@ -60,22 +58,7 @@ const upstream = z
 /** The options of a pool, for a site and for each of its path blocks. */
 const pool = {
   upstreams: z.array(upstream).max(10_000).default([]).describe('The targets of the pool.'),
-  /** A block that leaves it out uses its site's. */
-  transport: transportSchema
-    .nullable()
-    .optional()
-    .describe('How to connect to the targets; null is HTTP/1.1, and with TLS a certificate that the system trusts.'),
-  /** A block with targets of its own that leaves it out uses round robin; one without uses its site's. */
-  lb_policy: balancingSchema.nullable().optional().describe('How the target of a request is chosen; null is round robin.'),
-  lb_retries: z
-    .int()
-    .min(0)
-    .max(MOST_RETRIES)
-    .nullable()
-    .optional()
-    .describe('On how many other targets a request is tried after its first one has failed, where that is safe; null is 2.'),
-  /** A block that leaves it out uses its site's. */
-  health: healthCheckSchema.nullable().optional().describe('Active health checks; null disables them.'),
+  ...poolOptions,
   hold_secs: z
     .int()
     .min(0)

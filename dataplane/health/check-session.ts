@@ -43,7 +43,7 @@ export class CheckSession {
     this.slot = tools.targets.claim(first.check.key, tools.clock.now());
     this.backoff = createBackoff(tools.random, FIRST_MS, FIRST_MOST_MS);
     // The slot may still hold the result of an earlier target.
-    tools.targets.setCheckResult(this.slot, CHECK_RESULT.none);
+    tools.targets.setCheckResult(this.slot, CHECK_RESULT.none, tools.clock.now());
   }
 
   /** Sets the checks that a route wants; an empty list means that it no longer names the target. @returns whether any route still does. */
@@ -87,7 +87,7 @@ export class CheckSession {
   /** Called when no route names the target any more. If one does later, its check starts from scratch. */
   forget(): void {
     this.stop();
-    this.tools.targets.setCheckResult(this.slot, CHECK_RESULT.none);
+    this.tools.targets.setCheckResult(this.slot, CHECK_RESULT.none, this.tools.clock.now());
   }
 
   /** Pauses the check until a route wants it again; the result is kept. */
@@ -156,7 +156,7 @@ export class CheckSession {
 
   private setResult(result: CheckResult): void {
     this.result = result;
-    this.tools.targets.setCheckResult(this.slot, result);
+    this.tools.targets.setCheckResult(this.slot, result, this.tools.clock.now());
   }
 
   /** Milliseconds until the next run. */

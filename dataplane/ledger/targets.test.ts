@@ -21,11 +21,48 @@ test('consecutive failures take a target out for a while, and every thread sees 
 test('a response makes a target healthy again and reports whether it had been out', () => {
   const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
   const slot = targets.claim(targetKey('10.0.0.1:80', true), START);
-  assert.equal(targets.succeeded(slot), false);
+  assert.equal(targets.succeeded(slot, START), false);
   for (let failure = 0; failure < FAILURES_TO_EJECT; failure++) targets.failed(slot, START);
-  assert.equal(targets.succeeded(slot), true);
+  assert.equal(targets.succeeded(slot, START), true);
+  assert.equal(targets.backSince(slot), START);
   assert.equal(targets.ejected(slot, START), false);
   assert.equal(targets.failed(slot, START), false, 'the count starts again');
+});
+
+test('a target that was out is tried again by one request alone, whose success brings it back and whose failure takes it out', () => {
+  const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+  const slot = targets.claim(targetKey('10.0.0.1:80', false), START);
+  assert.equal(targets.tryAgain(slot, START, 2, 5), true, 'it was never out');
+  for (let failure = 0; failure < 2; failure++) targets.failed(slot, START, 2, 5);
+  assert.equal(targets.ejected(slot, START + 4_999), true);
+  const later = START + 5_001;
+  assert.equal(targets.ejected(slot, later), false);
+  assert.equal(targets.tryAgain(slot, later, 2, 5), true);
+  assert.equal(targets.ejected(slot, later), true, 'others wait for its result');
+  assert.equal(targets.failed(slot, later, 2, 5), false, 'it is out already');
+  const again = later + 5_001;
+  assert.equal(targets.tryAgain(slot, again, 2, 5), true);
+  assert.equal(targets.succeeded(slot, again, 2), true);
+  assert.equal(targets.ejected(slot, again), false);
+});
+
+test('a target that was ejected by its rate of errors stays out although its last requests succeed', () => {
+  const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+  const slot = targets.claim(targetKey('10.0.0.1:80', false), START);
+  targets.failed(slot, START);
+  assert.equal(targets.eject(slot, START, 30), true);
+  assert.equal(targets.eject(slot, START, 30), false);
+  targets.failed(slot, START);
+  assert.equal(targets.succeeded(slot, START), false);
+  assert.equal(targets.ejected(slot, START + 29_000), true);
+  assert.equal(targets.tryAgain(slot, START + 31_000, FAILURES_TO_EJECT, 30), true);
+  assert.equal(targets.succeeded(slot, START + 31_000), true);
+});
+
+test('no number of failures takes a target out if none is set', () => {
+  const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+  const slot = targets.claim(targetKey('10.0.0.1:80', false), START);
+  for (let failure = 0; failure < 100; failure++) assert.equal(targets.failed(slot, START, 0), false);
 });
 
 test('requests in flight are summed over workers, without those of a dead worker', () => {
@@ -60,7 +97,7 @@ test('every thread sees the result of a check, and it does not stay in the slot 
   const [one, other] = [new Targets(buffer, 1), new Targets(buffer, 1)];
   const key = (fingerprint: number) => ({ hash: 0, fingerprint });
   const slot = one.claim(key(1), START);
-  one.setCheckResult(slot, CHECK_RESULT.healthy);
+  one.setCheckResult(slot, CHECK_RESULT.healthy, START);
   assert.equal(other.checkResult(slot), CHECK_RESULT.healthy);
   for (let fingerprint = 2; fingerprint <= 8; fingerprint++) one.claim(key(fingerprint), START + 60_000);
   assert.equal(one.claim(key(9), START + 120_000), slot);

@@ -3,16 +3,20 @@ import { SharedHashTable } from './hash-table.ts';
 
 /** Maximum number of targets whose health is shared; beyond that, the one unused for longest is forgotten. */
 const CAPACITY = 1 << 17;
-/** Words of a target before its columns of requests in flight: consecutive failures, out until, last use (seconds), result of the check. */
-const WORDS = 4;
+/**
+ * Words of a target before its columns of requests in flight: consecutive failures, out until, last use (seconds), result of the check,
+ * back since (seconds).
+ */
+const WORDS = 5;
 const FAILURES = 0;
 const OUT_UNTIL = 1;
 const LAST_USE = 2;
 const RESULT = 3;
+const BACK_SINCE = 4;
 
-/** Consecutive failures that take a target out of rotation. */
+/** Consecutive failures that take a target out of rotation, if the route does not say. */
 export const FAILURES_TO_EJECT = 3;
-/** How many seconds it then stays out, unless a response arrives sooner. */
+/** How many seconds it then stays out, unless a response arrives sooner or the route says. */
 export const EJECTED_SECS = 10;
 
 /** The result of probes and health checks so far. */
@@ -72,20 +76,52 @@ export class Targets {
     return until !== 0 && until > now / 1_000;
   }
 
-  /** Called when the target has responded. @returns whether it had been taken out. */
-  succeeded(slot: number): boolean {
-    if (this.load(slot, FAILURES) === 0) return false;
+  /** Called when the target has responded at `now` (ms since 1970); `most` as for `failed`. @returns whether it is back in rotation. */
+  succeeded(slot: number, now: number, most = FAILURES_TO_EJECT): boolean {
+    const failures = this.load(slot, FAILURES);
+    if (failures === 0) return false;
     this.store(slot, FAILURES, 0);
-    return Atomics.exchange(this.words, this.word(slot, OUT_UNTIL), 0) !== 0;
+    // A target that was ejected by its rate of errors stays out when it answers one of its last requests.
+    if (failures < most || Atomics.exchange(this.words, this.word(slot, OUT_UNTIL), 0) === 0) return false;
+    this.store(slot, BACK_SINCE, Math.floor(now / 1_000));
+    return true;
   }
 
-  /** @returns whether this failure takes the target out. */
-  failed(slot: number, now: number): boolean {
+  /** `most` failures in a row take it out for `secs`; 0 never. @returns whether this failure takes the target out. */
+  failed(slot: number, now: number, most = FAILURES_TO_EJECT, secs = EJECTED_SECS): boolean {
     const failures = Atomics.add(this.words, this.word(slot, FAILURES), 1) + 1;
-    if (failures < FAILURES_TO_EJECT) return false;
+    return most > 0 && failures >= most && this.takeOut(slot, now, secs);
+  }
+
+  /** Takes it out for `secs`, however many of its requests in flight succeed. @returns whether it was in. */
+  eject(slot: number, now: number, secs: number): boolean {
+    this.store(slot, FAILURES, 0);
+    return this.takeOut(slot, now, secs);
+  }
+
+  private takeOut(slot: number, now: number, secs: number): boolean {
     const already = this.ejected(slot, now);
-    this.store(slot, OUT_UNTIL, Math.floor(now / 1_000) + EJECTED_SECS);
+    this.store(slot, OUT_UNTIL, Math.floor(now / 1_000) + secs);
     return !already;
+  }
+
+  /**
+   * A request is about to be sent to the target. If it has been out for long enough, this one alone tries it: all others see it as out for
+   * another `secs`, until a request has succeeded. `most` as for `failed`. @returns false if another request is trying it already.
+   */
+  tryAgain(slot: number, now: number, most: number, secs: number): boolean {
+    const until = this.load(slot, OUT_UNTIL);
+    if (until === 0 || until >>> 0 > now / 1_000) return true;
+    const word = this.word(slot, OUT_UNTIL);
+    if (Atomics.compareExchange(this.words, word, until, Math.floor(now / 1_000) + secs) !== until) return false;
+    // One success is enough, and one failure is, too.
+    if (this.load(slot, FAILURES) < most) this.store(slot, FAILURES, most);
+    return true;
+  }
+
+  /** When it came back into rotation, in ms since 1970; 0 if it has never been out. */
+  backSince(slot: number): number {
+    return (this.load(slot, BACK_SINCE) >>> 0) * 1_000;
   }
 
   /** Failures since its last response. */
@@ -98,8 +134,10 @@ export class Targets {
     return this.load(slot, RESULT) as CheckResult;
   }
 
-  setCheckResult(slot: number, result: CheckResult): void {
-    this.store(slot, RESULT, result);
+  /** `now` in ms since 1970. */
+  setCheckResult(slot: number, result: CheckResult, now: number): void {
+    const before = Atomics.exchange(this.words, this.word(slot, RESULT), result);
+    if (result === CHECK_RESULT.healthy && before !== result) this.store(slot, BACK_SINCE, Math.floor(now / 1_000));
   }
 
   begin(slot: number, worker: number): void {
@@ -108,6 +146,17 @@ export class Targets {
 
   end(slot: number, worker: number): void {
     Atomics.sub(this.words, this.word(slot, WORDS + worker), 1);
+  }
+
+  /**
+   * Counts a request that is about to be sent, so that no worker exceeds `most`. @returns whether it may be; if not, all workers together
+   * have sent that many already, and it is not counted.
+   */
+  reserve(slot: number, worker: number, most: number): boolean {
+    this.begin(slot, worker);
+    if (this.inFlight(slot) <= most) return true;
+    this.end(slot, worker);
+    return false;
   }
 
   inFlight(slot: number): number {

@@ -103,13 +103,30 @@ export interface RequestPath {
 /** The upstream's side of an exchange that is forwarded; see `later.ts`. */
 export interface Upstream {
   readonly limits: Limits;
+  readonly passive: PassiveHealth;
   /** An attempt has failed before any of the response was sent, so another target may be tried. */
   failed(x: Exchange, endpoint: NamedEndpoint, failure: Failure, progress: Progress): void;
+  /** A final response with this status has arrived. @returns whether its attempt fails with `retriedStatus`, because another target is tried. */
+  retriesStatus(x: Exchange, endpoint: NamedEndpoint, status: number): boolean;
   /** Tries the targets again for a request that has waited. */
   retry(x: Exchange): void;
   /** Answers in place of the upstream. */
   giveUp(x: Exchange, failure: Failure): void;
 }
+
+/** When requests of a site or block take a target out of rotation. */
+export type PassiveHealth = {
+  /** Failures in a row; 0 is never. */
+  readonly fails: number;
+  /** For how many seconds. */
+  readonly outSecs: number;
+  /** Statuses that count as failures. */
+  readonly failing: ReadonlySet<number> | null;
+  /** The share of failed requests (0 to 1); 0 is none. */
+  readonly errorShare: number;
+  /** How many requests that share is judged by at least. */
+  readonly errorRequests: number;
+};
 
 /** A target as named in logs. */
 export type NamedEndpoint = { readonly address: string };

@@ -25,7 +25,6 @@ import { FILTERS, type FilterKind } from '../respond/filters.ts';
 import { fixedResponder } from '../respond/fixed.ts';
 import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
 import type { Pool, Pools } from '../upstream/pool.ts';
-import { USUAL_RETRIES } from '../upstream/retry.ts';
 import { type Ambiguity, compileAmbiguity } from './ambiguity.ts';
 import { compileVariants, unconditional, type Variants } from './variants.ts';
 
@@ -106,7 +105,7 @@ export class RouteCompiler {
     const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined || route.file_server != null;
     // A site without any directive is one whose last target was removed.
     const hasNoTargets = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
-    const sitePool = hasNoTargets ? this.pools.open(route.domain, [], route.tls) : this.poolOf(route, route);
+    const sitePool = hasNoTargets ? this.pools.open(route.domain, { upstreams: [], tls: route.tls }) : this.poolOf(route, route);
     const clientAuth = compileClientAuth(route);
     return {
       domain: route.domain,
@@ -200,7 +199,7 @@ export class RouteCompiler {
 
   private policyUpstream({ domain }: RouteSpec, addresses: readonly Address[], tls: boolean, transport: TransportSpec): Responder {
     const upstreams = addresses.map((address) => ({ address, weight: 1, state: 'healthy' as const }));
-    const pool = this.pools.open(domain, upstreams, tls, null, transport);
+    const pool = this.pools.open(domain, { upstreams, tls, transport });
     this.policyPools.push(pool);
     return new Forwarder(pool, 0, this.tools);
   }
@@ -214,15 +213,7 @@ export class RouteCompiler {
 
   private poolOf({ domain }: RouteSpec, spec: PoolSpec<UpstreamSpec> | null): Pool | null {
     if (spec === null || spec.upstreams.length === 0) return null;
-    return this.pools.open(
-      domain,
-      spec.upstreams,
-      spec.tls,
-      spec.health,
-      spec.transport,
-      spec.lb_policy ?? null,
-      spec.lb_retries ?? USUAL_RETRIES,
-    );
+    return this.pools.open(domain, spec);
   }
 }
 

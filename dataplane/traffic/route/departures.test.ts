@@ -160,7 +160,11 @@ test('waiting requests are sent to a target as soon as the ledger admits it', as
   for (const client of clients) client.send(get());
   await eventually('both to be waiting', () => proxy.ledger.inFlight.total() === 2);
   const { targets } = proxy.ledger;
-  targets.setCheckResult(targets.claim(targetKey(target.address, false, 'one'), proxy.clock.now()), CHECK_RESULT.healthy);
+  targets.setCheckResult(
+    targets.claim(targetKey(target.address, false, 'one'), proxy.clock.now()),
+    CHECK_RESULT.healthy,
+    proxy.clock.now(),
+  );
   proxy.notifyVerdicts();
   for (const client of clients) assert.equal((await client.readAnswer()).body, 'in');
 });

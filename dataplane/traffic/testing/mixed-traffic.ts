@@ -34,6 +34,7 @@ function answer({ line, head, body }: Message, wire: Wire): string | null {
     return null;
   }
   if (path === '/large') return ok(LARGE);
+  if (path === '/busy') return 'HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n';
   if (path.startsWith('/cached/')) {
     if (field(head, 'if-none-match') !== null) return 'HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=0\r\n\r\n';
     return ok(
@@ -122,7 +123,8 @@ export class MixedTraffic {
         ],
       },
       { ...site('modern.test', modern), transport: { protocol: 'h2c' } },
-      site('retried.test', dead, upstream),
+      { ...site('retried.test', dead, upstream), slow_start_secs: 1, passive_health: { error_percent: 90, statuses: ['5xx'] } },
+      { ...site('limited.test', upstream), max_in_flight: { requests: 1, queue: 100 }, lb_retry_statuses: [503] },
       { ...site('held.test', dead), hold_secs: 1 },
       { ...site('attacked.test', upstream), under_attack: true },
       { ...site('token.test', upstream), jwt: { key_source: { url: 'https://issuer.test/keys' } } },
@@ -152,6 +154,9 @@ export class MixedTraffic {
       { text: 'BAD\r\n\r\n', enough: answered(1) },
       { text: get('/cut'), enough: () => false },
       { text: get('/', '', 'retried.test'), enough: answered(1) },
+      { text: get('/', '', 'limited.test') + get('/busy', '', 'limited.test'), enough: answered(2) },
+      { text: get('/', '', 'limited.test'), enough: answered(1) },
+      { text: get('/', '', 'limited.test'), enough: answered(1) },
       { text: get('/', '', 'held.test'), enough: answered(1) },
       { text: get('/', 'User-Agent: Googlebot\r\n', 'attacked.test'), enough: answered(1) },
       { text: get('/', 'Authorization: Bearer a.b.c\r\n', 'token.test').repeat(2), enough: answered(2) },

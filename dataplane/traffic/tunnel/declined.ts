@@ -6,6 +6,7 @@ import { FAILURE, type Failure } from '../exchange/failure.ts';
 import { guard } from '../exchange/faults.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../exchange/relay.ts';
 import { limitsFor } from '../upstream/limits.ts';
+import { brokeOff } from '../upstream/verdict.ts';
 import type { Tunnel } from './tunnel.ts';
 
 /**
@@ -57,9 +58,7 @@ export class DeclinedUpgrade implements Attempt {
   private fail(failure: Failure): void {
     if (!this.close()) return;
     const { x, endpoint } = this.tunnel;
-    x.failure = failure.reason;
-    x.lastFailure = failure;
-    endpoint.blame(failure);
+    brokeOff(x, endpoint, failure);
     abortAnswer(x);
   }
 

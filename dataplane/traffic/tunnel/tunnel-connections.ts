@@ -42,7 +42,7 @@ export class TunnelConnections {
       return this.waiting.enter(x);
     }
     this.underWay++;
-    const pending = new PendingConnection((abandoned) => this.abandoned(abandoned));
+    const pending = new PendingConnection(this.endpoint, (abandoned) => this.abandoned(abandoned));
     // Before connecting: it may fail at once, and then another attempt replaces it.
     pending.claim(x);
     try {
@@ -105,7 +105,7 @@ export class TunnelConnections {
     const { x } = pending;
     if (pending.over) return null;
     pending.over = true;
-    pending.x = null;
+    pending.unclaim();
     this.underWay--;
     const at = this.unclaimed.indexOf(pending);
     if (at >= 0) this.unclaimed.splice(at, 1);
@@ -113,26 +113,35 @@ export class TunnelConnections {
   }
 }
 
-/** A connecting connection and the exchange that waits for it; null if none does any more. */
+/** A connecting connection and the exchange that waits for it, which counts as in flight; null if none does any more. */
 class PendingConnection implements Attempt {
   x: Exchange | null = null;
   over = false;
+  private readonly endpoint: Endpoint;
+  private ledgerSlot = 0;
   private readonly abandoned: (pending: PendingConnection) => void;
 
-  constructor(abandoned: (pending: PendingConnection) => void) {
+  constructor(endpoint: Endpoint, abandoned: (pending: PendingConnection) => void) {
+    this.endpoint = endpoint;
     this.abandoned = abandoned;
   }
 
   claim(x: Exchange): void {
     this.x = x;
+    this.ledgerSlot = this.endpoint.begin();
     x.attempt = this;
     x.trace?.spans?.waits('connect');
   }
 
   cancel(): void {
     if (this.x === null) return;
-    this.x = null;
+    this.unclaim();
     this.abandoned(this);
+  }
+
+  unclaim(): void {
+    if (this.x !== null) this.endpoint.end(this.ledgerSlot);
+    this.x = null;
   }
 
   body(): boolean {

@@ -5,6 +5,7 @@ import type { Attempt } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { limitsFor } from '../upstream/limits.ts';
+import { judge } from '../upstream/verdict.ts';
 
 /** How long a tunnel continues after its target has left the route (ms). */
 const GRACE_MS = 30_000;
@@ -59,9 +60,8 @@ export class Tunnel implements Attempt {
     this.client = client;
     this.upstream = upstream;
     this.agent = new SingleConnectionAgent(upstream);
-    this.ledgerSlot = endpoint.ledgerSlot;
-    const { targets, slot, clock } = endpoint.tools;
-    targets.begin(this.ledgerSlot, slot);
+    this.ledgerSlot = endpoint.begin();
+    const { clock } = endpoint.tools;
     const { headMs } = limitsFor(x);
     const expire = (): void => {
       this.late = true;
@@ -74,7 +74,7 @@ export class Tunnel implements Attempt {
   answered(status: number): void {
     this.inTime();
     this.x.trace?.spans?.answered(status);
-    this.endpoint.succeeded();
+    judge(this.x, this.endpoint, status);
   }
 
   accepted(): void {
@@ -107,7 +107,7 @@ export class Tunnel implements Attempt {
     this.inTime();
     this.cancelClose();
     this.upstream.destroy();
-    this.endpoint.tools.targets.end(this.ledgerSlot, this.endpoint.tools.slot);
+    this.endpoint.end(this.ledgerSlot);
   }
 
   /** An exception while it was set up or relayed ends both sides and the exchange. */

@@ -18,6 +18,7 @@ import type { Endpoint } from '../upstream/endpoint.ts';
 import { limitsFor } from '../upstream/limits.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { requestHead } from '../upstream/request-text.ts';
+import { blame } from '../upstream/verdict.ts';
 import { DeclinedUpgrade } from './declined.ts';
 import { acceptsUpgrade, byName, type Reply, replyHead, switchingFields } from './reply-head.ts';
 import { Tunnel } from './tunnel.ts';
@@ -244,7 +245,7 @@ export class Tunnels {
     x.client.reattach(x);
     x.attempt = null;
     x.trace?.spans?.attemptOver(failure);
-    endpoint.blame(failure);
+    blame(x, endpoint, failure);
     giveUpLater(x, failure);
   }
 }

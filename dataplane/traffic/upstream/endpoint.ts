@@ -1,13 +1,14 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { socketPath, splitAddress } from '../../../shared/values/address.ts';
-import { FAILURES_TO_EJECT, type Targets, targetKey } from '../../ledger/targets.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import { type Targets, targetKey } from '../../ledger/targets.ts';
+import type { Exchange, PassiveHealth } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import { type Faults, guardExchange } from '../exchange/faults.ts';
 import type { RunQueue } from '../io/run-queue.ts';
 import type { TargetChange } from '../protocol.ts';
 import type { Channel } from './channel.ts';
+import { ErrorRate } from './error-rate.ts';
 import { limitsFor } from './limits.ts';
 import type { Resolver } from './resolver.ts';
 import type { Transport } from './transport.ts';
@@ -21,6 +22,12 @@ const CONNECT_MS = 5_000;
 const PASSING_CONNECT_MS = 1_000;
 /** An endpoint without connections is forgotten when it has not been used for this long (ms). */
 const FORGET_MS = 60_000;
+
+/** The share of its requests that a target gets when it enters the rotation with a slow start. */
+const LEAST_SHARE = 0.1;
+
+/** After how many failures one success counts, also for a pool that counts none in a row. */
+const failsToReset = ({ fails }: PassiveHealth): number => Math.max(1, fails);
 
 /** How many connections the process may have open, clients' among them. */
 export type SocketBudget = {
@@ -86,6 +93,15 @@ export class Endpoint implements TargetName {
   private keeping = true;
   /** The last TLS session that the target gave; null without one. */
   session: Buffer | null = null;
+  /** How its requests ended lately, for pools that judge it by that. */
+  private readonly errors = new ErrorRate();
+  private readonly endsAwaited = new Set<() => void>();
+  private endsTold = false;
+  /** Whether the newest table has it in rotation, and since when (ms since 1970). */
+  private rotates = false;
+  private rotatesSince = 0;
+  /** What it has saved up for its next request during a slow start. */
+  private credit = 0;
   private readonly channel: Channel;
   private readonly awake: (endpoint: Endpoint) => void;
 
@@ -130,6 +146,40 @@ export class Endpoint implements TargetName {
     return this.tools.targets.ejected(this.ledgerSlot, now);
   }
 
+  /** A request is on its way to it. @returns the row to count its end in. */
+  begin(): number {
+    this.tools.targets.begin(this.ledgerSlot, this.tools.slot);
+    return this.ledgerSlot;
+  }
+
+  /** A request that began in this row has ended. */
+  end(ledgerSlot: number): void {
+    this.tools.targets.end(ledgerSlot, this.tools.slot);
+    if (this.endsAwaited.size === 0 || this.endsTold) return;
+    this.endsTold = true;
+    // Only once the connection is free for the next request.
+    queueMicrotask(() => {
+      this.endsTold = false;
+      for (const listener of [...this.endsAwaited]) listener();
+    });
+  }
+
+  /** Calls a listener, which must not throw, soon after a request of this worker has ended; or never again. */
+  awaitEnds(listener: () => void, awaits = true): void {
+    if (awaits) this.endsAwaited.add(listener);
+    else this.endsAwaited.delete(listener);
+  }
+
+  /** Counts a request that is about to be sent. @returns what to release once it has been; null if all workers have sent it `most` already. */
+  reserve(most: number): number | null {
+    const { tools, ledgerSlot } = this;
+    return tools.targets.reserve(ledgerSlot, tools.slot, most) ? ledgerSlot : null;
+  }
+
+  release(reserved: number): void {
+    this.tools.targets.end(reserved, this.tools.slot);
+  }
+
   /** Requests that it has got from all workers and not finished. */
   get inFlight(): number {
     return this.tools.targets.inFlight(this.ledgerSlot);
@@ -140,20 +190,58 @@ export class Endpoint implements TargetName {
     return this.channel.warm;
   }
 
-  /** A response has arrived. */
-  succeeded(): void {
-    if (this.tools.targets.succeeded(this.ledgerSlot)) this.changed(true, '');
+  /** A response has arrived that counts as a success. */
+  succeeded(passive: PassiveHealth): void {
+    if (passive.errorShare > 0) this.errors.add(this.tools.clock.monotonic(), false);
+    if (this.tools.targets.failures(this.ledgerSlot) === 0) return;
+    if (this.tools.targets.succeeded(this.ledgerSlot, this.tools.clock.now(), failsToReset(passive))) this.changed(true, '');
   }
 
   /** An attempt failed through the target's fault. */
-  blame(failure: Failure): void {
+  blame(failure: Failure, passive: PassiveHealth): void {
     if (!failure.blamesTarget) return;
-    this.tools.blamed(this, failure);
-    if (!this.tools.targets.failed(this.ledgerSlot, this.tools.clock.now())) return;
+    const { tools, ledgerSlot, errors } = this;
+    tools.blamed(this, failure);
+    const { fails, outSecs, errorShare, errorRequests } = passive;
+    const now = tools.clock.now();
+    let out = tools.targets.failed(ledgerSlot, now, fails, outSecs);
+    if (errorShare > 0) {
+      errors.add(tools.clock.monotonic(), true);
+      if (errors.exceeds(errorShare, errorRequests)) {
+        errors.clear();
+        out = tools.targets.eject(ledgerSlot, now, outSecs) || out;
+      }
+    }
+    if (!out) return;
     // Not reported if it is still down when it is tried again.
-    if (this.tools.targets.failures(this.ledgerSlot) < 2 * FAILURES_TO_EJECT)
-      this.tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation');
+    if (tools.targets.failures(ledgerSlot) < 2 * failsToReset(passive))
+      tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation');
     this.changed(false, failure.reason);
+  }
+
+  /** A request is about to be sent to it; if it was out, others wait for the result. */
+  tryAgain(now: number, passive: PassiveHealth): void {
+    this.tools.targets.tryAgain(this.ledgerSlot, now, failsToReset(passive), passive.outSecs);
+  }
+
+  /** A table has it in rotation, or not any more. */
+  rotate(rotates: boolean): void {
+    if (rotates && !this.rotates) this.rotatesSince = this.tools.clock.now();
+    this.rotates = rotates;
+  }
+
+  /**
+   * Whether it gets a request whose turn it is, `slowStartMs` being the time over which its share grows after it has entered the rotation.
+   * `healthySince` is when its health check allowed that; it and `now` in ms since 1970.
+   */
+  ramped(now: number, slowStartMs: number, healthySince: number): boolean {
+    const since = Math.max(this.rotatesSince, healthySince, this.tools.targets.backSince(this.ledgerSlot));
+    const share = Math.max(LEAST_SHARE, (now - since) / slowStartMs);
+    if (share >= 1) return true;
+    this.credit += share;
+    if (this.credit < 1) return false;
+    this.credit--;
+    return true;
   }
 
   private changed(healthy: boolean, reason: string): void {

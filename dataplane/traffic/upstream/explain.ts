@@ -12,7 +12,7 @@ export function explainPool(pool: Pool, holdMs: number, now: number): string {
   if (next === null) return `503${holdMs > 0 ? ` after ${holdMs / 1_000} s` : ''}: no target of the pool is in rotation`;
   const all = `forwarded to one of ${count} target${count === 1 ? '' : 's'}`;
   const failing = ', though each has failed several times in a row: 502 or 504 if it does so again';
-  return `${all}${count > 1 ? chosenBy(pool.balancing) : ''}${next.ejected(now) ? failing : ''}${describeLimits(pool.limits)}`;
+  return `${all}${count > 1 ? chosenBy(pool.balancing) : ''}${next.ejected(now) ? failing : ''}${describeConcurrency(pool)}${describeLimits(pool.limits)}`;
 }
 
 /** How the target is chosen, if not in turn. */
@@ -41,6 +41,12 @@ function chosenBy(balancing: BalancingSpec | null): string {
     case 'cookie':
       return `, the one that the cookie ${name} selects`;
   }
+}
+
+function describeConcurrency({ mostInFlight, mostQueued, queueMs }: Pool): string {
+  if (mostInFlight === 0) return '';
+  const more = mostQueued === 0 ? 'more are answered with 503' : `${mostQueued} more wait for up to ${queueMs / 1_000} s`;
+  return `; each gets at most ${mostInFlight} at once, ${more}`;
 }
 
 /** Time limits that the site or block sets itself. */

@@ -106,12 +106,11 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   });
   const address = parseAddress(`127.0.0.1:${port}`);
   assert.ok(address.ok);
-  const pool = new Pools(endpoints, { random: systemRandom, cookieKey: Buffer.alloc(32) }).open(
-    'a.test',
-    [{ address: address.value, weight: 1, state: 'healthy' }],
-    false,
-  );
-  const forwarder = new Forwarder(pool, limits.maxHeld === undefined ? 0 : 10_000, { clock, hold });
+  const pool = new Pools(endpoints, { random: systemRandom, cookieKey: Buffer.alloc(32) }).open('a.test', {
+    upstreams: [{ address: address.value, weight: 1, state: 'healthy' }],
+    tls: false,
+  });
+  const forwarder = new Forwarder(pool, limits.maxHeld === undefined ? 0 : 10_000, { clock, faults, hold });
   return {
     clock,
     log,

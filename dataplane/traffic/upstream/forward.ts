@@ -2,8 +2,9 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { MOST_HOPS } from '../codec/hops.ts';
 import { answer } from '../exchange/answer.ts';
 import type { Progress } from '../exchange/attempt.ts';
-import type { Exchange, Upstream } from '../exchange/exchange.ts';
+import type { Exchange, NamedEndpoint, PassiveHealth, Upstream } from '../exchange/exchange.ts';
 import { FAILURE, type Failure, noTargetAvailable } from '../exchange/failure.ts';
+import type { Faults } from '../exchange/faults.ts';
 import type { Limits } from '../exchange/limits.ts';
 import { LAST_HOP, LOOP, NO_TRACE } from '../exchange/own-answer.ts';
 import type { Responder } from '../exchange/responder.ts';
@@ -12,9 +13,16 @@ import { explainPool } from './explain.ts';
 import type { Hold } from './hold.ts';
 import { endsHere } from './max-forwards.ts';
 import type { Pool } from './pool.ts';
-import { mayRetry } from './retry.ts';
+import { RequestQueue } from './request-queue.ts';
+import { IDEMPOTENT, mayRetry, type RetryRules } from './retry.ts';
+import { RetryBudget } from './retry-budget.ts';
+import { blame } from './verdict.ts';
+
+/** How many targets below their limit are tried for a request at once. */
+const MOST_PICKS = 16;
 
 export type ForwardTools = {
+  readonly faults: Faults;
   readonly clock: Clock;
   /** Holds requests that find no target. */
   readonly hold: Hold;
@@ -24,7 +32,12 @@ export type ForwardTools = {
 export class Forwarder implements Responder, Upstream {
   readonly pool: Pool;
   readonly limits: Limits;
+  readonly passive: PassiveHealth;
   private readonly holdMs: number;
+  private readonly retries: RetryRules;
+  private readonly budget: RetryBudget;
+  /** Where requests wait for a target below its limit; null without limit or queue. */
+  private readonly queue: RequestQueue | null;
   private readonly tools: ForwardTools;
   private readonly attempt: (x: Exchange) => void;
 
@@ -32,6 +45,10 @@ export class Forwarder implements Responder, Upstream {
   constructor(pool: Pool, holdMs: number, tools: ForwardTools) {
     this.pool = pool;
     this.limits = pool.limits;
+    this.passive = pool.passive;
+    this.retries = pool.retries;
+    this.budget = new RetryBudget(pool.retries.budgetPercent);
+    this.queue = pool.mostQueued === 0 ? null : new RequestQueue(pool, pool.mostQueued, pool.queueMs, tools);
     this.holdMs = holdMs;
     this.tools = tools;
     this.attempt = (x) => this.send(x);
@@ -42,6 +59,7 @@ export class Forwarder implements Responder, Upstream {
     if (x.hops > MOST_HOPS) return answer(x, LOOP);
     x.upstream = this;
     x.affinityLine = '';
+    this.budget.request(x.startedAt);
     if (x.bodyComplete) this.send(x);
     else x.client.bufferBody(x, this.attempt);
   }
@@ -52,8 +70,37 @@ export class Forwarder implements Responder, Upstream {
 
   /** Picks a target and sends the request there. */
   private send(x: Exchange): void {
+    if (this.pool.mostInFlight > 0) return this.sendWithinLimit(x);
     const endpoint = this.pool.pick(this.tools.clock.now(), x) ?? this.leaving(x);
     if (endpoint === null) return this.holdOrGiveUp(x, x.lastFailure ?? FAILURE.noTarget);
+    this.sendTo(endpoint, x);
+  }
+
+  private sendWithinLimit(x: Exchange): void {
+    const { pool, queue } = this;
+    if (queue?.precedes(x)) return this.wait(x);
+    // Another worker may be faster at each of them.
+    for (let tries = 0; tries < MOST_PICKS; tries++) {
+      const endpoint = pool.pick(this.tools.clock.now(), x);
+      if (endpoint === null) break;
+      const reserved = endpoint.reserve(pool.mostInFlight);
+      if (reserved === null) continue;
+      this.sendTo(endpoint, x);
+      return endpoint.release(reserved);
+    }
+    if (pool.isBusy(x)) return this.wait(x);
+    const leaving = this.leaving(x);
+    if (leaving === null) this.holdOrGiveUp(x, x.lastFailure ?? FAILURE.noTarget);
+    else this.sendTo(leaving, x);
+  }
+
+  /** Until a target has room, if there is a queue. */
+  private wait(x: Exchange): void {
+    if (this.queue === null) this.giveUp(x, FAILURE.atLimit);
+    else if (!this.queue.enter(x)) this.giveUp(x, FAILURE.limitQueueFull);
+  }
+
+  private sendTo(endpoint: Endpoint, x: Exchange): void {
     x.endpoint = endpoint;
     x.trace?.spans?.attemptBegun(endpoint);
     endpoint.send(x);
@@ -71,8 +118,9 @@ export class Forwarder implements Responder, Upstream {
   failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void {
     x.trace?.spans?.attemptOver(failure);
     const stale = progress.reused && !progress.answered && failure === FAILURE.closed;
-    if (!stale) endpoint.blame(failure);
-    if (!mayRetry(x, progress)) return this.giveUp(x, failure);
+    if (!stale) blame(x, endpoint, failure);
+    const isDecided = failure === FAILURE.retriedStatus;
+    if (!isDecided && !mayRetry(x, progress)) return this.giveUp(x, failure);
     // An idle connection that was closed meanwhile says nothing about the target's health: retry on a fresh one.
     if (stale) {
       x.trace?.spans?.attemptBegun(endpoint);
@@ -84,9 +132,17 @@ export class Forwarder implements Responder, Upstream {
       x.lastFailure = failure === FAILURE.closed && endpoint.leaving ? FAILURE.ended : failure;
     x.tried ??= [];
     x.tried.push(endpoint);
-    if (x.tried.length <= this.pool.retries) this.send(x);
+    // What no target has got yet adds nothing to their load.
+    const isFree = isDecided || !progress.written;
+    if (x.tried.length <= this.retries.most && (isFree || this.budget.spend())) this.send(x);
     else if (noTargetAvailable(x.lastFailure)) this.holdOrGiveUp(x, x.lastFailure);
     else this.giveUp(x, x.lastFailure);
+  }
+
+  retriesStatus(x: Exchange, endpoint: NamedEndpoint, status: number): boolean {
+    const { statuses, most } = this.retries;
+    if (statuses === null || !statuses.has(status) || x.bodyConsumed || !IDEMPOTENT.has(x.upstreamMethod)) return false;
+    return (x.tried?.length ?? 0) < most && this.pool.hasOther(endpoint, x, this.tools.clock.now()) && this.budget.spend();
   }
 
   /** Also applies to requests that a target accepted and dropped, as it does when shutting down: the next one may answer. */

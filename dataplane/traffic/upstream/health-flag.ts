@@ -18,6 +18,11 @@ export class HealthFlag {
     return this.outAtFirst && this.targets.checkResult(this.slot) === CHECK_RESULT.none;
   }
 
+  /** When the last check that failed was followed by one that passed, in ms since 1970; 0 if none was. */
+  get healthySince(): number {
+    return this.targets.backSince(this.slot);
+  }
+
   get shut(): boolean {
     const verdict = this.targets.checkResult(this.slot);
     return verdict === CHECK_RESULT.unhealthy || (this.outAtFirst && verdict === CHECK_RESULT.none);

@@ -1,11 +1,10 @@
 import type { BalancingSpec } from '../../../shared/balancing/balancing.ts';
-import type { HealthCheckSpec } from '../../../shared/health-check.ts';
+import type { PoolSpec } from '../../../shared/pools.ts';
 import type { UpstreamSpec } from '../../../shared/route.ts';
-import type { TransportSpec } from '../../../shared/transport.ts';
 import { certificateName } from '../../../shared/values/address.ts';
 import { keyOf } from '../../ledger/hash.ts';
 import { activeCheck } from '../../ledger/health-checks.ts';
-import type { Exchange, NamedEndpoint } from '../exchange/exchange.ts';
+import type { Exchange, NamedEndpoint, PassiveHealth } from '../exchange/exchange.ts';
 import type { Limits } from '../exchange/limits.ts';
 import type { Balancer } from './balance/balancer.ts';
 import type { Candidate } from './balance/candidate.ts';
@@ -14,7 +13,8 @@ import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 import { HealthFlag } from './health-flag.ts';
 import { limitsOf } from './limits.ts';
-import { USUAL_RETRIES } from './retry.ts';
+import { passiveHealthOf } from './passive-health.ts';
+import { type RetryRules, retryRulesOf } from './retry.ts';
 import { interleave } from './round-robin.ts';
 import { transportOf } from './transport.ts';
 
@@ -23,6 +23,9 @@ type Member = Candidate & { readonly state: UpstreamSpec['state'] };
 
 /** Compiles the policy of a pool for those of its targets that may get requests; null for round robin. */
 type Policy = (candidates: readonly Candidate[], inTurn: (x: Exchange, now: number) => Endpoint | null) => Balancer | null;
+
+/** Policies that may send a request to any target, so that a slow start does not break a session. */
+const SPREADING: ReadonlySet<BalancingSpec['policy'] | undefined> = new Set(['least_conn', 'random', 'random_choose']);
 
 /** The targets of a site or block, and whose turn it is. */
 export class Pool {
@@ -42,13 +45,29 @@ export class Pool {
   private readonly balancer: Balancer | null;
   /** The policy that chooses a target. */
   readonly balancing: BalancingSpec | null;
-  /** On how many other targets a request is tried after its first one has failed. */
-  readonly retries: number;
+  /** When failed requests take one of them out of rotation. */
+  readonly passive: PassiveHealth;
+  readonly retries: RetryRules;
+  /** Over how many ms the share of a target grows that enters the rotation; 0 is at once. */
+  readonly slowStartMs: number;
+  /** How many requests a target gets at once; 0 is any number. */
+  readonly mostInFlight: number;
+  /** How many requests of a worker may wait for a target below that limit, and for how many ms. */
+  readonly mostQueued: number;
+  readonly queueMs: number;
+  /** Whether a newer table has replaced it. */
+  closed = false;
 
-  constructor(members: readonly Member[], limits: Limits, balancing: BalancingSpec | null, retries: number, policy: Policy) {
-    this.limits = limits;
-    this.balancing = balancing;
-    this.retries = retries;
+  constructor(members: readonly Member[], options: Omit<PoolSpec<unknown>, 'upstreams'>, policy: Policy) {
+    const { transport, lb_policy: balancing, passive_health: passive, slow_start_secs: secs, max_in_flight: concurrency } = options;
+    this.limits = limitsOf(transport);
+    this.balancing = balancing ?? null;
+    this.passive = passiveHealthOf(passive);
+    this.slowStartMs = (secs ?? 0) * 1_000;
+    this.retries = retryRulesOf(options);
+    this.mostInFlight = concurrency?.requests ?? 0;
+    this.mostQueued = concurrency?.queue ?? 0;
+    this.queueMs = (concurrency?.queue_secs ?? 0) * 1_000;
     this.members = members;
     this.endpoints = members.map(({ endpoint }) => endpoint);
     const able = members.filter(({ weight }) => weight > 0);
@@ -62,7 +81,21 @@ export class Pool {
 
   /** The target for a request among those that have not failed it; null when the pool has none left. `now` in ms since 1970. */
   pick(now: number, x: Exchange): Endpoint | null {
-    return this.balancer === null ? this.inTurn(now, x.tried) : this.balancer.pick(x, now);
+    const endpoint = this.balancer === null ? this.inTurn(now, x.tried) : this.balanced(this.balancer, now, x);
+    endpoint?.tryAgain(now, this.passive);
+    return endpoint;
+  }
+
+  private balanced(balancer: Balancer, now: number, x: Exchange): Endpoint | null {
+    const endpoint = balancer.pick(x, now);
+    if (endpoint === null || this.slowStartMs === 0 || !SPREADING.has(this.balancing?.policy)) return endpoint;
+    return this.isRamped(this.turns.indexOf(endpoint), now) ? endpoint : (this.inTurn(now, x.tried) ?? endpoint);
+  }
+
+  /** Whether the target of this turn gets the request, or is starting slowly. */
+  private isRamped(turn: number, now: number): boolean {
+    if (this.slowStartMs === 0) return true;
+    return (this.turns[turn] as Endpoint).ramped(now, this.slowStartMs, this.healthFlags?.[turn]?.healthySince ?? 0);
   }
 
   /**
@@ -71,16 +104,43 @@ export class Pool {
    */
   private inTurn(now: number, tried: readonly NamedEndpoint[] | null): Endpoint | null {
     const count = this.turns.length;
-    let lastResort: Endpoint | null = null;
+    let [starting, ejected] = [-1, -1];
     for (let step = 0; step < count; step++) {
       if (this.next >= count) this.next = 0;
       const turn = this.next++;
       const endpoint = this.turns[turn] as Endpoint;
-      if (tried?.includes(endpoint) || this.healthFlags?.[turn]?.shut) continue;
-      if (!endpoint.ejected(now)) return endpoint;
-      lastResort ??= endpoint;
+      if (tried?.includes(endpoint) || this.healthFlags?.[turn]?.shut || this.isFull(endpoint)) continue;
+      if (endpoint.ejected(now)) ejected = ejected < 0 ? turn : ejected;
+      else if (this.isRamped(turn, now)) return endpoint;
+      else if (starting < 0) starting = turn;
     }
-    return lastResort;
+    const turn = starting < 0 ? ejected : starting;
+    if (turn < 0) return null;
+    this.next = turn + 1;
+    return this.turns[turn] as Endpoint;
+  }
+
+  private isFull(endpoint: Endpoint): boolean {
+    return this.mostInFlight > 0 && endpoint.inFlight >= this.mostInFlight;
+  }
+
+  /** Whether a target that has not failed the request could get it now. */
+  hasRoom({ tried }: Exchange): boolean {
+    return this.turns.some((endpoint, turn) => !this.healthFlags?.[turn]?.shut && !tried?.includes(endpoint) && !this.isFull(endpoint));
+  }
+
+  /** Whether a target that has not failed the request would get it, if it did not have as many requests as it may have. */
+  isBusy({ tried }: Exchange): boolean {
+    if (this.mostInFlight === 0) return false;
+    return this.turns.some((endpoint, turn) => !this.healthFlags?.[turn]?.shut && !tried?.includes(endpoint));
+  }
+
+  /** Whether another target than this one is in rotation for a request. `now` in ms since 1970. */
+  hasOther(endpoint: NamedEndpoint, { tried }: Exchange, now: number): boolean {
+    return this.turns.some(
+      (other, turn) =>
+        other !== endpoint && !this.healthFlags?.[turn]?.shut && !tried?.includes(other) && !other.ejected(now) && !this.isFull(other),
+    );
   }
 
   /** A target that was told to stop, for requests that would find none at all: many still serve until they exit. */
@@ -108,6 +168,7 @@ export class Pool {
 
   /** A newer table has replaced it: it no longer claims its targets. Requests that already use it continue. */
   close(): void {
+    this.closed = true;
     for (const endpoint of this.endpoints) endpoint.named--;
   }
 
@@ -155,18 +216,10 @@ export class Pools {
   }
 
   /** `domain` is the certificate name to verify if the target is an IP literal. An opened pool claims its targets until it is closed. */
-  open(
-    domain: string,
-    upstreams: readonly UpstreamSpec[],
-    tls: boolean,
-    health?: HealthCheckSpec | null,
-    spec?: TransportSpec | null,
-    balancing: BalancingSpec | null = null,
-    retries = USUAL_RETRIES,
-  ): Pool {
+  open(domain: string, pool: PoolSpec<UpstreamSpec>): Pool {
     const { targets, clock } = this.endpoints.tools;
+    const { upstreams, tls, health, transport: spec, lb_policy: balancing = null, max_in_flight: concurrency } = pool;
     const transport = transportOf(spec);
-
     const members = upstreams.map((upstream): Member => {
       const { address, id = null, state, weight } = upstream;
       const serverName = tls ? (spec?.server_name ?? certificateName(address, domain)) : null;
@@ -175,14 +228,22 @@ export class Pools {
       const endpoint = this.endpoints.open({ address, serverName, id, transport });
       endpoint.named++;
       if (state !== 'draining') endpoint.keepIdle(true);
-      return { endpoint, state, weight, healthFlag, hash: balancing === null ? 0 : keyOf(stableName(upstream)).hash };
+      endpoint.rotate(state === 'healthy' || healthFlag !== null);
+      return {
+        endpoint,
+        state,
+        weight,
+        healthFlag,
+        most: concurrency?.requests ?? 0,
+        hash: balancing === null ? 0 : keyOf(stableName(upstream)).hash,
+      };
     });
     const names = new Map<Candidate, string>(members.map((member, index) => [member, stableName(upstreams[index] as UpstreamSpec)]));
     const policy: Policy = (candidates, inTurn) => {
       const named = new Map(candidates.map((candidate) => [candidate, names.get(candidate) ?? '']));
       return compileBalancer(balancing, domain, named, inTurn, this.tools);
     };
-    return new Pool(members, limitsOf(spec), balancing, retries, policy);
+    return new Pool(members, pool, policy);
   }
 }
 

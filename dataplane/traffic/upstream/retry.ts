@@ -1,11 +1,29 @@
+import type { PoolOptions } from '../../../shared/pool-options.ts';
 import type { Progress } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
+import { USUAL_BUDGET } from './retry-budget.ts';
 
 /** RFC 9110 9.2.2. */
-const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
+export const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
 
 /** On how many other targets a request is tried after its first one has failed, if the route does not say. */
-export const USUAL_RETRIES = 2;
+const USUAL_RETRIES = 2;
+
+/** When a request is tried on another target. */
+export type RetryRules = {
+  /** On how many others at most. */
+  readonly most: number;
+  /** After which statuses; null after none. */
+  readonly statuses: ReadonlySet<number> | null;
+  /** How many requests that a target had got may be sent to another one, in percent. */
+  readonly budgetPercent: number;
+};
+
+export const retryRulesOf = ({ lb_retries: most, lb_retry_statuses: statuses, lb_retry_budget: percent }: PoolOptions): RetryRules => ({
+  most: most ?? USUAL_RETRIES,
+  statuses: statuses == null ? null : new Set(statuses),
+  budgetPercent: percent ?? USUAL_BUDGET,
+});
 
 /**
  * Whether a failed request may be sent again: never after a byte of the response, never if its body has been

@@ -17,7 +17,7 @@ const asked = async (proxy: ProxyFixture): Promise<string> => {
 /** Sets the health check result of a probed target, as the main thread would. */
 function setCheckResult(proxy: ProxyFixture, { address, id }: Target, verdict: CheckResult): void {
   const { targets } = proxy.ledger;
-  targets.setCheckResult(targets.claim(targetKey(address, false, id), proxy.clock.now()), verdict);
+  targets.setCheckResult(targets.claim(targetKey(address, false, id), proxy.clock.now()), verdict, proxy.clock.now());
 }
 
 test('a starting target with a probe enters the rotation as soon as the ledger reports it healthy, without a table swap', async () => {
@@ -92,7 +92,7 @@ test('a target with health checks is used until a check fails, and again once on
     [CHECK_RESULT.unhealthy, '503'],
     [CHECK_RESULT.healthy, 'in'],
   ] as const) {
-    targets.setCheckResult(slot, verdict);
+    targets.setCheckResult(slot, verdict, proxy.clock.now());
     assert.equal(await asked(proxy), expected);
   }
 });

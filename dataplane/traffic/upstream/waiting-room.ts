@@ -75,8 +75,7 @@ class Waiting implements Attempt {
   constructor(queue: Waiting[], endpoint: Endpoint, x: Exchange, until: number) {
     this.queue = queue;
     this.endpoint = endpoint;
-    this.ledgerSlot = endpoint.ledgerSlot;
-    endpoint.tools.targets.begin(this.ledgerSlot, endpoint.tools.slot);
+    this.ledgerSlot = endpoint.begin();
     this.until = until;
     this.x = x;
     x.attempt = this;
@@ -84,7 +83,7 @@ class Waiting implements Attempt {
 
   /** It is no longer in the queue. */
   left(): Exchange {
-    this.endpoint.tools.targets.end(this.ledgerSlot, this.endpoint.tools.slot);
+    this.endpoint.end(this.ledgerSlot);
     return this.x;
   }
 

@@ -1,6 +1,13 @@
 import { readBalancing } from '../../../../shared/balancing/read-balancing.ts';
 import { healthCheckSchema } from '../../../../shared/health-check.ts';
-import { MAX_HOLD_SECS, MOST_WEIGHT } from '../../../../shared/limits.ts';
+import {
+  LONGEST_SLOW_START_SECS,
+  MAX_HOLD_SECS,
+  MOST_IN_FLIGHT,
+  MOST_QUEUED,
+  MOST_WEIGHT,
+  USUAL_QUEUE_SECS,
+} from '../../../../shared/limits.ts';
 import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { Label } from '../../../../shared/policy/policy.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
@@ -88,6 +95,20 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
     },
   }),
   routeLabel({ word: 'lb_policy', form: 'POLICY', otherwise: 'round_robin', example: 'cookie', read: readPolicy }),
+  routeLabel({
+    word: 'slow_start',
+    form: '30s',
+    otherwise: 'a new container gets its full share at once',
+    example: '30s',
+    read: readSlowStart,
+  }),
+  routeLabel({
+    word: 'max_in_flight',
+    form: 'N [QUEUE]',
+    otherwise: 'any number of requests at once',
+    example: '20 100',
+    read: readConcurrency,
+  }),
   routeLabel({ word: 'hold', form: '10s', otherwise: 'requests do not wait for a target', example: '10s', read: readHold }),
   routeLabel({
     word: 'upstream_tls',
@@ -153,6 +174,21 @@ function readPolicy(value: string, members: RouteDraft): string | undefined {
   const result = readBalancing(value.split(/\s+/));
   if ('fault' in result) return result.fault.reason;
   members.lb_policy = result.spec;
+  return undefined;
+}
+
+function readSlowStart(value: string, members: RouteDraft): string | undefined {
+  const time = parseSeconds(value, LONGEST_SLOW_START_SECS);
+  if (!time.ok) return time.reason;
+  members.slow_start_secs = time.value;
+  return undefined;
+}
+
+function readConcurrency(value: string, members: RouteDraft): string | undefined {
+  const [requests, queue = 0, ...rest] = value.split(/\s+/).map((word) => (/^\d{1,6}$/.test(word) ? Number(word) : -1));
+  if (rest.length > 0 || requests === undefined || requests < 1 || requests > MOST_IN_FLIGHT || queue < 0 || queue > MOST_QUEUED)
+    return `it is a number of requests from 1 to ${MOST_IN_FLIGHT}, and perhaps how many may wait, up to ${MOST_QUEUED}`;
+  members.max_in_flight = { requests, queue, queue_secs: USUAL_QUEUE_SECS };
   return undefined;
 }
 

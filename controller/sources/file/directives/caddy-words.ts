@@ -58,7 +58,6 @@ export const CADDY_GLOBALS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const HEALTH = 'health checks send GET to the address of the target, with the domain as Host, and look at the status alone';
-const PASSIVE = 'not needed: a failing target leaves the rotation automatically';
 const BUFFERS = 'not needed: bodies are streamed in both directions';
 const RETRIES = 'not needed: requests are retried whenever that is safe';
 
@@ -75,9 +74,8 @@ export const CADDY_REVERSE_PROXY: ReadonlyMap<string, string> = new Map([
     'health_follow_redirects',
     'health_headers',
   ].map((name) => [name, HEALTH] as const),
-  ...['fail_duration', 'max_fails', 'unhealthy_status', 'unhealthy_latency', 'unhealthy_request_count'].map(
-    (name) => [name, PASSIVE] as const,
-  ),
+  ['unhealthy_latency', 'slow responses do not take a target out of rotation: set response_header_timeout in the block of transport'],
+  ['unhealthy_request_count', 'write max_in_flight <n>, and queue <n> if more requests may wait'],
   ...['flush_interval', 'request_buffers', 'response_buffers'].map((name) => [name, BUFFERS] as const),
   ['stream_timeout', 'tunnels have no timeout'],
   ['stream_close_delay', 'not needed: tunnels survive all changes except the removal of their own target'],

@@ -9,6 +9,7 @@ import { parseSeconds } from '../../../../shared/values/duration.ts';
 import { CADDY_REVERSE_PROXY } from './caddy-words.ts';
 import { HEALTH_OPTIONS, readHealth } from './health.ts';
 import { readPolicy } from './lb-policy.ts';
+import { LIMIT_OPTIONS, readPoolLimits } from './pool-limits.ts';
 import type { Context, Rule, SiteDraft } from './rule.ts';
 import { transport } from './transport.ts';
 import { readWeight, readWeights } from './weights.ts';
@@ -48,13 +49,18 @@ function readOptions(lines: readonly Directive[], targets: Target[], draft: Site
   const options: Options = { weighted: null };
   const seen: Word[] = [];
   const health: Directive[] = [];
+  const limits: Directive[] = [];
   for (const line of lines) {
     const { name } = line;
-    const read = HEALTH_OPTIONS.includes(name.text) ? () => health.push(line) : OPTIONS.get(name.text);
+    const read = readerOf(name.text, { health, limits });
     if (read === undefined) {
       const why = CADDY_REVERSE_PROXY.get(name.text);
       if (why !== undefined) report.error(name, `${name.text} of reverse_proxy: ${why}`);
-      else report.error(name, `reverse_proxy has no ${quote(name.text)}${didYouMean(name.text, [...OPTIONS.keys(), ...HEALTH_OPTIONS])}`);
+      else
+        report.error(
+          name,
+          `reverse_proxy has no ${quote(name.text)}${didYouMean(name.text, [...OPTIONS.keys(), ...HEALTH_OPTIONS, ...LIMIT_OPTIONS])}`,
+        );
       continue;
     }
     const earlier = name.text === 'to' ? undefined : firstOf(seen, name.text);
@@ -63,7 +69,18 @@ function readOptions(lines: readonly Directive[], targets: Target[], draft: Site
     else read(line, { targets, draft, options, context });
   }
   readHealth(health, draft, report);
+  readPoolLimits(limits, draft, report);
   return options;
+}
+
+/** What reads a line; the lines of some options are collected and read together. */
+function readerOf(
+  name: string,
+  { health, limits }: { readonly health: Directive[]; readonly limits: Directive[] },
+): ((line: Directive, reading: Reading) => void) | undefined {
+  if (HEALTH_OPTIONS.includes(name)) return (line) => health.push(line);
+  if (LIMIT_OPTIONS.includes(name)) return (line) => limits.push(line);
+  return OPTIONS.get(name);
 }
 
 type Reading = { readonly targets: Target[]; readonly draft: SiteDraft; readonly options: Options; readonly context: Context };

@@ -52,7 +52,7 @@ export type SiteDraft = {
 };
 
 /** Members that a handle takes from its site if it has none. */
-export type PoolMember = 'transport' | 'health' | 'hold_secs';
+export type PoolMember = 'transport' | 'health' | 'passive_health' | 'hold_secs';
 
 /** A path block, with the position of its directive. */
 export type HandleDraft = {

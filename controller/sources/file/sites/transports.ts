@@ -21,14 +21,7 @@ export function reportTransports(site: SiteDraft, report: Report): void {
   }
 }
 
-const poolOf = ({ upstreams = [], tls = false, transport, lb_policy, lb_retries, health }: RouteDraft): PoolSpec<unknown> => ({
-  upstreams,
-  tls,
-  transport,
-  lb_policy,
-  lb_retries,
-  health,
-});
+const poolOf = ({ upstreams = [], tls = false, ...options }: RouteDraft): PoolSpec<unknown> => ({ ...options, upstreams, tls });
 
 /** What to write instead; null if it is valid. Without any valid upstream there is nothing to compare with. */
 function faultOf({ upstreams, tls, transport }: PoolSpec<unknown>): string | null {

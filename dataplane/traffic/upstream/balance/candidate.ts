@@ -9,13 +9,15 @@ export type Candidate = {
   readonly healthFlag: HealthFlag | null;
   /** A hash of its name, the same in every worker and after a restart. */
   readonly hash: number;
+  /** How many requests it gets at once; 0 is any number. */
+  readonly most: number;
 };
 
 export const STANDING = { out: 0, lastResort: 1, usable: 2 } as const;
 export type Standing = (typeof STANDING)[keyof typeof STANDING];
 
 /** Whether a target may get a request that has failed at the targets in `tried`. Passive health never removes a pool's last target. */
-export function standingOf({ endpoint, healthFlag }: Candidate, now: number, tried: readonly NamedEndpoint[] | null): Standing {
-  if (tried?.includes(endpoint) || healthFlag?.shut) return STANDING.out;
+export function standingOf({ endpoint, healthFlag, most }: Candidate, now: number, tried: readonly NamedEndpoint[] | null): Standing {
+  if (tried?.includes(endpoint) || healthFlag?.shut || (most > 0 && endpoint.inFlight >= most)) return STANDING.out;
   return endpoint.ejected(now) ? STANDING.lastResort : STANDING.usable;
 }

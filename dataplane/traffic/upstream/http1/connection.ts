@@ -17,6 +17,7 @@ import { openPlain, openSecure } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { limitsFor } from '../limits.ts';
 import { mayRetry } from '../retry.ts';
+import { brokeOff, goesElsewhere } from '../verdict.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
 import { RequestWriter } from './request-writer.ts';
 
@@ -94,7 +95,7 @@ export class UpstreamConnection implements Attempt {
   }
 
   send(x: Exchange): void {
-    this.endpoint.tools.targets.begin(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
+    this.endpoint.begin();
     this.x = x;
     this.limits = limitsFor(x);
     x.attempt = this;
@@ -166,9 +167,9 @@ export class UpstreamConnection implements Attempt {
   /** Detaches the exchange and counts it once. */
   private release(): void {
     if (this.x === null) return;
+    this.endpoint.end(this.endpoint.ledgerSlot);
     this.x.attempt = null;
     this.x = null;
-    this.endpoint.tools.targets.end(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
   }
 
   /** Its state can't be trusted any more. */
@@ -276,6 +277,7 @@ export class UpstreamConnection implements Attempt {
       start = end;
       if (head.status === 101) return this.malformed();
       if (head.status >= 200) {
+        if (goesElsewhere(x, this.endpoint, head.status)) return this.refuse(FAILURE.retriedStatus);
         this.beginAnswer(x, head);
         return start;
       }
@@ -286,7 +288,11 @@ export class UpstreamConnection implements Attempt {
 
   private malformed(): number {
     const { fault } = this.heads;
-    this.fail(fault === FAULT.longHead || fault === FAULT.manyFields ? FAILURE.longHead : FAILURE.malformed);
+    return this.refuse(fault === FAULT.longHead || fault === FAULT.manyFields ? FAILURE.longHead : FAILURE.malformed);
+  }
+
+  private refuse(failure: Failure): number {
+    this.fail(failure);
     return -1;
   }
 
@@ -308,7 +314,6 @@ export class UpstreamConnection implements Attempt {
     x.answerEndsAtClose = this.state === STATE.untilClose;
     this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
     if (bodyless && head.speaksOfBody(x.method)) this.keepAlive = false;
-    this.endpoint.succeeded();
     x.trace?.spans?.answered(head.status);
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
     relayHead(x, head);
@@ -383,12 +388,7 @@ export class UpstreamConnection implements Attempt {
     if (this.state === STATE.closed) return;
     const { x, endpoint, written, answered } = this;
     const begun = this.state > STATE.head;
-    if (begun && x !== null) {
-      x.failure = failure.reason;
-      x.lastFailure = failure;
-      x.trace?.spans?.attemptOver(failure);
-      endpoint.blame(failure);
-    }
+    if (begun && x !== null) brokeOff(x, endpoint, failure);
     if (x === null && this.state === STATE.idle) this.owner.left(this);
     this.destroy(failure);
     this.release();

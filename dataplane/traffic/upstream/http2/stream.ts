@@ -15,6 +15,7 @@ import { cancelStream, releaseStream } from '../../io/stream-ends.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { limitsFor } from '../limits.ts';
 import { mayRetry } from '../retry.ts';
+import { brokeOff, goesElsewhere } from '../verdict.ts';
 import { requestFields } from './request-fields.ts';
 
 /** Most interim responses (1xx) before the final one. */
@@ -74,8 +75,8 @@ export class UpstreamStream implements Attempt {
   begin(http2: ClientHttp2Session): void {
     const { x, session } = this;
     if (x === null) return;
-    const { tools, serverName } = session.endpoint;
-    tools.targets.begin(this.ledgerSlot, tools.slot);
+    const { serverName } = session.endpoint;
+    session.endpoint.begin();
     x.attempt = this;
     x.trace?.spans?.sent();
     const whole = x.held !== null || x.bodyLength === 0;
@@ -165,9 +166,9 @@ export class UpstreamStream implements Attempt {
     const { fields } = head;
     // RFC 9113 8.1.1: Content-Length contradicts END_STREAM.
     if (ends && fields.contentLength > 0 && !head.bodyless(x.method)) return this.refuse();
+    if (goesElsewhere(x, this.session.endpoint, head.status)) return this.fail(FAILURE.retriedStatus, true);
     this.begun = true;
     this.fields = raw ?? [];
-    this.session.endpoint.succeeded();
     x.trace?.spans?.answered(head.status);
     this.deadline = this.now() + this.limits.bodyIdleMs;
     relayHead(x, head);
@@ -264,12 +265,7 @@ export class UpstreamStream implements Attempt {
     const { x, session, stream } = this;
     if (x === null) return;
     const { endpoint, hasServed } = session;
-    if (this.begun) {
-      x.failure = failure.reason;
-      x.lastFailure = failure;
-      x.trace?.spans?.attemptOver(failure);
-      endpoint.blame(failure);
-    }
+    if (this.begun) brokeOff(x, endpoint, failure);
     try {
       this.settle();
       if (stream !== null) cancelStream(stream);
@@ -292,10 +288,9 @@ export class UpstreamStream implements Attempt {
   private settle(): void {
     const { x, session } = this;
     if (x === null) return;
-    const { tools } = session.endpoint;
+    session.endpoint.end(this.ledgerSlot);
     this.x = null;
     x.attempt = null;
-    tools.targets.end(this.ledgerSlot, tools.slot);
     session.over(this, this.begun);
   }
 

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RetryBudget } from './retry-budget.ts';
+
+const spendAll = (budget: RetryBudget): number => {
+  let spent = 0;
+  while (spent < 100_000 && budget.spend()) spent++;
+  return spent;
+};
+
+test('a hundred retries are free, and then a share of the recent requests may be retried', () => {
+  const budget = new RetryBudget(20);
+  budget.request(0);
+  assert.equal(spendAll(budget), 101);
+  for (let nth = 0; nth < 1_000; nth++) budget.request(1_000);
+  assert.equal(spendAll(budget), 200);
+  budget.request(5_000);
+  assert.equal(spendAll(budget), 0, 'the last five seconds still count');
+  budget.request(11_000);
+  assert.equal(spendAll(budget), 101, 'they do not count any more');
+});
+
+test('a share of nothing allows no retries at all', () => {
+  const budget = new RetryBudget(0);
+  budget.request(0);
+  assert.equal(budget.spend(), false);
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { conditionSchema } from './condition.ts';
-import { MAX_HOLD_SECS, MOST_WEIGHT } from './limits.ts';
+import { conditionSchema, portSchema } from './condition.ts';
+import { MAX_HOLD_SECS, MOST_PORTS, MOST_WEIGHT } from './limits.ts';
 import { fileServerIn } from './policy/file-server/effective.ts';
 import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
 import { poolOptions } from './pool-options.ts';
@@ -106,6 +106,18 @@ export const routeSchema = z
       .describe(
         '`auto`: a certificate is ordered if one can be issued for the domain. `internal`: the internal authority issues it. `provided`: it is supplied, and none is ordered. `off`: no certificate.',
       ),
+    ports: z
+      .array(portSchema)
+      .min(1)
+      .max(2 * MOST_PORTS)
+      .optional()
+      .describe(
+        'The ports that the route is served on, of those that the data plane listens on. On others its domain is unknown. All if absent.',
+      ),
+    wildcard: z
+      .enum(['one', 'many'])
+      .optional()
+      .describe('What `*` in the domain stands for: exactly one label, or one and more. `many` is only accepted in an apply stream.'),
     /** For upstreams that treat `/ADMIN` as `/admin`. */
     path_case: z.enum(['sensitive', 'insensitive']).optional().describe('Whether path patterns ignore the case of the letters A to Z.'),
     ...pool,
@@ -150,7 +162,9 @@ export function parseRoute(input: unknown): Parsed<RouteSpec> {
 /** As `parseRoute`, with the rejected member separate from the reason. The first problem in schema order wins. */
 export function readRoute(input: unknown): { readonly route: RouteSpec } | { readonly problem: RouteProblem } {
   const result = readAppliedRoute(input);
-  if ('problem' in result || result.route.upstream !== null || answersItself(result.route)) return result;
+  if ('problem' in result) return result;
+  if (result.route.wildcard === 'many') return { problem: { member: 'wildcard', reason: '"many" is only accepted in an apply stream' } };
+  if (result.route.upstream !== null || answersItself(result.route)) return result;
   return { problem: { member: 'upstream', reason: 'may be null only if blocks or the site itself respond' } };
 }
 
@@ -170,6 +184,8 @@ export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } 
     return { problem: { member: issue?.path.join('.') || 'route', reason: issue?.message ?? 'is not a route' } };
   }
   const route = result.data;
+  if (route.wildcard !== undefined && !route.domain.startsWith('*.'))
+    return { problem: { member: 'wildcard', reason: 'the domain does not begin with "*."' } };
   if (route.client_auth && route.https === 'off')
     return { problem: { member: 'client_auth', reason: 'client certificates need HTTPS, and https is off' } };
   if ([null, ...route.handles].some((handle) => fileServerIn(route, handle)?.root === null))

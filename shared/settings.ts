@@ -12,6 +12,9 @@ import { readBy } from './values/read-by.ts';
  * plane take precedence.
  */
 const port = z.int().min(1).max(65_535);
+export const DEFAULT_HTTP_PORT = 80;
+export const DEFAULT_HTTPS_PORT = 443;
+
 /** One port, or several, of which the first is the main one. */
 const ports = z.union([port, z.array(port).min(1).max(MOST_PORTS)]);
 const connections = z.int().min(1).max(MOST_CONNECTIONS);

@@ -9,7 +9,7 @@ import {
 } from '../../shared/name.ts';
 import type { FlagValue } from '../../shared/runtime/flags.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
-import type { Globals, Origin } from '../../shared/settings.ts';
+import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT, type Globals, type Origin } from '../../shared/settings.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
 import { maxSocketsFor } from './file-descriptors.ts';
 import type { AccountBinding, DnsServer, OtlpHeader } from './flags.ts';
@@ -83,8 +83,6 @@ export type SettingValues = {
 export type SettingName = keyof SettingValues;
 export type LayeredSettings = SettingValues & { readonly origins: Readonly<Record<SettingName, Origin>> };
 
-const DEFAULT_HTTP_PORT = 80;
-const DEFAULT_HTTPS_PORT = 443;
 const DEFAULT_DRAIN_MS = 30_000;
 const DEFAULT_RETENTION_MS = 400 * 86_400_000;
 const DEFAULT_HISTORY_BYTES = 1_073_741_824;

@@ -33,7 +33,7 @@ export class Server implements RequestPath {
     const challenge = this.challenges.find(x.target);
     if (challenge !== null) return answer(x, challenge);
     if (x.misdirected) return answer(x, MISDIRECTED);
-    const route = this.index.find(x.host);
+    const route = this.index.find(x.host, x.port);
     if (route === null) return answer(x, NO_ROUTE);
     if (x.clientRule !== route.clientRule && x.clientRule !== null) return this.sendAway(x);
     x.route = route;

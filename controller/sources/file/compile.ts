@@ -2,7 +2,7 @@ import type { Block, Directive } from '../../../shared/config-file/directive.ts'
 import type { Position, Word } from '../../../shared/config-file/word.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import type { Globals } from '../../../shared/settings.ts';
+import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT, type Globals } from '../../../shared/settings.ts';
 import type { Domain } from '../../../shared/values/host.ts';
 import type { SourceCertificate } from '../source.ts';
 import { type Collected, collectDiagnostics, type Diagnostic } from './diagnostics/diagnostics.ts';
@@ -10,6 +10,7 @@ import { createImports, type Imports, type Piece } from './imports/imports.ts';
 import { readLines } from './sites/block.ts';
 import { GLOBAL_RULES, type GlobalsDraft } from './sites/globals.ts';
 import { readSite, type Shared } from './sites/site.ts';
+import type { FilePorts } from './sites/site-address.ts';
 import { combineCertificates, type SiteCertificate } from './sites/site-certificate.ts';
 import { type Files, filesOnDisk } from './text/files.ts';
 import { textNamedBy } from './text/named-file.ts';
@@ -95,16 +96,23 @@ function createHouse(report: Collected, env: Environment, files: Files): House {
   const imports = createImports(env, files, report);
   const expanded = (block: Block): Block => expand(block, imports);
   const textOf = (word: Word) => textNamedBy(word, files);
-  return {
+  const house: House = {
     report,
     imports,
-    shared: { report, expanded, textOf, now: systemClock.now(), sourceWords: new WeakMap() },
+    shared: { report, expanded, textOf, now: systemClock.now(), sourceWords: new WeakMap(), ports: () => portsOf(house.globals) },
     taken: new Map(),
     routes: [],
     certificates: [],
     globals: null,
     sites: false,
   };
+  return house;
+}
+
+function portsOf(globals: House['globals']): FilePorts | null {
+  if (globals !== null && globals.sound === null) return null;
+  const { http_port = DEFAULT_HTTP_PORT, https_port = DEFAULT_HTTPS_PORT } = globals?.sound ?? {};
+  return { http: [http_port].flat(), https: [https_port].flat() };
 }
 
 function readParts({ tokens, context }: Piece, house: House): void {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { HostIndex } from '../match/host-index.ts';
+import { ANY_PORT, HostIndex } from '../match/host-index.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { EntriesPublication, PublishedChallenge } from '../protocol.ts';
 
@@ -22,6 +22,8 @@ const MOST_RULES = 100;
 
 /** The certificate and rule presented for a name, read on first use. */
 export class PresentedCertificate {
+  /** It is presented on every port. */
+  readonly ports = null;
   private readonly exact: ReadonlySet<string>;
   readonly published: PublishedCertificate;
   /** Whether Strict-Transport-Security may be sent: not with a certificate that was only meant for this machine. */
@@ -82,7 +84,7 @@ export class Certificates {
   }
 
   find(name: string): PresentedCertificate | null {
-    return this.index.find(name);
+    return this.index.find(name, ANY_PORT);
   }
 
   /** Replaces all pending challenges. */

@@ -27,7 +27,9 @@ export type ListenerTools = {
   readonly admission: Admission;
   readonly certificates: Certificates;
   /** The client certificates required for a name; null for none, and for names without a route. */
-  clientAuthOf(name: string): ClientAuth | null;
+  clientAuthOf(name: string, port: number): ClientAuth | null;
+  /** Whether a name is routed, but not at this port. */
+  isElsewhere(name: string, port: number): boolean;
   /** A handshake waits for the first certificate of this name. */
   awaited(name: string): void;
   readonly tlsServers: TlsServers;
@@ -41,6 +43,7 @@ export class Listener {
   private readonly admission: Admission;
   private readonly certificates: Certificates;
   private readonly clientAuthOf: ListenerTools['clientAuthOf'];
+  private readonly isElsewhere: ListenerTools['isElsewhere'];
   private readonly awaited: ListenerTools['awaited'];
   private readonly tlsServers: TlsServers;
   private readonly log: Log;
@@ -58,7 +61,7 @@ export class Listener {
   private emptied: Promise<void> | null = null;
   private whenEmpty: () => void = () => undefined;
 
-  constructor({ tools, admission, certificates, clientAuthOf, awaited, tlsServers, log }: ListenerTools) {
+  constructor({ tools, admission, certificates, clientAuthOf, isElsewhere, awaited, tlsServers, log }: ListenerTools) {
     this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
@@ -68,6 +71,7 @@ export class Listener {
     this.admission = admission;
     this.certificates = certificates;
     this.clientAuthOf = clientAuthOf;
+    this.isElsewhere = isElsewhere;
     this.awaited = awaited;
     this.tlsServers = tlsServers;
     this.log = log;
@@ -231,11 +235,12 @@ export class Listener {
     const handshake = new TlsHandshake(raw, {
       monotonic: this.tools.monotonic,
       faults: this.tools.faults,
-      find: (hello) => this.presentedFor(askedFor(hello, raw)),
+      find: (hello) => this.presentedFor(askedFor(hello, raw), localPort),
       findChallenge: (name) => certificates.findChallenge(name),
       mayWait: (stage, hello) => {
         const name = askedFor(hello, raw);
-        const may = certificates.expects(name) && (this.waiting.has(stage) || this.waiting.size < MOST_WAITING);
+        const may =
+          certificates.expects(name) && !this.isElsewhere(name, localPort) && (this.waiting.has(stage) || this.waiting.size < MOST_WAITING);
         if (may && !this.waiting.has(stage)) {
           this.log.debug({ address, name }, 'a handshake waits for the first certificate of its name');
           this.awaited(name);
@@ -264,11 +269,11 @@ export class Listener {
     this.connections.set(handshake, place);
   }
 
-  /** The certificate for a name, under the rule of the site that the name is routed to. */
-  private presentedFor(name: string): PresentedCertificate | null {
+  /** The certificate for a name, under the rule of the site that the name is routed to at this port; null if it is only at others. */
+  private presentedFor(name: string, port: number): PresentedCertificate | null {
     const presented = this.certificates.find(name);
-    if (presented === null) return null;
-    const auth = this.clientAuthOf(name);
+    if (presented === null || this.isElsewhere(name, port)) return null;
+    const auth = this.clientAuthOf(name, port);
     return auth === null ? presented : presented.under(auth);
   }
 

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict';
-import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
+import { freePorts } from '../testing/free-ports.ts';
 import { get, ProxyFixture } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { Wire } from '../testing/wire.ts';
-
-/** Ports that are not in use right now. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
 
 const header = (port: number): string => `PROXY TCP4 203.0.113.9 192.0.2.1 56324 ${port}\r\n`;
 
@@ -30,7 +21,7 @@ const portTeller = (ports: readonly number[]): RouteInput => ({
 const bodyAt = async (proxy: ProxyFixture, port: number, request = get()): Promise<string> => (await proxy.request(request, port)).body;
 
 test('a worker listens on several ports, and a block can depend on the port that a request arrived at', async () => {
-  const [first, second, third] = (await freePorts(3)) as [number, number, number];
+  const [first, second, third] = await freePorts(3);
   using proxy = await ProxyFixture.with([portTeller([first, second])], { httpPort: first, otherHttpPorts: [second, third] });
   assert.deepEqual(proxy.ports, { http: [first, second, third], https: [] });
   assert.equal(await bodyAt(proxy, first), `port ${first}`);
@@ -39,7 +30,7 @@ test('a worker listens on several ports, and a block can depend on the port that
 });
 
 test('what a request says about its port changes nothing', async () => {
-  const [first, second] = (await freePorts(2)) as [number, number];
+  const [first, second] = await freePorts(2);
   using proxy = await ProxyFixture.with([portTeller([second])], {
     httpPort: first,
     otherHttpPorts: [second],
@@ -57,7 +48,7 @@ test('what a request says about its port changes nothing', async () => {
 });
 
 test('ports are added and removed while the others and all connections stay', async () => {
-  const [first, second, third] = (await freePorts(3)) as [number, number, number];
+  const [first, second, third] = await freePorts(3);
   using proxy = await ProxyFixture.with([portTeller([first, second, third])], { httpPort: first, otherHttpPorts: [second] });
   const kept = await proxy.connect(second);
   kept.send(get());
@@ -76,7 +67,7 @@ test('ports are added and removed while the others and all connections stay', as
 test('if one of several new ports can’t be opened, none is, and the old ones stay', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   const taken = Number(upstream.address.split(':')[1]);
-  const [first, second, third] = (await freePorts(3)) as [number, number, number];
+  const [first, second, third] = await freePorts(3);
   using proxy = await ProxyFixture.with([portTeller([])], { httpPort: first, otherHttpPorts: [second] });
   await proxy.configure({ httpPort: first, otherHttpPorts: [third, taken] });
   assert.deepEqual(proxy.ports.http, [first, second]);
@@ -87,14 +78,14 @@ test('if one of several new ports can’t be opened, none is, and the old ones s
 });
 
 test('draining closes every port', async () => {
-  const [first, second] = (await freePorts(2)) as [number, number];
+  const [first, second] = await freePorts(2);
   using proxy = await ProxyFixture.with([portTeller([])], { httpPort: first, otherHttpPorts: [second] });
   proxy.drain();
   for (const port of [first, second]) await assert.rejects(Wire.to(port), /ECONNREFUSED/);
 });
 
 test('a PROXY header is expected only on the ports that are said to have one, and its port changes nothing', async () => {
-  const [plain, proxied] = (await freePorts(2)) as [number, number];
+  const [plain, proxied] = await freePorts(2);
   using proxy = await ProxyFixture.with([portTeller([plain, proxied])], {
     httpPort: plain,
     otherHttpPorts: [proxied],
@@ -115,7 +106,7 @@ test('a PROXY header is expected only on the ports that are said to have one, an
 });
 
 test('a dry run uses the port of its URL if it is open, else the main one', async () => {
-  const [first, second] = (await freePorts(2)) as [number, number];
+  const [first, second] = await freePorts(2);
   using proxy = await ProxyFixture.with([portTeller([first, second])], { httpPort: first, otherHttpPorts: [second] });
   const dry = (url: string) => {
     const { port, block } = proxy.dryRun(url);

@@ -10,33 +10,59 @@ const IN_PLACE = 500;
 /** Entries staged per turn: about 1 ms, or 5 ms while the code is cold. */
 const STEP = 1_000;
 
+/** A compiled entry may be for some ports only; null is for all. */
+type Served = { readonly ports: readonly number[] | null };
+
+/** In place of a port: whatever the port. */
+export const ANY_PORT = -1;
+
 /**
- * Maps a host to its entry. Exact names come first, then `*.` of the parent, then the catch-all, one lookup each. Entries are compiled on
+ * Maps a host to its entry. Exact names come first, then `*.` of the parent, then `*.` of the names above it where the entry says that its
+ * wildcard stands for several labels, then the catch-all, one lookup each. An entry for other ports counts as none. Entries are compiled on
  * first use, so a worker with 100,000 routes pays only for those in use.
  */
-export class HostIndex<Compiled extends object> {
+export class HostIndex<Compiled extends Served> {
   private entries = new Map<string, Entry<Compiled>>();
+  /** The wildcards that stand for several labels. */
+  private deep = new Set<string>();
   private readonly compile: (domain: string, json: string) => Compiled;
+  private readonly isDeep: (entry: PackedEntry) => boolean;
 
-  constructor(compile: (domain: string, json: string) => Compiled) {
+  constructor(compile: (domain: string, json: string) => Compiled, isDeep: (entry: PackedEntry) => boolean = () => false) {
     this.compile = compile;
+    this.isDeep = isDeep;
   }
 
   get size(): number {
     return this.entries.size;
   }
 
-  find(host: string): Compiled | null {
-    const exact = this.entries.get(host);
-    if (exact !== undefined) return this.compiled(host, exact);
+  find(host: string, port: number): Compiled | null {
+    const exact = this.servedAt(host, port);
+    if (exact !== null) return exact;
     const dot = host.indexOf('.');
     if (dot > 0) {
-      const wildcard = `*${host.slice(dot)}`;
-      const entry = this.entries.get(wildcard);
-      if (entry !== undefined) return this.compiled(wildcard, entry);
+      const wildcard = this.servedAt(`*${host.slice(dot)}`, port) ?? (this.deep.size === 0 ? null : this.findAbove(host, dot, port));
+      if (wildcard !== null) return wildcard;
     }
-    const rest = this.entries.get(CATCH_ALL);
-    return rest === undefined ? null : this.compiled(CATCH_ALL, rest);
+    return this.servedAt(CATCH_ALL, port);
+  }
+
+  /** The most specific wildcard for several labels; `dot` ends the first label. */
+  private findAbove(host: string, dot: number, port: number): Compiled | null {
+    for (let at = host.indexOf('.', dot + 1); at > 0; at = host.indexOf('.', at + 1)) {
+      const wildcard = `*${host.slice(at)}`;
+      const found = this.deep.has(wildcard) ? this.servedAt(wildcard, port) : null;
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  private servedAt(domain: string, port: number): Compiled | null {
+    const entry = this.entries.get(domain);
+    if (entry === undefined) return null;
+    const compiled = this.compiled(domain, entry);
+    return compiled.ports === null || port === ANY_PORT || compiled.ports.includes(port) ? compiled : null;
   }
 
   /** The entry for exactly this domain. Wildcards are looked up as written. */
@@ -52,6 +78,7 @@ export class HostIndex<Compiled extends object> {
   async apply(change: EntriesPublication, nextTurn: () => Promise<void>): Promise<Iterable<readonly [string, Compiled]>> {
     if (!change.whole && change.count + change.removed.length <= IN_PLACE) return this.applyInPlace(change);
     const staged = new Map<string, Entry<Compiled>>();
+    const deep = new Set(change.whole ? [] : this.deep);
     let steps = 0;
     const pause = async () => {
       if (++steps % STEP === 0) await nextTurn();
@@ -61,18 +88,24 @@ export class HostIndex<Compiled extends object> {
         staged.set(domain, entry);
         await pause();
       }
-      for (const domain of change.removed) staged.delete(domain);
+      for (const domain of change.removed) {
+        staged.delete(domain);
+        deep.delete(domain);
+      }
     }
     for (const entry of readPacked(change)) {
       staged.set(entry.domain, entry);
+      this.note(entry, deep);
       await pause();
     }
     const before = this.entries;
     this.entries = staged;
+    this.deep = deep;
     return this.replaced(before);
   }
 
   private applyInPlace(change: EntriesPublication): (readonly [string, Compiled])[] {
+    const { deep } = this;
     const replaced: (readonly [string, Compiled])[] = [];
     const replace = (domain: string) => {
       const was = this.entries.get(domain);
@@ -81,12 +114,19 @@ export class HostIndex<Compiled extends object> {
     for (const domain of change.removed) {
       replace(domain);
       this.entries.delete(domain);
+      deep.delete(domain);
     }
     for (const entry of readPacked(change)) {
       replace(entry.domain);
       this.entries.set(entry.domain, entry);
+      this.note(entry, deep);
     }
     return replaced;
+  }
+
+  private note(entry: PackedEntry, deep: Set<string>): void {
+    if (entry.domain.startsWith('*.') && this.isDeep(entry)) deep.add(entry.domain);
+    else deep.delete(entry.domain);
   }
 
   private *replaced(before: ReadonlyMap<string, Entry<Compiled>>): Generator<readonly [string, Compiled]> {

@@ -14,6 +14,11 @@ export class PackedEntry {
     this.to = to;
   }
 
+  /** Whether its JSON contains this text, without decoding it. */
+  contains(text: string): boolean {
+    return this.bytes.subarray(this.from, this.to).includes(text);
+  }
+
   json(): string {
     return this.bytes.toString('utf8', this.from, this.to);
   }

@@ -27,6 +27,8 @@ export type PolicyTools = {
   readonly keySets: KeySets;
   /** Replaced as a whole when the settings or the certificates change. */
   readonly https: HttpsSettings;
+  /** The ports for HTTPS, the main one first; none while they are closed. Replaced together with `https`. */
+  readonly httpsPorts: readonly number[];
   /** Whether a provided certificate is used for a domain; wildcards as written. */
   isProvided(domain: string): boolean;
 };

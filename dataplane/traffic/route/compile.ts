@@ -31,6 +31,8 @@ import { compileVariants, unconditional, type Variants } from './variants.ts';
 /** A route as the request path uses it: everything that depends on the route alone is precomputed. */
 export type CompiledRoute = Site & {
   readonly https: RouteSpec['https'];
+  /** The ports that it is served on; null for all. */
+  readonly ports: readonly number[] | null;
   /** Identifies the client certificate rule; equal only for equal rules. Empty for none. */
   readonly clientRule: string;
   /** The same, for TLS handshakes. */
@@ -110,6 +112,7 @@ export class RouteCompiler {
     return {
       domain: route.domain,
       https: route.https,
+      ports: route.ports ?? null,
       clientRule: clientAuth?.rule ?? '',
       clientAuth,
       site: answers || sitePool !== null ? this.siteBlock(route, sitePool) : null,
@@ -182,7 +185,7 @@ export class RouteCompiler {
     if (spec === null) return upstream;
     const bypass = spec.bypass === undefined ? null : compileCondition(spec.bypass, foldsPaths(route));
     const block = {
-      name: cachedBlockName(handle),
+      name: cachedBlockName(route, handle),
       identified: identifiesUsers(route) || (handle !== null && identifiesUsers(handle)),
       bypass: bypass === null ? null : (x: Exchange) => bypass(x.path, x),
     };
@@ -207,7 +210,7 @@ export class RouteCompiler {
   private filtersOf(route: RouteSpec, handle: HandleSpec | null): readonly Filter[] | null {
     const filters = this.kinds.filters.flatMap((kind) => kind(route, handle) ?? []);
     // Nearest to the upstream: what it has changed must not be used any more, whatever becomes of the response.
-    if (cacheOf(route, handle) !== null) filters.unshift(invalidationOf(this.tools.store, cachedBlockName(handle)));
+    if (cacheOf(route, handle) !== null) filters.unshift(invalidationOf(this.tools.store, cachedBlockName(route, handle)));
     return filters.length === 0 ? null : filters;
   }
 
@@ -221,8 +224,9 @@ export class RouteCompiler {
 const cacheOf = (route: RouteSpec, handle: HandleSpec | null): CacheSpec | null =>
   (handle?.cache === undefined ? route.cache : handle.cache) ?? null;
 
-/** Blocks with conditions may answer requests for the same URL. */
-const cachedBlockName = (handle: HandleSpec | null): string => (handle?.match === undefined ? '' : JSON.stringify(handle.match));
+/** Blocks with conditions may answer requests for the same URL, and so may the routes of other ports. */
+const cachedBlockName = ({ ports }: RouteSpec, handle: HandleSpec | null): string =>
+  (handle?.match === undefined ? '' : JSON.stringify(handle.match)) + (ports === undefined ? '' : ports.join());
 
 /** Whether the upstream learns who the user is from fields that are in no key. */
 const identifiesUsers = ({ forward_auth, basic_auth, jwt }: RouteSpec | HandleSpec): boolean =>
@@ -253,7 +257,7 @@ export function poolsAt(index: HostIndex<CompiledRoute>, domain: string): Readon
 
 /** The block in this table for an exchange that may have been served by an earlier one. */
 export function newestBlock(index: HostIndex<CompiledRoute>, x: Exchange): CompiledBlock | null {
-  const route = index.find(x.host);
+  const route = index.find(x.host, x.port);
   return route && blockFor(route, x);
 }
 

@@ -125,6 +125,8 @@ export class MixedTraffic {
       { ...site('modern.test', modern), transport: { protocol: 'h2c' } },
       { ...site('retried.test', dead, upstream), slow_start_secs: 1, passive_health: { error_percent: 90, statuses: ['5xx'] } },
       { ...site('limited.test', upstream), max_in_flight: { requests: 1, queue: 100 }, lb_retry_statuses: [503] },
+      { ...site('*.deep.test', upstream), wildcard: 'many', ports: [1, 2] },
+      { ...site('*.test', upstream), wildcard: 'many' },
       { ...site('held.test', dead), hold_secs: 1 },
       { ...site('attacked.test', upstream), under_attack: true },
       { ...site('token.test', upstream), jwt: { key_source: { url: 'https://issuer.test/keys' } } },
@@ -145,6 +147,7 @@ export class MixedTraffic {
     const basic = Buffer.from(`bob:${this.users++}`).toString('base64');
     const talks: Talk[] = [
       { text: get('/') + get('/large') + get('/hints', 'Connection: close\r\n'), enough: answered(3) },
+      { text: get('/', '', 'x.y.deep.test'), enough: answered(1) },
       { text: get('/moved') + get('/fixed') + get('/private/x', `Authorization: Basic ${basic}\r\n`), enough: answered(3) },
       {
         text: post('Content-Length: 5', 'hello') + post('Transfer-Encoding: chunked', '3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n'),

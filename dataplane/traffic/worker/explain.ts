@@ -3,7 +3,7 @@ import { normalizedPath } from '../../../shared/values/path.ts';
 import { fieldIn } from '../codec/http1/fields.ts';
 import { type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
 import { AMBIGUOUS_PATH } from '../exchange/own-answer.ts';
-import type { HostIndex } from '../match/host-index.ts';
+import { ANY_PORT, type HostIndex } from '../match/host-index.ts';
 import { isOwnPath } from '../match/own-path.ts';
 import { rawPath, withoutPrefix } from '../match/path.ts';
 import type { PolicyTools } from '../policy/policy.ts';
@@ -47,6 +47,13 @@ function arrivalPort(url: URL, { http, https }: OpenPorts): number {
   return ports.includes(said) ? said : (ports[0] ?? said);
 }
 
+/** Why no route serves a host at this port. */
+function unrouted(host: string, port: number, index: HostIndex<CompiledRoute>): string {
+  const elsewhere = index.find(host, ANY_PORT);
+  if (elsewhere === null) return `no route for ${host}`;
+  return `${elsewhere.domain} is not served on port ${port}, only on ${elsewhere.ports?.join(', ')}`;
+}
+
 export type DryRunTools = {
   readonly index: HostIndex<CompiledRoute>;
   readonly policies: PolicyTools;
@@ -58,9 +65,9 @@ export type DryRunTools = {
 export function dryRun(request: DryRun, { index, policies: tools, clock, ports }: DryRunTools): DryRunResult {
   const url = new URL(request.url);
   const host = url.hostname.replace(/\.$/, '');
-  const route = index.find(host);
   const secure = url.protocol === 'https:';
   const port = arrivalPort(url, ports);
+  const route = index.find(host, port);
   const x = new Exchange(DISCARD, NOWHERE, {
     method: 'GET',
     target: `${url.pathname}${url.search}`,
@@ -87,7 +94,7 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
     trace: null,
   });
   const nothing = { port, matched: null, block: null, policies: [], targets: [] };
-  if (route === null) return { ...nothing, routed: false, verdict: `404: no route for ${host}` };
+  if (route === null) return { ...nothing, routed: false, verdict: `404: ${unrouted(host, port, index)}` };
   x.route = route;
   x.path = normalizedPath(rawPath(x.target));
   const found = { ...nothing, routed: true, matched: route.domain };

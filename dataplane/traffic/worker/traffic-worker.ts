@@ -15,13 +15,14 @@ import { Certificates } from '../listener/certificates.ts';
 import { Listener } from '../listener/listener.ts';
 import { TlsServers } from '../listener/tls-servers.ts';
 import { Countries } from '../match/countries.ts';
-import { HostIndex } from '../match/host-index.ts';
+import { ANY_PORT, HostIndex } from '../match/host-index.ts';
+import type { PackedEntry } from '../match/packed.ts';
 import { type Compare, compareWithBcrypt, Passwords } from '../policy/basic-auth/passwords.ts';
 import { KeySets } from '../policy/jwt/key-sets.ts';
 import type { PolicyTools } from '../policy/policy.ts';
 import { Bots } from '../policy/under-attack/bots.ts';
 import { Clearances } from '../policy/under-attack/clearance.ts';
-import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from '../protocol.ts';
+import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, TrafficSettings, WorkerStart } from '../protocol.ts';
 import { TrafficRecord } from '../record/traffic-record.ts';
 import { CacheStore } from '../respond/cache/store.ts';
 import { Challenges } from '../respond/challenges.ts';
@@ -60,8 +61,8 @@ export type WorkerTools = {
 /** The current HTTPS settings. */
 type HttpsState = {
   settings: HttpsSettings;
-  /** Whether there is an HTTPS port to redirect to. */
-  hasPort: boolean;
+  /** The ports for it, the main one first; none while they are closed. */
+  ports: readonly number[];
 };
 
 /** Everything in one worker thread, wired from the targets up to the client. */
@@ -140,11 +141,11 @@ export class TrafficWorker {
       { clock, hold, faults, monotonic: () => clock.monotonic(), store: this.cache },
       tools.blockKinds,
     );
-    const index = new HostIndex<CompiledRoute>((_, json) => compiler.compile(json));
-    const https = { settings: state.settings.https, hasPort: state.settings.httpsPort !== null };
+    const index = new HostIndex<CompiledRoute>((_, json) => compiler.compile(json), matchesSeveralLabels);
+    const https = { settings: state.settings.https, ports: httpsPortsOf(state.settings) };
     const certificates = new Certificates((name) => {
-      const route = index.find(name);
-      return route !== null && issuerOf(route, https.settings) !== null ? route.domain : null;
+      const route = index.find(name, ANY_PORT);
+      return route !== null && issuerOf(route, https.settings) !== null && mayCover(route.domain, name) ? route.domain : null;
     });
     this.index = index;
     this.https = https;
@@ -176,7 +177,8 @@ export class TrafficWorker {
       },
       admission,
       certificates,
-      clientAuthOf: (name) => index.find(name)?.clientAuth ?? null,
+      clientAuthOf: (name, port) => index.find(name, port)?.clientAuth ?? null,
+      isElsewhere: (name, port) => index.find(name, port) === null && index.find(name, ANY_PORT) !== null,
       awaited: (name) => post({ kind: 'awaited', name }),
       tlsServers: this.tlsServers,
       log,
@@ -190,7 +192,10 @@ export class TrafficWorker {
       get https() {
         return https.settings;
       },
-      isProvided: (domain) => https.hasPort && (certificates.find(domain)?.provided ?? false),
+      get httpsPorts() {
+        return https.ports;
+      },
+      isProvided: (domain) => https.ports.length > 0 && (certificates.find(domain)?.provided ?? false),
       now: () => clock.now(),
       rates,
       countries,
@@ -301,7 +306,7 @@ export class TrafficWorker {
     if (publication.settings !== undefined) {
       this.cache.resize(publication.settings.cacheSize);
       this.https.settings = publication.settings.https;
-      this.https.hasPort = publication.settings.httpsPort !== null;
+      this.https.ports = httpsPortsOf(publication.settings);
     } else if (publication.certificates !== undefined) this.https.settings = { ...this.https.settings };
     const refused = publication.settings === undefined ? null : await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {
@@ -345,6 +350,16 @@ export class TrafficWorker {
     this.tools.post({ kind: 'drained' });
   }
 }
+
+const httpsPortsOf = ({ httpsPort, otherHttpsPorts }: TrafficSettings): readonly number[] =>
+  httpsPort === null ? [] : [httpsPort, ...otherHttpsPorts];
+
+/** As a route is serialized; a text inside it would have its quotes escaped. */
+const matchesSeveralLabels = (entry: PackedEntry): boolean => entry.contains('"wildcard":"many"');
+
+/** Whether a certificate for the domain may cover the host: a wildcard in a certificate is one label (RFC 6125 6.4.3). */
+const mayCover = (domain: string, host: string): boolean =>
+  !domain.startsWith('*.') || domain === host || domain.slice(1) === host.slice(Math.max(0, host.indexOf('.')));
 
 /** Request ids that are unique across workers and processes. */
 /** A key for another purpose, as stable as the one that it comes from. */

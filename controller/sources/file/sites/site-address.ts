@@ -1,16 +1,31 @@
 import { unquoted } from '../../../../shared/config-file/quote.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
+import { readPort } from '../../../../shared/values/port.ts';
 
-/** Reads a site's address: a domain, a wildcard, or `*` for every host without its own site. */
-export function parseSiteAddress(text: string): Parsed<Domain> {
-  if (text === CATCH_ALL) return accepted(CATCH_ALL);
+/** `port` null: every port that the data plane listens on. */
+export type SiteAddress = { readonly domain: Domain; readonly port: number | null };
+
+/** The ports that a file's data plane listens on, the main ones first. */
+export type FilePorts = { readonly http: readonly number[]; readonly https: readonly number[] };
+
+/** Reads a site's address: a domain, a wildcard, or `*` for every host without its own site; then perhaps a port. `:8080` is `*:8080`. */
+export function parseSiteAddress(text: string, ports: FilePorts | null): Parsed<SiteAddress> {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text);
   if (scheme) return refused(instead('has no scheme', text.slice(scheme[0].length), scheme[1]?.toLowerCase() === 'http'));
   const path = text.indexOf('/');
   if (path >= 0) return refused(instead('has no path', text.slice(0, path), false, text.slice(path)));
-  if (text.includes(':')) return refused(portless(text));
-  return parseDomain(text);
+  const colon = text.lastIndexOf(':');
+  if (colon < 0) return withPort(text, null);
+  const port = readPort(text.slice(colon + 1));
+  if (!port.ok) return port;
+  const isOpen = ports === null || ports.http.includes(port.value) || ports.https.includes(port.value);
+  return isOpen ? withPort(text.slice(0, colon) || CATCH_ALL, port.value) : refused(unopened(port.value, ports));
+}
+
+function withPort(host: string, port: number | null): Parsed<SiteAddress> {
+  const domain: Parsed<Domain> = host === CATCH_ALL ? accepted(CATCH_ALL) : parseDomain(host);
+  return domain.ok ? accepted({ domain: domain.value, port }) : domain;
 }
 
 /** What to write for an address with extra text around its domain. */
@@ -21,8 +36,5 @@ function instead(what: string, rest: string, plain: boolean, path = ''): string 
   return `a site address ${what}: write ${write}${plain ? ' and, to keep it from HTTPS, "tls off" inside the site' : inside}`;
 }
 
-function portless(text: string): string {
-  const [host = ''] = text.split(':', 1);
-  const write = host === '' ? '* for every host' : parseDomain(host).ok ? unquoted(host) : 'the domain alone';
-  return `a site address has no port: write ${write}; ports are the globals http_port and https_port`;
-}
+const unopened = (port: number, { http, https }: FilePorts): string =>
+  `nothing listens on port ${port}: write "https_port ${[...https, port].join(' ')}" in the globals, or "http_port ${[...http, port].join(' ')}" for plain HTTP`;

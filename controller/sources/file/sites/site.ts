@@ -13,7 +13,7 @@ import type { Site } from '../tree/syntax.ts';
 import { readLines } from './block.ts';
 import { reportPathGuards } from './path-guards.ts';
 import { reportRedirectLoops } from './redirect-loop.ts';
-import { parseSiteAddress } from './site-address.ts';
+import { type FilePorts, parseSiteAddress } from './site-address.ts';
 import { certificateOf, reportUncovered, type SiteCertificate } from './site-certificate.ts';
 import { reportTransports } from './transports.ts';
 
@@ -23,7 +23,10 @@ export const FILE_SOURCE = 'file';
 const LONGEST_ORIGIN = 1_024;
 
 /** The shared context of all sites of a file. */
-export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'sourceWords'>;
+export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'sourceWords'> & {
+  /** The ports that the file sets; null if its globals have errors. */
+  ports(): FilePorts | null;
+};
 
 /** The result of a site: a route per address, and perhaps a certificate. */
 export type Emit = { route(route: RouteSpec): void; certificate(certificate: SiteCertificate): void };
@@ -44,14 +47,12 @@ export function readSite(site: Site, taken: Map<Domain, Position>, shared: Share
   reportTransports(draft, report);
   reportPathGuards(draft, shared);
   const handles = draft.handles.map(handleOf);
-  const domains = new Map<Domain, Word>();
-  for (const word of site.addresses) {
-    const domain = claim(word, taken, report);
-    if (domain !== undefined) domains.set(domain, word);
-  }
-  reportRedirectLoops(draft, new Set(domains.keys()), shared);
+  const domains = new Map<Domain, Claim>();
+  for (const word of site.addresses) claim(word, domains, taken, shared);
+  // What a site on some ports redirects to may be on others.
+  if ([...domains.values()].every(({ ports }) => ports === null)) reportRedirectLoops(draft, new Set(domains.keys()), shared);
   reportUncovered(draft, domains, first ?? site.block.open, report);
-  for (const [domain, word] of domains) emit.route(routeOf(domain, word, draft, handles));
+  for (const [domain, claimed] of domains) emit.route(routeOf(domain, claimed, draft, handles, shared.ports()));
   const certificate = certificateOf(draft, domains);
   if (certificate !== null) emit.certificate(certificate);
 }
@@ -91,20 +92,27 @@ function withoutBlock(first: Word): string {
   return `"{" is missing after the site address ${quote(name)}`;
 }
 
-function claim(word: Word, taken: Map<Domain, Position>, report: Report): Domain | undefined {
-  const domain = parseSiteAddress(word.text);
-  if (!domain.ok) {
-    report.error(word, `${quote(word.text)} is not a valid site address: ${domain.reason}`);
-    return undefined;
-  }
-  const owner = taken.get(domain.value);
+/** The first address of a domain, and the ports of all; null for every port. */
+type Claim = { readonly word: Word; readonly ports: number[] | null };
+
+/** Adds an address to those of its site, unless it belongs to another. */
+function claim(word: Word, own: Map<Domain, Claim>, taken: Map<Domain, Position>, { report, ports }: Shared): void {
+  const address = parseSiteAddress(word.text, ports());
+  if (!address.ok) return report.error(word, `${quote(word.text)} is not a valid site address: ${address.reason}`);
+  const { domain, port } = address.value;
+  const before = own.get(domain);
+  const more = before?.ports ?? null;
+  if (more !== null && port !== null && !more.includes(port)) return void more.push(port);
+  const owner = taken.get(domain);
   if (owner) {
-    const name = domain.value === CATCH_ALL ? '"*"' : domain.value;
-    report.error(word, `${unquoted(name)} already has a site at ${positionOf(owner)}; merge the two`);
-    return undefined;
+    const name = domain === CATCH_ALL ? '"*"' : domain;
+    const all = before !== undefined && (more === null) !== (port === null);
+    if (all) return report.error(word, `${unquoted(name)} without a port is for every port, so leave out either one or the other`);
+    const apart = port === null && more === null ? '' : ', and tell its ports apart with the matcher port';
+    return report.error(word, `${unquoted(name)} already has a site at ${positionOf(owner)}; merge the two${apart}`);
   }
-  taken.set(domain.value, word);
-  return domain.value;
+  taken.set(domain, word);
+  own.set(domain, { word, ports: port === null ? null : [port] });
 }
 
 /** Two directives that handle every request: the second one would never be reached. */
@@ -151,10 +159,13 @@ const NEVER_ANSWERS: ReadonlySet<string> = new Set([...SITE_RULES.values()].filt
 const { handles, ...NOTHING } = routeSchema.parse({ domain: CATCH_ALL, upstream: null, tls: false });
 const { path, ...NOTHING_INSIDE } = handleSchema.parse({ path: null });
 
-function routeOf(domain: Domain, word: Word, { members }: SiteDraft, handles: HandleSpec[]): RouteSpec {
+function routeOf(domain: Domain, { word, ports }: Claim, { members }: SiteDraft, handles: HandleSpec[], open: FilePorts | null): RouteSpec {
   const upstream = members.upstreams?.[0]?.address ?? null;
   const origin = `${word.path}:${word.line}`.slice(-LONGEST_ORIGIN);
-  return { ...NOTHING, ...members, domain, upstream, source: FILE_SOURCE, handles, origin };
+  // No certificate is ordered for a site that is only served over HTTP.
+  const isPlain = ports?.every((port) => open?.http.includes(port)) === true;
+  const https = members.https ?? (isPlain ? 'off' : NOTHING.https);
+  return { ...NOTHING, ...members, domain, upstream, https, ...(ports && { ports }), source: FILE_SOURCE, handles, origin };
 }
 
 const handleOf = ({ path, match, strip, draft }: HandleDraft): HandleSpec => ({

@@ -22,6 +22,8 @@ const EXEMPT = new Set([
   'KeySets.apply',
   'Admission.leave',
   'Admission.leaveUpstream',
+  'Endpoint.end',
+  'Endpoint.release',
 ]);
 /** The whole traffic path. */
 const TRAFFIC = join(import.meta.dirname, '..');

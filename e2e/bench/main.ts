@@ -8,6 +8,7 @@ import { certificateStore } from './certificate-store.ts';
 import { certificates } from './certificates.ts';
 import { commands } from './commands.ts';
 import { connections } from './connections.ts';
+import { flood } from './flood.ts';
 import { memory } from './memory.ts';
 import { posting } from './posting.ts';
 import { routes } from './routes.ts';
@@ -32,6 +33,7 @@ const BENCHMARKS = {
   connections,
   allocations,
   analytics,
+  flood,
   routes,
   applying,
   posting,

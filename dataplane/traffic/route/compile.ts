@@ -15,6 +15,7 @@ import { compilePattern, foldsPaths, type Pattern, remainderIn } from '../match/
 import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
 import { POLICIES } from '../policy/order.ts';
 import type { KindTools, Policy, PolicyKind } from '../policy/policy.ts';
+import { withChallengeScript } from '../policy/under-attack/own-paths.ts';
 import { type OwnPaths, ownPathsOf } from '../respond/beacon/beacon.ts';
 import { CachedResponder } from '../respond/cache/cached-responder.ts';
 import type { FillTools } from '../respond/cache/fill-block.ts';
@@ -120,7 +121,7 @@ export class RouteCompiler {
       fields: compileAnswerFields(unconditional(route.headers), route.https),
       ambiguity: compileAmbiguity(route),
       policyPools: this.policyPools,
-      ownPaths: ownPathsOf(route),
+      ownPaths: withChallengeScript(route, ownPathsOf(route)),
       errorPages: errorPagesOf(route, null),
       excluded: compileExcluded(route),
       log: route.log,

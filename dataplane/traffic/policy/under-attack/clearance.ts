@@ -4,7 +4,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 const MAC_BYTES = 16;
 const TOKEN_BYTES = 5 + MAC_BYTES;
 /** Characters of a token in base64url. */
-export const TOKEN_LENGTH = (TOKEN_BYTES * 4) / 3;
+const TOKEN_LENGTH = (TOKEN_BYTES * 4) / 3;
 const COOKIE = /^([A-Za-z0-9_-]{28})\.(\d{1,15})$/;
 /** A token, a dot and a number. */
 const LONGEST_COOKIE = TOKEN_LENGTH + 16;

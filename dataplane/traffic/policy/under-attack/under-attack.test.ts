@@ -31,8 +31,17 @@ test('a browser gets a page to solve, and with its solution the site, over HTTP/
   const page = await proxy.request(get('/x', HTML));
   assert.match(page.line, / 503 /);
   assert.equal(field(page.head, 'Cache-Control'), 'no-store');
-  assert.match(field(page.head, 'Content-Security-Policy') ?? '', /^default-src 'none'; script-src 'sha256-/);
-  assert.doesNotMatch(page.body, /https?:\/\/|src=|href=/, 'no outside resource');
+  assert.match(field(page.head, 'Content-Security-Policy') ?? '', /^default-src 'none'; script-src 'self'; /);
+  const [, script = ''] = /src="([^"]+)"/.exec(page.body) ?? [];
+  assert.doesNotMatch(page.body.replace(`src="${script}"`, ''), /https?:\/\/|src=|href=/, 'no outside resource');
+  assert.match(script, /^\/\.sluice\/challenge\.js\?/);
+  const { line, head, body } = await proxy.request(get(script));
+  assert.deepEqual([line.slice(9, 12), field(head, 'Content-Type')], ['200', 'text/javascript; charset=utf-8']);
+  assert.doesNotMatch(body, /https?:\/\/|data-token/);
+  assert.match(
+    (await proxy.request(get(script).replace('GET', 'POST').replace('\r\n\r\n', '\r\nContent-Length: 0\r\n\r\n'))).line,
+    / 405 /,
+  );
   const cookie = solutionOf(page.body);
   assert.equal((await proxy.request(get('/x', HTML + cookie))).body, 'app');
   assert.equal((await proxy.request(get('/x', cookie))).body, 'app', 'scripts of the page, too');
@@ -98,6 +107,8 @@ test('a site without it is not affected, and the beacon of an attacked site is n
   using proxy = await ProxyFixture.start([attacked({ analytics: {} }), { ...site('b.test'), respond: { status: 200, body: 'b' } }]);
   assert.equal((await proxy.request(get('/', HTML).replace('a.test', 'b.test'))).body, 'b');
   assert.match((await proxy.request(get('/.sluice/vitals.js'))).line, / 200 /);
+  assert.match((await proxy.request(get('/.sluice/challenge.js'))).line, / 200 /);
+  assert.match((await proxy.request(get('/.sluice/challenge.js').replace('a.test', 'b.test'))).line, / 404 /);
 });
 
 const GOOGLEBOT = 'User-Agent: Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)\r\n';

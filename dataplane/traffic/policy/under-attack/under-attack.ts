@@ -20,6 +20,10 @@ const NOT_A_PAGE: OwnAnswer = {
   reason: 'under_attack: the request has no clearance and cannot show a page',
 };
 
+/** How long a client gets the same challenge (ms), and for how many clients a worker remembers it. */
+const SAME_TOKEN_MS = 10_000;
+const MOST_TOKENS = 16_384;
+
 /** `under_attack`: browsers solve a challenge before they see the site. */
 export const underAttack: PolicyKind = (route) => {
   const { under_attack: always, challenge } = route;
@@ -53,14 +57,33 @@ function compile(route: RouteSpec): Policy {
     const bot = claimedBot(fieldIn(x.fields, 'user-agent') ?? '');
     return bot !== null && bots.isVerified(bot, x.client.address, now());
   };
+  const tokens = new Map<string, string>();
+  let tokensUntil = 0;
+  /** A client that asks again soon gets the same challenge, which costs no signature. */
+  const tokenFor = (x: Exchange, { clearances, now }: PolicyTools): string => {
+    const time = now();
+    if (time >= tokensUntil || time < tokensUntil - SAME_TOKEN_MS || tokens.size >= MOST_TOKENS) {
+      tokens.clear();
+      tokensUntil = time + SAME_TOKEN_MS;
+    }
+    const { address } = x.client;
+    const known = tokens.get(address);
+    if (known !== undefined) return known;
+    const token = clearances.token(domain, clientNetwork(address), Math.floor(time / 1_000) + seconds, bits);
+    tokens.set(address, token);
+    return token;
+  };
   return {
     name: 'under_attack',
     decide(x, tools) {
       if (!isUnderAttack(tools) || isCleared(x, tools) || isExcepted(x) || isBot(x, tools)) return null;
       if (!wantsPage(x)) return NOT_A_PAGE;
-      const expires = Math.floor(tools.now() / 1_000) + seconds;
-      const token = tools.clearances.token(domain, clientNetwork(x.client.address), expires, bits);
-      return { status: 503, fields: PAGE_FIELDS, body: page(token), reason: 'under_attack: the browser has to solve a challenge' };
+      return {
+        status: 503,
+        fields: PAGE_FIELDS,
+        body: page(tokenFor(x, tools)),
+        reason: 'under_attack: the browser has to solve a challenge',
+      };
     },
     explain(x, { rates, now }) {
       if (!always && !isAttacked(rates, keys, now())) return passes(`begins at ${threshold} requests per second`);

@@ -1,0 +1,84 @@
+import { writeFileSync } from 'node:fs';
+import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { Program } from '../harness/process.ts';
+import { Upstream } from '../harness/upstream.ts';
+import { cpuOf } from './contenders/contender.ts';
+import { atMost, type Figure, median, shown } from './figure.ts';
+
+const PROXY_CORE = 0;
+const LOAD_CORE = 1;
+const ROUNDS = 7;
+const SECONDS = 3;
+const ADDRESSES = 10_000;
+
+/** A browser's request, each from another of the addresses, in the field that trusted proxies add. */
+const SCRIPT = `
+local nth = 0
+request = function()
+  nth = (nth + 1) % ${ADDRESSES}
+  wrk.headers["X-Forwarded-For"] = "198.18." .. math.floor(nth / 256) .. "." .. (nth % 256)
+  return wrk.format()
+end
+`;
+const BROWSER = [
+  'User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36',
+  'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+  'Accept-Language: en-US,en;q=0.9',
+];
+const KINDS = {
+  limited: { host: 'limited.test', fields: BROWSER },
+  challenged: { host: 'challenged.test', fields: BROWSER },
+  refused: { host: 'challenged.test', fields: ['Accept: */*'] },
+} as const;
+type Kind = keyof typeof KINDS;
+
+/** What a flood from 10,000 addresses costs a worker that answers it with challenges, and with 429. The upstream gets nothing of it. */
+export async function flood(): Promise<Figure[]> {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('upstream');
+  const command = ['taskset', '-c', `${PROXY_CORE}`];
+  const flags = ['--trusted-proxies', '127.0.0.1/32'];
+  const dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1, flags, command });
+  const script = folder.file('flood.lua');
+  writeFileSync(script, SCRIPT);
+  try {
+    await dataplane.route('limited.test', upstream.address, { rate_limits: [{ rph: 1 }] });
+    await dataplane.route('challenged.test', upstream.address, { under_attack: true });
+    const micros: Record<Kind, number[]> = { limited: [], challenged: [], refused: [] };
+    let forwarded = 0;
+    for (let round = 0; round <= ROUNDS; round++) {
+      for (const kind of Object.keys(KINDS) as Kind[]) {
+        const begun = cpuOf([dataplane.program.pid]);
+        const requests = await load(dataplane.httpPort, script, KINDS[kind]);
+        const ended = cpuOf([dataplane.program.pid]);
+        const seconds = ended.user + ended.kernel - begun.user - begun.kernel;
+        // The first round warms up compilers, and each address has its one request.
+        if (round > 0) micros[kind].push((seconds * 1e6) / requests);
+      }
+      if (round === 0) forwarded = upstream.requests;
+    }
+    const ratio = (kind: Kind): number => median(micros[kind].map((one, round) => one / (micros.limited[round] ?? Number.NaN)));
+    return [
+      shown('CPU time of a request over its limit (429)', median(micros.limited), 'µs'),
+      shown('CPU time of a challenged page (503)', median(micros.challenged), 'µs'),
+      shown('CPU time of a refused request that can show no page (503)', median(micros.refused), 'µs'),
+      atMost('a challenge against a 429', ratio('challenged'), 'x', 1),
+      atMost('a refusal against a 429', ratio('refused'), 'x', 1),
+      atMost('requests that reached the upstream', upstream.requests - forwarded, '', 0),
+    ];
+  } finally {
+    await dataplane.program.kill('SIGTERM');
+  }
+}
+
+async function load(port: number, script: string, { host, fields }: (typeof KINDS)[Kind]): Promise<number> {
+  const headers = [`Host: ${host}`, ...fields].flatMap((field) => ['-H', field]);
+  const args = ['-c', `${LOAD_CORE}`, 'wrk', '-t1', '-c64', `-d${SECONDS}s`, '-s', script, ...headers, `http://127.0.0.1:${port}/`];
+  const program = new Program('taskset', args);
+  await program.exited;
+  const total = /(\d+) requests in/.exec(program.stdout);
+  const failed = /Non-2xx or 3xx responses: (\d+)/.exec(program.stdout);
+  if (total === null || /Socket errors/.test(program.stdout)) throw new Error(`wrk did not measure:\n${program.output}`);
+  if (Number(total[1]) - Number(failed?.[1] ?? 0) > ADDRESSES) throw new Error(`requests were let in:\n${program.stdout}`);
+  return Number(total[1]);
+}

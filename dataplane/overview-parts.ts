@@ -4,9 +4,10 @@ import type { AdminDependencies } from './admin/dependencies.ts';
 import type { OwnCertificate } from './admin/own-certificate.ts';
 import type { Components } from './components.ts';
 import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
+import { httpPorts, httpsPorts } from './settings/ports.ts';
 import { type DataplaneSettings, usesHttps } from './settings/settings.ts';
-import { CachingSites } from './status/caching-sites.ts';
 import type { OverviewParts } from './status/overview.ts';
+import { WatchedSites } from './status/watched-sites.ts';
 import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
 
 type Context = {
@@ -34,7 +35,7 @@ export function overviewParts(components: Components, { clock, settings, certifi
     publisher,
     keySets,
   } = components;
-  const cachingSites = new CachingSites(table);
+  const watched = new WatchedSites(table);
   return {
     clock,
     status: () => ({
@@ -51,7 +52,8 @@ export function overviewParts(components: Components, { clock, settings, certifi
     warnings: () => ({
       targets_unconfirmed: readiness.warnings(),
       settings: live.warnings,
-      cache_off: cachingSites.warnings(live.settings.cacheSize),
+      cache_off: watched.cacheWarnings(live.settings.cacheSize),
+      ports_closed: watched.portWarnings([...httpPorts(live.settings), ...httpsPorts(live.settings)]),
       exposed_directory: exposedDirectories(sensitiveDirectories(settings)),
       access_log: accessLog.warnings,
       traces: traceExport.warnings,

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { Dataplane, Folder, frame, NDJSON } from './harness/dataplane.ts';
+import { Dataplane, Folder, frame, NDJSON, TOKEN } from './harness/dataplane.ts';
 import { type Answer, visit } from './harness/http.ts';
 import { getSecurely } from './harness/internal-scene.ts';
 import { Pair } from './harness/pair.ts';
@@ -199,13 +199,20 @@ test('a start with a port that is taken ends, naming it; a takeover keeps every 
     '--admin-listen',
     `127.0.0.1:${dataplane.adminPort}`,
   ];
-  await using next = new Program(SLUICE, [...successor, '--state-dir', folder.file('state'), '--workers', '2', '--takeover']);
+  await using next = new Program(SLUICE, [...successor, '--state-dir', folder.file('state'), '--workers', '2', '--takeover'], {
+    SLUICE_ADMIN_TOKEN: TOKEN,
+  });
   await next.said('data plane started');
   for (let asked = 0; dataplane.program.exit === null; asked++) {
     assert.equal(told(await visit(OTHER_HTTP, 'a.test')), 'one');
     assert.ok(asked < 100_000, 'the old process never ends');
   }
   assert.deepEqual([told(await visit(OTHER_HTTP, 'a.test')), told(await visit(HTTP, 'a.test'))], ['one', '404']);
+  await dataplane.route('lost.test', upstream.address, { ports: [1] });
+  assert.match(
+    (await dataplane.admin('GET', '/alerts')).text,
+    /the site lost\.test is not served, because nothing listens on the ports given for it: 1/,
+  );
 });
 
 test('a wildcard for several labels comes only by an apply stream, survives a restart, and gives way to what is more specific', async () => {
@@ -242,7 +249,14 @@ test('a wildcard for several labels comes only by an apply stream, survives a re
   }
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   assert.deepEqual(await told3(dataplane), expected);
-  assert.match((await dataplane.admin('GET', '/explain?url=x.y.a.test')).text, /"matched":"\*\.a\.test"/);
+  const explained = JSON.parse((await dataplane.admin('GET', '/explain?url=https://x.y.a.test')).text) as {
+    matched: string;
+    certificate: string;
+  };
+  assert.deepEqual(
+    [explained.matched, explained.certificate],
+    ['*.a.test', 'none: a certificate for *.a.test is for exactly one label, not for x.y.a.test'],
+  );
   // A posted route of the same domain has the published meaning.
   await dataplane.route('*.a.test', upstream.address);
   assert.deepEqual((await told3(dataplane)).slice(0, 2), ['deep', '404']);

@@ -31,6 +31,8 @@ const field = z.object({
   values: z.array(z.string().max(8_192)).max(100),
   /** The field must not be present. */
   absent: z.literal(true).optional(),
+  /** `*` in the values is only a star. */
+  exact: z.literal(true).optional(),
 });
 const parameter = z.object({
   name: z.string().max(1_024),
@@ -51,7 +53,7 @@ const members = {
     .max(50)
     .optional()
     .describe(
-      'Request header fields, each `{name, values, absent}`: matches any of the values, any value if the list is empty, or with `absent` only if the field is missing.',
+      'Request header fields, each `{name, values, absent, exact}`: matches any of the values, any value if the list is empty, or with `absent` only if the field is missing. `*` at an end of a value matches any text, unless `exact` is true. A repeated field matches if one of its lines does.',
     ),
   query: z.array(parameter).min(1).max(50).optional().describe('Query parameters, each `{name, values}`.'),
   host: z

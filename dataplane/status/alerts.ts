@@ -196,6 +196,11 @@ function refusedAlert({ controller, domain, result, reason, since }: RefusedRout
 const WARNED = {
   targets_unconfirmed: ['warning', 'routes', 'Wait until the controller is connected; if it stays away, start it again.'],
   cache_off: ['warning', 'cache', 'Set a size: cache 256mb among the globals of the config file, or --cache-size 256mb.'],
+  ports_closed: [
+    'warning',
+    'ports',
+    'Add the port to http_port or https_port among the globals of the config file, or to --http-port or --https-port.',
+  ],
   settings: ['warning', 'settings', `Correct the setting in the config file; GET /settings shows what is in effect.`],
   exposed_directory: ['warning', 'state', 'Run the command as root.'],
   access_log: ['warning', 'access log', 'Free space or correct the permissions; requests are served, but not logged, until then.'],

@@ -29,8 +29,8 @@ export async function explain(
 ): Promise<Explanation> {
   const host = url.hostname.replace(/\.$/, '');
   const result = await dryRun({ url: url.href });
-  const certificate = url.protocol === 'https:' ? certificateOf(host) : plainOf(host);
   const owned = result?.matched == null ? undefined : table.find(result.matched);
+  const certificate = url.protocol === 'https:' ? (uncovered(host, certificateOf, owned) ?? certificateOf(host)) : plainOf(host);
   const problems = problemsOf(table, host, owned);
   const base = { url: url.href, certificate, problems, near: null };
   if (result === null)
@@ -56,6 +56,13 @@ export async function explain(
   };
 }
 
+/** For a host that only a wildcard for several labels matches. null if a certificate for the route's domain would cover it. */
+function uncovered(host: string, certificateOf: (host: string) => string, owned: OwnedRoute | undefined): string | null {
+  if (owned?.route.wildcard !== 'many' || wildcardOf(host) === owned.route.domain) return null;
+  const words = certificateOf(host);
+  return words.startsWith('none') ? `none: a certificate for ${owned.route.domain} is for exactly one label, not for ${host}` : words;
+}
+
 /** Adds to a 503 why its targets are out of rotation. */
 function withReasons(verdict: string, targets: readonly UpstreamStatus[]): string {
   if (!verdict.startsWith('503')) return verdict;
@@ -71,11 +78,11 @@ function problemsOf(table: LiveTable, host: string, owned: OwnedRoute | undefine
   const problems = table.problems();
   const from = [owned?.route.source, owned?.overrides?.source];
   const failures = problems.filter(({ code, source }) => code === SOURCE_FAILED && (owned === undefined || from.includes(source)));
-  return [...problems.filter((problem) => concerns(problem, host)), ...failures.slice(0, MOST_FAILURES)];
+  return [...problems.filter((problem) => concerns(problem, host, owned)), ...failures.slice(0, MOST_FAILURES)];
 }
 
-const concerns = (problem: Problem, host: string): boolean =>
-  problem.domain !== null && (problem.domain === host || problem.domain === wildcardOf(host));
+const concerns = ({ domain }: Problem, host: string, owned: OwnedRoute | undefined): boolean =>
+  domain !== null && (domain === host || domain === wildcardOf(host) || domain === owned?.route.domain);
 
 /** A route with its origin and what it overrides, without its secrets. */
 export function fullRoute(owned: OwnedRoute, table: LiveTable): FullRoute {

@@ -6,7 +6,8 @@ import { connect as connectTls } from 'node:tls';
 import { makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
 import { freePorts } from '../testing/free-ports.ts';
-import { get, ProxyFixture } from '../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, Wire } from '../testing/wire.ts';
 
 const [http, otherHttp, https, otherHttps] = await freePorts(4);
@@ -30,6 +31,7 @@ before(async () => {
       saying('internal.test', 'internal', { ports: [otherHttps], client_auth: { ca: staff.certificate }, https: 'provided' }),
       saying('redirected.test', 'redirected', { ports: [otherHttp, otherHttps], https: 'provided' }),
       saying('usual.test', 'usual', { https: 'provided' }),
+      saying('*.many.test', 'many', { wildcard: 'many', https: 'provided' }),
       saying('plain.test', 'plain', { ports: [http], https: 'provided' }),
     ],
     {
@@ -115,6 +117,13 @@ test('HTTP is redirected to the HTTPS port that serves the site: the public one,
   assert.equal(statusOf(await overHttp(http, 'redirected.test')), 404);
 });
 
+test('below a wildcard for several labels, only hosts that its certificate can cover are redirected', async () => {
+  assert.equal(statusOf(await overHttp(http, 'x.many.test')), 308);
+  assert.equal(await told(http, 'y.x.many.test'), 'many');
+  await proxy.certify({ domains: ['y.x.many.test'], certificate: shown.certificate, private_key: shown.privateKey, provided: true });
+  assert.equal(statusOf(await overHttp(http, 'y.x.many.test')), 308);
+});
+
 test('requests for tokens of the upstream’s own ACME client are not redirected, and nothing else escapes the redirect', async () => {
   const status = async (path: string, method = 'GET') => {
     const answer = await proxy.request(get(path).replace('a.test', 'usual.test').replace('GET', method), http);
@@ -145,4 +154,33 @@ test('a dry run says on which ports a host is served', () => {
   const served = proxy.dryRun(`https://x.a.test:${otherHttps}/`);
   assert.deepEqual([served.matched, served.port, served.routed], ['x.a.test', otherHttps, true]);
   assert.equal(proxy.dryRun(`https://deep.x.a.test:${https}/`).matched, '*.a.test');
+});
+
+test('the cache keeps responses of a host apart whose ports have different routes or blocks', async () => {
+  using one = await UpstreamFixture.serving(ok('one', 'Cache-Control: max-age=60\r\n'));
+  using two = await UpstreamFixture.serving(ok('two', 'Cache-Control: max-age=60\r\n'));
+  using three = await UpstreamFixture.serving(ok('three', 'Cache-Control: max-age=60\r\n'));
+  const [first, second, third] = await freePorts(3);
+  using caching = await ProxyFixture.with(
+    [
+      { ...site('x.a.test', one), cache: {}, ports: [first] },
+      { ...site('*.a.test', two), cache: {}, handles: [{ path: null, match: { port: [third] }, upstreams: [{ address: three.address }] }] },
+    ],
+    { httpPort: first, otherHttpPorts: [second, third], cacheSize: 10_000_000 },
+    {
+      onCache: (message, worker) => {
+        if (message.kind === 'look-up') worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [] } });
+      },
+    },
+  );
+  for (const round of ['filled', 'hit'])
+    for (const [port, body] of [
+      [first, 'one'],
+      [second, 'two'],
+      [third, 'three'],
+    ] as const) {
+      const answer = await caching.request(get('/same').replace('a.test', 'x.a.test'), port);
+      assert.equal(answer.body, body);
+      assert.match(field(answer.head, 'Cache-Status') ?? '', round === 'hit' ? /; hit/ : /stored/);
+    }
 });

@@ -63,11 +63,17 @@ const addressTest =
   (_, x) =>
     contains(x.client.address);
 
-function headerTest({ name, values, absent }: FieldCondition): Test {
+function headerTest({ name, values, absent, exact }: FieldCondition): Test {
   const lower = name.toLowerCase();
-  const tests = values.map(valueTest);
+  const tests = values.map(exact ? exactTest : valueTest);
   const isMatch = (value: string): boolean => tests.length === 0 || tests.some((matches) => matches(value));
   return absent ? (_, x) => !hasField(x.fields, lower, isMatch) : (_, x) => hasField(x.fields, lower, isMatch);
+}
+
+/** Field lines are compared byte by byte, as Latin-1. */
+function exactTest(written: string): (value: string) => boolean {
+  const text = Buffer.from(written).toString('latin1');
+  return (value) => value === text;
 }
 
 /** `*` at the beginning or the end of a text matches anything. Field lines are compared byte by byte, as Latin-1. */

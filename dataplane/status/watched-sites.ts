@@ -1,0 +1,60 @@
+import { NAME } from '../../shared/name.ts';
+import type { RouteSpec } from '../../shared/route.ts';
+import type { LiveTable } from '../table/live-table.ts';
+
+/** How many sites a warning names. */
+const MOST_NAMED = 3;
+
+const caches = (route: RouteSpec): boolean => route.cache != null || route.handles.some(({ cache }) => cache != null);
+
+/** The sites that depend on a setting, kept up to date as the table changes, to say so if the setting does not fit. */
+export class WatchedSites {
+  private readonly caching = new Set<string>();
+  /** Those that are served on some ports only. */
+  private readonly ports = new Map<string, readonly number[]>();
+
+  constructor(table: Pick<LiveTable, 'list' | 'find' | 'onChange'>) {
+    for (const { route } of table.list()) this.note(route);
+    table.onChange(({ added, changed, removed }) => {
+      for (const domain of removed) this.forget(domain);
+      for (const domain of [...added, ...changed]) {
+        this.forget(domain);
+        const owned = table.find(domain);
+        if (owned !== undefined) this.note(owned.route);
+      }
+    });
+  }
+
+  private note(route: RouteSpec): void {
+    if (caches(route)) this.caching.add(route.domain);
+    if (route.ports !== undefined) this.ports.set(route.domain, route.ports);
+  }
+
+  private forget(domain: string): void {
+    this.caching.delete(domain);
+    this.ports.delete(domain);
+  }
+
+  /** What is wrong if the cache has this size in bytes. */
+  cacheWarnings(cacheSize: number): string[] {
+    if (cacheSize > 0 || this.caching.size === 0) return [];
+    return [`${named([...this.caching], ['uses', 'use'])} the directive cache, but the cache has no size, so ${NAME} stores nothing`];
+  }
+
+  /** What is wrong if the data plane listens on these ports. */
+  portWarnings(listened: readonly number[]): string[] {
+    const lost = [...this.ports].filter(([, ports]) => !ports.some((port) => listened.includes(port)));
+    if (lost.length === 0) return [];
+    const ports = [...new Set(lost.flatMap(([, some]) => some))].slice(0, MOST_NAMED).join(', ');
+    const domains = lost.map(([domain]) => domain);
+    return [
+      `${named(domains, ['is', 'are'])} not served, because nothing listens on the ports given for ${lost.length === 1 ? 'it' : 'them'}: ${ports}`,
+    ];
+  }
+}
+
+function named(domains: readonly string[], [one, several]: readonly [string, string]): string {
+  const { length } = domains;
+  const some = domains.slice(0, MOST_NAMED).join(', ');
+  return length === 1 ? `the site ${some} ${one}` : `${length} sites (${some}${length > MOST_NAMED ? ', …' : ''}) ${several}`;
+}

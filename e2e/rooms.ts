@@ -50,7 +50,7 @@ export const ROOMS: readonly Room[] = [
   traffic('io', 'bytes and sockets: scheduling, read buffers, closing'),
   traffic('codec', 'bytes ⇄ headers, framing, bodies; independent of exchanges', 'io'),
   traffic('exchange', 'one request and its response', 'protocol.ts', 'codec'),
-  traffic('match', 'matching of sites, paths and conditions', 'protocol.ts', 'codec', 'exchange'),
+  traffic('match', 'matching of sites, paths and conditions', 'ledger', 'protocol.ts', 'codec', 'exchange'),
   traffic('upstream', 'pools, targets, connections to them, retries', 'ledger', 'protocol.ts', 'codec', 'io', 'exchange'),
   traffic('respond', 'responses without an upstream, and filters', 'ledger', 'protocol.ts', 'codec', 'exchange'),
   traffic('policy', 'access rules and limits, in their order', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match', 'respond'),

@@ -40,6 +40,42 @@ const parameter = z.object({
   values: z.array(z.string().max(8_192)).max(100),
 });
 
+/** The cookie that keeps a browser in its share, if it has no other name. */
+export const USUAL_SPLIT_COOKIE = 'sluice_split';
+/** What draws of requests depend on. */
+export const DRAWN_BY = ['request', 'address', 'header', 'cookie'] as const;
+/** Most parts of which a share consists. */
+export const MOST_PARTS = 1_000_000;
+
+const share = z
+  .object({
+    from: z.int().min(0).max(MOST_PARTS).describe('The first part of the whole that belongs to it, counted from 0.'),
+    to: z.int().min(0).max(MOST_PARTS).describe('The first part after it.'),
+    of: z.int().min(1).max(MOST_PARTS).describe('How many parts the whole has.'),
+    by: z
+      .enum(DRAWN_BY)
+      .optional()
+      .describe(
+        'What decides: each `request` by itself if absent, the client’s `address` (an IPv6 /64), the value of a `header`, or a `cookie` that the browser gets with its first response.',
+      ),
+    name: z
+      .string()
+      .min(1)
+      .max(256)
+      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a name consists of letters, digits and hyphens')
+      .optional()
+      .describe(`The name of the header or of the cookie; ${USUAL_SPLIT_COOKIE} if absent.`),
+  })
+  .refine(({ from, to, of }) => from <= to && to <= of, 'a share begins before its end, and ends within the whole')
+  .refine(
+    ({ by, name }) => (by === 'header' ? name !== undefined : by === 'cookie' || name === undefined),
+    'only a header and a cookie have a name',
+  )
+  .meta({
+    title: 'share',
+    about: 'A part of all requests: of several shares with the same `of` and `by` that do not overlap, at most one matches.',
+  });
+
 /** A port that the data plane listens on. */
 export const portSchema = z.int().min(1).max(65_535);
 const pattern = readBy(parseRegexp);
@@ -89,6 +125,7 @@ const members = {
     .max(20)
     .optional()
     .describe('Query parameters, each `{name, pattern}`, decoded. Of several with one name, any may match.'),
+  share: share.optional().describe('A share of the requests or clients.'),
   remote_ip: z.array(rangeSchema).min(1).max(1_000).optional().describe('Client addresses and ranges.'),
 };
 
@@ -110,6 +147,7 @@ export const conditionSchema = z
     about: 'Which requests match: every member that is present must match, and none of `not`. A list matches if any entry does.',
   });
 
+export type ShareCondition = Readonly<z.output<typeof share>>;
 export type FieldCondition = z.output<typeof field>;
 export type PatternCondition = { readonly name: string; readonly pattern: string };
 export type ParameterCondition = z.output<typeof parameter>;

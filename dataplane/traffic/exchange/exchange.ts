@@ -235,6 +235,10 @@ export class Exchange {
   lastFailure: Failure | null = null;
   /** The cookie that sends the client to the same target again, as a line for the response; empty for none. */
   affinityLine = '';
+  /** What was drawn for it to find out its share among several groups; -1 if nothing was. */
+  draw = -1;
+  /** The cookie that keeps a browser in its group, as a line for the response; empty for none. */
+  splitLine = '';
   /** Targets that have already failed this request. */
   tried: NamedEndpoint[] | null = null;
 

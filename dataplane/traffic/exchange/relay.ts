@@ -46,19 +46,20 @@ export function storedLines(x: Exchange, status: number, lines: string, head: St
  * neither filters nor the block see.
  */
 export function beginAnswer(x: Exchange, status: number, reason: string, fields: string, length: number, more = ''): void {
-  const { block } = x;
-  if (block === null) return x.client.head(x, status, reason, fields + more, length);
+  const { block, splitLine } = x;
+  const last = splitLine === '' ? more : more + splitLine;
+  if (block === null) return x.client.head(x, status, reason, fields + last, length);
   const { filters } = block;
   if (filters === null) {
     const lines = block.fields.deferred === null ? fields : deferredFields(block.fields, x, status, fields);
-    return x.client.head(x, status, reason, lines + more, length);
+    return x.client.head(x, status, reason, lines + last, length);
   }
   const bodyless = x.method === 'HEAD' || status === 204 || status === 304;
   const head = { status, reason, fields, length, bodyless };
   const stages = filters.flatMap((filter) => filter.begin(x, head) ?? []);
   if (stages.length > 0 && !bodyless) x.filtering = new FilterChain(x, stages);
   const lines = block.fields.deferred === null ? head.fields : deferredFields(block.fields, x, head.status, head.fields);
-  x.client.head(x, head.status, head.reason, lines + more, head.length);
+  x.client.head(x, head.status, head.reason, lines + last, head.length);
 }
 
 /** A piece of the body. @returns false when the sender should pause; `resume` of the attempt is called later. */

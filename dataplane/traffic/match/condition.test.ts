@@ -18,7 +18,7 @@ function matches(condition: unknown, request: Request): boolean {
   const { path = '/', method = 'GET', query, fields = 'Host: a.example\r\n', address = '192.0.2.1', host = 'a.example' } = request;
   const { secure = false, port = 80 } = request;
   const target = query === undefined ? path : `${path}?${query}`;
-  const x: MatchedRequest = { method, target, fields, host, port, secure, client: { address } };
+  const x: MatchedRequest = { method, target, fields, host, port, secure, draw: -1, splitLine: '', client: { address } };
   const parsed: Condition = conditionSchema.parse(condition);
   return compileCondition(parsed)(path, x);
 }

@@ -1,14 +1,20 @@
-import type { Condition, FieldCondition, ParameterCondition, PatternCondition, PlainCondition } from '../../../shared/condition.ts';
+import type {
+  Condition,
+  FieldCondition,
+  ParameterCondition,
+  PatternCondition,
+  PlainCondition,
+  ShareCondition,
+} from '../../../shared/condition.ts';
 import { matcherOf } from '../../../shared/values/cidr.ts';
 import { compileRegexp } from '../../../shared/values/regexp.ts';
 import { withoutOws } from '../codec/http1/protocols.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { compilePattern, folded } from './pattern.ts';
+import { type DrawnRequest, shareTest } from './share.ts';
 
 /** What a condition needs to know about a request, besides its path. */
-export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields' | 'host' | 'port' | 'secure'> & {
-  readonly client: { readonly address: string };
-};
+export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields' | 'host' | 'port' | 'secure'> & DrawnRequest;
 
 /** Whether a request with this path, in its normal form, matches. */
 export type Test = (path: string, x: MatchedRequest) => boolean;
@@ -25,7 +31,8 @@ export function compileCondition(condition: Condition, folds = false): Test {
 }
 
 function compilePlain(condition: PlainCondition, folds: boolean): Test {
-  const { path, method, protocol, port, host, header, query, remote_ip, path_regexp, header_regexp = [], query_regexp = [] } = condition;
+  const { path, method, protocol, port, host, header, query, remote_ip, path_regexp, share } = condition;
+  const { header_regexp = [], query_regexp = [] } = condition;
   // The cheapest tests come first.
   const tests: Test[] = [];
   if (protocol) tests.push((_, x) => x.secure === (protocol === 'https'));
@@ -41,6 +48,7 @@ function compilePlain(condition: PlainCondition, folds: boolean): Test {
     tests.push((_, x) => hasField(x.fields, name, matches));
   for (const [name, matches] of expressionsByName(query_regexp, (name) => name))
     tests.push((_, x) => hasParameter(x.target, name, matches));
+  if (share) tests.push(sharedTest(share));
   return (asked, x) => {
     for (const matches of tests) if (!matches(asked, x)) return false;
     return true;
@@ -56,6 +64,11 @@ function partTest(text: string, folds: boolean): (path: string) => boolean {
   if (!folds) return valueTest(text);
   const matches = valueTest(text.toLowerCase());
   return (path) => matches(folded(path));
+}
+
+function sharedTest(share: ShareCondition): Test {
+  const isWithin = shareTest(share);
+  return (_, x) => isWithin(x);
 }
 
 const addressTest =

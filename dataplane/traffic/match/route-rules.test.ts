@@ -16,6 +16,8 @@ const rule = (condition: object): ((request: Request) => boolean) => {
       host: 'a.test',
       port: 80,
       secure: false,
+      draw: -1,
+      splitLine: '',
       client: { address: '192.0.2.1' },
     };
     return matches(path, x);

@@ -191,6 +191,8 @@ const ASKED: MatchedRequest = {
   host: 'a.test',
   port: 80,
   secure: false,
+  draw: -1,
+  splitLine: '',
   client: { address: '127.0.0.1' },
 };
 

@@ -124,6 +124,13 @@ export class MixedTraffic {
       },
       { ...site('modern.test', modern), transport: { protocol: 'h2c' } },
       { ...site('retried.test', dead, upstream), slow_start_secs: 1, passive_health: { error_percent: 90, statuses: ['5xx'] } },
+      {
+        ...site('split.test'),
+        handles: [
+          { path: null, match: { share: { from: 0, to: 1, of: 2, by: 'cookie' } }, upstreams: [{ address: upstream.address }] },
+          { path: null, match: { share: { from: 1, to: 2, of: 2, by: 'cookie' } }, respond: { status: 500 } },
+        ],
+      },
       { ...site('limited.test', upstream), max_in_flight: { requests: 1, queue: 100 }, lb_retry_statuses: [503] },
       { ...site('*.deep.test', upstream), wildcard: 'many', ports: [1, 2] },
       { ...site('*.test', upstream), wildcard: 'many' },
@@ -158,6 +165,7 @@ export class MixedTraffic {
       { text: get('/cut'), enough: () => false },
       { text: get('/', '', 'retried.test'), enough: answered(1) },
       { text: get('/', '', 'limited.test') + get('/busy', '', 'limited.test'), enough: answered(2) },
+      { text: get('/', '', 'split.test').repeat(4), enough: answered(4) },
       { text: get('/', '', 'limited.test'), enough: answered(1) },
       { text: get('/', '', 'limited.test'), enough: answered(1) },
       { text: get('/', '', 'held.test'), enough: answered(1) },

@@ -7,6 +7,7 @@ import { lbPolicy } from './lb-policy.ts';
 import { pathCase } from './path-case.ts';
 import { reverseProxy } from './reverse-proxy.ts';
 import { type Rule, type Rules, rulesByName, type Scope, type SiteDraft } from './rule.ts';
+import { split, splitBy } from './split.ts';
 import { tls } from './tls.ts';
 import { transport } from './transport.ts';
 
@@ -29,6 +30,8 @@ export const SITE_RULES: Rules<SiteDraft> = rulesByName([
   ...policies,
   handle,
   handlePath,
+  split,
+  splitBy,
   pathCase,
   tls,
   transport,

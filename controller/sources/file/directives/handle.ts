@@ -5,7 +5,7 @@ import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';
 
-const MOST_HANDLES = 1_000;
+export const MOST_HANDLES = 1_000;
 
 export const handle: Rule<SiteDraft> = {
   name: 'handle',
@@ -39,7 +39,7 @@ function readHandle({ name, args: [word], block }: Directive, draft: SiteDraft, 
   const inner = emptyDraft();
   context.readBlock(block, 'handle', inner);
   if (path === undefined || match === undefined) return;
-  const earlier = draft.handles.find((other) => hides(other, path, match));
+  const earlier = draft.handles.find((other) => hidesPath(other, path, match));
   if (earlier) report.error(word ?? name, `this block is never reached: ${describe(earlier, name)} matches first; move it up or delete it`);
   else if (draft.handles.length === MOST_HANDLES) report.error(name, `a site has at most ${MOST_HANDLES} blocks`);
   else draft.handles.push({ place: name, path, match, strip, draft: inner });
@@ -59,13 +59,13 @@ function readPattern(name: Word, word: Word, strip: boolean, report: Context['re
 }
 
 /** Whether an earlier block handles every request that a block with this path or condition would. */
-function hides(earlier: HandleDraft, path: string | null, match: Condition | null): boolean {
+export function hidesPath(earlier: HandleDraft, path: string | null, match: Condition | null): boolean {
   if (earlier.match !== null) return earlier.match === match;
   if (match === null) return covers(earlier.path, path);
   return earlier.path === null || match.path?.every((pattern) => covers(earlier.path, pattern)) === true;
 }
 
-function describe({ path, match, place }: HandleDraft, reader: Position): string {
+function describe({ path, match, place, group }: HandleDraft, reader: Position): string {
   const pattern = match?.name ?? path ?? undefined;
-  return `the handle ${pattern === undefined ? 'without a pattern' : unquoted(pattern)} in ${lineOf(place, reader)}`;
+  return `the ${group === undefined ? 'handle' : 'split'} ${pattern === undefined ? 'without a pattern' : unquoted(pattern)} in ${lineOf(place, reader)}`;
 }

@@ -1,5 +1,5 @@
 import type { Certificate } from '../../../../shared/certificates/certificate.ts';
-import type { Condition } from '../../../../shared/condition.ts';
+import type { Condition, ShareCondition } from '../../../../shared/condition.ts';
 import type { Block, Grammar, Reading } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
@@ -47,6 +47,8 @@ export type SiteDraft = {
   /** The certificate supplied by the site, and the word that names its file. */
   pair: { readonly word: Word; readonly pair: Certificate } | null;
   readonly handles: HandleDraft[];
+  /** What decides which group of a split gets a request; each request by itself if absent. */
+  splitBy?: Pick<ShareCondition, 'by' | 'name'>;
   /** Members from the block of reverse_proxy: they don't apply to the targets of another one. */
   readonly ofPool: Set<PoolMember>;
 };
@@ -60,6 +62,8 @@ export type HandleDraft = {
   readonly path: string | null;
   readonly match: Condition | null;
   readonly strip: boolean;
+  /** That it is one of several which divide the requests of its path or matcher among them. */
+  readonly group?: { readonly weight: number };
   readonly draft: SiteDraft;
 };
 

@@ -8,6 +8,7 @@ import { positionOf, type Report } from '../diagnostics/diagnostics.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_NAMES } from '../directives/other-names.ts';
 import { type Context, emptyDraft, type HandleDraft, type SiteDraft } from '../directives/rule.ts';
+import { divideGroups } from '../directives/split.ts';
 import { conditionFor, type Matchers, readMatchers, reportUnused } from '../matchers/matcher.ts';
 import type { Site } from '../tree/syntax.ts';
 import { readLines } from './block.ts';
@@ -46,7 +47,7 @@ export function readSite(site: Site, taken: Map<Domain, Position>, shared: Share
   reportFiles(draft, shared);
   reportTransports(draft, report);
   reportPathGuards(draft, shared);
-  const handles = draft.handles.map(handleOf);
+  const handles = divideGroups(draft, report).map(handleOf);
   const domains = new Map<Domain, Claim>();
   for (const word of site.addresses) claim(word, domains, taken, shared);
   // What a site on some ports redirects to may be on others.

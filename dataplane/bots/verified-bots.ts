@@ -1,6 +1,6 @@
+import { isPrivateAddress } from '../../shared/private-ranges.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
-import { isPrivateAddress } from '../../shared/values/private-address.ts';
 import type { BotClaim, BotVerdict } from '../traffic/protocol.ts';
 
 /** How long a result counts (ms), by what it is. */

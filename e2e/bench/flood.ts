@@ -3,12 +3,12 @@ import { Dataplane, Folder } from '../harness/dataplane.ts';
 import { Program } from '../harness/process.ts';
 import { Upstream } from '../harness/upstream.ts';
 import { cpuOf } from './contenders/contender.ts';
-import { atMost, type Figure, median, shown } from './figure.ts';
+import { atMost, type Figure, shown } from './figure.ts';
 
 const PROXY_CORE = 0;
 const LOAD_CORE = 1;
-const ROUNDS = 7;
-const SECONDS = 3;
+const ROUNDS = 15;
+const SECONDS = 1;
 const ADDRESSES = 10_000;
 
 /** A browser's request, each from another of the addresses, in the field that trusted proxies add. */
@@ -28,7 +28,7 @@ const BROWSER = [
 const KINDS = {
   limited: { host: 'limited.test', fields: BROWSER },
   challenged: { host: 'challenged.test', fields: BROWSER },
-  refused: { host: 'challenged.test', fields: ['Accept: */*'] },
+  refused: { host: 'challenged.test', fields: [...BROWSER.filter((field) => !field.startsWith('Accept:')), 'Accept: */*'] },
 } as const;
 type Kind = keyof typeof KINDS;
 
@@ -57,13 +57,14 @@ export async function flood(): Promise<Figure[]> {
       }
       if (round === 0) forwarded = upstream.requests;
     }
-    const ratio = (kind: Kind): number => median(micros[kind].map((one, round) => one / (micros.limited[round] ?? Number.NaN)));
+    // The least of the rounds: other work on the machine only adds to it.
+    const least = (kind: Kind): number => Math.min(...micros[kind]);
     return [
-      shown('CPU time of a request over its limit (429)', median(micros.limited), 'µs'),
-      shown('CPU time of a challenged page (503)', median(micros.challenged), 'µs'),
-      shown('CPU time of a refused request that can show no page (503)', median(micros.refused), 'µs'),
-      atMost('a challenge against a 429', ratio('challenged'), 'x', 1),
-      atMost('a refusal against a 429', ratio('refused'), 'x', 1),
+      shown('CPU time of a request over its limit (429)', least('limited'), 'µs'),
+      shown('CPU time of a challenged page (503)', least('challenged'), 'µs'),
+      shown('CPU time of a refused request that can show no page (503)', least('refused'), 'µs'),
+      atMost('a challenge against a 429', least('challenged') / least('limited'), 'x', 1),
+      atMost('a refusal against a 429', least('refused') / least('limited'), 'x', 1),
       atMost('requests that reached the upstream', upstream.requests - forwarded, '', 0),
     ];
   } finally {

@@ -10,6 +10,7 @@ import { commands } from './commands.ts';
 import { connections } from './connections.ts';
 import { flood } from './flood.ts';
 import { memory } from './memory.ts';
+import { policies } from './policies.ts';
 import { posting } from './posting.ts';
 import { routes } from './routes.ts';
 import { serving } from './serving.ts';
@@ -34,6 +35,7 @@ const BENCHMARKS = {
   allocations,
   analytics,
   flood,
+  policies,
   routes,
   applying,
   posting,

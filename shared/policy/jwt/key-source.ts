@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isPrivateAddress } from '../../values/private-address.ts';
+import { isPrivateAddress } from '../../private-ranges.ts';
 
 /** Where the keys of an issuer are fetched. `private`: over HTTP, too, and then only from loopback and private addresses. */
 export type KeySource = { url: string; private: boolean };

@@ -86,7 +86,7 @@ export const CADDY_REVERSE_PROXY: ReadonlyMap<string, string> = new Map([
   ['method', 'write method next to reverse_proxy: method GET'],
   ['rewrite', 'write rewrite next to reverse_proxy: rewrite /new'],
   ['replace_status', 'responses of upstreams are forwarded unchanged'],
-  ['handle_response', 'responses of upstreams are forwarded unchanged'],
+  ['handle_response', 'write handle_errors with intercept for error pages; forward_auth has handle_response for redirects'],
   ['copy_response', 'responses of upstreams are forwarded unchanged'],
   ['copy_response_headers', 'responses of upstreams are forwarded unchanged'],
 ]);

@@ -5,7 +5,8 @@ import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
 export type Domain = Branded<string, 'Domain'>;
 
 export const CATCH_ALL = '*' as Domain;
-const MAX_DOMAIN = 253;
+/** Characters. */
+export const MAX_DOMAIN = 253;
 /** Checked before lowercasing: some non-ASCII letters have an ASCII lower case. */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 

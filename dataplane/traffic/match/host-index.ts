@@ -1,4 +1,4 @@
-import { CATCH_ALL } from '../../../shared/values/host.ts';
+import { CATCH_ALL, MAX_DOMAIN } from '../../../shared/values/host.ts';
 import type { EntriesPublication } from '../protocol.ts';
 import { PackedEntry, readPacked } from './packed.ts';
 
@@ -50,6 +50,7 @@ export class HostIndex<Compiled extends Served> {
 
   /** The most specific wildcard for several labels; `dot` ends the first label. */
   private findAbove(host: string, dot: number, port: number): Compiled | null {
+    if (host.length > MAX_DOMAIN) return null;
     for (let at = host.indexOf('.', dot + 1); at > 0; at = host.indexOf('.', at + 1)) {
       const wildcard = `*${host.slice(at)}`;
       const found = this.deep.has(wildcard) ? this.servedAt(wildcard, port) : null;

@@ -4,6 +4,7 @@ import {
   LONGEST_SLOW_START_SECS,
   MAX_HOLD_SECS,
   MOST_IN_FLIGHT,
+  MOST_PORTS,
   MOST_QUEUED,
   MOST_WEIGHT,
   USUAL_QUEUE_SECS,
@@ -14,6 +15,7 @@ import type { RouteDraft } from '../../../../shared/route.ts';
 import { MAX_ANSWER_SECS } from '../../../../shared/transport.ts';
 import { parseSeconds } from '../../../../shared/values/duration.ts';
 import { type Domain, parseDomain } from '../../../../shared/values/host.ts';
+import { readPort as readTcpPort } from '../../../../shared/values/port.ts';
 
 /** The draft that labels are read into. */
 export type SiteDraft = {
@@ -30,6 +32,7 @@ export type LabelRule = Omit<Label<SiteDraft>, 'word'> & {
   readonly perContainer: boolean;
 };
 
+const MOST_LISTENED = 2 * MOST_PORTS;
 const NETWORK_NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 
 const ownLabel = (label: Label<SiteDraft>): [string, LabelRule] => [label.word, { ...label, perContainer: true }];
@@ -70,6 +73,13 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
       draft.weight = Number(value);
       return undefined;
     },
+  }),
+  routeLabel({
+    word: 'listen',
+    form: 'PORT[,PORT…]',
+    otherwise: 'every port of `http_port` and `https_port`',
+    example: '8443',
+    read: readListen,
   }),
   routeLabel({
     word: 'tls',
@@ -189,6 +199,18 @@ function readConcurrency(value: string, members: RouteDraft): string | undefined
   if (rest.length > 0 || requests === undefined || requests < 1 || requests > MOST_IN_FLIGHT || queue < 0 || queue > MOST_QUEUED)
     return `it is a number of requests from 1 to ${MOST_IN_FLIGHT}, and perhaps how many may wait, up to ${MOST_QUEUED}`;
   members.max_in_flight = { requests, queue, queue_secs: USUAL_QUEUE_SECS };
+  return undefined;
+}
+
+function readListen(value: string, members: RouteDraft): string | undefined {
+  const ports: number[] = [];
+  for (const text of value.split(',')) {
+    const port = readTcpPort(text.trim());
+    if (!port.ok) return port.reason;
+    if (!ports.includes(port.value)) ports.push(port.value);
+  }
+  if (ports.length > MOST_LISTENED) return `at most ${MOST_LISTENED} ports`;
+  members.ports = ports;
   return undefined;
 }
 

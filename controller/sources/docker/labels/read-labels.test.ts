@@ -54,6 +54,9 @@ for (const [label, value, reason] of [
   ['read_timeout', '90', 'a duration is a number with a unit'],
   ['response_header_timeout', '1.5s', 'whole seconds'],
   ['analytics', 'yes', 'on or off'],
+  ['listen', '8443,', 'from 1 to 65535'],
+  ['listen', 'https', 'from 1 to 65535'],
+  ['listen', Array.from({ length: 33 }, (_, at) => at + 1).join(), 'at most 32 ports'],
 ] as const)
   test(`sluice.${label}=${JSON.stringify(value)} invalidates its site, with the label, the reason and the form in one line`, () => {
     const labels = { ...DOMAIN, [`sluice.${label}`]: value, 'sluice.other.domain': 'b.example', 'sluice.other.port': '81' };
@@ -73,6 +76,7 @@ test('reads every supported label', () => {
     ...DOMAIN,
     'sluice.port': ' 8080 ',
     'sluice.tls': 'off',
+    'sluice.listen': '8443, 8080,8443',
     'sluice.rate_limit': '10/s',
     'sluice.header.X-Frame-Options': 'DENY',
     'sluice.header.X.Dotted': '',
@@ -91,6 +95,7 @@ test('reads every supported label', () => {
     network: 'shop',
     members: {
       https: 'off',
+      ports: [8443, 8080],
       rate_limit_rps: 10,
       headers: [
         { name: 'X-Frame-Options', value: 'DENY' },

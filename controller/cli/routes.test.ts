@@ -16,6 +16,10 @@ test('the notes of a route name what limits or protects it', () => {
   assert.equal(noted({ rate_limit_rps: 5, basic_auth: USERS, ip_filter: { allow: ['10.0.0.0/8'] } }), '5/s, password, addresses');
 });
 
+test('the notes of a route name the ports that it is limited to', () => {
+  assert.equal(noted({ ports: [8080, 8443], rate_limit_rps: 5 }), 'only on port 8080, 8443, 5/s');
+});
+
 test('notes that apply only inside a block are marked as such', () => {
   assert.equal(noted({ handles: [{ path: '/a/*', basic_auth: USERS }] }), '1 path block, password in a block');
   assert.equal(noted({ basic_auth: USERS, handles: [{ path: '/a/*', basic_auth: USERS }] }), '1 path block, password');

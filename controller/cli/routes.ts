@@ -34,11 +34,13 @@ const blocksIn = (count: number): string => (count === 1 ? '1 path block' : `${c
 
 /** Exported for its test. */
 export function notesOn(route: FullRoute): string[] {
-  const { upstream, handles, overrides } = route;
+  const { upstream, handles, overrides, ports, wildcard } = route;
   const own = notesAbout(route);
   // A block's rate is not one of the site, and a password of one block leaves the others open.
   const inside = new Set(handles.flatMap((handle) => notesAbout(handle)));
   return [
+    ...(ports ? [`only on port ${ports.join(', ')}`] : []),
+    ...(wildcard === 'many' ? ['* is one label or more'] : []),
     ...(upstream !== null && handles.length > 0 ? [blocksIn(handles.length)] : []),
     ...own,
     ...[...inside].filter((note) => !own.includes(note)).map((note) => `${note} in a block`),

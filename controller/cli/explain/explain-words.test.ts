@@ -47,6 +47,18 @@ test('shows the facts behind the verdict in the order of evaluation', () => {
   );
 });
 
+test('a site that is only on some ports shows them', () => {
+  const { route } = EXPLANATION;
+  assert.ok(route);
+  const text = explanationInWords(PIPE, {
+    ...EXPLANATION,
+    url: 'https://a.example/',
+    port: 8443,
+    route: { ...route, ports: [8443, 9443] },
+  });
+  assert.match(text, /port +8443 \(HTTPS\); the site is only on 8443, 9443\n/);
+});
+
 test('a manually posted route shows what it overrides, and until when', () => {
   const route = { ...sampleRoute('a.example', undefined, { source: null, origin: undefined }), controller: null, since: SINCE };
   const text = explanationInWords(PIPE, { ...EXPLANATION, route: { ...route, overrides: sampleRoute('a.example') } });

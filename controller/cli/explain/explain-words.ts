@@ -17,7 +17,7 @@ export function explanationInWords(terminal: Terminal, explanation: Explanation,
   if (route) facts.push(['route', ...routeInWords(route, explanation.matched)], ...hidden(route));
   const failing = failingConditions(route);
   if (failing.length > 0) facts.push(['conditions', ...failing]);
-  if (port !== undefined) facts.push(['port', `${port} (${url.startsWith('https:') ? 'HTTPS' : 'HTTP'})`]);
+  if (port !== undefined) facts.push(['port', portInWords(port, url, route)]);
   const block = blockInWords(explanation);
   if (block !== null) facts.push(['block', block]);
   if (policies.length > 0) facts.push(['policies', ...policies.map((one, at) => `${at + 1}. ${one.name}: ${one.verdict}`)]);
@@ -33,6 +33,11 @@ export function explanationInWords(terminal: Terminal, explanation: Explanation,
 
 /** A policy responds instead of the targets, which are still listed. */
 const isAnsweredHere = (verdict: string): boolean => verdict.startsWith('answered by');
+
+function portInWords(port: number, url: string, route: FullRoute | null): string {
+  const kind = url.startsWith('https:') ? 'HTTPS' : 'HTTP';
+  return `${port} (${kind})${route?.ports ? `; the site is only on ${route.ports.join(', ')}` : ''}`;
+}
 
 function routeInWords(route: FullRoute, matched: string | null): string[] {
   const from = route.origin ?? route.source;

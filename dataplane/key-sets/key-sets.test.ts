@@ -71,7 +71,8 @@ class Fixture {
 
   [Symbol.dispose](): void {
     this.sets.stop();
-    rmSync(this.folder, { recursive: true });
+    // A set may still be being saved.
+    rmSync(this.folder, { recursive: true, maxRetries: 10 });
   }
 }
 

@@ -90,8 +90,11 @@ export class UpstreamFixture {
   }
 }
 
-/** An address that refuses connections, because its port has just been closed. */
-export async function refusingAddress(): Promise<string> {
+/** An address that refuses connections: nothing listens on it, since everything that tests start is on 127.0.0.1. */
+export const refusingAddress = async (): Promise<string> => (await freeAddress()).replace('127.0.0.1', '127.0.0.99');
+
+/** An address that refuses connections until the test, or another one, listens there. */
+export async function freeAddress(): Promise<string> {
   const upstream = await UpstreamFixture.start();
   upstream[Symbol.dispose]();
   return upstream.address;

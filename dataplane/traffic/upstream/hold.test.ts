@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { RouteInput } from '../../../shared/route.ts';
 import { targetKey } from '../../ledger/targets.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
-import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
+import { freeAddress, ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, type Wire } from '../testing/wire.ts';
 
 const holding = (hold_secs: number, ...upstreams: readonly { readonly address: string }[]): RouteInput => ({
@@ -95,7 +95,7 @@ test('a request that waits in vain is a 503 with Retry-After if no target is in 
 });
 
 test('a pool whose target refuses is probed by one request every 250 ms, and the others follow the first connection', async () => {
-  const address = await refusingAddress();
+  const address = await freeAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
   const clients = [await sendWaiting(proxy), await sendWaiting(proxy), await sendWaiting(proxy)];
   const { targets } = proxy.ledger;
@@ -116,7 +116,7 @@ test('a pool whose target refuses is probed by one request every 250 ms, and the
 });
 
 test('upgrade requests wait like all others, and can be the probe', async () => {
-  const address = await refusingAddress();
+  const address = await freeAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
   const upgrade = get('/', 'Connection: Upgrade\r\nUpgrade: chat\r\n');
   const clients = [await sendWaiting(proxy, upgrade), await sendWaiting(proxy)];
@@ -129,7 +129,7 @@ test('upgrade requests wait like all others, and can be the probe', async () => 
 });
 
 test('a client that disconnects stops waiting and does not prevent others from being tried', async () => {
-  const address = await refusingAddress();
+  const address = await freeAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
   const [first, second] = [await sendWaiting(proxy), await sendWaiting(proxy)];
   first?.reset();

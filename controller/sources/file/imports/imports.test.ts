@@ -182,7 +182,7 @@ test('valid globals of a file are used regardless of other errors in it', () => 
   const globalsOf = (text: string) => compileMemory({ Sluicefile: text, contact: 'email a@b\n', bad: 'email nobody\n' }).globals;
   assert.deepEqual(globalsOf('{\n  http_port 8080\n  import contact\n}\na.example { nonsense }\n'), { http_port: 8080, email: 'a@b' });
   assert.deepEqual(globalsOf('(s) { tls }\n{\n  http_port 8080\n}\na.example {\n'), { http_port: 8080 });
-  for (const wrong of ['http_port 8080\n  nonsense', 'http_port 8080\n  bind "', 'http_port {$NOT_SET}', 'import bad', 'http_port 1 2'])
+  for (const wrong of ['http_port 8080\n  nonsense', 'http_port 8080\n  bind "', 'http_port {$NOT_SET}', 'import bad', 'http_port 1 x'])
     assert.equal(globalsOf(`{\n  ${wrong}\n}\na.example { nonsense }\n`), null, wrong);
   assert.equal(globalsOf('{\n  http_port 8080\n'), null);
   assert.equal(globalsOf('a.example { nonsense }\n'), null);

@@ -68,3 +68,8 @@ test('PROXY headers on some ports need trusted proxies, and ports that are open'
   ]);
   assert.deepEqual(trafficSettings(base).proxyProtocolPorts, [80, 9000]);
 });
+
+test('each further port takes a descriptor per worker from the connections', () => {
+  const socketsOf = (...flags: string[]) => trafficSettings(readSettings(['--workers', '3', '--local-certs', ...flags], {})).maxSockets;
+  assert.equal(socketsOf('--http-port', '80,81', '--https-port', '443,444,445'), socketsOf() - 3 * 3);
+});

@@ -14,7 +14,7 @@ import type { ControllerStreams, ReloadResult } from '../apply/controller-stream
 import type { Reload } from '../apply/reload.ts';
 import { serveDashboard } from '../dashboard/dashboard.ts';
 import type { AdminDependencies } from '../dependencies.ts';
-import { eventsOf, type Subscribe, serveEvents } from '../events/event-stream.ts';
+import { eventsOf, type Send, type Subscribe, serveEvents } from '../events/event-stream.ts';
 import { historyEvents } from '../events/history-events.ts';
 import { OverviewFeed } from '../events/overview-feed.ts';
 import { readJson } from '../http/body.ts';
@@ -95,7 +95,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
       if (view === null) return serveEvents(response, [eventsOf(parts.events)], parts.clock);
       const history = query.get('history');
       const subscriptions = [
-        (send: (text: string) => void) => overview.subscribe(send),
+        (send: Send) => overview.subscribe((text) => send(text, 'overview')),
         ...(history === null ? [] : [eventsOfHistory(history, query, parts)]),
       ];
       return serveEvents(response, subscriptions, parts.clock);
@@ -115,7 +115,6 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
   };
 }
 
-/** `history=DOMAIN`, or `*` for all hosts, with the period in the other parameters. @throws ApiError */
 /** The published members of a route. `under_attack` is also true while the challenge of the site has begun by itself. */
 function inForce(route: RouteSpec, { isAttacked }: AdminDependencies): PublishedRoute {
   const members = published(route);
@@ -123,6 +122,7 @@ function inForce(route: RouteSpec, { isAttacked }: AdminDependencies): Published
   return { ...members, under_attack: isAttacked(route.domain) };
 }
 
+/** `history=DOMAIN`, or `*` for all hosts, with the period in the other parameters. @throws ApiError */
 function eventsOfHistory(subject: string, query: URLSearchParams, parts: AdminDependencies): Subscribe {
   const domain = subject === '*' ? { ok: true as const, value: ALL_HOSTS } : parseDomain(subject);
   if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);

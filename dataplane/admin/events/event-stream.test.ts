@@ -130,6 +130,16 @@ async function overviews(more: object = {}) {
   return { api, computed };
 }
 
+const ALERT = {
+  severity: 'error',
+  code: 'not_ready',
+  domain: null,
+  subject: 'data plane',
+  message: 'm',
+  action: 'a',
+  since: null,
+} as const;
+
 const DASHBOARD = '/events?view=dashboard';
 
 describe('the overview of the dashboard', () => {
@@ -178,6 +188,29 @@ describe('the overview of the dashboard', () => {
     await reader.sees('"at":"well"');
   });
 
+  it('reaches a reader that falls behind as the newest one only, which is not cut off', async () => {
+    let number = 0;
+    const pad = [{ ...ALERT, message: 'x'.repeat(100_000) }];
+    await using api = await RunningAdmin.start({
+      overview: async () => ({ at: `no. ${++number}.`, status: {} as Overview['status'], ...OVERVIEW, alerts: pad }),
+    });
+    using reader = new Reader(api, DASHBOARD);
+    await reader.sees('no. 1.');
+    reader.socket.pause();
+    // The buffers of the kernel hold a few megabytes, and these are 60.
+    while (number < 600) {
+      const before = number;
+      api.clock.pass(2_000);
+      await until(() => number > before, 'the next overview');
+      await nextTurn();
+    }
+    reader.socket.resume();
+    await reader.sees('no. 600.');
+    assert.ok(reader.text.length < 30_000_000, `${reader.text.length}`);
+    assert.ok(!reader.text.includes('no. 599.'));
+    assert.equal(reader.closed, false);
+  });
+
   it('contains no other events, and is kept open and cut off as the stream of events is', async () => {
     const { api } = await overviews();
     await using _ = api;
@@ -190,15 +223,7 @@ describe('the overview of the dashboard', () => {
   });
 
   it('can be read with the view token, as the alerts can, and an unknown view is rejected', async () => {
-    const alert = {
-      severity: 'error',
-      code: 'not_ready',
-      domain: null,
-      subject: 'data plane',
-      message: 'm',
-      action: 'a',
-      since: null,
-    } as const;
+    const alert = ALERT;
     const { api } = await overviews({ viewToken: 'only-to-look', alerts: async () => [alert] });
     await using _ = api;
     using reader = new Reader(api, DASHBOARD, 'only-to-look');

@@ -7,8 +7,11 @@ const HEARTBEAT_MS = 20_000;
 /** A reader that leaves this many bytes unread is cut off. */
 const MAX_UNREAD = 1_048_576;
 
+/** Sends an event. If it describes a `state`, it replaces an earlier event of that state that the reader has not been sent yet. */
+export type Send = (text: string, state?: string) => void;
+
 /** Takes a function that sends an event; returns one that ends the subscription. */
-export type Subscribe = (send: (text: string) => void) => () => void;
+export type Subscribe = (send: Send) => () => void;
 
 /** What happens, as one event each. */
 export const eventsOf =
@@ -16,16 +19,31 @@ export const eventsOf =
   (send) =>
     feed.subscribe(({ kind, ...data }: ServiceEvent) => send(`event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`));
 
-/** Sends server-sent events to one reader, until it disconnects. */
+/**
+ * Sends server-sent events to one reader, until it disconnects. One that reads slowly gets only the newest of each state. It gets no
+ * heartbeats either, so that the idle timeout of its connection ends one that reads nothing at all.
+ */
 export function serveEvents(response: ServerResponse, subscriptions: readonly Subscribe[], clock: Clock): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   response.write(': connected\n\n');
-  const send = (text: string) => {
+  const waiting = new Map<string, string>();
+  const send: Send = (text, state) => {
     // One event may be longer: the history of a year has half a megabyte.
     if (response.writableLength > MAX_UNREAD) response.destroy();
+    else if (state !== undefined && response.writableNeedDrain) waiting.set(state, text);
     else response.write(text);
   };
-  const stops = [...subscriptions.map((subscribe) => subscribe(send)), clock.every(HEARTBEAT_MS, () => send(': alive\n\n'))];
+  response.on('drain', () => {
+    for (const [state, text] of waiting) {
+      if (response.writableNeedDrain) return;
+      waiting.delete(state);
+      send(text, state);
+    }
+  });
+  const heartbeat = () => {
+    if (!response.writableNeedDrain) send(': alive\n\n');
+  };
+  const stops = [...subscriptions.map((subscribe) => subscribe(send)), clock.every(HEARTBEAT_MS, heartbeat)];
   response.once('close', () => {
     for (const stop of stops) stop();
   });

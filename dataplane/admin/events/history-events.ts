@@ -22,7 +22,7 @@ export const historyEvents =
       asking = true;
       const data = await text().catch(failure);
       asking = false;
-      if (!ended) send(`event: history\ndata: ${data}\n\n`);
+      if (!ended) send(`event: history\ndata: ${data}\n\n`, 'history');
     };
     void ask();
     const stop = clock.every(step === HOUR_MS ? HOURS_EVERY_MS : DAYS_EVERY_MS, () => void ask());

@@ -39,6 +39,10 @@ export type History = HistoryRange & {
   /** People in the last five minutes. */
   now: number;
   hosts?: { domain: string; views: number; humans: number; page_views: number }[];
+  /**
+   * RFC 3339: nothing older is known, at this step: only a `previous` that begins no earlier can be compared with. null if nothing is.
+   */
+  kept_since: string | null;
   /** The period of the same length before. */
   previous: HistoryRange;
 };

@@ -14,16 +14,20 @@ const HOSTS = 1_000;
 export type Source = {
   rows(host: string, from: number, to: number): Iterable<Row>;
   sums(from: number, to: number): Iterable<HostSums>;
+  /** The first moment of which anything is kept (ms since 1970); null if nothing is. */
+  since(host: string, step: Range['step']): number | null;
 };
 
 /** Answers a question about one host, or about all of them together (`host` is ALL_HOSTS). */
 export function historyOf(source: Source, host: string, range: Range, now: number): History {
+  const since = source.since(host, range.step);
   return {
     domain: host === ALL_HOSTS ? null : host,
     step: range.step === HOUR ? 'hour' : 'day',
     now,
     ...overRange(source, host, range),
     ...(host === ALL_HOSTS && { hosts: hostsOf(source, range) }),
+    kept_since: since === null ? null : timeOf(since),
     previous: overRange(source, host, rangeBefore(range)),
   };
 }

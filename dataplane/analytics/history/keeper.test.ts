@@ -169,6 +169,29 @@ describe('history', () => {
     assert.deepEqual([previous.totals.views, previous.totals.visitors, previous.series[3]?.views], [24, 1, 1]);
   });
 
+  it('tells since when it is kept, so that a period that is known in part is not compared with', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper({ hoursMs: 2 * DAY });
+    const since = (query: Record<string, string> = {}) => ask(keeper, 'a.test', query, setup.now).kept_since;
+    keeper.add([visits('b.test', [1])]);
+    setup.now = START + HOUR;
+    keeper.add([visits('a.test', [1])]);
+    assert.equal(since(), '2026-01-05T01:00:00.000Z', 'before it is saved');
+    keeper.save();
+    assert.equal(since(), '2026-01-05T01:00:00.000Z', 'after');
+    for (let day = 1; day < 8; day++) {
+      setup.now = START + day * DAY + HOUR;
+      keeper.add([visits('a.test', [day])]);
+      keeper.save();
+    }
+    sweepAll(keeper);
+    assert.equal(since({ step: 'day' }), '2026-01-05T00:00:00.000Z', 'by the day');
+    assert.equal(since(), '2026-01-10T00:00:00.000Z', 'by the hour, of which fewer are kept');
+    keeper.forget('a.test');
+    keeper.add([visits('a.test', [1])]);
+    assert.equal(since({ step: 'day' }), '2026-01-12T01:00:00.000Z', 'after it was forgotten');
+  });
+
   it('counts days that were rolled up in the day of another time zone that has their middle', () => {
     using setup = new Setup();
     const keeper = setup.keeper({ hoursMs: 2 * DAY });

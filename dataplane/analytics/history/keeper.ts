@@ -114,6 +114,7 @@ export class HistoryKeeper {
       const source: Source = {
         rows: (name, from, to) => this.rows(store, name, from, to),
         sums: (from, to) => this.sums(store, from, to),
+        since: (name, step) => this.since(store, name, step),
       };
       const now = this.recent.visitorsNow(host, this.tools.clock.now());
       const history = historyOf(source, host, range, now);
@@ -153,6 +154,14 @@ export class HistoryKeeper {
     yield* store.sums(from, to);
     for (const [at, host, { views, humans, pageViews }] of this.recent.all())
       if (at >= from && at < to) yield { host, views, humans, pageViews };
+  }
+
+  /** Hours that were removed may still be counted in days. */
+  private since(store: HistoryStore, host: string, step: Range['step']): number | null {
+    let first = store.since(host) ?? Number.POSITIVE_INFINITY;
+    for (const [at, name] of this.recent.all()) if (name === host) first = Math.min(first, at);
+    if (first === Number.POSITIVE_INFINITY) return null;
+    return step === HOUR ? Math.max(first, store.hoursFrom) : first;
   }
 
   /** What the time of day may be taken for when something is deleted for its age; null: nothing is. */

@@ -143,6 +143,18 @@ export class HistoryStore {
     return this.statements.idOf.get(host) !== undefined;
   }
 
+  /** The first hour or day that is kept of a host (ms since 1970); null if nothing is. */
+  since(host: string): number | null {
+    const id = this.statements.idOf.get(host)?.id;
+    if (id === undefined) return null;
+    const { first } = this.database
+      .prepare(
+        'SELECT min(at) AS first FROM (SELECT min(at) AS at FROM hours WHERE host = ? UNION ALL SELECT min(at) FROM days WHERE host = ?)',
+      )
+      .get(id, id) as { first: number | null };
+    return first;
+  }
+
   /** Removes everything about a host. */
   forget(host: string): void {
     this.transaction(() => {

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { storeToken } from './data/api.ts';
+import { visible } from './data/format.ts';
 import { type Question, useLive } from './data/live.ts';
 import { type Period, periodOf, periodQuery } from './data/period.ts';
 import { type Place, usePlace } from './data/place.ts';
@@ -77,7 +78,7 @@ function Content(props: ViewProps) {
 function useTitle({ view, subject }: Place): void {
   const title = subject ?? VIEWS[view as keyof typeof VIEWS]?.title ?? TEXT.notFound;
   useEffect(() => {
-    document.title = `${title} · ${PRODUCT}`;
+    document.title = `${visible(title)} · ${PRODUCT}`;
   }, [title]);
 }
 

@@ -74,7 +74,8 @@ export const RANGE = {
   to: 'To',
   apply: 'Show',
   compared: 'Changes compare with the period before.',
-  incomparable: 'The period before had no requests, so there is nothing to compare with.',
+  incomparable: 'No requests are known of the period before, so there is nothing to compare with.',
+  partlyKept: (time: string) => `Nothing is compared with the period before, of which a part is unknown: figures are kept since ${time}.`,
   wrongOrder: 'The period ends before it begins.',
 } as const;
 
@@ -108,7 +109,7 @@ export const CHART = {
   help: 'Use the arrow keys to move from point to point, Home and End for the first and the last.',
   now: 'This period',
   before: 'Period before',
-  point: (time: string, value: string, before: string) => `${time}: ${value}, before ${before}`,
+  point: (time: string, value: string, before: string | null) => `${time}: ${value}${before === null ? '' : `, before ${before}`}`,
   table: 'Show the figures as a table',
   time: 'Time',
 } as const;

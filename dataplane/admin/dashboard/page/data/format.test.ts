@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytes, change, count, country, duration, percent, rate, span } from './format.ts';
+import { bytes, change, count, country, duration, percent, rate, span, visible } from './format.ts';
 
 const shows = <T>(format: (value: T) => string, expected: readonly (readonly [T, string])[]) => {
   for (const [value, text] of expected) assert.equal(format(value), text);
@@ -60,4 +60,13 @@ test('names of countries, and codes that are none', () => {
 test('a change needs something before', () => {
   assert.equal(change(3, 2), 0.5);
   assert.equal(change(3, 0), null);
+});
+
+test('characters that hide or turn text around are shown as their code points, and those that languages need are kept', () => {
+  shows(visible, [
+    ['/a\u202egnp.exe', '/a‹U+202E›gnp.exe'],
+    ['pay\u200bpal.test', 'pay‹U+200B›pal.test'],
+    ['a\0b\n\u2066c\u{e0041}', 'a‹U+0000›b‹U+000A›‹U+2066›c‹U+E0041›'],
+    ['/שלום/می\u200cخواهم/👩\u200d💻/<b>&amp;', '/שלום/می\u200cخواهم/👩\u200d💻/<b>&amp;'],
+  ]);
 });

@@ -72,5 +72,15 @@ export const country = (code: string): string => {
   }
 };
 
+/**
+ * Control characters, and those that are invisible or change the direction of text, as their code points: whoever chose a name must not be
+ * able to have it read as another (Unicode Technical Report 36, section 2.10).
+ */
+export const visible = (text: string): string =>
+  text.replace(
+    /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu,
+    (character) => `‹U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}›`,
+  );
+
 /** The relative change; null if there was nothing before. */
 export const change = (now: number, before: number): number | null => (before === 0 ? null : (now - before) / before);

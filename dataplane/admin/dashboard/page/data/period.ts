@@ -1,3 +1,5 @@
+import type { History } from '../../../../../shared/wire/history.ts';
+
 /** The periods that can be chosen, as questions to the history endpoints. */
 
 export const PERIODS = ['today', 'day', 'week', 'month', 'year', 'own'] as const;
@@ -45,6 +47,12 @@ function dayOf(text: string | undefined): number | null {
   if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text)) return null;
   const time = Date.parse(text);
   return Number.isNaN(time) ? null : time;
+}
+
+/** How the period before can be compared with: all of it is kept, some is not (`partly`), or it had no requests (`empty`). */
+export function comparability({ kept_since, previous }: Pick<History, 'kept_since' | 'previous'>): 'whole' | 'partly' | 'empty' {
+  if (previous.totals.views === 0) return 'empty';
+  return kept_since === null || Date.parse(kept_since) > Date.parse(previous.from) ? 'partly' : 'whole';
 }
 
 export const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10);

@@ -1,5 +1,5 @@
 import type { Alert } from '../../../../../shared/wire/dashboard.ts';
-import { moment } from '../data/format.ts';
+import { moment, visible } from '../data/format.ts';
 import { linkTo } from '../data/place.ts';
 import { ALERTS } from '../strings.ts';
 
@@ -11,10 +11,10 @@ export function AlertList({ alerts }: { alerts: readonly Alert[] }) {
         <li key={`${alert.code} ${alert.subject} ${alert.message}`} class={alert.severity}>
           <p class="subject">
             <span class={`tag ${alert.severity}`}>{ALERTS.severity[alert.severity]}</span>{' '}
-            {alert.domain === null ? <b>{alert.subject}</b> : <a href={linkTo('hosts', alert.domain)}>{alert.subject}</a>}
+            {alert.domain === null ? <b>{visible(alert.subject)}</b> : <a href={linkTo('hosts', alert.domain)}>{visible(alert.subject)}</a>}
             {alert.since !== null && <span class="dim"> {ALERTS.since(moment(alert.since))}</span>}
           </p>
-          <p>{alert.message}</p>
+          <p>{visible(alert.message)}</p>
           <p class="action">{alert.action}</p>
         </li>
       ))}

@@ -1,6 +1,6 @@
 import { useContext, useState } from 'preact/hooks';
 import type { HistoryList } from '../../../../../shared/wire/history.ts';
-import { count, exact, percent } from '../data/format.ts';
+import { count, exact, percent, visible } from '../data/format.ts';
 import { LIST_COLUMN, TEXT } from '../strings.ts';
 import { Change, Comparable } from './figure.tsx';
 
@@ -46,9 +46,9 @@ export function BarList({ name, now, before, total, empty, nameOf = (text) => te
         <tbody>
           {shown.map((entry) => (
             <tr key={entry.name}>
-              <th scope="row" title={entry.name}>
+              <th scope="row" title={visible(entry.name)}>
                 <span class="bar" style={{ width: `${(entry.count / most) * 100}%` }} />
-                <span class="name">{nameOf(entry.name)}</span>
+                <span class="name">{visible(nameOf(entry.name))}</span>
               </th>
               <td class="number" title={exact(entry.count)}>
                 {count(entry.count)}

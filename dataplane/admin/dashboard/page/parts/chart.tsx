@@ -3,11 +3,11 @@ import uPlot from 'uplot';
 import { pointTime } from '../data/format.ts';
 import { CHART, TEXT } from '../strings.ts';
 
-/** `before[i]` is the point of the period before that `now[i]` is compared with. */
+/** `before[i]` is the point of the period before that `now[i]` is compared with; null if it can't be compared with. */
 export type ChartData = {
   readonly times: readonly string[];
   readonly now: readonly number[];
-  readonly before: readonly number[];
+  readonly before: readonly number[] | null;
   readonly step: 'hour' | 'day';
 };
 type ChartProps = {
@@ -53,12 +53,17 @@ export function Chart({ data, metric, format, whole }: ChartProps) {
     if (current !== null)
       current.setCursor({ left: current.valToPos(index, 'x'), top: current.valToPos(data.now[index] ?? 0, 'y') }, false);
   };
-  const valueText = CHART.point(timeAt(data, point), format(data.now[point] ?? 0), format(data.before[point] ?? 0));
+  const before = data.before === null ? null : format(data.before[point] ?? 0);
+  const valueText = CHART.point(timeAt(data, point), format(data.now[point] ?? 0), before);
   return (
     <div class="chart">
       <p class="reading" aria-hidden="true">
         <span class="key now">{CHART.now}</span> <b>{format(data.now[point] ?? 0)}</b>
-        <span class="key before">{CHART.before}</span> <b>{format(data.before[point] ?? 0)}</b>
+        {before !== null && (
+          <>
+            <span class="key before">{CHART.before}</span> <b>{before}</b>
+          </>
+        )}
         <span class="time">{timeAt(data, point)}</span>
       </p>
       <div
@@ -94,9 +99,11 @@ function Figures({ data, metric, format }: Omit<ChartProps, 'whole'>) {
                 <th scope="col" class="number">
                   {metric}
                 </th>
-                <th scope="col" class="number">
-                  {CHART.before}
-                </th>
+                {data.before !== null && (
+                  <th scope="col" class="number">
+                    {CHART.before}
+                  </th>
+                )}
               </tr>
             </thead>
             <tbody>
@@ -104,7 +111,7 @@ function Figures({ data, metric, format }: Omit<ChartProps, 'whole'>) {
                 <tr key={time}>
                   <th scope="row">{timeAt(data, index)}</th>
                   <td class="number">{format(data.now[index] ?? 0)}</td>
-                  <td class="number">{format(data.before[index] ?? 0)}</td>
+                  {data.before !== null && <td class="number">{format(data.before[index] ?? 0)}</td>}
                 </tr>
               ))}
             </tbody>
@@ -117,7 +124,11 @@ function Figures({ data, metric, format }: Omit<ChartProps, 'whole'>) {
 
 const timeAt = ({ times, step }: ChartData, index: number): string => pointTime(times[index] ?? 0, step);
 
-const dataOf = ({ times, now, before }: ChartData): uPlot.AlignedData => [times.map((_, index) => index), [...before], [...now]];
+const dataOf = ({ times, now, before }: ChartData): uPlot.AlignedData => [
+  times.map((_, index) => index),
+  before === null ? times.map(() => null) : [...before],
+  [...now],
+];
 
 function optionsOf(
   element: HTMLElement,

@@ -1,5 +1,5 @@
 import type { FullRoute } from '../../../../../shared/wire/status.ts';
-import { moment } from '../data/format.ts';
+import { moment, visible } from '../data/format.ts';
 import { HOST, ROUTES } from '../strings.ts';
 import { Conditions } from './conditions.tsx';
 
@@ -17,7 +17,7 @@ export function RouteFacts({ route }: { route: FullRoute }) {
       {facts.map(([name, value]) => (
         <div key={name} hidden={value === ''}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{visible(value)}</dd>
         </div>
       ))}
       <div>

@@ -2,6 +2,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AnalyticsSnapshot } from '../../../../../shared/wire/analytics.ts';
 import type { FullRoute, UpstreamStatus } from '../../../../../shared/wire/status.ts';
 import { type Entry, find, indexOf } from '../data/finding.ts';
+import { visible } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { TEXT } from '../strings.ts';
 
@@ -70,7 +71,7 @@ export function Search({ close }: { close: () => void }) {
             aria-selected={at === chosen}
             onClick={() => go(entry)}
           >
-            <span class="tag">{entry.kind}</span> <b>{entry.name}</b> <span class="dim">{entry.about}</span>
+            <span class="tag">{entry.kind}</span> <b>{visible(entry.name)}</b> <span class="dim">{visible(entry.about)}</span>
           </div>
         ))}
       </div>

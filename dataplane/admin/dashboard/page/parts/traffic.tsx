@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { History, HistoryCounts, HistoryRange } from '../../../../../shared/wire/history.ts';
-import { bytes, count, country, duration, percent } from '../data/format.ts';
+import { bytes, count, country, duration, moment, percent } from '../data/format.ts';
+import { comparability } from '../data/period.ts';
 import { LIST, LIST_EMPTY, LIST_GROUP, METRIC, METRIC_HINT, RANGE } from '../strings.ts';
 import { BarList } from './bar-list.tsx';
 import { Card } from './card.tsx';
@@ -40,7 +41,7 @@ type ListName = keyof typeof LIST;
 /** Everything that is known about a period: of one host, or of all together. */
 export function Traffic({ history }: { history: History }) {
   return (
-    <Comparable.Provider value={history.previous.totals.views > 0}>
+    <Comparable.Provider value={comparability(history) === 'whole'}>
       <Graph history={history} />
       <div class="grid">
         {GROUPS.map(({ title, lists }) => (
@@ -65,7 +66,7 @@ function Graph({ history }: { history: History }) {
     () => ({
       times: history.series.map(({ at }) => at),
       now: history.series.map(of),
-      before: history.previous.series.map(of),
+      before: comparability(history) === 'whole' ? history.previous.series.map(of) : null,
       step: history.step,
     }),
     [history, metric],
@@ -77,10 +78,17 @@ function Graph({ history }: { history: History }) {
           <Total key={name} name={name} chosen={name === metric} choose={() => setMetric(name)} now={history} before={history.previous} />
         ))}
       </div>
-      <p class="note">{history.previous.totals.views > 0 ? RANGE.compared : RANGE.incomparable}</p>
+      <p class="note">{comparisonOf(history)}</p>
       <Chart data={data} metric={METRIC[metric]} format={format} whole={whole} />
     </section>
   );
+}
+
+function comparisonOf(history: History): string {
+  const { kept_since: since } = history;
+  const comparable = comparability(history);
+  if (comparable === 'whole') return RANGE.compared;
+  return comparable === 'empty' || since === null ? RANGE.incomparable : RANGE.partlyKept(moment(since));
 }
 
 type TotalProps = { name: Metric; chosen: boolean; choose: () => void; now: HistoryRange; before: HistoryRange };

@@ -1,6 +1,6 @@
 import type { History } from '../../../../../shared/wire/history.ts';
 import type { Explanation } from '../../../../../shared/wire/status.ts';
-import { count, exact } from '../data/format.ts';
+import { count, exact, visible } from '../data/format.ts';
 import { type Loaded, useLoaded } from '../data/load.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
@@ -21,7 +21,7 @@ export function HostView({ place, overview, period, history }: ViewProps) {
   return (
     <>
       <div class="title">
-        <h1>{domain}</h1>
+        <h1>{visible(domain)}</h1>
         <p class="now-here">
           {history.value !== null && <b>{HOST.visitorsNow(history.value.now)}</b>}{' '}
           {live !== undefined && <span class="dim">{HOST.lastMinute(exact(live.page_views_1m), live.page_views_1m)}</span>}

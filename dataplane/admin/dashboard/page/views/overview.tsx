@@ -1,6 +1,6 @@
 import type { HostNow, Overview } from '../../../../../shared/wire/dashboard.ts';
 import type { History } from '../../../../../shared/wire/history.ts';
-import { bytes, count, exact, rate, span } from '../data/format.ts';
+import { bytes, count, exact, rate, span, visible } from '../data/format.ts';
 import type { Loaded } from '../data/load.ts';
 import { linkTo } from '../data/place.ts';
 import { AlertList } from '../parts/alert-list.tsx';
@@ -131,7 +131,7 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
             <td class="number">{count(requests)}</td>
             <td class="number">{count(now?.page_views_1m ?? 0)}</td>
             <td class="number">{count(now?.page_views_60m ?? 0)}</td>
-            <td>{message === null ? <span class="good-text">{HOSTS.fine}</span> : <span class="poor-text">{message}</span>}</td>
+            <td>{message === null ? <span class="good-text">{HOSTS.fine}</span> : <span class="poor-text">{visible(message)}</span>}</td>
           </tr>
         )}
       />

@@ -1,5 +1,5 @@
 import type { DataplaneStatus, FullRoute } from '../../../../../shared/wire/status.ts';
-import { moment } from '../data/format.ts';
+import { moment, visible } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { linkTo } from '../data/place.ts';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
@@ -56,7 +56,7 @@ function Routes({ filter, version }: { filter: string | undefined; version: stri
                 ))}
               </td>
               <td>
-                {route.origin ?? (route.controller === null ? ROUTES.posted : '–')}
+                {visible(route.origin ?? (route.controller === null ? ROUTES.posted : '–'))}
                 {route.source !== null && <span class="why">{ROUTES.source(route.source)}</span>}
                 {route.overrides !== null && <span class="why">{ROUTES.overrides}</span>}
               </td>
@@ -74,9 +74,9 @@ function Routes({ filter, version }: { filter: string | undefined; version: stri
             {problems.map(({ origin, domain, message, code, source }) => (
               <li key={`${source} ${origin} ${domain} ${code} ${message}`} class="warning">
                 <p class="subject">
-                  <b>{domain ?? origin}</b> <span class="dim">{origin}</span>
+                  <b>{domain ?? visible(origin)}</b> <span class="dim">{visible(origin)}</span>
                 </p>
-                <p>{message}</p>
+                <p>{visible(message)}</p>
               </li>
             ))}
           </ul>

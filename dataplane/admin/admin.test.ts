@@ -399,6 +399,7 @@ test('the view token reads analytics, routes and status, and changes nothing', a
     ['DELETE', '/analytics/a.test'],
     ['PURGE', '/cache/a/b'],
     ['POST', '/reload'],
+    ['DELETE', '/controllers/c'],
     ['POST', '/certificates'],
     ['DELETE', '/certificates/a.test'],
     ['GET', '/settings'],

@@ -107,7 +107,7 @@ function* workerAlerts({ configured, serving }: DataplaneStatus['workers']): Gen
 
 function awayAlert({ id, last_applied, away_since }: ControllerStatus): Alert {
   const message = `controller ${id} is disconnected; its routes stay as of ${last_applied}`;
-  const action = `Start it again or read its log; if it is gone permanently, its routes can be removed with DELETE /routes/{domain}.`;
+  const action = `Start it again or read its log; if it is gone permanently, DELETE /controllers/${encodeURIComponent(id)} removes it and its routes.`;
   return alert('warning', 'controller_away', `controller ${id}`, message, action, { since: away_since ?? null });
 }
 

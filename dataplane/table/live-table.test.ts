@@ -208,3 +208,31 @@ test('concurrent writes are made one after another', async () => {
     Array.from({ length: 10 }, (_, at) => `${at}.test up:${at + 41} hand`),
   );
 });
+
+test('a controller that is forgotten leaves nothing behind, also on disk, and nothing of others is touched', async () => {
+  using fixture = await TemporaryTable.start();
+  const problem = { source: 'file', code: 'x', origin: 'Sluicefile:1', domain: null, message: 'm', since: '2026-01-01T00:00:00.000Z' };
+  await applied(fixture, { revision: 7 }, [ofFile('a.test'), ofFile('b.test')], { problems: [problem] });
+  await applied(fixture, { controller: 'other' }, [ofFile('c.test')]);
+  await fixture.table.post(routeOf('a.test', 'posted:1'));
+  assert.equal(await fixture.table.forget('c'), 2);
+  assert.deepEqual(fixture.visible(), ['a.test posted:1 hand', 'c.test up:1 other']);
+  assert.deepEqual([...fixture.publisher.served.keys()].sort(), ['a.test', 'c.test']);
+  assert.deepEqual([fixture.table.problems(), [...fixture.table.overrides()].filter(Boolean)], [[], []]);
+  assert.equal(await fixture.table.forget('c'), null);
+  await fixture.restart();
+  assert.deepEqual(
+    fixture.table.controllers().map(({ id }) => id),
+    ['other'],
+  );
+  assert.deepEqual(fixture.visible(), ['a.test posted:1 hand', 'c.test up:1 other']);
+});
+
+test('a controller that was forgotten and returns, in the same run, sends everything again', async () => {
+  using fixture = await TemporaryTable.start();
+  await applied(fixture, { revision: 7 }, [ofFile('a.test')]);
+  await fixture.table.forget('c');
+  await refusedBy(fixture, { revision: 8, based_on: 7 }, [ofFile('b.test')]);
+  await applied(fixture, { revision: 8 }, [ofFile('a.test'), ofFile('b.test')]);
+  assert.deepEqual(fixture.visible(), ['a.test up:1 c', 'b.test up:1 c']);
+});

@@ -205,6 +205,26 @@ export class LiveTable {
     return { applied: certificates.length === 0 ? applied : { ...applied, certificates } };
   }
 
+  /**
+   * Forgets a controller that is gone permanently, with all that it applied: its routes, certificates, problems. The settings of its config
+   * file stay. If it connects again, it begins with a full frame. @returns how many routes it removed; null if the controller is unknown.
+   * @throws as `post`.
+   */
+  async forget(controller: string): Promise<number | null> {
+    const committed = await this.writer.run(async () => {
+      const known = this.known.get(controller);
+      if (known === undefined) return null;
+      const emptied = await this.commitFrame(lastFrame(known));
+      if ('refused' in emptied) throw new UnsavedError(emptied.refused.error);
+      await this.store.save({ puts: [], deletes: [], forgotten: [controller] });
+      this.known.delete(controller);
+      this.confirmations.forget(controller);
+      return emptied;
+    });
+    await committed?.acknowledged;
+    return committed === null ? null : committed.judgement.removed.length;
+  }
+
   /** Called when a controller sends anything on its open stream; confirms its last state. */
   noteSignOfLife(controller: string): void {
     if (!this.confirmations.isRenewalDue(controller)) return;
@@ -343,3 +363,9 @@ export class LiveTable {
     for (const controller of controllers) this.known.set(controller.id, controller);
   }
 }
+
+/** A full frame without anything, as from a later run of the controller. */
+const lastFrame = ({ id, epoch, revision, sources }: ControllerRecord): Frame => ({
+  header: { controller: id, epoch: epoch + 1, revision, based_on: null, sources: [...sources], reload: false },
+  ...{ routes: [], rejected: [], removes: [], problems: [] },
+});

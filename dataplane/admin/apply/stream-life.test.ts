@@ -164,6 +164,26 @@ describe('a reload', () => {
     stream.close();
   });
 
+  it('can be forgotten once it is disconnected, which ends the warning about it', async () => {
+    await using api = await RunningAdmin.start();
+    const stream = new StreamClient(api).write(reloadable(7));
+    await stream.next('applied');
+    const forget = async (id: string) => {
+      const { status, text: body } = await api.request('DELETE', `/controllers/${id}`);
+      return [status, JSON.parse(body)];
+    };
+    assert.deepEqual(await forget('c'), [409, { error: 'controller is connected' }]);
+    await api.post(text(header(1, { controller: 'at home', sources: ['x'] }), { end: { revision: 1 } }), { headers: NDJSON });
+    assert.deepEqual(await forget('at%20home'), [200, { deleted: 'at home', routes: 0 }]);
+    assert.deepEqual(await forget('at%20home'), [404, { error: 'controller not found' }]);
+    const { controllers } = JSON.parse((await api.request('GET', '/status')).text) as { controllers: { id: string }[] };
+    assert.deepEqual(
+      controllers.map(({ id }) => id),
+      ['c'],
+    );
+    stream.close();
+  });
+
   it('appears in the status, with the controllers that are connected and those that were', async () => {
     await using api = await RunningAdmin.start();
     const stream = new StreamClient(api).write(reloadable(7));

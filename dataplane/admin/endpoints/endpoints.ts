@@ -30,6 +30,12 @@ export const ENDPOINTS = [
     handler: 'events',
     does: 'Server-sent events: routes, upstreams, workers, controllers, reloads; `?view=dashboard`: an overview',
   },
+  {
+    method: 'DELETE',
+    path: '/controllers/{id}',
+    handler: 'forgetController',
+    does: 'Forgets a controller that is gone permanently, and removes its routes and certificates',
+  },
   { method: 'GET', path: '/alerts', handler: 'alerts', does: 'What is wrong right now, worst first, each with what to do about it' },
   { method: 'GET', path: '/certificates', handler: 'listCertificates', does: 'All certificates with their times, and why any are missing' },
   {

@@ -100,6 +100,12 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
       ];
       return serveEvents(response, subscriptions, parts.clock);
     },
+    forgetController: async ({ response, segments: [id = ''] }) => {
+      if (streams.isConnected(id)) throw new ApiError('controllerConnected');
+      const routes = await settled(table.forget(id));
+      if (routes === null) throw new ApiError('controllerNotFound');
+      sendJson(response, 200, { deleted: id, routes });
+    },
     alerts: async ({ response }) => sendList(response, await parts.alerts(connected())),
     listCertificates: async ({ response }) => sendList(response, await parts.certificates.list()),
     internalRoot: (call) => getInternalRoot(call, parts),

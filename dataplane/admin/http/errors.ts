@@ -32,6 +32,7 @@ export const ERRORS = {
   },
   notFound: { status: 404, message: 'not found', cause: 'The path does not exist' },
   routeNotFound: { status: 404, message: 'route not found', cause: 'DELETE of a domain that has no route' },
+  controllerNotFound: { status: 404, message: 'controller not found', cause: 'DELETE of a controller that has never applied anything' },
   certificateNotFound: { status: 404, message: 'certificate not found', cause: 'DELETE of a domain without a posted certificate' },
   nothingToRetry: {
     status: 404,
@@ -50,6 +51,11 @@ export const ERRORS = {
     status: 405,
     message: 'method not allowed',
     cause: 'The path does not support the method; Allow lists the methods it supports',
+  },
+  controllerConnected: {
+    status: 409,
+    message: 'controller is connected',
+    cause: 'DELETE of a controller that is connected: end it first',
   },
   slowBody: { status: 408, message: 'request timeout', cause: 'The body did not arrive within 30 seconds' },
   tooLarge: { status: 413, message: 'request body too large', cause: 'The body is over 64 KB' },

@@ -58,6 +58,11 @@ export class Confirmations {
     return confirmed;
   }
 
+  forget(controller: string): void {
+    this.listed.delete(controller);
+    this.due.delete(controller);
+  }
+
   private listedIn(controller: string, epoch: number | undefined): ReadonlySet<string> {
     const listed = this.listed.get(controller);
     return listed && (epoch === undefined || listed.epoch === epoch) ? listed.sources : NONE;

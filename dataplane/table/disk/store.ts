@@ -30,6 +30,8 @@ export type Save = {
   readonly puts: readonly { readonly domain: string; readonly layer: Layer; readonly claim: SavedClaim }[];
   readonly deletes: readonly { readonly domain: string; readonly layer: Layer }[];
   readonly controllers?: readonly ControllerRecord[];
+  /** Controllers that are removed, by id. */
+  readonly forgotten?: readonly string[];
   readonly globals?: Globals;
   /** Identifies the schema that every saved route has passed. */
   readonly schemaHash?: string;
@@ -116,6 +118,7 @@ export class Store {
       });
       await inSteps(change.deletes, ({ domain, layer }) => this.statements.delete.run(domain, layer));
       for (const controller of change.controllers ?? []) this.putEntry(this.statements.controller, controller.id, controller);
+      for (const id of change.forgotten ?? []) this.statements.forget.run(id);
       if (change.globals !== undefined) this.putEntry(this.statements.setting, 'globals', change.globals);
       if (change.schemaHash !== undefined) this.putEntry(this.statements.setting, 'form', change.schemaHash);
       this.database.exec('COMMIT');
@@ -174,6 +177,7 @@ type Statements = {
   readonly put: StatementSync;
   readonly delete: StatementSync;
   readonly controller: StatementSync;
+  readonly forget: StatementSync;
   readonly setting: StatementSync;
 };
 
@@ -202,6 +206,7 @@ function prepare(database: DatabaseSync): Statements {
   return {
     put: database.prepare(`INSERT OR REPLACE INTO routes (${ROUTE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
     delete: database.prepare('DELETE FROM routes WHERE domain = ? AND layer = ?'),
+    forget: database.prepare('DELETE FROM controllers WHERE id = ?'),
     controller: database.prepare('INSERT OR REPLACE INTO controllers (id, json, checksum) VALUES (?, ?, ?)'),
     setting: database.prepare('INSERT OR REPLACE INTO settings (name, json, checksum) VALUES (?, ?, ?)'),
   };

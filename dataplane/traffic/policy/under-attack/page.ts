@@ -16,7 +16,7 @@ const CONTENT = `<main>
 <p id="again" role="alert" hidden>The check did not succeed. Your address may have changed meanwhile: please reload the page.</p>
 </main>`;
 /** Reads its settings from the page, so that it is the same for all. A style sheet that it constructs needs no exception in the policy. */
-const SCRIPT = `{const style=new CSSStyleSheet();style.replaceSync(${JSON.stringify(STYLE)});document.adoptedStyleSheets=[style];document.body.innerHTML=${JSON.stringify(CONTENT)};
+const SCRIPT = `{document.head.insertAdjacentHTML('beforeend','<meta name="viewport" content="width=device-width">');const style=new CSSStyleSheet();style.replaceSync(${JSON.stringify(STYLE)});document.adoptedStyleSheets=[style];document.body.innerHTML=${JSON.stringify(CONTENT)};
 (${String(solve)})(Object.assign({},document.documentElement.dataset,{cookie:${JSON.stringify(COOKIE_NAME)},bits:Number(document.documentElement.dataset.bits)}),{document,location,sessionStorage,setTimeout:(act,ms)=>setTimeout(act,ms)})}`;
 const VERSION = createHash('sha256').update(SCRIPT).digest('hex').slice(0, 8);
 
@@ -37,7 +37,7 @@ export const PAGE_FIELDS = `Content-Type: text/html; charset=utf-8\r\nCache-Cont
 /** A page around the token, made once for each site. It is short, so that it costs a flooded worker little. */
 export function challengePage(bits: number, maxAge: number): (token: string) => string {
   const begin = '<!doctype html>\n<html lang="en" data-token="';
-  const end = `" data-bits="${bits}" data-max-age="${maxAge}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>One moment, please</title>
+  const end = `" data-bits="${bits}" data-max-age="${maxAge}"><title>One moment, please</title>
 <body><noscript><p>This check needs JavaScript. Please enable it for this site, then reload the page.</p></noscript><script src="${CHALLENGE_SCRIPT_PATH}?${VERSION}"></script>
 </html>
 `;

@@ -136,6 +136,14 @@ const CASES: Readonly<Record<string, Case>> = {
     explained: 'passes',
   },
   respond: { route: { respond: { status: 418, body: 'tea' } }, shows: status(418), rejects: true, explained: 'answers' },
+  // What it copies, and what not, is in its own tests.
+  mirror: {
+    route: { mirror: { upstream: '127.0.0.99:1' } },
+    shows: status(200),
+    rejects: false,
+    explained: 'passes',
+    applies: ({ kind }) => kind === 'request',
+  },
 };
 
 const WEBSOCKET = {

@@ -13,6 +13,7 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   rewrites: null,
   uri: null,
   methods: null,
+  mirror: null,
   basic_auth: () => 'password',
   cors: null,
   under_attack: ({ under_attack: on }) => (on ? 'under attack' : null),

@@ -14,6 +14,7 @@ import { jwt } from './jwt/jwt.ts';
 import { log } from './log/log.ts';
 import { maintenance } from './maintenance/maintenance.ts';
 import { method } from './method/method.ts';
+import { mirror } from './mirror/mirror.ts';
 import type { Description, PolicyPart } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
@@ -36,6 +37,7 @@ const ANYWHERE = [
   rewrite,
   uri,
   method,
+  mirror,
   basicAuth,
   jwt,
   forwardAuth,

@@ -9,6 +9,7 @@ import { ipFilter } from './ip-filter/ip-filter.ts';
 import { jwt } from './jwt/jwt.ts';
 import { maintenance } from './maintenance/maintenance.ts';
 import { method } from './method/method.ts';
+import { mirror } from './mirror/mirror.ts';
 import { type Guard, type Guards, NO_GUARDS, type PolicyKind } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
@@ -95,6 +96,7 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     guards: NO_GUARDS,
   },
   { kind: respond, because: 'a fixed response replaces the upstream, so every other policy comes first', guards: respondGuards },
+  { kind: mirror, because: 'copies are made only of requests that nothing has rejected, answered or will still change', guards: NO_GUARDS },
 ];
 
 /** A site's limit without a condition counts requests for every path. */

@@ -116,6 +116,7 @@ export class MixedTraffic {
         ...site('a.test', upstream),
         rate_limit_rps: 10_000,
         redirects: [{ from: '/moved', to: '/new', status: 308 }],
+        mirror: { upstream: upstream.address, percent: 100 },
         handles: [
           { path: '/private/*', basic_auth: { users: [{ name: 'bob', hash: HASH }] } },
           { path: '/fixed', respond: { status: 200, body: 'tea' } },

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field } from '../../testing/wire.ts';
+
+const post = (body: string) => `POST /form HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+/** A site with a mirror. */
+async function mirrored(upstream: UpstreamFixture, shadow: { readonly address: string }, more: object = {}): Promise<ProxyFixture> {
+  return ProxyFixture.start([{ ...site('a.test', upstream), mirror: { upstream: shadow.address, ...more } }]);
+}
+
+test('a copy has what the upstream gets, with its body, and its response goes nowhere', async () => {
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  using shadow = await UpstreamFixture.serving('HTTP/1.1 500 No\r\nSet-Cookie: a=b\r\nContent-Length: 4\r\n\r\ncopy');
+  using proxy = await ProxyFixture.start([
+    {
+      ...site('a.test', upstream),
+      mirror: { upstream: shadow.address },
+      rewrites: [{ from: '/old', to: '/new?x=1' }],
+      request_headers: [{ name: 'X-Added', value: 'yes' }],
+    },
+  ]);
+  const answer = await proxy.request(get('/old', 'Authorization: Bearer t\r\n'));
+  assert.deepEqual([answer.body, field(answer.head, 'set-cookie')], ['original', null]);
+  assert.equal((await proxy.request(post('content'))).body, 'original');
+  await eventually('both copies', () => shadow.requests.length === 2);
+  const [first, second] = shadow.requests;
+  assert.match(first?.line ?? '', /^GET \/new\?x=1 /);
+  assert.deepEqual(
+    ['x-added', 'authorization', 'host', 'x-forwarded-for'].map((name) => field(first?.head ?? '', name)),
+    ['yes', 'Bearer t', 'a.test', '127.0.0.1'],
+  );
+  assert.equal(second?.body, 'content');
+  assert.equal(proxy.counted().get('a.test')?.requests, 2, 'copies are no visits');
+  await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
+});
+
+test('the original neither waits for a mirror that hangs, refuses, cuts off or never ends, nor fails with it', async () => {
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  using hanging = await UpstreamFixture.serving(() => null);
+  using cutting = await UpstreamFixture.serving((_, wire) => {
+    wire.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf');
+    wire.reset();
+    return null;
+  });
+  const piece = 'x'.repeat(100_000);
+  using endless = await UpstreamFixture.serving((_, wire) => {
+    wire.send('HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n');
+    const more = (): void => {
+      while (wire.socket.writable && wire.socket.write(piece));
+    };
+    wire.socket.on('drain', more);
+    more();
+    return null;
+  });
+  for (const shadow of [hanging, cutting, endless, { address: await refusingAddress() }]) {
+    using proxy = await mirrored(upstream, shadow);
+    for (let nth = 0; nth < 5; nth++) {
+      assert.equal((await proxy.request(get())).body, 'original');
+      assert.equal((await proxy.request(post('x'))).body, 'original');
+    }
+  }
+  await eventually(
+    'an endless response to be cut',
+    () => endless.connections.length > 0 && endless.connections.every(({ closed, ended }) => closed || ended),
+  );
+});
+
+test('while too many copies are under way, requests are not copied', async () => {
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  using hanging = await UpstreamFixture.serving(() => null);
+  using proxy = await mirrored(upstream, hanging);
+  for (let nth = 0; nth < 150; nth++) assert.equal((await proxy.request(get())).body, 'original');
+  await eventually('the copies', () => hanging.requests.length === 128);
+  proxy.clock.pass(11_000);
+  await eventually('the copies to have failed', () => hanging.connections.every(({ closed, ended }) => closed || ended));
+  await proxy.request(get());
+  await eventually('room for another one', () => hanging.requests.length === 129);
+});
+
+test('large bodies, upgrades, requests that are rejected or answered, and those that do not match are not copied', async () => {
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  using shadow = await UpstreamFixture.serving(ok('copy'));
+  using proxy = await ProxyFixture.start([
+    {
+      ...site('a.test', upstream),
+      mirror: { upstream: shadow.address, match: { not: [{ path: ['/no/*'] }] } },
+      handles: [
+        { path: '/denied', ip_filter: { deny: ['0.0.0.0/0'] } },
+        { path: '/fixed', respond: { status: 200, body: 'fixed' } },
+        { path: '/off', mirror: null },
+      ],
+    },
+  ]);
+  for (const text of [post('x'.repeat(100_000)), get('/denied'), get('/fixed'), get('/off'), get('/no/x')]) await proxy.request(text);
+  const chunked = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n';
+  await proxy.request(chunked);
+  await proxy.request(get('/', 'Connection: Upgrade\r\nUpgrade: custom\r\n'));
+  await proxy.request(get('/yes'));
+  await eventually('the one copy', () => shadow.requests.length === 1);
+  assert.match(shadow.requests[0]?.line ?? '', /\/yes /);
+  assert.match(JSON.stringify(proxy.dryRun('http://a.test/yes').policies), /all requests are also sent to/);
+  assert.equal(shadow.requests.length, 1, 'a dry run sends nothing');
+});
+
+test('a share of the requests is copied', async () => {
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  using shadow = await UpstreamFixture.serving(ok('copy'));
+  using proxy = await mirrored(upstream, shadow, { percent: 25 });
+  for (let nth = 0; nth < 400; nth++) await proxy.request(get());
+  await eventually('the copies to have ended', () => proxy.ledger.inFlight.total() === 0);
+  // A quarter, within six standard deviations.
+  assert.ok(Math.abs(shadow.requests.length - 100) < 52, `${shadow.requests.length} of 400`);
+});

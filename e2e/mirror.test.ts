@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { test } from 'node:test';
+import { Folder } from './harness/dataplane.ts';
+import { Pair } from './harness/pair.ts';
+import { until } from './harness/until.ts';
+import { Upstream } from './harness/upstream.ts';
+
+test('a mirror gets copies of requests over HTTP/1.1 and HTTP/2, and nobody notices when it hangs or is gone', async () => {
+  using folder = new Folder();
+  const copies: string[] = [];
+  let hangs = false;
+  await using upstream = await Upstream.start('app', (request, response) => {
+    request.resume().on('end', () => response.end('app'));
+  });
+  const mirror = await Upstream.start('mirror', (request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece;
+    });
+    request.on('end', () => {
+      copies.push(`${request.method} ${request.url} ${text}`);
+      if (!hangs) response.writeHead(503, { 'set-cookie': 'a=b' }).end('copy');
+    });
+  });
+  const site = `app.test {\n  mirror ${mirror.address}\n  reverse_proxy ${upstream.address}\n}\n`;
+  await using pair = await Pair.start(folder, site);
+  const first = await pair.visit('app.test', '/one');
+  assert.deepEqual([first.status, first.text, first.headers['set-cookie']], [200, 'app', undefined]);
+  await pair.visit('app.test', '/two', { method: 'POST', body: 'body' });
+  const session = connect(`http://127.0.0.1:${pair.httpPort}`);
+  const stream = session.request({ ':authority': 'app.test', ':path': '/three' });
+  const [head] = (await once(stream, 'response')) as [Readonly<Record<string, number>>];
+  assert.equal(head[':status'], 200);
+  session.destroy();
+  await until('all copies', () => copies.length === 3);
+  assert.deepEqual(copies.sort(), ['GET /one ', 'GET /three ', 'POST /two body']);
+  hangs = true;
+  for (let nth = 0; nth < 20; nth++) assert.equal((await pair.visit('app.test')).text, 'app');
+  await mirror[Symbol.asyncDispose]();
+  for (let nth = 0; nth < 20; nth++) assert.equal((await pair.visit('app.test')).text, 'app');
+  assert.match((await pair.command('explain', 'app.test')).stdout, /mirror.*all requests are also sent to 127\.0\.0\.1:/);
+});

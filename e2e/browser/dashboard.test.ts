@@ -153,6 +153,28 @@ browsed('what is wrong comes first with what to do, disappears by itself, and le
   await page.locator('p.fine').waitFor();
 });
 
+browsed('names that visitors choose are shown as text, change no direction, and push no figure out of its card', async () => {
+  await using shown = await Shown.start();
+  const { page, pair } = shown;
+  const name = `\u202egnp.<img src=x onerror=window.ran=1></script><script>window.ran=1</script>${'A'.repeat(600)}`;
+  const query = ['source', 'medium', 'campaign'].map((one) => `utm_${one}=${encodeURIComponent(name)}`).join('&');
+  const headers = { 'user-agent': FIREFOX, 'x-forwarded-for': '8.8.8.8', referer: `https://blog.example/${encodeURIComponent(name)}` };
+  assert.equal((await pair.visit('shop.test', `/${encodeURIComponent(name)}?${query}`, { headers })).status, 200);
+  await until('the visit to be counted', async () => (await shown.history())?.totals.views === 1);
+  for (const width of [360, 1_440, 3_840]) {
+    await page.setViewportSize({ width, height: 900 });
+    await shown.open('#/hosts/shop.test');
+    await page.getByRole('tab', { name: 'Sources' }).click();
+    await page.locator('.bars .name', { hasText: 'U+202E' }).first().waitFor();
+    const outside = await page.evaluate<number>(
+      "[...document.querySelectorAll('.bars td')].filter((cell) => cell.getBoundingClientRect().right > cell.closest('.card').getBoundingClientRect().right).length",
+    );
+    assert.equal(outside, 0, `${width}`);
+  }
+  assert.equal(await page.evaluate('window.ran'), undefined);
+  assert.deepEqual(shown.problems, []);
+});
+
 browsed('every view is accessible, light and dark, and fits from 360 pixels to 4K', async () => {
   await using shown = await Shown.start();
   const { page } = shown;

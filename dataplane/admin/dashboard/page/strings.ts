@@ -203,11 +203,13 @@ export const HOSTS = {
   status: 'Status',
   filter: 'Filter by name',
   fine: 'fine',
+  wrong: 'not fine',
   emptyTitle: 'No route yet',
   empty: 'Start a container with the label sluice.domain=example.com, or write a site into the Sluicefile and save it:',
   example: 'example.com {\n  reverse_proxy 127.0.0.1:3000\n}',
   noTraffic: 'No request in this period.',
   quiet: (count: number, text: string) => `${text} more ${count === 1 ? 'host' : 'hosts'} had no request in this period.`,
+  unlisted: (count: number, text: string) => `${text} more ${count === 1 ? 'host' : 'hosts'} had fewer requests in this period, or none.`,
 } as const;
 
 export const ROUTES = {
@@ -222,6 +224,9 @@ export const ROUTES = {
   responds: (status: number) => `responds ${status}`,
   redirects: (count: number) => `${count} ${count === 1 ? 'redirect' : 'redirects'}`,
   blocks: (count: number) => `${count} path ${count === 1 ? 'block' : 'blocks'}`,
+  files: 'files',
+  maintenance: 'in maintenance: visitors get 503',
+  challenged: 'under_attack: browsers solve a challenge first',
   nothing: 'no upstream',
   accepted: 'Accepted',
   resolved: 'Resolved',

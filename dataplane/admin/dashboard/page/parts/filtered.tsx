@@ -3,7 +3,8 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import { exact } from '../data/format.ts';
 import { HOSTS, TEXT } from '../strings.ts';
 
-const FIRST = 100;
+/** How many rows are shown first unless a table says otherwise, and how many more each time. */
+const ROWS = 100;
 
 type FilteredProps<T> = {
   readonly caption: string;
@@ -13,15 +14,16 @@ type FilteredProps<T> = {
   readonly textOf: (item: T) => string;
   readonly row: (item: T) => ComponentChildren;
   readonly first?: string | undefined;
+  readonly rows?: number;
   /** When nothing is there, and when nothing matches. */
   readonly empty: ComponentChildren;
   readonly noMatch: string;
 };
 
-/** A table with a filter, a hundred rows at a time. */
-export function Filtered<T>({ caption, columns, items, textOf, row, first = '', empty, noMatch }: FilteredProps<T>) {
+/** A table with a filter, some rows at a time. */
+export function Filtered<T>({ caption, columns, items, textOf, row, first = '', rows = ROWS, empty, noMatch }: FilteredProps<T>) {
   const [filter, setFilter] = useState(first);
-  const [shown, setShown] = useState(FIRST);
+  const [shown, setShown] = useState(rows);
   const id = useId();
   useEffect(() => setFilter(first), [first]);
   if (items.length === 0) return <div class="empty">{empty}</div>;
@@ -66,8 +68,8 @@ export function Filtered<T>({ caption, columns, items, textOf, row, first = '', 
         </section>
       )}
       {matching.length > shown && (
-        <button type="button" class="more" onClick={() => setShown(shown + FIRST)}>
-          {TEXT.more(exact(Math.min(FIRST, matching.length - shown)))}
+        <button type="button" class="more" onClick={() => setShown(shown + ROWS)}>
+          {TEXT.more(exact(Math.min(ROWS, matching.length - shown)))}
         </button>
       )}
     </>

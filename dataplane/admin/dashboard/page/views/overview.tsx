@@ -13,6 +13,10 @@ import { ALERTS, ERRORS, HOSTS, NOW, TEXT } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
 const FIRST_ALERTS = 3;
+/** The first view stays short enough to be looked over; the filter finds the others. */
+const FIRST_HOSTS = 12;
+/** The history lists this many hosts; with more, nothing is known of the others. */
+const LISTED = 1_000;
 
 export function OverviewView({ place, overview, period, history }: ViewProps) {
   if (overview === null) return <Loading />;
@@ -104,7 +108,8 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
     now: live.get(domain),
     wrong: wrong.get(domain) ?? null,
   }));
-  const quiet = overview.status.routes - rows.length;
+  const others = overview.status.routes - rows.length;
+  const about = seen.size < LISTED ? HOSTS.quiet : HOSTS.unlisted;
   const columns = [
     { name: HOSTS.host },
     { name: HOSTS.pageViews, number: true },
@@ -120,6 +125,7 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
         columns={columns}
         items={rows}
         textOf={({ domain }) => domain}
+        rows={FIRST_HOSTS}
         empty={HOSTS.noTraffic}
         noMatch={TEXT.searchNothing}
         row={({ domain, pageViews, requests, now, wrong: message }) => (
@@ -131,13 +137,22 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
             <td class="number">{count(requests)}</td>
             <td class="number">{count(now?.page_views_1m ?? 0)}</td>
             <td class="number">{count(now?.page_views_60m ?? 0)}</td>
-            <td>{message === null ? <span class="good-text">{HOSTS.fine}</span> : <span class="poor-text">{visible(message)}</span>}</td>
+            <td>
+              {message === null ? (
+                <span class="good-text">{HOSTS.fine}</span>
+              ) : (
+                <a class="poor-text" href={linkTo('hosts', domain)} title={visible(message)}>
+                  {HOSTS.wrong}
+                  <span class="hidden">: {domain}</span>
+                </a>
+              )}
+            </td>
           </tr>
         )}
       />
-      {quiet > 0 && (
+      {others > 0 && (
         <p class="note">
-          <a href={linkTo('routes')}>{HOSTS.quiet(quiet, exact(quiet))}</a>
+          <a href={linkTo('routes')}>{about(others, exact(others))}</a>
         </p>
       )}
     </Card>

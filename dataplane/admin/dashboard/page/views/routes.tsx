@@ -94,6 +94,9 @@ function handlersOf(route: FullRoute): string[] {
   const parts = [
     ...route.upstreams.slice(0, 3).map(({ address }) => address),
     route.upstreams.length > 3 ? `+${route.upstreams.length - 3}` : '',
+    route.maintenance?.on === true ? ROUTES.maintenance : '',
+    route.under_attack ? ROUTES.challenged : '',
+    route.file_server == null ? '' : ROUTES.files,
     route.respond == null ? '' : ROUTES.responds(route.respond.status),
     route.redirects.length === 0 ? '' : ROUTES.redirects(route.redirects.length),
     route.handles.length === 0 ? '' : ROUTES.blocks(route.handles.length),

@@ -57,10 +57,13 @@ test('an overview has the worst alerts in place of the lists of the status, and 
   assert.equal(overview.at, '2023-11-14T22:13:20.000Z');
 });
 
-test('all alerts are listed, however many, worst first', async () => {
-  const alerts = await alertsNow(parts(Array.from({ length: 1_000 }, (_, n) => problem(n))), CONNECTED);
+test('the 1,000 worst alerts are listed, worst first, and the last one says how many are left out', async () => {
+  const problems = (length: number) => parts(Array.from({ length }, (_, n) => problem(n)));
+  assert.equal((await alertsNow(problems(996), CONNECTED)).length, 1_000);
+  const alerts = await alertsNow(problems(20_000), CONNECTED);
   const severities = alerts.map(({ severity }) => severity);
-  assert.equal(alerts.length, 1_004);
+  assert.equal(alerts.length, 1_001);
+  assert.deepEqual([alerts.at(-1)?.code, alerts.at(-1)?.message], ['alerts_omitted', '19004 more alerts are not listed']);
   assert.deepEqual(
     severities,
     severities.toSorted((a, b) => ['error', 'warning', 'advice'].indexOf(a) - ['error', 'warning', 'advice'].indexOf(b)),

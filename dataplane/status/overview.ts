@@ -9,6 +9,8 @@ import { WorstFirst } from './worst-first.ts';
 /** How many alerts and hosts an overview has; it counts the others. */
 const MOST_ALERTS = 200;
 const MOST_HOSTS = 100;
+/** How many alerts are listed for those who ask for all: at most 2 MB of text. */
+const MOST_LISTED = 1_000;
 /** How many names, routes or alerts are looked at in one turn of the event loop: 1 to 4 ms. */
 const PER_TURN = 1_000;
 
@@ -52,10 +54,17 @@ export async function overviewOf(parts: OverviewParts, connected: Connected): Pr
 /** These are alerts. */
 const NONE: Pick<DataplaneStatus, 'problems' | 'warnings' | 'advice'> = { problems: [], warnings: [], advice: [] };
 
-/** Everything that is wrong right now, worst first. */
+/** What is wrong right now, worst first. If it is too much to list, the last alert says how much is left out. */
 export async function alertsNow(parts: OverviewParts, connected: Connected): Promise<Alert[]> {
-  return (await examine(parts, connected, Number.POSITIVE_INFINITY)).alerts;
+  const { alerts, count } = await examine(parts, connected, MOST_LISTED);
+  return count > alerts.length ? [...alerts, omitted(count - alerts.length)] : alerts;
 }
+
+const omitted = (count: number): Alert => ({
+  ...{ severity: 'advice', code: 'alerts_omitted', domain: null, subject: 'alerts', since: null },
+  message: `${count} more alerts are not listed`,
+  action: 'Correct the listed ones first; the others appear as they disappear.',
+});
 
 type Examined = {
   readonly alerts: Alert[];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
-import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
+import { freeAddress, ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -36,7 +36,7 @@ test('a failed request is logged with everything that identifies it, without its
 });
 
 test('a dead target has a few log lines for 2,000 failed requests, and one when it answers again', async () => {
-  const address = await refusingAddress();
+  const address = await freeAddress();
   using proxy = await ProxyFixture.before({ address });
   for (let minute = 0; minute < 2; minute++) {
     const client = await proxy.connect();

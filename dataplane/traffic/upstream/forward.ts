@@ -85,8 +85,11 @@ export class Forwarder implements Responder, Upstream {
       if (endpoint === null) break;
       const reserved = endpoint.reserve(pool.mostInFlight);
       if (reserved === null) continue;
-      this.sendTo(endpoint, x);
-      return endpoint.release(reserved);
+      try {
+        return this.sendTo(endpoint, x);
+      } finally {
+        endpoint.release(reserved);
+      }
     }
     if (pool.isBusy(x)) return this.wait(x);
     const leaving = this.leaving(x);

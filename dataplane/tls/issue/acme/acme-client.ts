@@ -122,12 +122,22 @@ export class AcmeClient {
     const privateKey = resumed && begun ? begun.privateKey : newPrivateKey();
     const order = resumed ?? (await this.createOrder(name, replaces));
     if (resumed === null) await remember({ url: order.url, privateKey });
+    const presented: Challenge[] = [];
+    const present = (challenge: Challenge): Promise<void> => {
+      presented.push(challenge);
+      return solver.present(challenge);
+    };
     let validatedBy: ChallengeType | null = null;
-    if (order.status === 'pending')
-      for (const authorization of await this.client.getAuthorizations(order))
-        validatedBy = (await this.authorize(name.replace(/^\*\./, ''), authorization, types, solver)) ?? validatedBy;
-    const certificate = await this.client.getCertificate(await this.finalize(order, name, privateKey));
-    return { certificate, privateKey, order: order.url, validatedBy };
+    try {
+      if (order.status === 'pending')
+        for (const authorization of await this.client.getAuthorizations(order))
+          validatedBy = (await this.authorize(name.replace(/^\*\./, ''), authorization, types, present)) ?? validatedBy;
+      const certificate = await this.client.getCertificate(await this.finalize(order, name, privateKey));
+      return { certificate, privateKey, order: order.url, validatedBy };
+    } finally {
+      // Only now: the authority may validate a resumed order twice, as the process before this one has asked for it, too.
+      for (const challenge of presented) solver.cleanUp(challenge);
+    }
   }
 
   /** If the authority rejects `replaces`, because the certificate was already replaced or belongs to another account (RFC 9773 5), orders without it. */
@@ -167,7 +177,7 @@ export class AcmeClient {
     name: string,
     authorization: Acme.Authorization,
     types: readonly ChallengeType[],
-    solver: ChallengeSolver,
+    present: (challenge: Challenge) => Promise<void>,
   ): Promise<ChallengeType | null> {
     const { status, challenges, identifier } = authorization;
     if (identifier.value.toLowerCase() !== name)
@@ -182,16 +192,13 @@ export class AcmeClient {
     }
     if (!TOKEN.test(challenge.token)) throw new IssueError('refused', `${name}: the authority sent a malformed token (RFC 8555 8.1)`);
     const keyAuthorization = await this.client.getChallengeKeyAuthorization(challenge);
-    const presented: Challenge = { type, name, token: challenge.token, keyAuthorization };
     try {
-      await solver.present(presented);
+      await present({ type, name, token: challenge.token, keyAuthorization });
       if (challenge.status === 'pending') await this.client.completeChallenge(challenge);
       await this.client.waitForValidStatus(challenge);
       return type;
     } catch (error) {
       throw await this.validationError(error, authorization);
-    } finally {
-      solver.cleanUp(presented);
     }
   }
 

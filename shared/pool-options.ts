@@ -98,7 +98,7 @@ export const poolOptions = {
     .nullable()
     .optional()
     .describe(
-      'How many requests may be sent to a second target after a first one got them, in percent of recent requests and besides a hundred; null is 20.',
+      'How many requests may be sent to a second target after a first one got them, in percent of recent requests and besides a thousand; null is 20.',
     ),
   passive_health: passiveHealthSchema
     .nullable()

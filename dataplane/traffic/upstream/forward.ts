@@ -137,8 +137,9 @@ export class Forwarder implements Responder, Upstream {
     x.tried.push(endpoint);
     // What no target has got yet adds nothing to their load.
     const isFree = isDecided || !progress.written;
-    if (x.tried.length <= this.retries.most && (isFree || this.budget.spend())) this.send(x);
-    else if (noTargetAvailable(x.lastFailure)) this.holdOrGiveUp(x, x.lastFailure);
+    const mayRepeat = x.tried.length <= this.retries.most;
+    if (mayRepeat && (isFree || this.budget.spend())) this.send(x);
+    else if (mayRepeat || noTargetAvailable(x.lastFailure)) this.holdOrGiveUp(x, x.lastFailure);
     else this.giveUp(x, x.lastFailure);
   }
 

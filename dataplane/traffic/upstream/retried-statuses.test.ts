@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetKey } from '../../ledger/targets.ts';
 import { Http2UpstreamFixture } from '../testing/http2-upstream.ts';
-import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 
@@ -62,8 +62,24 @@ test('when every target fails, retries stay within the budget instead of multipl
   using two = await broken();
   using three = await broken();
   using proxy = await ProxyFixture.start([{ ...site('a.test', one, two, three), passive_health: { max_fails: 0 } }]);
-  const REQUESTS = 200;
+  const REQUESTS = 1_000;
   for (let nth = 0; nth < REQUESTS; nth++) assert.match((await proxy.request(get())).line, / 502 /);
   const sent = one.requests.length + two.requests.length + three.requests.length;
-  assert.equal(sent, REQUESTS + 100 + 0.2 * REQUESTS, 'of 400 that two retries each would make, 140 were made');
+  assert.equal(sent, REQUESTS + 1_000 + 0.2 * REQUESTS, 'of 2,000 that two retries each would make, 1,200 were made');
+});
+
+test('a request over the budget waits for a target if requests may be held', async () => {
+  using upstream: UpstreamFixture = await UpstreamFixture.serving((_, wire) => {
+    if (upstream.requests.length > 1) return ok('at last');
+    wire.reset();
+    return null;
+  });
+  using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), hold_secs: 10, lb_retry_budget: 0 }]);
+  const answer = proxy.request(get());
+  await eventually('it to be dropped', () => upstream.requests.length === 1);
+  await eventually('it to be tried again', () => {
+    proxy.clock.pass(250);
+    return upstream.requests.length === 2;
+  });
+  assert.equal((await answer).body, 'at last');
 });

@@ -8,16 +8,16 @@ const spendAll = (budget: RetryBudget): number => {
   return spent;
 };
 
-test('a hundred retries are free, and then a share of the recent requests may be retried', () => {
+test('a thousand retries are free, and then a share of the recent requests may be retried', () => {
   const budget = new RetryBudget(20);
   budget.request(0);
-  assert.equal(spendAll(budget), 101);
+  assert.equal(spendAll(budget), 1_001);
   for (let nth = 0; nth < 1_000; nth++) budget.request(1_000);
   assert.equal(spendAll(budget), 200);
   budget.request(5_000);
   assert.equal(spendAll(budget), 0, 'the last five seconds still count');
   budget.request(11_000);
-  assert.equal(spendAll(budget), 101, 'they do not count any more');
+  assert.equal(spendAll(budget), 1_001, 'they do not count any more');
 });
 
 test('a share of nothing allows no retries at all', () => {

@@ -1,7 +1,7 @@
 /** Half of the time that is looked at (ms). */
 const HALF_MS = 5_000;
-/** Retries that are allowed besides the share, so that a pool with few requests can lose a target. */
-const FREE = 100;
+/** Retries that are allowed besides the share, so that a pool that is new or has few requests can lose a target. */
+const FREE = 1_000;
 
 /** How many requests of a pool are sent by default to another target although one had got them (percent). */
 export const USUAL_BUDGET = 20;

@@ -69,7 +69,7 @@ test('SIGHUP reloads the file immediately: errors are logged as in a reload, and
   await until('the removal to be held', async () => (await pair.controller('/status')).text.includes('removal_held'));
   assert.equal((await pair.visit('s14.test')).text, '14');
   pair.program.child.kill('SIGHUP');
-  await until('the removal to be confirmed', async () => (await pair.visit('s14.test')).status === 404, 2_500);
+  await until('the removal to be confirmed', async () => (await pair.visit('s14.test')).status === 404);
 });
 
 test('a first start with a bad file is not ready and has no routes until the file is fixed', async () => {

@@ -7,7 +7,7 @@ import { until } from './harness/until.ts';
 
 const VISITORS = 16;
 
-test('fully loaded workers never keep the main thread from responding', { timeout: 60_000 }, async () => {
+test('fully loaded workers never keep the main thread from responding', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 2 });
   await dataplane.route('busy.test', '127.0.0.1:9', { respond: { status: 200, body: 'x'.repeat(1_000) } });

@@ -33,7 +33,7 @@ test('every command has an example in its --help and on its page', async () => {
   }
 });
 
-test('the examples of the commands work, run one after another', { timeout: 60_000 }, async () => {
+test('the examples of the commands work, run one after another', async () => {
   using folder = new Folder();
   await using started = new AsyncDisposableStack();
   writeFileSync(folder.file('Sluicefile'), SITE);

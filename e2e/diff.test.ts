@@ -37,6 +37,6 @@ test('a route of the file that is replaced manually under its own tag is restore
   await using pair = await Pair.start(folder, site('file'));
   const body = JSON.stringify({ domain: 'site.test', upstream: null, tls: false, source: 'file', respond: { status: 200, body: 'hand' } });
   assert.equal((await pair.admin('/routes', { method: 'POST', body })).status, 201);
-  await until('the file to hold again', async () => (await pair.visit('site.test')).text === 'file', 1_000);
+  await until('the file to hold again', async () => (await pair.visit('site.test')).text === 'file');
   assert.equal((await pair.command('diff', '--config', pair.file)).code, 0);
 });

@@ -118,7 +118,7 @@ http {
 `,
   );
   await using nginx = new Program('/usr/sbin/nginx', ['-c', config]);
-  await until('nginx', () => (nginx.exit === null ? facts(port, {}) : Promise.reject(new Error(nginx.output))), 10_000);
+  await until('nginx', () => (nginx.exit === null ? facts(port, {}) : Promise.reject(new Error(nginx.output))));
   await using pair = await Pair.start(folder, `a.test {\n  encode gzip\n  reverse_proxy ${upstream.address}\n}\n`);
   const ours = (sent: Sent) => facts(pair.httpPort, sent);
 

@@ -22,7 +22,7 @@ const CASES: Readonly<Record<number, readonly string[]>> = {
   5: ['routes --admin AWAY', 'explain shop.example --admin AWAY', 'reload --admin AWAY'],
 };
 
-test('the commands exit with the codes in the table, and the table lists all of them', { timeout: 110_000 }, async () => {
+test('the commands exit with the codes in the table, and the table lists all of them', async () => {
   const page = readFileSync(join(REPOSITORY, 'docs/reference/command-line.md'), 'utf8');
   const table = page.slice(page.indexOf('## Exit codes'), page.indexOf('What went wrong is one line'));
   assert.deepEqual(

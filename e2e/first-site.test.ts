@@ -25,7 +25,7 @@ function chapter(): { sluicefile: string; commands: string[]; validate: string }
   };
 }
 
-test('the README’s “Five minutes to a first site” works as written', { timeout: 60_000 }, async (context) => {
+test('the README’s “Five minutes to a first site” works as written', async (context) => {
   const reason = missing('curl');
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();

@@ -16,14 +16,11 @@ test('a first run with an error in a site opens the ports from the globals, and 
   const listen = ['--admin-listen', `127.0.0.1:${admin}`, '--listen', `127.0.0.1:${controller}`];
   await using program = new Program(SLUICE, ['run', '--config', file, '--state-dir', folder.file('state'), '--workers', '1', ...listen]);
   await program.said('respnd');
-  await until(
-    'the port of the file to answer',
-    () =>
-      visit(port, 'a.test').then(
-        ({ status }) => status === 404,
-        () => false,
-      ),
-    20_000,
+  await until('the port of the file to answer', () =>
+    visit(port, 'a.test').then(
+      ({ status }) => status === 404,
+      () => false,
+    ),
   );
   writeFileSync(file, `${globals}a.test {\n  respond ok\n}\n`);
   await until('the fixed file to be served', async () => (await visit(port, 'a.test')).text === 'ok');

@@ -66,7 +66,7 @@ const alerts = async (dataplane: Dataplane) => (await dataplane.admin('GET', '/a
 
 // They run side by side: most of their time they wait for counts to be saved, every ten seconds.
 describe('the history of a data plane', { concurrency: true }, () => {
-  test('history outlives a restart and a kill, is forgotten on request, and a damaged file is replaced', { timeout: 90_000 }, async () => {
+  test('history outlives a restart and a kill, is forgotten on request, and a damaged file is replaced', async () => {
     using folder = new Folder();
     await using app = await Upstream.start('app', (_, response) => response.end('ok'));
     const stateDir = folder.file('state');
@@ -102,7 +102,7 @@ describe('the history of a data plane', { concurrency: true }, () => {
       await using dataplane = await Dataplane.start({ stateDir });
       assert.equal((await ok(dataplane)).totals.views, 3, 'a drain saves the last counts');
       await visit(dataplane, 2);
-      await until('the counts to be saved', () => savedViews(file) === 5, 30_000);
+      await until('the counts to be saved', () => savedViews(file) === 5);
       process.kill(dataplane.program.pid ?? assert.fail(), 'SIGKILL');
       await dataplane.program.exited;
     }
@@ -129,7 +129,7 @@ describe('the history of a data plane', { concurrency: true }, () => {
     assert.ok(!existsSync(folder.file('state/analytics.db')));
   });
 
-  test('what both processes of a takeover count is one history', { timeout: 60_000 }, async () => {
+  test('what both processes of a takeover count is one history', async () => {
     using folder = new Folder();
     await using app = await Upstream.start('app', (_, response) => response.end('ok'));
     const stateDir = folder.file('state');
@@ -143,9 +143,7 @@ describe('the history of a data plane', { concurrency: true }, () => {
     assert.equal((await ok(successor)).totals.views, 5);
   });
 
-  test('a full disk hurts nothing but the history, is reported, and what was counted meanwhile is saved once there is space', {
-    timeout: 120_000,
-  }, async (context) => {
+  test('a full disk hurts nothing but the history, is reported, and what was counted meanwhile is saved once there is space', async (context) => {
     using disk = SmallDisk.mount();
     if (disk === undefined) return context.skip(MAY_NOT_MOUNT);
     const { stateDir, history } = disk;
@@ -159,26 +157,24 @@ describe('the history of a data plane', { concurrency: true }, () => {
       await dataplane.route('a.test', app.address);
       await dataplane.route('*.wild.test', app.address);
       await visit(dataplane, 3);
-      await until('the counts to be saved', () => savedViews(history) === 3, 30_000);
+      await until('the counts to be saved', () => savedViews(history) === 3);
       disk.fill();
       await visit(dataplane, 2);
       await visitAll(dataplane);
-      await dataplane.program.said('the history can’t be saved and is kept in memory', 40_000);
+      await dataplane.program.said('the history can’t be saved and is kept in memory');
       assert.match(await alerts(dataplane), /history_unavailable/);
       await visit(dataplane, 1);
       assert.equal((await ok(dataplane)).totals.views, 6, 'what waits is answered, too');
       assert.equal(JSON.parse((await dataplane.admin('GET', '/analytics/a.test')).text).page_views_60m, 6);
       disk.free();
-      await dataplane.program.said('the history can be saved again', 40_000);
+      await dataplane.program.said('the history can be saved again');
       assert.doesNotMatch(await alerts(dataplane), /history_unavailable/);
       await visitAll(dataplane);
     }
     assert.equal(savedViews(history), 6, 'each is saved once');
   });
 
-  test('a data plane that starts on a full disk without a history keeps one in memory, and saves it once there is space', {
-    timeout: 90_000,
-  }, async (context) => {
+  test('a data plane that starts on a full disk without a history keeps one in memory, and saves it once there is space', async (context) => {
     using disk = SmallDisk.mount();
     if (disk === undefined) return context.skip(MAY_NOT_MOUNT);
     const { stateDir, history } = disk;
@@ -193,7 +189,7 @@ describe('the history of a data plane', { concurrency: true }, () => {
     await visit(dataplane, 2);
     assert.match(await alerts(dataplane), /history_unavailable/);
     disk.free();
-    await dataplane.program.said('the history can be saved again', 40_000);
+    await dataplane.program.said('the history can be saved again');
     assert.equal((await ok(dataplane)).totals.views, 2);
   });
 });

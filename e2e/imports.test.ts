@@ -14,7 +14,7 @@ test('imported files are served when they appear or change, and one with errors 
   await using pair = await Pair.start(folder, 'import sites/*\n');
   assert.equal((await pair.visit('a.test')).text, 'a');
   writeFileSync(folder.file('sites/b'), site('b'));
-  await until('the new file to be served', async () => (await pair.visit('b.test')).text === 'b', 2_000);
+  await until('the new file to be served', async () => (await pair.visit('b.test')).text === 'b');
   writeFileSync(folder.file('sites/b'), 'b.test {\n  respnd "broken"\n}\n');
   const status = await until('status to report the error in the imported file', async () => {
     const { stdout } = await pair.command('status');
@@ -23,7 +23,7 @@ test('imported files are served when they appear or change, and one with errors 
   assert.match(status, /sites\/b:2:3: .*imported by .*Sluicefile:5:1/);
   assert.equal((await pair.visit('b.test')).text, 'b');
   writeFileSync(folder.file('sites/b'), site('b', 'fixed'));
-  await until('the fixed file to be served', async () => (await pair.visit('b.test')).text === 'fixed', 2_000);
+  await until('the fixed file to be served', async () => (await pair.visit('b.test')).text === 'fixed');
 });
 
 test('an import directory that disappears and returns causes no gap', async () => {
@@ -57,6 +57,6 @@ test('a ConfigMap that is swapped changes the file and its imports in one step',
   writeFileSync(folder.file('..two/b.site'), site('b', 'two'));
   symlinkSync('..two', folder.file('..tmp'));
   renameSync(folder.file('..tmp'), folder.file('..data'));
-  await until('the other version to be served', async () => (await pair.visit('b.test')).text === 'two', 2_000);
+  await until('the other version to be served', async () => (await pair.visit('b.test')).text === 'two');
   assert.equal((await pair.visit('a.test')).status, 404, 'files missing in the new version were removed in the same step');
 });

@@ -19,11 +19,11 @@ const allFree = async (): Promise<boolean> => (await Promise.all(PORTS.map(isFre
 /** The ports are fixed, so this waits until another running demo has ended. */
 async function start(directory: string): Promise<Program> {
   for (;;) {
-    await until(`the ports ${PORTS.join(', ')} to be free`, allFree, 60_000);
+    await until(`the ports ${PORTS.join(', ')} to be free`, allFree);
     // A separate session, as in a terminal: Ctrl-C reaches every process in it.
     const program = new Program('setsid', ['npm', 'start'], {}, directory);
     try {
-      await program.said(LAST_LINE, 30_000);
+      await program.said(LAST_LINE);
       return program;
     } catch (error) {
       await program[Symbol.asyncDispose]();
@@ -48,7 +48,7 @@ async function firstOverview(address: string, enough: (overview: Overview) => bo
   throw new Error(`the stream ended: ${text}`);
 }
 
-test('npm start prints examples that work, and Ctrl-C ends everything', { timeout: 110_000 }, async (context) => {
+test('npm start prints examples that work, and Ctrl-C ends everything', async (context) => {
   const reason = missing('curl');
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();
@@ -101,9 +101,7 @@ test('npm start prints examples that work, and Ctrl-C ends everything', { timeou
   assert.ok(await allFree(), 'every port is free again');
 });
 
-test('a browser that trusts the root as npm start describes shows a padlock, even when it starts with HTTP', {
-  timeout: 110_000,
-}, async (context) => {
+test('a browser that trusts the root as npm start describes shows a padlock, even when it starts with HTTP', async (context) => {
   const reason = missingBrowser();
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();

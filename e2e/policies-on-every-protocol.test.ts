@@ -278,7 +278,7 @@ function protocolsOf(httpPort: number, httpsPort: number): readonly Protocol[] {
 
 const DOES = 'every policy decides on every protocol, for upgrades, before the cache, and as it is explained';
 
-test(DOES, { timeout: 120_000 }, async (t) => {
+test(DOES, async (t) => {
   assert.deepEqual(
     Object.keys(CASES),
     POLICIES.map(({ name }) => name),

@@ -32,14 +32,10 @@ function ask(port: number, headers: Readonly<Record<string, string>> = {}): Prom
 
 /** A program that listens on `port` once it has started. */
 async function reached(program: Program, port: number): Promise<Program> {
-  await until(
-    'the proxy before ours',
-    () => {
-      if (program.exit !== null) throw new Error(program.output);
-      return ask(port);
-    },
-    10_000,
-  );
+  await until('the proxy before ours', () => {
+    if (program.exit !== null) throw new Error(program.output);
+    return ask(port);
+  });
   return program;
 }
 

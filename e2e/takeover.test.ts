@@ -30,7 +30,7 @@ class Successor {
 
   async says(message: object, answer: string): Promise<void> {
     this.socket.write(`${JSON.stringify(message)}\n`);
-    await until(`${answer} in ${this.received}`, () => this.received.includes(answer), 5_000);
+    await until(`${answer} in ${this.received}`, () => this.received.includes(answer));
   }
 
   [Symbol.dispose](): void {

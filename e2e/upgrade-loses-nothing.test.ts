@@ -5,7 +5,7 @@ import type { Played } from './takeover/play.ts';
 
 const skip = process.platform === 'linux' ? false : 'elsewhere there is no tcp_migrate_req, and one worker';
 
-test('10 upgrades lose none of 25,000 requests', { skip, timeout: 110_000 }, async () => {
+test('10 upgrades lose none of 25,000 requests', { skip }, async () => {
   const { answered, lost } = await inNamespace<Played>('./play.ts', ['10', '25000'], { migrate: true });
   const { onNew, onKept } = answered;
   assert.deepEqual(lost, {});

@@ -4,7 +4,7 @@ import { after, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
 /** How long one file may take: whatever takes longer hangs. */
-const HUNG_MS = 120_000;
+const HUNG_MS = 300_000;
 
 /** What a test can change of its process, by name: whoever runs next would find it changed. */
 function surroundings(): ReadonlyMap<string, unknown> {

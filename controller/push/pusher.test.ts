@@ -89,7 +89,7 @@ test('retries an unreachable data plane at least every second, however long it t
   });
   const running = pusher.run(stopping.signal);
   for (let tries = 1; tries <= 12; tries++) {
-    const end = performance.now() + 5_000;
+    const end = performance.now() + 60_000;
     while (events.length < tries && performance.now() < end) await new Promise((resolve) => setImmediate(resolve));
     assert.equal(events.length, tries);
     clock.pass(1_000);

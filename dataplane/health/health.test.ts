@@ -33,7 +33,7 @@ class Fixture {
 
   /** Advances the clock a little after every turn of the event loop until a condition holds. */
   async until(what: string, met: () => boolean): Promise<void> {
-    const end = performance.now() + 8_000;
+    const end = performance.now() + 60_000;
     while (!met()) {
       if (performance.now() > end) throw new Error(`waited for ${what}`);
       await new Promise((resolve) => setTimeout(resolve, 4));
@@ -187,7 +187,7 @@ test('many targets are probed 64 at a time', async () => {
   const upstreams = Array.from({ length: 200 }, (_, n) => ({ address: app.address, id: `c${n}`, state: 'starting' as const, probe: true }));
   fixture.publish({ ...entering(app.address), upstreams });
   const began = performance.now();
-  while (app.connections() < 64 && performance.now() - began < 5_000) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (app.connections() < 64 && performance.now() - began < 60_000) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.equal(app.connections(), 64);
   await fixture.until('all', () => fixture.changes.length === 200);
   assert.equal(app.connections(), 200);

@@ -165,7 +165,7 @@ describe('under load a worker loses only its own connections if it', () => {
     ['dies', 'process.exit(1)', 'died'],
     ['is silent', 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)', 'replaced'],
   ] as const) {
-    test(what, { timeout: 60_000 }, async () => {
+    test(what, async () => {
       await using load = await Load.on(2);
       const { workers, kept, target } = load;
       await insideOneWorker(code);
@@ -204,9 +204,7 @@ describe('under load a worker loses only its own connections if it', () => {
   }
 });
 
-test('under load a gracefully replaced worker loses no request on a kept connection and none in flight', {
-  timeout: 60_000,
-}, async () => {
+test('under load a gracefully replaced worker loses no request on a kept connection and none in flight', async () => {
   await using load = await Load.on(2);
   const { workers, kept, target } = load;
   const before = new Set(kept.map(({ answers }) => answers[0]?.worker));

@@ -96,9 +96,7 @@ function agree({ table, publisher }: TemporaryTable, model: ReferenceModel): voi
   assert.deepEqual(table.counts(), { routes: expected.length, overridden: expected.filter((line) => line.includes(' over ')).length });
 }
 
-test('any sequence of posts, removals, frames and restarts ends in the same state as the reference model', {
-  timeout: 60_000,
-}, async () => {
+test('any sequence of posts, removals, frames and restarts ends in the same state as the reference model', async () => {
   for (let sequence = 0; sequence < SEQUENCES; sequence++) {
     const seed = Number(process.env.SEED ?? randomInt(1, 2_147_483_647));
     const draw = seeded(seed);

@@ -6,7 +6,7 @@ import type { Pebble } from './harness/pebble.ts';
 import { Scene } from './harness/scene.ts';
 
 const skip = missing('pebble');
-const LIMITS = { skip, timeout: 60_000 };
+const LIMITS = { skip };
 const KEY = 'c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA';
 const NAME = 'shop.example.com';
 

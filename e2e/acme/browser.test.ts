@@ -10,7 +10,6 @@ const skip = missing('pebble') ?? missingBrowser();
 
 test('a browser that requests a new site over HTTP gets it over HTTP/2 with a padlock', {
   skip,
-  timeout: 60_000,
 }, async () => {
   await using scene = await Scene.start();
   await using dataplane = await scene.dataplane();

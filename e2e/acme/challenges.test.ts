@@ -12,7 +12,7 @@ import type { Pebble } from './harness/pebble.ts';
 import { get, Scene } from './harness/scene.ts';
 
 const skip = missing('pebble') ?? missing('named') ?? missing('curl');
-const LIMITS = { skip, timeout: 60_000 };
+const LIMITS = { skip };
 
 const hello = () => Upstream.start('app', (_, response) => response.end('hello'));
 const times = (text: string, what: string): number => text.split(what).length - 1;
@@ -133,7 +133,7 @@ describe('DNS-01', () => {
     assert.equal(times(pebble.output, 'Starting 3 validations'), 0);
   });
 
-  test('with invalid settings prevents startup and names the flag', { timeout: 20_000 }, async () => {
+  test('with invalid settings prevents startup and names the flag', async () => {
     const flags = ['dataplane', '--state-dir', '/tmp/none-of-this'];
     for (const [more, words] of [
       [['--acme-dns-hook', '/nowhere/hook'], /--acme-dns-hook: can't run \/nowhere\/hook: there is no such file/],

@@ -11,7 +11,7 @@ import { Scene } from './harness/scene.ts';
 
 const skip = missing('pebble');
 const NAME = 'shop.example.com';
-const LIMITS = { skip, timeout: 60_000 };
+const LIMITS = { skip };
 const hello = () => Upstream.start('app', (_, response) => response.end('hello'));
 
 /** How often the authority logged something. */

@@ -12,7 +12,7 @@ import { Folder } from '../harness/dataplane.ts';
 import { freePort } from '../harness/ports.ts';
 import { Named } from './harness/named.ts';
 
-const LIMITS = { skip: missing('named'), timeout: 30_000 };
+const LIMITS = { skip: missing('named') };
 const NAME = '_acme-challenge.example.com';
 
 function resolverAt(address: string): Resolver {

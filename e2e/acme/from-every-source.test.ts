@@ -72,7 +72,6 @@ const site = (name: string, upstream: Upstream): string => `${name} {\n  reverse
 
 test('a site added to the file gets a certificate without a restart, and curl follows the redirect to it', {
   skip,
-  timeout: 60_000,
 }, async () => {
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
   await using served = await Served.start(site('shop.example.com', upstream));
@@ -83,7 +82,7 @@ test('a site added to the file gets a certificate without a restart, and curl fo
   assert.equal(await served.curl(`https://blog.example.com:${served.httpsPort}/`, '--http1.1', '-w', ' %{http_version}'), 'hello 1.1');
 });
 
-test('h2load gets the certificate and HTTP/2 under load', { skip, timeout: 60_000 }, async () => {
+test('h2load gets the certificate and HTTP/2 under load', { skip }, async () => {
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
   await using served = await Served.start(site('shop.example.com', upstream));
   const url = `https://shop.example.com:${served.httpsPort}/`;

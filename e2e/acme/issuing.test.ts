@@ -9,7 +9,7 @@ import { get, Scene } from './harness/scene.ts';
 
 const skip = missing('pebble');
 
-test('a routed name gets a certificate, and the request right after the redirect works', { skip, timeout: 60_000 }, async () => {
+test('a routed name gets a certificate, and the request right after the redirect works', { skip }, async () => {
   await using scene = await Scene.start();
   await using dataplane = await scene.dataplane();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
@@ -28,7 +28,7 @@ test('a routed name gets a certificate, and the request right after the redirect
   assert.ok(Date.parse(record?.renew_at ?? '') > Date.now());
 });
 
-test('a restart presents the existing certificate and orders none', { skip, timeout: 60_000 }, async () => {
+test('a restart presents the existing certificate and orders none', { skip }, async () => {
   await using scene = await Scene.start();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
   const root = await (scene.pebble as Pebble).root();
@@ -44,7 +44,7 @@ test('a restart presents the existing certificate and orders none', { skip, time
   assert.equal(serials[0], serials[1]);
 });
 
-test('50 names added at once all get certificates', { skip, timeout: 110_000 }, async () => {
+test('50 names added at once all get certificates', { skip }, async () => {
   await using scene = await Scene.start();
   await using dataplane = await scene.dataplane();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
@@ -56,7 +56,7 @@ test('50 names added at once all get certificates', { skip, timeout: 110_000 }, 
   for (const socket of sockets) socket.destroy();
 });
 
-test('a certificate is issued by itself after an outage of the authority', { skip, timeout: 110_000 }, async () => {
+test('a certificate is issued by itself after an outage of the authority', { skip }, async () => {
   await using scene = await Scene.start();
   const { ports } = scene.pebble as Pebble;
   await using dataplane = await scene.dataplane();
@@ -75,7 +75,7 @@ test('a certificate is issued by itself after an outage of the authority', { ski
   socket.destroy();
 });
 
-test('a root that does not verify the authority is reported with the flag to change', { skip, timeout: 60_000 }, async () => {
+test('a root that does not verify the authority is reported with the flag to change', { skip }, async () => {
   await using scene = await Scene.start();
   await using other = await Scene.start();
   await using dataplane = await scene.dataplane(['--acme-ca-root', (other.pebble as Pebble).rootPath]);

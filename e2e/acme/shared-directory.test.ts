@@ -13,7 +13,6 @@ const skip = missing('pebble');
 
 test('data planes that share a certificate directory order each name once and answer each other’s challenges', {
   skip,
-  timeout: 60_000,
 }, async () => {
   await using scene = await Scene.start();
   const pebble = scene.pebble as Pebble;
@@ -38,8 +37,7 @@ test('data planes that share a certificate directory order each name once and an
   for (const dataplane of [second, first]) assert.equal((await dataplane.admin('POST', '/routes', whole, NDJSON)).status, 200);
   const root = await pebble.root();
   for (const port of [scene.httpsPort, httpsPort])
-    for (const name of names)
-      await until(`${name} at ${port}`, () => scene.shake(name, root, port).then((socket) => socket.destroy()), 20_000);
+    for (const name of names) await until(`${name} at ${port}`, () => scene.shake(name, root, port).then((socket) => socket.destroy()));
   const ordered = pebble.output.split('Issued certificate').length - 1;
   assert.equal(ordered, names.length, `${first.program.output}\n${second.program.output}`);
   assert.deepEqual(readdirSync(scene.folder.file('certs/.challenges')), []);

@@ -8,7 +8,7 @@ import { Scene } from './harness/scene.ts';
 
 const skip = missing('pebble');
 
-test('a takeover during orders does not place any order twice', { skip, timeout: 60_000 }, async () => {
+test('a takeover during orders does not place any order twice', { skip }, async () => {
   await using scene = await Scene.start({ slow: true });
   const pebble = scene.pebble as Pebble;
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));

@@ -13,7 +13,6 @@ const WHOLE = `${HALF}window.ran = 'whole';\n`;
 
 test('a browser neither runs nor caches a script that is cut off over HTTP/2', {
   skip: missingBrowser(),
-  timeout: 60_000,
 }, async () => {
   using folder = new Folder();
   using authority = new CertificatesFixture();

@@ -98,7 +98,7 @@ class Shown {
 
 /** A test that needs a browser. */
 function browsed(name: string, body: () => Promise<void>): void {
-  test(name, { timeout: 120_000 }, (context: TestContext) => {
+  test(name, (context: TestContext) => {
     const reason = missingBrowser();
     return reason === undefined ? body() : context.skip(reason);
   });

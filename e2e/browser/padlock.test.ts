@@ -8,7 +8,7 @@ import { Browser, missingBrowser, pageProtocol } from './browser.ts';
 
 const skip = missingBrowser();
 
-test('a browser that trusts the root shows a padlock over HTTP/2, even after a redirect from HTTP', { skip, timeout: 60_000 }, async () => {
+test('a browser that trusts the root shows a padlock over HTTP/2, even after a redirect from HTTP', { skip }, async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('app', (_, response) => {
     response.setHeader('content-type', 'text/html');
@@ -36,7 +36,7 @@ test('a browser that trusts the root shows a padlock over HTTP/2, even after a r
   assert.match(padlock.issuer, /internal authority/);
 });
 
-test('a browser shows a warning if and only if it does not trust the root', { skip, timeout: 60_000 }, async () => {
+test('a browser shows a warning if and only if it does not trust the root', { skip }, async () => {
   using folder = new Folder();
   const httpsPort = await freePort();
   await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--https-port', `${httpsPort}`] });

@@ -197,9 +197,7 @@ async function visit(page: Page, url: string, reports: () => number): Promise<{ 
 const described = ({ policy, headers, meta, page, status }: Case): string => JSON.stringify({ policy, headers, meta, page, status });
 const nonces = (made: Case): readonly string[] => ['', ...(/'nonce-([^']*)'/.exec(JSON.stringify(made))?.slice(1) ?? [])];
 
-test('a page gets the script exactly where a browser runs it and lets it report without a violation', {
-  timeout: 120_000,
-}, async (context) => {
+test('a page gets the script exactly where a browser runs it and lets it report without a violation', async (context) => {
   const reason = missingBrowser();
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();
@@ -225,7 +223,7 @@ test('a page gets the script exactly where a browser runs it and lets it report 
   assert.deepEqual(differences, []);
 });
 
-test('a browser measures pages over TLS and HTTP/2, whatever their <base>', { timeout: 60_000 }, async (context) => {
+test('a browser measures pages over TLS and HTTP/2, whatever their <base>', async (context) => {
   const reason = missingBrowser();
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();

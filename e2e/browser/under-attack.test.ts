@@ -8,7 +8,7 @@ import { Browser, missingBrowser, pageProtocol } from './browser.ts';
 
 const skip = missingBrowser();
 
-test('a browser solves the challenge by itself and sees the page, over HTTP/1.1 and HTTP/2', { skip, timeout: 90_000 }, async () => {
+test('a browser solves the challenge by itself and sees the page, over HTTP/1.1 and HTTP/2', { skip }, async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('app', (request, response) => {
     response.setHeader('content-type', 'text/html');
@@ -34,7 +34,7 @@ test('a browser solves the challenge by itself and sees the page, over HTTP/1.1 
   ] as const) {
     assert.equal((await page.goto(`${origin}/cart?a=b`))?.status(), 503);
     // A locator, as the challenge's own policy forbids what waitForFunction would evaluate in the page.
-    await page.locator('h1', { hasText: '/cart?a=b' }).waitFor({ timeout: 30_000 });
+    await page.locator('h1', { hasText: '/cart?a=b' }).waitFor();
     assert.equal(await page.title(), 'Shop');
     assert.equal(await pageProtocol(page), protocol);
     assert.equal((await page.goto(`${origin}/next`))?.status(), 200, 'it is solved once');
@@ -42,7 +42,7 @@ test('a browser solves the challenge by itself and sees the page, over HTTP/1.1 
   assert.deepEqual(problems, []);
 });
 
-test('a browser without cookies or scripts is told what the check needs', { skip, timeout: 60_000 }, async () => {
+test('a browser without cookies or scripts is told what the check needs', { skip }, async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.file('state') });
   const route = { domain: 'a.test', upstream: null, tls: false, under_attack: true, challenge: { difficulty: 8 } };

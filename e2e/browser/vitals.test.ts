@@ -26,9 +26,7 @@ const AFTER_A_PAINT = 'new Promise((done) => requestAnimationFrame(() => request
 /** The digest takes observations by the hundred; the browser makes the last ones. */
 const [HUNDRED, VISITS] = [100, 4];
 
-test('a browser measures pages, also those that are left right after a click, and the proxy reports their Web Vitals', {
-  timeout: 90_000,
-}, async (context) => {
+test('a browser measures pages, also those that are left right after a click, and the proxy reports their Web Vitals', async (context) => {
   const reason = missingBrowser();
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();

@@ -8,7 +8,6 @@ import { Browser, missingBrowser, pageProtocol } from './browser.ts';
 
 test('a browser opens WebSockets on the HTTP/2 connection of its page', {
   skip: missingBrowser(),
-  timeout: 60_000,
 }, async () => {
   using folder = new Folder();
   using authority = new CertificatesFixture();

@@ -147,7 +147,7 @@ describe('the image and the unchanged compose files', { skip }, () => {
     const services = ['dataplane', 'controller'];
     const inspect = async (service: string) => engine.docker.getContainer(await main.idOf(service)).inspect();
     for (const service of services)
-      await until(`${service} to be healthy`, async () => (await inspect(service)).State.Health?.Status === 'healthy', 30_000);
+      await until(`${service} to be healthy`, async () => (await inspect(service)).State.Health?.Status === 'healthy');
     await main.run('stop');
     for (const service of services) assert.equal((await inspect(service)).State.ExitCode, 0, service);
     await main.run('rm', '--force');

@@ -45,7 +45,7 @@ describe('HTTPS for containers', { skip }, () => {
   test('a name routed by a label gets a certificate without a restart', async () => {
     for (const name of ['first.example.com', 'second.example.com']) {
       await App.start(engine.docker, { app: name, labels: { 'sluice.domain': name }, light: true });
-      const socket = await until(`a trusted handshake for ${name}`, () => shake(name), 30_000);
+      const socket = await until(`a trusted handshake for ${name}`, () => shake(name));
       assert.equal(socket.getPeerCertificate().subjectaltname, `DNS:${name}`);
       socket.destroy();
       const { status, headers } = await discovery.visit(name);

@@ -25,7 +25,7 @@ export class Controller {
     const args = ['controller', '--id', id, '--config', file, '--dataplane', `127.0.0.1:${dataplane.adminPort}`];
     const program = new Program(SLUICE, [...args, '--listen', `127.0.0.1:${port}`], { SLUICE_ADMIN_TOKEN: TOKEN });
     const controller = new Controller(program, file, port);
-    await until(`controller ${id} to answer`, async () => (await ask({ port }, '/health')).status === 200, 20_000);
+    await until(`controller ${id} to answer`, async () => (await ask({ port }, '/health')).status === 200);
     return controller;
   }
 

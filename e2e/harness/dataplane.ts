@@ -72,14 +72,10 @@ export class Dataplane {
     ];
     const [program = '', ...rest] = [...command, ...entry];
     const dataplane = new Dataplane(new Program(program, [...rest, ...args], { SLUICE_ADMIN_TOKEN: TOKEN, ...env }), http, admin);
-    await until(
-      'the data plane to answer',
-      async () => {
-        if (dataplane.program.exit !== null) throw new Error(`it ended: ${dataplane.program.output}`);
-        return (await ask({ port: admin }, '/health')).status === 200;
-      },
-      20_000,
-    ).catch(async (error: unknown) => {
+    await until('the data plane to answer', async () => {
+      if (dataplane.program.exit !== null) throw new Error(`it ended: ${dataplane.program.output}`);
+      return (await ask({ port: admin }, '/health')).status === 200;
+    }).catch(async (error: unknown) => {
       await dataplane.program[Symbol.asyncDispose]();
       throw error;
     });

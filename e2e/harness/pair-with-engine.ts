@@ -27,7 +27,7 @@ export async function startPairWithEngine() {
   ];
   const program = new Program(SLUICE, [...args, ...ports]);
   const socket = folder.file('state/admin.sock');
-  await until('the pair to be ready', async () => (await ask({ port: status }, '/ready')).status === 200, 20_000);
+  await until('the pair to be ready', async () => (await ask({ port: status }, '/ready')).status === 200);
   return {
     engine,
     /** Of the supervisor. */

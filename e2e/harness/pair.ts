@@ -41,11 +41,8 @@ export class Pair {
     const args = ['run', '--config', folder.file('Sluicefile'), '--state-dir', folder.file('state'), '--workers', '2'];
     const listen = ['--admin-listen', `127.0.0.1:${admin}`, '--listen', `127.0.0.1:${controller}`];
     const pair = new Pair(new Program(SLUICE, [...args, ...listen, ...flags], env), folder, http, controller, globals);
-    await until(
-      'the pair to be ready',
-      async () =>
-        pair.program.exit !== null ? Promise.reject(new Error(pair.program.output)) : (await pair.admin('/ready')).status === wanted,
-      20_000,
+    await until('the pair to be ready', async () =>
+      pair.program.exit !== null ? Promise.reject(new Error(pair.program.output)) : (await pair.admin('/ready')).status === wanted,
     ).catch(async (error: unknown) => {
       await pair.program[Symbol.asyncDispose]();
       throw error;

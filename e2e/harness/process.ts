@@ -46,7 +46,7 @@ export class Program {
   }
 
   /** Waits for a text in its output. @throws with the output if it exits or takes too long. */
-  async said(text: string | RegExp, withinMs = 20_000): Promise<void> {
+  async said(text: string | RegExp, withinMs = 60_000): Promise<void> {
     const matches = () => (typeof text === 'string' ? this.output.includes(text) : text.test(this.output));
     await until(`the program to say ${text}`, () => matches() || this.exit !== null, withinMs).catch((error: unknown) => {
       throw new Error(`${(error as Error).message}\n${this.output}`);

@@ -39,7 +39,7 @@ export class RawClient {
   }
 
   /** Waits until the received text matches. @returns it. */
-  async sees(expected: string | RegExp, withinMs = 5_000): Promise<string> {
+  async sees(expected: string | RegExp, withinMs = 60_000): Promise<string> {
     await until(
       `${expected} in ${JSON.stringify(this.received.slice(0, 300))}`,
       () => (typeof expected === 'string' ? this.received.includes(expected) : expected.test(this.received)),
@@ -49,7 +49,7 @@ export class RawClient {
   }
 
   /** Waits for the end of the connection. @returns everything received. */
-  async toEnd(withinMs = 5_000): Promise<string> {
+  async toEnd(withinMs = 60_000): Promise<string> {
     await until('the connection to end', () => this.ended, withinMs);
     return this.received;
   }

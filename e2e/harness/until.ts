@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 const [OFTEN, SELDOM] = [5, 50];
 
 /** Waits until `look` gives something other than undefined, null or false. @throws naming `what` after `withinMs`. */
-export async function until<T>(what: string, look: () => T | Promise<T>, withinMs = 15_000): Promise<NonNullable<T>> {
+export async function until<T>(what: string, look: () => T | Promise<T>, withinMs = 60_000): Promise<NonNullable<T>> {
   const began = performance.now();
   let last: unknown;
   for (;;) {

@@ -36,15 +36,11 @@ export class Prometheus {
       '--log.level=warn',
     ];
     const prometheus = new Prometheus(new Program('prometheus', flags), port);
-    await until(
-      'Prometheus to scrape every target',
-      async () => {
-        if (prometheus.program.exit !== null) throw new Error(prometheus.program.output);
-        const targets = await prometheus.targets();
-        return targets.length > 0 && targets.every(({ health }) => health !== 'unknown');
-      },
-      30_000,
-    ).catch(async (error: unknown) => {
+    await until('Prometheus to scrape every target', async () => {
+      if (prometheus.program.exit !== null) throw new Error(prometheus.program.output);
+      const targets = await prometheus.targets();
+      return targets.length > 0 && targets.every(({ health }) => health !== 'unknown');
+    }).catch(async (error: unknown) => {
       await prometheus.program[Symbol.asyncDispose]();
       throw error;
     });

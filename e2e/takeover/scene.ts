@@ -37,7 +37,7 @@ export class Scene {
   async upgrade(): Promise<void> {
     const old = this.program;
     this.program = this.launch(['--takeover']);
-    await this.program.said('data plane started', 30_000);
+    await this.program.said('data plane started');
     const { code } = await old.exited;
     if (code !== 0) throw new Error(`the old process ended with ${code}:\n${old.output}`);
     await this.settle();

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 export type Outcome = string;
 
 /** A response that takes longer than this (ms) counts as lost. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 const HEAD_END = '\r\n\r\n';
 
 /** Sends one request after another and never retries. */

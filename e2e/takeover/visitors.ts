@@ -38,7 +38,7 @@ export class Visitors {
   /** Waits until this many more requests have been answered. */
   async more(count: number): Promise<void> {
     const goal = this.answered + count;
-    await until(`${goal} requests to be answered`, () => this.answered >= goal, 60_000);
+    await until(`${goal} requests to be answered`, () => this.answered >= goal);
   }
 
   /** Lets every visitor finish its current request. @returns all results. */

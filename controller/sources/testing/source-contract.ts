@@ -18,7 +18,7 @@ export type SourceWorld = {
 };
 
 /** The longest wait for anything that a test expects (ms). */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 
 /** The contract of every source, as tests of the importing file. Whatever `create` sets up ends with its test. */
 export function sourceContract(name: string, create: (t: TestContext, clock: Clock) => SourceWorld | Promise<SourceWorld>): void {

@@ -33,7 +33,7 @@ class Reader {
 }
 
 async function until(met: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 5_000;
+  const end = performance.now() + 60_000;
   while (!met()) {
     if (performance.now() > end) throw new Error(`waited for ${what}`);
     await nextTurn();

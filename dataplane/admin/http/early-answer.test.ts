@@ -31,7 +31,7 @@ class RawClient {
   }
 
   async until(met: () => boolean, what: string): Promise<void> {
-    const end = performance.now() + 5_000;
+    const end = performance.now() + 60_000;
     while (!met()) {
       if (performance.now() > end) throw new Error(`waited for ${what}; there is: ${this.text}`);
       await nextTurn();

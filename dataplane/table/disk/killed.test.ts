@@ -60,7 +60,7 @@ async function judge(fixture: TemporaryTable, printed: readonly string[], what: 
   fixture.close();
 }
 
-test('kill -9 at any moment leaves a complete version with every acknowledged change', { timeout: 60_000 }, async () => {
+test('kill -9 at any moment leaves a complete version with every acknowledged change', async () => {
   using fixture = new TemporaryTable();
   for (let round = 0; round < 12; round++) {
     const after = 3 + round * 7;
@@ -73,7 +73,7 @@ test('kill -9 at any moment leaves a complete version with every acknowledged ch
   }
 });
 
-test('kill -9 at any step of a save leaves the version before or after it', { timeout: 110_000 }, async (context) => {
+test('kill -9 at any step of a save leaves the version before or after it', async (context) => {
   const reason = missing('strace');
   if (reason !== undefined) return context.skip(reason);
   using fixture = new TemporaryTable();

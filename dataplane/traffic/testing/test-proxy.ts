@@ -260,7 +260,7 @@ export function publication(routes: readonly RouteInput[], whole: boolean): Entr
 /** A GET for `a.test` with additional field lines. */
 export const get = (path = '/', fields = ''): string => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`;
 
-/** Waits up to 10 s for a condition that no connection of the test signals. */
+/** Waits for a condition that no connection of the test signals. */
 export async function eventually(what: string, met: () => boolean): Promise<void> {
   const end = performance.now() + 60_000;
   while (!met()) {

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** How long a test waits for an expected event (ms). */
-export const PATIENCE_MS = 10_000;
+export const PATIENCE_MS = 60_000;
 
 export type Message = {
   /** The request line or the status line. */

@@ -57,7 +57,7 @@ export class Discovery {
   }
 
   /** Waits until a visit gets this status. @throws with the output of explain for the host. */
-  async answersWith(status: number, host: string, { withinMs = 15_000, everyMs = 5 } = {}): Promise<Answer> {
+  async answersWith(status: number, host: string, { withinMs = 60_000, everyMs = 5 } = {}): Promise<Answer> {
     const look = async () => {
       const answer = await this.visit(host);
       if (answer.status === status) return answer;
@@ -99,7 +99,7 @@ export class Discovery {
   }
 
   private async answers(name: string, program: Program, health: () => Promise<Answer>): Promise<void> {
-    await until(`${name} to answer`, async () => program.exit !== null || (await health()).status === 200, 20_000);
+    await until(`${name} to answer`, async () => program.exit !== null || (await health()).status === 200);
     if (program.exit !== null) throw new Error(`${name} ended:\n${program.output}`);
   }
 }

@@ -102,7 +102,7 @@ export class Engine {
   }
 
   private async answers(): Promise<void> {
-    await until('the container engine to answer', async () => this.program.exit !== null || (await this.docker.ping()), 20_000);
+    await until('the container engine to answer', async () => this.program.exit !== null || (await this.docker.ping()));
     if (this.program.exit !== null) throw new Error(`a container engine cannot run here:\n${this.program.output.slice(-2_000)}`);
   }
 }

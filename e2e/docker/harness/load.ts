@@ -34,13 +34,13 @@ export class Load {
   }
 
   /** Waits until this many more requests have been answered. */
-  async answers(count: number, withinMs = 15_000): Promise<void> {
+  async answers(count: number, withinMs = 60_000): Promise<void> {
     const goal = this.answered + count;
     await until(`${count} more answers for ${this.options.host}: ${this.problems}`, () => this.answered >= goal, withinMs);
   }
 
   /** Waits until this container responds. */
-  async answeredBy(shortId: string, withinMs = 15_000): Promise<void> {
+  async answeredBy(shortId: string, withinMs = 60_000): Promise<void> {
     const before = this.by.get(shortId) ?? 0;
     await until(`an answer of ${shortId}: ${this.problems}`, () => (this.by.get(shortId) ?? 0) > before, withinMs);
   }
@@ -48,7 +48,7 @@ export class Load {
   /** Stops sending and waits for requests in flight. @returns the results to assert on. */
   async end(): Promise<{ sent: number; failures: readonly Failure[] }> {
     clearInterval(this.timer);
-    await until('the last answers', () => this.answered + this.failures.length >= this.sent, 30_000);
+    await until('the last answers', () => this.answered + this.failures.length >= this.sent);
     this.agent.destroy();
     await wait(0);
     return { sent: this.sent, failures: this.failures };

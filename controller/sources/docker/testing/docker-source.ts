@@ -13,7 +13,7 @@ import { createDockerSource } from '../source.ts';
 import { FakeEngine } from './fake-engine.ts';
 
 /** Longest wait for anything that a test expects (ms). */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 /** The user of a fixture: a test, or a benchmark. */
 type User = { after(cleanup: () => Promise<void>): void };

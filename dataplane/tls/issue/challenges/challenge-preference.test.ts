@@ -37,7 +37,7 @@ describe('a name is validated', () => {
     before.worked('c.test', 'http-01');
     assert.deepEqual(before.typesFor('a.test'), ['tls-alpn-01', 'http-01']);
     scene.clock.pass(1_000);
-    for (const end = performance.now() + 5_000; ; ) {
+    for (const end = performance.now() + 60_000; ; ) {
       const after = scene.start(true);
       if (after.typesFor('a.test')[0] === 'tls-alpn-01' || performance.now() > end) {
         assert.deepEqual(

@@ -68,7 +68,7 @@ test('the hook and its children are killed after two minutes', async () => {
       return true;
     }
   };
-  for (const end = performance.now() + 5_000; !ended(); ) {
+  for (const end = performance.now() + 60_000; !ended(); ) {
     assert.ok(performance.now() < end, 'its child still runs');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

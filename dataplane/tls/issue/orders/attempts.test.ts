@@ -17,7 +17,7 @@ const FAILED = { failures: 2, nextTry: 5_000, lastError: 'a.test: refused' };
 
 /** Waits until the file has the expected content. */
 async function saved(expected: object, part: (file: object) => object = (all) => all): Promise<void> {
-  for (const end = performance.now() + 5_000; ; ) {
+  for (const end = performance.now() + 60_000; ; ) {
     try {
       return assert.deepEqual(part(JSON.parse(readFileSync(file(), 'utf8'))), expected);
     } catch (error) {

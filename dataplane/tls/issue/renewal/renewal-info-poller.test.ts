@@ -64,7 +64,7 @@ class Scene {
       try {
         if (readFileSync(join(this.folder, 'renewals.json'), 'utf8').length > 0) return;
       } catch (error) {
-        if (performance.now() - before > 5_000) throw error;
+        if (performance.now() - before > 60_000) throw error;
       }
       await new Promise((resolve) => setTimeout(resolve, 2));
     }

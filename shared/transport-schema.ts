@@ -42,6 +42,14 @@ export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
       .describe(
         'Seconds between two parts of a response body, otherwise the response is cut off; 0 is no limit. 60 if absent. Event streams and gRPC calls have no limit.',
       ),
+    request_timeout_secs: z
+      .int()
+      .min(0)
+      .max(MAX_ANSWER_SECS)
+      .optional()
+      .describe(
+        'Seconds from when a request is forwarded until its response is complete, including retries and waiting for a target, otherwise 504, or the response is cut off if it has begun; 0 is no limit. No limit if absent. Event streams, gRPC calls and upgraded connections have no limit.',
+      ),
     max_response_header_bytes: z
       .int()
       .min(RESPONSE_HEADER_BYTES.least)

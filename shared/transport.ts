@@ -28,6 +28,8 @@ export type TransportSpec = {
   readonly response_header_timeout_secs?: number | undefined;
   /** Seconds between two parts of a response body; 0 is no limit. */
   readonly read_timeout_secs?: number | undefined;
+  /** Seconds from when a request is forwarded until its response is complete, with retries and waiting; 0 is no limit. */
+  readonly request_timeout_secs?: number | undefined;
   /** Bytes of a response head: status line and header fields together. */
   readonly max_response_header_bytes?: number | undefined;
 };

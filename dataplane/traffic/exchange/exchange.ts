@@ -224,6 +224,8 @@ export class Exchange {
   /** The last target it was sent to. */
   endpoint: NamedEndpoint | null = null;
   attempt: Attempt | null = null;
+  /** Cancels the end of its time as a whole; null for no limit. */
+  timeLimit: (() => void) | null = null;
   /** The filters that the body of its response passes through; null for none. */
   filtering: BodyStage | null = null;
   /** What became of the script that measures pages. */

@@ -45,6 +45,7 @@ export const FAILURE = {
   retriedStatus: failure(502, 'retried_status', 'the target answered with a status after which another target is tried', false),
   headTimeout: failure(504, 'head_timeout', 'the target did not begin its response in time', true),
   fault: failure(500, 'fault', 'something failed in the proxy itself while it connected to the target', false),
+  requestTimeout: failure(504, 'request_timeout', 'the response was not complete within the request_timeout of the transport', false),
   bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its response', true),
 } as const;
 

@@ -135,6 +135,7 @@ export class InternalExchange implements Downstream {
   cancel(): void {
     if (this.over) return;
     this.over = true;
+    this.x.timeLimit?.();
     detachAttempt(this.x)();
   }
 
@@ -158,6 +159,7 @@ export class InternalExchange implements Downstream {
     // Only over once the sink has dealt with it: if that throws, the sink is told that the answer has failed.
     this.sink.end();
     this.over = true;
+    x.timeLimit?.();
   }
 
   abort(): void {
@@ -171,6 +173,7 @@ export class InternalExchange implements Downstream {
   private fail(reason: string): void {
     if (this.over) return;
     this.over = true;
+    this.x.timeLimit?.();
     this.sink.failed(reason);
   }
 

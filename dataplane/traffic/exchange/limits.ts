@@ -8,7 +8,9 @@ export type Limits = {
   readonly headMs: number;
   /** Between two pieces of a response's body. */
   readonly bodyIdleMs: number;
+  /** Until the response is complete, with all attempts and all waiting. */
+  readonly wholeMs: number;
   readonly head: HeadLimits;
 };
 
-export const USUAL: Limits = { connectMs: null, headMs: 60_000, bodyIdleMs: 60_000, head: USUAL_HEAD };
+export const USUAL: Limits = { connectMs: null, headMs: 60_000, bodyIdleMs: 60_000, wholeMs: Number.POSITIVE_INFINITY, head: USUAL_HEAD };

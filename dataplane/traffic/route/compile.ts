@@ -108,7 +108,9 @@ export class RouteCompiler {
     const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined || route.file_server != null;
     // A site without any directive is one whose last target was removed.
     const hasNoTargets = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
-    const sitePool = hasNoTargets ? this.pools.open(route.domain, { upstreams: [], tls: route.tls }) : this.poolOf(route, route);
+    const sitePool = hasNoTargets
+      ? this.pools.open(route.domain, { upstreams: [], tls: route.tls, transport: route.transport })
+      : this.poolOf(route, route);
     const clientAuth = compileClientAuth(route);
     return {
       domain: route.domain,

@@ -62,12 +62,13 @@ export class Tunnel implements Attempt {
     this.agent = new SingleConnectionAgent(upstream);
     this.ledgerSlot = endpoint.begin();
     const { clock } = endpoint.tools;
-    const { headMs } = limitsFor(x);
+    const { headMs, wholeMs } = limitsFor(x);
+    const mostMs = Math.min(headMs, wholeMs);
     const expire = (): void => {
       this.late = true;
       upstream.destroy();
     };
-    this.inTime = headMs === Number.POSITIVE_INFINITY ? () => undefined : clock.after(headMs, expire);
+    this.inTime = mostMs === Number.POSITIVE_INFINITY ? () => undefined : clock.after(mostMs, expire);
   }
 
   /** The target has sent a response, of any kind. */

@@ -50,12 +50,13 @@ function describeConcurrency({ mostInFlight, mostQueued, queueMs }: Pool): strin
 }
 
 /** Time limits that the site or block sets itself. */
-function describeLimits({ connectMs, headMs, bodyIdleMs }: Limits): string {
+function describeLimits({ connectMs, headMs, bodyIdleMs, wholeMs }: Limits): string {
   const within = (ms: number): string => (ms === Number.POSITIVE_INFINITY ? 'at any time' : `within ${ms / 1_000} s`);
   const parts = [
     connectMs === null ? '' : `connects ${within(connectMs)}`,
     headMs === USUAL.headMs ? '' : `begins its response ${within(headMs)}`,
     bodyIdleMs === USUAL.bodyIdleMs ? '' : `sends the next piece of it ${within(bodyIdleMs)}`,
+    wholeMs === USUAL.wholeMs ? '' : `completes it ${within(wholeMs)}`,
   ].filter((words) => words !== '');
   return parts.length === 0 ? '' : `; it ${parts.join(', ')}, or the response is 504`;
 }

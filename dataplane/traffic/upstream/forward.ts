@@ -16,6 +16,7 @@ import type { Pool } from './pool.ts';
 import { RequestQueue } from './request-queue.ts';
 import { IDEMPOTENT, mayRetry, type RetryRules } from './retry.ts';
 import { RetryBudget } from './retry-budget.ts';
+import { limitTime } from './time-limit.ts';
 import { blame } from './verdict.ts';
 
 /** How many targets below their limit are tried for a request at once. */
@@ -51,7 +52,14 @@ export class Forwarder implements Responder, Upstream {
     this.queue = pool.mostQueued === 0 ? null : new RequestQueue(pool, pool.mostQueued, pool.queueMs, tools);
     this.holdMs = holdMs;
     this.tools = tools;
-    this.attempt = (x) => this.send(x);
+    const { wholeMs } = this.limits;
+    this.attempt =
+      wholeMs === Number.POSITIVE_INFINITY
+        ? (x) => this.send(x)
+        : (x) => {
+            limitTime(x, wholeMs, tools.clock);
+            this.send(x);
+          };
   }
 
   respond(x: Exchange): void {
@@ -60,7 +68,7 @@ export class Forwarder implements Responder, Upstream {
     x.upstream = this;
     x.affinityLine = '';
     this.budget.request(x.startedAt);
-    if (x.bodyComplete) this.send(x);
+    if (x.bodyComplete) this.attempt(x);
     else x.client.bufferBody(x, this.attempt);
   }
 

@@ -12,13 +12,15 @@ export function limitsOf(transport: TransportSpec | null | undefined): Limits {
     dial_timeout_secs: dial,
     response_header_timeout_secs: head,
     read_timeout_secs: read,
+    request_timeout_secs: whole,
     max_response_header_bytes: bytes,
   } = transport;
-  if (dial === undefined && head === undefined && read === undefined && bytes === undefined) return USUAL;
+  if ([dial, head, read, whole, bytes].every((limit) => limit === undefined)) return USUAL;
   return {
     connectMs: dial === undefined ? USUAL.connectMs : dial * 1_000,
     headMs: head === undefined ? USUAL.headMs : msOf(head),
     bodyIdleMs: read === undefined ? USUAL.bodyIdleMs : msOf(read),
+    wholeMs: whole === undefined ? USUAL.wholeMs : msOf(whole),
     head: bytes === undefined ? USUAL.head : { bytes, lines: linesFor(bytes) },
   };
 }

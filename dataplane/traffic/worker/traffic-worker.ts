@@ -171,6 +171,7 @@ export class TrafficWorker {
         // A failure to count or log must not affect the client.
         record: (x) => {
           inFlight.end(slot);
+          x.timeLimit?.();
           faults.step(() => record.over(x));
         },
         refused: (head, bytes) => faults.step(() => record.refused(head, bytes)),

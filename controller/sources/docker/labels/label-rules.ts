@@ -143,8 +143,9 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
       return undefined;
     },
   }),
-  timeout('response_header_timeout', '5m', 'response_header_timeout_secs'),
-  timeout('read_timeout', 'off', 'read_timeout_secs'),
+  timeout('response_header_timeout', '5m', 'response_header_timeout_secs', '60 s'),
+  timeout('read_timeout', 'off', 'read_timeout_secs', '60 s'),
+  timeout('request_timeout', '2m', 'request_timeout_secs', 'no limit'),
 ]);
 
 function readDomains(value: string, draft: SiteDraft): string | undefined {
@@ -165,11 +166,16 @@ function readPort(value: string, draft: SiteDraft): string | undefined {
   return undefined;
 }
 
-function timeout(word: string, example: string, member: 'response_header_timeout_secs' | 'read_timeout_secs'): [string, LabelRule] {
+function timeout(
+  word: string,
+  example: string,
+  member: 'response_header_timeout_secs' | 'read_timeout_secs' | 'request_timeout_secs',
+  otherwise: string,
+): [string, LabelRule] {
   return routeLabel({
     word,
     form: '90s',
-    otherwise: '60 s',
+    otherwise,
     example,
     read(value, members) {
       const time = parseSeconds(value === 'off' ? '0s' : value, MAX_ANSWER_SECS);

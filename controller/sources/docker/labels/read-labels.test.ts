@@ -52,6 +52,7 @@ for (const [label, value, reason] of [
   ['upstream_tls', 'yes', 'true, insecure or false'],
   ['transport', 'http/2', 'h2c, or h2'],
   ['read_timeout', '90', 'a duration is a number with a unit'],
+  ['request_timeout', '2d', '; off is no limit'],
   ['response_header_timeout', '1.5s', 'whole seconds'],
   ['analytics', 'yes', 'on or off'],
   ['listen', '8443,', 'from 1 to 65535'],

@@ -63,9 +63,9 @@ for (const [said, tls, transport] of [
   [{ 'sluice.upstream_tls': 'insecure', 'sluice.transport': 'h2' }, true, { protocol: 'h2', insecure: true }],
   [{ 'sluice.upstream_tls': 'true' }, true, undefined],
   [
-    { 'sluice.response_header_timeout': '2m', 'sluice.read_timeout': 'off' },
+    { 'sluice.response_header_timeout': '2m', 'sluice.read_timeout': 'off', 'sluice.request_timeout': '1h' },
     false,
-    { response_header_timeout_secs: 120, read_timeout_secs: 0 },
+    { response_header_timeout_secs: 120, read_timeout_secs: 0, request_timeout_secs: 3_600 },
   ],
 ] as const)
   test(`the transport follows ${JSON.stringify(said)}`, () => {

@@ -31,6 +31,7 @@ test('time limits are in whole seconds, and off disables them', () => {
     dial_timeout_secs: 20,
   });
   assert.deepEqual(transportOf('response_header_timeout 0'), { response_header_timeout_secs: 0 });
+  assert.deepEqual(transportOf('request_timeout 2m'), { request_timeout_secs: 120 });
 });
 
 test('the size of a response head is in bytes', () => {

@@ -30,6 +30,7 @@ const OPTIONS: ReadonlyMap<string, Option> = new Map([
     { form: 'response_header_timeout <duration>|off', read: timeReader('response_header_timeout_secs', MAX_ANSWER_SECS, true) },
   ],
   ['read_timeout', { form: 'read_timeout <duration>|off', read: timeReader('read_timeout_secs', MAX_ANSWER_SECS, true) }],
+  ['request_timeout', { form: 'request_timeout <duration>|off', read: timeReader('request_timeout_secs', MAX_ANSWER_SECS, true) }],
   ['max_response_header_size', { form: 'max_response_header_size <size>', read: readSize }],
 ]);
 /** `http` is what other proxies write before a block. */
@@ -77,7 +78,7 @@ function readOption({ name, args: [word, extra], block }: Directive, seen: Word[
 
 /** Reads a time limit of at most `most` seconds into a member; `offable`: it may be off. */
 function timeReader(
-  member: 'dial_timeout_secs' | 'response_header_timeout_secs' | 'read_timeout_secs',
+  member: 'dial_timeout_secs' | 'response_header_timeout_secs' | 'read_timeout_secs' | 'request_timeout_secs',
   most: number,
   offable: boolean,
 ): ReadArgument {

@@ -1,0 +1,31 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { detachAttempt, type Exchange } from '../exchange/exchange.ts';
+import { FAILURE } from '../exchange/failure.ts';
+import { guardExchange } from '../exchange/faults.ts';
+import { isGrpc } from '../exchange/grpc.ts';
+
+/**
+ * Ends an exchange that is not complete within `ms`, whatever it waits for: a target, a connection, its response, or a client that reads
+ * slowly. A gRPC call brings its own deadline, and an upgrade has the limit of its response's head.
+ */
+export function limitTime(x: Exchange, ms: number, clock: Clock): void {
+  // A request that is served again after a swap continues with the time it has left.
+  if (x.timeLimit !== null || x.upgrade !== null || isGrpc(x)) return;
+  x.timeLimit = clock.after(ms, () => guardExchange(x, () => expire(x)));
+}
+
+function expire(x: Exchange): void {
+  const begun = x.status !== 0;
+  // Nothing is expected of the target any more, or events for as long as there are any.
+  if (begun && ((x.attempt === null && x.filtering === null) || streamsEvents(x))) return;
+  const cancel = detachAttempt(x);
+  x.trace?.spans?.attemptOver(FAILURE.requestTimeout);
+  if (begun) {
+    x.failure = FAILURE.requestTimeout.reason;
+    x.lastFailure = FAILURE.requestTimeout;
+    x.client.abort(x);
+  } else x.upstream?.giveUp(x, FAILURE.requestTimeout);
+  cancel();
+}
+
+const streamsEvents = ({ contentType }: Exchange): boolean => /^text\/event-stream\b/i.test(contentType ?? '');

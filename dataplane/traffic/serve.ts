@@ -59,6 +59,10 @@ export class Server implements RequestPath {
     else this.decide(x, undecided.block, undecided.next);
   }
 
+  routedAs(x: Exchange): Exchange {
+    return x;
+  }
+
   /** Also applies if the host's rule has changed since the handshake: later requests on this connection would fail the same way. */
   private sendAway(x: Exchange): void {
     x.endsConnection = true;

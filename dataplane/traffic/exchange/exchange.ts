@@ -98,6 +98,8 @@ export interface RequestPath {
   serve(x: Exchange): void;
   /** A policy that took time has decided; null continues with the policies after it. */
   resume(x: Exchange, own: OwnAnswer | null): void;
+  /** The request whose host, path and other facts decide where an exchange goes by a newer table; null: it stays with its pool. */
+  routedAs(x: Exchange): Exchange | null;
 }
 
 /** The upstream's side of an exchange that is forwarded; see `later.ts`. */

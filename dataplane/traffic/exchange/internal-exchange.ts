@@ -23,6 +23,11 @@ export type InternalRequest = {
   readonly body: Buffer | null;
   /** What the target gets as Host instead of the client's; absent: the client's. */
   readonly hostOfTarget?: 'hostport' | 'host' | null;
+  /**
+   * The client's request whose block has the upstream, so that a newer table may have another one for it. Absent: the upstream belongs to a
+   * policy, and it stays there.
+   */
+  readonly routedAs?: Exchange;
 };
 
 /** The head of an answer to an internal exchange. */
@@ -48,6 +53,8 @@ export interface AnswerSink {
   end(): void;
   /** The answer can't be completed, or not even begun. */
   failed(reason: string): void;
+  /** A newer table has another pool for the request, so that it isn't sent. Absent: it is sent to the same upstream again. */
+  moved?(): void;
 }
 
 export type InternalTools = {
@@ -65,6 +72,7 @@ export class InternalExchange implements Downstream {
   readonly holding = false;
   private readonly x: Exchange;
   private readonly sink: AnswerSink;
+  private readonly responder: Responder;
   private readonly tools: InternalTools;
   private over = false;
 
@@ -73,8 +81,10 @@ export class InternalExchange implements Downstream {
     this.address = address;
     this.sink = sink;
     this.tools = tools;
-    const again: RequestPath = { serve: (x) => responder.respond(x), resume: (x) => responder.respond(x) };
-    this.x = new Exchange(this, again, {
+    const { routedAs = null } = request;
+    const path: RequestPath = { serve: () => this.serveAgain(), resume: hasNoPolicies, routedAs: () => routedAs };
+    this.responder = responder;
+    this.x = new Exchange(this, path, {
       method,
       target,
       host,
@@ -120,10 +130,16 @@ export class InternalExchange implements Downstream {
   /** Sends it; the sink may receive all of the answer before this returns. */
   start(): void {
     try {
-      this.x.requestPath.serve(this.x);
+      this.responder.respond(this.x);
     } catch (error) {
       this.onFault(error);
     }
+  }
+
+  /** It has waited for a target, and the table was swapped meanwhile. */
+  private serveAgain(): void {
+    if (this.sink.moved === undefined) this.responder.respond(this.x);
+    else this.sink.moved();
   }
 
   /** The sink can accept more of the body. */
@@ -136,6 +152,8 @@ export class InternalExchange implements Downstream {
     if (this.over) return;
     this.over = true;
     this.x.timeLimit?.();
+    // It waits for nothing any more, so that others need not wait for what becomes of it.
+    if (this.x.status === 0) this.x.status = 499;
     detachAttempt(this.x)();
   }
 
@@ -174,7 +192,13 @@ export class InternalExchange implements Downstream {
     if (this.over) return;
     this.over = true;
     this.x.timeLimit?.();
-    this.sink.failed(reason);
+    try {
+      this.sink.failed(reason);
+    } catch (error) {
+      // Those who wait for the answer wait for nothing else, so the sink is told once more.
+      this.tools.faults.note('exchange', error);
+      this.tools.faults.step(() => this.sink.failed(reason));
+    }
   }
 
   // The request is complete from the beginning, and the answer is passed on as it comes.
@@ -207,3 +231,7 @@ export class InternalExchange implements Downstream {
     throw new Error('an internal exchange is never upgraded');
   }
 }
+
+const hasNoPolicies = (): never => {
+  throw new Error('an internal exchange has no policies that it could wait for');
+};

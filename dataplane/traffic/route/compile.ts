@@ -258,10 +258,11 @@ export function poolsAt(index: HostIndex<CompiledRoute>, domain: string): Readon
   return route === null ? new Set() : poolsOf(route);
 }
 
-/** The block in this table for an exchange that may have been served by an earlier one. */
+/** The block in this table for an exchange that may have been served by an earlier one; null if it has none, or keeps its own pool. */
 export function newestBlock(index: HostIndex<CompiledRoute>, x: Exchange): CompiledBlock | null {
-  const route = index.find(x.host, x.port);
-  return route && blockFor(route, x);
+  const request = x.requestPath.routedAs(x);
+  const route = request && index.find(request.host, request.port);
+  return route && blockFor(route, request);
 }
 
 /** The block that answers a request: the first that matches in the order written, else the site itself. */

@@ -135,7 +135,7 @@ export class MixedTraffic {
       { ...site('limited.test', upstream), max_in_flight: { requests: 1, queue: 100 }, lb_retry_statuses: [503] },
       { ...site('*.deep.test', upstream), wildcard: 'many', ports: [1, 2] },
       { ...site('*.test', upstream), wildcard: 'many' },
-      { ...site('held.test', dead), hold_secs: 1 },
+      { ...site('held.test', dead), hold_secs: 1, cache: {} },
       { ...site('attacked.test', upstream), under_attack: true },
       { ...site('token.test', upstream), jwt: { key_source: { url: 'https://issuer.test/keys' } } },
     ];
@@ -170,6 +170,7 @@ export class MixedTraffic {
       { text: get('/', '', 'limited.test'), enough: answered(1) },
       { text: get('/', '', 'limited.test'), enough: answered(1) },
       { text: get('/', '', 'held.test'), enough: answered(1) },
+      { text: `${PROXIED}${get('/', '', 'held.test')}`, enough: answered(1), proxied: true },
       { text: get('/', 'User-Agent: Googlebot\r\n', 'attacked.test'), enough: answered(1) },
       { text: get('/', 'Authorization: Bearer a.b.c\r\n', 'token.test').repeat(2), enough: answered(2) },
       { text: get('/', '', 'modern.test') + post('Content-Length: 100000', LARGE).replace('a.test', 'modern.test'), enough: answered(2) },
@@ -204,7 +205,7 @@ export class MixedTraffic {
         for (const one of this.open) one.destroy();
         throw new Error(`${size} clients wait for answers that do not come`);
       }
-      if (turn === 40) await this.secure.proxy.publish(this.routes);
+      if (turn === 40) await Promise.all([this.secure.proxy, this.behindProxy].map((proxy) => proxy.publish(this.routes)));
     }
     await settled;
   }

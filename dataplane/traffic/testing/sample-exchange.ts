@@ -21,7 +21,7 @@ const SILENT: Downstream = {
 };
 
 /** For exchanges that are never resumed. */
-export const NOT_SERVED: RequestPath = { serve: () => undefined, resume: () => undefined };
+export const NOT_SERVED: RequestPath = { serve: () => undefined, resume: () => undefined, routedAs: (x) => x };
 
 export const FORWARDING = 'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Host: a\r\nX-Request-ID: 7\r\n';
 

@@ -45,7 +45,7 @@ type Group = { readonly waiting: Set<Held>; probe: Held | null };
 export class Hold {
   private readonly tools: HoldTools;
   private readonly groups = new Map<Pool, Group>();
-  /** Requests that have waited before continue with their remaining time. */
+  /** Requests that have waited before continue with their remaining time, even if another exchange is sent for them now. */
   private readonly known = new WeakMap<Exchange, Held>();
   private count = 0;
   /** The pool that the newest table has for an exchange: its own, until there is a newer one. */
@@ -62,14 +62,13 @@ export class Hold {
   enter(x: Exchange, upstream: Destination, mostMs: number, failure: Failure): boolean {
     const { pool } = upstream;
     const holdMs = Math.max(mostMs, pool.undecided ? FIRST_VERDICT_MS : 0);
-    if (holdMs === 0 && !this.known.has(x)) return false;
+    const request = x.requestPath.routedAs(x) ?? x;
+    const before = this.known.get(request);
+    if (holdMs === 0 && before === undefined) return false;
     const now = this.tools.clock.monotonic();
-    let held = this.known.get(x);
-    if (held === undefined) {
-      held = new Held(x, now + holdMs, this.leave);
-      this.known.set(x, held);
-    }
-    this.probeEnded(held);
+    if (before !== undefined) this.probeEnded(before);
+    const held = before?.x === x ? before : new Held(x, before?.until ?? now + holdMs, this.leave, before?.drops);
+    this.known.set(request, held);
     const dropped = !noTargetAvailable(failure);
     if (now >= held.until || (dropped && held.drops === MAX_DROPS)) return false;
     if (this.count >= (this.tools.most ?? MAX_HELD)) {
@@ -186,17 +185,18 @@ class Held implements Attempt {
   readonly until: number;
   failure: Failure = FAILURE.noTarget;
   group: Group | null = null;
-  drops = 0;
+  drops: number;
   /** Milliseconds on the monotonic clock. */
   notBefore = 0;
   /** Whether it waits for a pool of a newer table than the one it came with. */
   moved = false;
   private readonly left: (held: Held) => void;
 
-  constructor(x: Exchange, until: number, left: (held: Held) => void) {
+  constructor(x: Exchange, until: number, left: (held: Held) => void, drops = 0) {
     this.x = x;
     this.until = until;
     this.left = left;
+    this.drops = drops;
   }
 
   body(): boolean {

@@ -30,7 +30,7 @@ const DISCARD: Downstream = {
 };
 
 /** A dry run is not forwarded. */
-const NOWHERE: RequestPath = { serve: throwSent, resume: throwSent };
+const NOWHERE: RequestPath = { serve: throwSent, resume: throwSent, routedAs: (x) => x };
 
 function throwSent(): never {
   throw new Error('a dry run sends nothing');

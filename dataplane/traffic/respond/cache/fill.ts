@@ -8,11 +8,12 @@ import { matchesAny } from './conditions.ts';
 import type { FillBlock } from './fill-block.ts';
 import { agesOf, headOf, updated, validatorsOf } from './freshness.ts';
 import { GrowingBody } from './growing-body.ts';
+import { identityOf, storingFor } from './new-entry.ts';
 import { Reader, type Wanted } from './reader.ts';
 import { fetchRequest } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
 import { Stored } from './stored.ts';
-import { type Storing, storingOf } from './storing.ts';
+import type { Storing } from './storing.ts';
 
 /** How long a request waits for a response that another one has requested (ms), and for the main thread. */
 const COLLAPSE_MS = 5_000;
@@ -164,10 +165,7 @@ export class Fill implements AnswerSink {
   }
 
   private storingFor(response: CacheResponse): Storing | null {
-    const { x, request } = this.leader;
-    const now = this.block.tools.clock.now();
-    const about = { requestBytes: x.upstreamFields.length + x.target.length, hasQuery: x.target.includes('?'), now };
-    return storingOf(request, response, this.block.rules, about);
+    return storingFor(this.leader, response, this.block.rules, this.block.tools.clock.now());
   }
 
   /** The response is not stored: only the first request gets it, and nobody waits for the next. */
@@ -254,18 +252,7 @@ export class Fill implements AnswerSink {
   }
 
   private identity(response: CacheResponse) {
-    const { x } = this.leader;
-    return {
-      id: this.block.tools.store.nextId(),
-      key: this.key,
-      host: x.host,
-      target: x.target,
-      vary: response.vary,
-      variant: variantOf(x.upstreamFields, response.vary),
-      etag: response.etag,
-      lastModified: response.lastModifiedText,
-      tags: response.tags,
-    };
+    return identityOf(this.leader, this.key, this.block.tools.store.nextId(), response);
   }
 
   /** RFC 9111 4.3.4: the stored response is what the upstream would send, with newer fields. */
@@ -313,6 +300,14 @@ export class Fill implements AnswerSink {
       return this.fail(502, reason);
     }
     this.conclude((reader) => reader.abort(reason));
+  }
+
+  /** The clients are served again, by the newest table and with all of its policies. */
+  moved(): void {
+    this.conclude((reader) => {
+      this.drop(reader);
+      reader.serveAgain();
+    });
   }
 
   /** No upstream answered. */

@@ -159,6 +159,12 @@ export class Reader implements Attempt {
     upstream.respond(this.x);
   }
 
+  /** As if it had just arrived. */
+  serveAgain(): void {
+    this.over = true;
+    this.x.requestPath.serve(this.x);
+  }
+
   // What the client does meanwhile.
 
   body(): boolean {

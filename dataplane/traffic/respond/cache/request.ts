@@ -106,4 +106,5 @@ export const fetchRequest = (x: Exchange, validators: string): InternalRequest =
   secure: x.secure,
   body: null,
   hostOfTarget: x.hostOfTarget,
+  routedAs: x,
 });

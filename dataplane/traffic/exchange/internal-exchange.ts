@@ -50,7 +50,8 @@ export interface AnswerSink {
   body(buffer: Buffer, from: number, to: number): boolean;
   /** No more of the body is available for now. */
   flush?(): void;
-  end(): void;
+  /** `trailers` are whole lines or empty. */
+  end(trailers: string): void;
   /** The answer can't be completed, or not even begun. */
   failed(reason: string): void;
   /** A newer table has another pool for the request, so that it isn't sent. Absent: it is sent to the same upstream again. */
@@ -171,11 +172,11 @@ export class InternalExchange implements Downstream {
     return this.over || this.sink.body(buffer, from, to);
   }
 
-  end(x: Exchange): void {
+  end(x: Exchange, trailers: string): void {
     if (this.over) return;
     x.attempt = null;
     // Only over once the sink has dealt with it: if that throws, the sink is told that the answer has failed.
-    this.sink.end();
+    this.sink.end(trailers);
     this.over = true;
     x.timeLimit?.();
   }

@@ -2,24 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import type { RouteInput } from '../../../../shared/route.ts';
+import { cachingProxy } from '../../testing/caching-proxy.ts';
 import { Http2Client } from '../../testing/http2-upstream.ts';
-import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { eventually, get, type ProxyFixture, site } from '../../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field, type Message } from '../../testing/wire.ts';
 
 const FRESH = 'Cache-Control: max-age=60\r\n';
 
-/** A worker whose look-ups find nothing. */
 const caching = (upstream: { readonly address: string }, more: Partial<RouteInput> = {}): Promise<ProxyFixture> =>
-  ProxyFixture.with(
-    [{ ...site('a.test', upstream), cache: {}, ...more }],
-    { cacheSize: 10_000_000 },
-    {
-      onCache: (message, worker) => {
-        if (message.kind === 'look-up') worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [] } });
-      },
-    },
-  );
+  cachingProxy({ ...site('a.test', upstream), cache: {}, ...more });
 
 /** The statuses of the cache for these requests, one after the other. */
 async function statuses(proxy: ProxyFixture, ...requests: readonly string[]): Promise<string[]> {

@@ -20,7 +20,8 @@ const COLLAPSE_MS = 5_000;
 const LOOK_UP_MS = 1_000;
 /** Most bytes that a client may lag behind a response that is not stored. */
 const MOST_BEHIND = 1_048_576;
-const NO_AGE = new Set(['age']);
+/** Trailers are not stored (RFC 9111 3.1), so that nothing announces them. */
+const NOT_STORED = new Set(['age', 'trailer']);
 /**
  * A request for a whole response, whose answer is stored if that is allowed. Requests for the same key that arrive before the head of the
  * response wait for it, and read the response as it arrives. If it may not be stored, only the first of them gets it.
@@ -30,8 +31,8 @@ export class Fill implements AnswerSink {
   private readonly block: FillBlock;
   /** What is validated; null: nothing is stored. */
   private stale: Stored | null;
-  /** The first comes first. */
   private readonly readers = new Set<Reader>();
+  /** For which the response is requested; its client may have left. */
   private leader: Wanted;
   private readonly background: boolean;
   private exchange: InternalExchange | null = null;
@@ -98,6 +99,12 @@ export class Fill implements AnswerSink {
     });
   }
 
+  /** The client whose request the response answers; null once it has left. */
+  private get requester(): Reader | null {
+    for (const reader of this.readers) if (reader.wanted === this.leader) return reader;
+    return null;
+  }
+
   private add(wanted: Wanted, collapsed: boolean): Reader {
     const reader = new Reader(wanted, collapsed, this);
     this.readers.add(reader);
@@ -113,10 +120,9 @@ export class Fill implements AnswerSink {
       if (this.block.serve(reader.wanted)) this.drop(reader);
       else reader.x.attempt = reader;
     });
-    const [first] = this.readers;
-    if (first === undefined) return this.finish();
+    const first = [...this.readers].find(({ wanted }) => wanted.fetches);
+    if (first === undefined) return this.conclude((reader) => this.release(reader));
     this.leader = first.wanted;
-    if (!first.wanted.fetches) return this.conclude((reader) => this.release(reader));
     this.register();
     this.fetch();
   }
@@ -134,8 +140,9 @@ export class Fill implements AnswerSink {
 
   // What the upstream answers.
 
+  /** Before the head it is not known whether others may get what one client's request is answered with. */
   informational(status: number, reason: string, fields: string): void {
-    this.each((reader) => reader.informational(status, reason, fields));
+    this.requester?.informational(status, reason, fields);
   }
 
   head(answer: InternalAnswer): void {
@@ -144,7 +151,7 @@ export class Fill implements AnswerSink {
       x.endpoint = exchange?.endpoint ?? null;
       x.lastFailure = answer.failure === '' ? null : (exchange?.lastFailure ?? null);
     }
-    if (answer.status >= 500 && stale !== null && this.mayServeStale(stale)) return this.serveStale(stale, answer);
+    if (answer.status >= 500 && stale?.maySubstitute(this.block.tools.clock.now())) return this.serveStale(stale, answer);
     if (answer.failure !== '') return this.fail(answer.status, answer.failure);
     if (answer.status === 304 && stale !== null) return this.validated(stale, answer);
     const { request } = this.leader;
@@ -168,24 +175,24 @@ export class Fill implements AnswerSink {
     return storingFor(this.leader, response, this.block.rules, this.block.tools.clock.now());
   }
 
-  /** The response is not stored: only the first request gets it, and nobody waits for the next. */
+  /** The response is not stored: only the client gets it whose request it answers, and nobody waits for the next. */
   private pass(answer: InternalAnswer, once: boolean): void {
     const { store, clock } = this.block.tools;
-    const [first, ...others] = this.readers;
+    const { requester } = this;
     if (!once && answer.status < 500) {
       store.markUncacheable(this.key, clock.now());
       if (this.stale !== null) this.forget();
     }
     this.mode = 'passing';
     this.unregister();
-    for (const reader of others) guardExchange(reader.x, () => this.release(reader));
-    if (first === undefined || first.wanted.request.range !== null) {
+    for (const reader of [...this.readers]) if (reader !== requester) guardExchange(reader.x, () => this.release(reader));
+    if (requester === null || requester.wanted.request.range !== null) {
       this.exchange?.cancel();
-      if (first !== undefined) this.release(first);
+      if (requester !== null) this.release(requester);
       return this.finish();
     }
-    if (first.begin(answer, headOf(answer.fields), readResponse(answer.status, answer.fields), '')) {
-      this.drop(first);
+    if (requester.begin(answer, headOf(answer.fields), readResponse(answer.status, answer.fields), '')) {
+      this.drop(requester);
       this.exchange?.cancel();
       this.finish();
     }
@@ -224,15 +231,16 @@ export class Fill implements AnswerSink {
     this.each((reader) => reader.flush());
   }
 
-  end(): void {
+  end(trailers: string): void {
     const { body_: body, head_: head } = this;
     if (this.mode === 'storing' && body !== null && head !== null) {
       const whole = head.answer.length === UNTIL_CLOSE || head.answer.length === body.received;
       if (body.stored && whole) this.keep(body, head);
       else body.free();
       body.complete = true;
+      body.trailers = trailers;
       this.each((reader) => reader.read(body));
-    } else this.each((reader) => reader.end());
+    } else this.each((reader) => reader.end(trailers));
     this.finish();
   }
 
@@ -244,7 +252,7 @@ export class Fill implements AnswerSink {
       ...storing,
       ...agesOf(response, this.requestedAt, this.block.tools.clock.now()),
       status: answer.status,
-      fields: withoutFields(answer.fields, NO_AGE),
+      fields: withoutFields(answer.fields, NOT_STORED),
       length: body.received,
       body: body.close(),
     };
@@ -277,13 +285,6 @@ export class Fill implements AnswerSink {
     });
   }
 
-  /** RFC 5861 4. */
-  private mayServeStale(stale: Stored): boolean {
-    const { noCache, mustRevalidate, staleIfError, lifetime } = stale.entry;
-    if (noCache || mustRevalidate || staleIfError === 0) return false;
-    return stale.age(this.block.tools.clock.now()) - lifetime <= staleIfError;
-  }
-
   private serveStale(stale: Stored, answer: InternalAnswer): void {
     const status = answer.failure === '' ? `; fwd-status=${answer.status}` : '';
     this.conclude((reader) => {
@@ -295,7 +296,7 @@ export class Fill implements AnswerSink {
   failed(reason: string): void {
     const { stale } = this;
     if (this.mode === 'waiting') {
-      if (stale !== null && this.mayServeStale(stale))
+      if (stale?.maySubstitute(this.block.tools.clock.now()))
         return this.serveStale(stale, { status: 502, fields: '', length: 0, failure: reason });
       return this.fail(502, reason);
     }

@@ -18,6 +18,8 @@ export class GrowingBody {
   /** Whether it is still to be stored. */
   stored = true;
   complete = false;
+  /** Whole lines; known once it is complete. */
+  trailers = '';
 
   private constructor(store: CacheStore) {
     this.store = store;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
 import { targetKey } from '../../../ledger/targets.ts';
-import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { cachingProxy } from '../../testing/caching-proxy.ts';
+import { eventually, get, type ProxyFixture, site } from '../../testing/test-proxy.ts';
 import { freeAddress, ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field, type Message, type Wire } from '../../testing/wire.ts';
 
@@ -18,18 +19,6 @@ const deployed = (main: Target, api: Target, more: Partial<RouteInput> = {}): Ro
   handles: [{ path: '/api/*', upstreams: [{ address: api.address }] }],
   ...more,
 });
-
-/** A worker whose look-ups find nothing. */
-const caching = (route: RouteInput): Promise<ProxyFixture> =>
-  ProxyFixture.with(
-    [route],
-    { cacheSize: 10_000_000 },
-    {
-      onCache: (message, worker) => {
-        if (message.kind === 'look-up') worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [] } });
-      },
-    },
-  );
 
 /** Sends a request and waits until it is under way. */
 async function sendWaiting(proxy: ProxyFixture, text: string): Promise<Wire> {
@@ -54,7 +43,7 @@ test('a fetch that waits for a target goes to the one that its block has in the 
   using main = await echo('site');
   using api = await echo('api');
   const gone = await refusingAddress();
-  using proxy = await caching(deployed(main, { address: gone }));
+  using proxy = await cachingProxy(deployed(main, { address: gone }));
   const clients = [await sendWaiting(proxy, get('/api/x')), await sendWaiting(proxy, get('/api/x'))];
   await refused(proxy, gone);
   await proxy.publish([deployed(main, api)]);
@@ -66,7 +55,7 @@ test('a fetch that waits for a target goes to the one that its block has in the 
 test('requests that wait for a fetch are served by the policies and the cache of the newest table', async () => {
   using api = await echo('api');
   const gone = await refusingAddress();
-  using proxy = await caching(deployed({ address: gone }, { address: gone }));
+  using proxy = await cachingProxy(deployed({ address: gone }, { address: gone }));
   const clients = [await sendWaiting(proxy, get('/api/x')), await sendWaiting(proxy, get('/old')), await sendWaiting(proxy, get('/api/y'))];
   await refused(proxy, gone, 3);
   const redirects: RouteInput['redirects'] = [{ from: '/old', to: '/new', status: 302 }];
@@ -86,7 +75,7 @@ test('requests that wait for a fetch are served by the policies and the cache of
 test('the time that a client waits does not begin again when its fetch is moved to another pool', async () => {
   const [one, two] = [await refusingAddress(), await refusingAddress()];
   using main = await echo('site');
-  using proxy = await caching(deployed(main, { address: one }));
+  using proxy = await cachingProxy(deployed(main, { address: one }));
   const client = await sendWaiting(proxy, get('/api/x'));
   await refused(proxy, one);
   for (let round = 0; round < 4; round++) {
@@ -98,7 +87,7 @@ test('the time that a client waits does not begin again when its fetch is moved 
 
 test('a fetch whose client leaves while it probes a target does not keep others from being tried', async () => {
   const address = await freeAddress();
-  using proxy = await caching({ ...deployed({ address }, { address }), tls: true, handles: [] });
+  using proxy = await cachingProxy({ ...deployed({ address }, { address }), tls: true, handles: [] });
   const first = await sendWaiting(proxy, get('/x'));
   await refused(proxy, address, 1, true);
   await sendWaiting(proxy, get('/y'));
@@ -118,7 +107,7 @@ test('fetches in the queue of a pool that has been replaced go to the new one', 
   using full = await UpstreamFixture.start();
   using free = await echo('free');
   const limited = (target: Target): RouteInput => ({ ...deployed(target, target), max_in_flight: { requests: 1, queue: 10 }, handles: [] });
-  using proxy = await caching(limited(full));
+  using proxy = await cachingProxy(limited(full));
   await sendWaiting(proxy, get('/0'));
   await full.nextRequest();
   const clients = [await sendWaiting(proxy, get('/1')), await sendWaiting(proxy, get('/2'))];

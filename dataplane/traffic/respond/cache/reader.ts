@@ -113,7 +113,7 @@ export class Reader implements Attempt {
         this.at = this.begun + to;
         if (!relayBody(this.x, buffer, inside, to) && this.at < body.received) return;
       }
-      if (body.complete && this.at === body.received) this.end();
+      if (body.complete && this.at === body.received) this.end(body.trailers);
     });
   }
 
@@ -130,11 +130,11 @@ export class Reader implements Attempt {
     if (this.x.status !== 0 && !this.over) guardExchange(this.x, () => flushAnswer(this.x));
   }
 
-  end(): void {
+  end(trailers: string): void {
     if (this.over) return;
     this.over = true;
     this.fill.drop(this);
-    endAnswer(this.x, '');
+    endAnswer(this.x, trailers);
   }
 
   abort(reason: string): void {

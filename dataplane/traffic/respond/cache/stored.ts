@@ -57,4 +57,10 @@ export class Stored {
     const { initialAge, receivedAt } = this.entry;
     return initialAge + Math.max(0, Math.floor((now - receivedAt) / 1_000));
   }
+
+  /** Whether it may be used although it is stale, since the upstream fails (RFC 5861 4). `now` in ms since 1970. */
+  maySubstitute(now: number): boolean {
+    const { noCache, mustRevalidate, staleIfError, lifetime } = this.entry;
+    return !noCache && !mustRevalidate && staleIfError > 0 && this.age(now) - lifetime <= staleIfError;
+  }
 }

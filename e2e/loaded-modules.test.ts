@@ -24,3 +24,17 @@ test('no process and no worker loads Node’s fetch and WebSocket when it starts
   assert.ok(await loadsFetch('node:http'), 'an import of node:http loads them');
   for (const module of LOADED) assert.equal(await loadsFetch(REPOSITORY + module), false, module);
 });
+
+test('a worker loads no schemas: the main thread has validated what it gets', async () => {
+  const code = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+    await import('${REPOSITORY}dataplane/traffic/worker/traffic-worker.ts');
+    console.log(loaded.filter((url) => url.includes('/node_modules/zod/')).length, loaded.length > 100);
+    process.exit();
+  `;
+  await using program = new Program(process.execPath, ['--input-type=module', '--eval', code]);
+  assert.equal((await program.exited).code, 0, program.output);
+  assert.equal(program.stdout, '0 true\n');
+});

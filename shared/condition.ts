@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MOST_PORTS } from './limits.ts';
+import { DRAWN_BY, MOST_PARTS, USUAL_SPLIT_COOKIE } from './share.ts';
 import { parseCidr } from './values/cidr.ts';
 import { parseDomain } from './values/host.ts';
 import { readBy } from './values/read-by.ts';
@@ -39,13 +40,6 @@ const parameter = z.object({
   /** Any of these; empty: any value. */
   values: z.array(z.string().max(8_192)).max(100),
 });
-
-/** The cookie that keeps a browser in its share, if it has no other name. */
-export const USUAL_SPLIT_COOKIE = 'sluice_split';
-/** What draws of requests depend on. */
-export const DRAWN_BY = ['request', 'address', 'header', 'cookie'] as const;
-/** Most parts of which a share consists. */
-export const MOST_PARTS = 1_000_000;
 
 const share = z
   .object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { balancingSchema } from './balancing/balancing.ts';
+import { balancingSchema } from './balancing/balancing-schema.ts';
 import { healthCheckSchema } from './health-check.ts';
 import {
   LONGEST_EJECTION_SECS,

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /** The policies that need no argument. */
 export const PLAIN_POLICIES = ['round_robin', 'least_conn', 'random', 'first', 'ip_hash', 'client_ip_hash', 'uri_hash'] as const;
 /** The policies that depend on something of the request that has a name. */
@@ -10,7 +8,8 @@ export const MOST_CHOICES = 10;
 export const USUAL_COOKIE = 'lb';
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const LONGEST_NAME = 256;
+/** Of a header field, query parameter or cookie (characters). */
+export const LONGEST_NAME = 256;
 
 export type BalancingSpec = {
   readonly policy: (typeof PLAIN_POLICIES)[number] | (typeof NAMED_POLICIES)[number] | 'random_choose';
@@ -27,26 +26,8 @@ export function tokenFault(name: string): string | undefined {
     : "a name is letters, digits and !#$%&'*+.^_`|~-, 256 characters at most";
 }
 
-export const balancingSchema: z.ZodType<BalancingSpec, BalancingSpec> = z
-  .object({
-    policy: z
-      .enum([...PLAIN_POLICIES, 'random_choose', ...NAMED_POLICIES])
-      .describe('How the target of a request is chosen: see [lb_policy](sluicefile.md#lb_policy).'),
-    name: z
-      .string()
-      .min(1)
-      .max(LONGEST_NAME)
-      .optional()
-      .describe('The header field, query parameter or cookie of the policies of these names; for `cookie`, `lb` if absent.'),
-    choices: z.int().min(2).max(MOST_CHOICES).optional().describe('How many targets `random_choose` compares, from 2 to 10; 2 if absent.'),
-  })
-  .superRefine((spec, context) => {
-    const fault = balancingFault(spec);
-    if (fault !== undefined) context.addIssue({ code: 'custom', message: fault.reason, path: [fault.member] });
-  })
-  .meta({ title: 'lb_policy', about: 'How the target of a request is chosen.' });
-
-function balancingFault({ policy, name, choices }: BalancingSpec): { readonly member: string; readonly reason: string } | undefined {
+/** The first member that does not belong there, and why; undefined if there is none. */
+export function balancingFault({ policy, name, choices }: BalancingSpec): { readonly member: string; readonly reason: string } | undefined {
   if (choices !== undefined && policy !== 'random_choose') return { member: 'choices', reason: 'applies only to random_choose' };
   if (policy !== 'header' && policy !== 'query' && policy !== 'cookie')
     return name === undefined ? undefined : { member: 'name', reason: 'applies only to header, query and cookie' };

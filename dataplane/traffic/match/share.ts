@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { type ShareCondition, USUAL_SPLIT_COOKIE } from '../../../shared/condition.ts';
+import type { ShareCondition } from '../../../shared/condition.ts';
+import { USUAL_SPLIT_COOKIE } from '../../../shared/share.ts';
 import { clientNetwork } from '../../ledger/client-network.ts';
 import { keyOf } from '../../ledger/hash.ts';
 import { fieldsIn } from '../codec/http1/fields.ts';

@@ -1,7 +1,8 @@
-import { type Condition, MOST_PARTS, type ShareCondition } from '../../../../shared/condition.ts';
+import type { Condition, ShareCondition } from '../../../../shared/condition.ts';
 import { parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
+import { MOST_PARTS } from '../../../../shared/share.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import { hidesPath, MOST_HANDLES } from './handle.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';

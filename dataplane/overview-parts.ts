@@ -6,6 +6,7 @@ import type { Components } from './components.ts';
 import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
 import { httpPorts, httpsPorts } from './settings/ports.ts';
 import { type DataplaneSettings, usesHttps } from './settings/settings.ts';
+import { FileRoots } from './status/file-roots.ts';
 import type { OverviewParts } from './status/overview.ts';
 import { WatchedSites } from './status/watched-sites.ts';
 import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
@@ -36,6 +37,7 @@ export function overviewParts(components: Components, { clock, settings, certifi
     keySets,
   } = components;
   const watched = new WatchedSites(table);
+  const fileRoots = new FileRoots(table, clock);
   return {
     clock,
     status: () => ({
@@ -54,6 +56,7 @@ export function overviewParts(components: Components, { clock, settings, certifi
       settings: live.warnings,
       cache_off: watched.cacheWarnings(live.settings.cacheSize),
       ports_closed: watched.portWarnings([...httpPorts(live.settings), ...httpsPorts(live.settings)]),
+      file_root: fileRoots.warnings(),
       exposed_directory: exposedDirectories(sensitiveDirectories(settings)),
       access_log: accessLog.warnings,
       traces: traceExport.warnings,

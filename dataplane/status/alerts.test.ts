@@ -22,6 +22,7 @@ const WELL: Situation = {
     targets_unconfirmed: [],
     settings: [],
     cache_off: [],
+    file_root: [],
     ports_closed: [],
     exposed_directory: [],
     access_log: [],
@@ -176,8 +177,10 @@ describe('alerts', () => {
       const alert = only({ ...WELL, warnings: { ...WELL.warnings, [part]: ['this is so'] } });
       assert.deepEqual([alert.severity, alert.code, alert.message], ['warning', part, 'this is so']);
     }
-    const missing = only({ ...WELL, warnings: { ...WELL.warnings, token_keys_missing: ['no keys'] } });
-    assert.deepEqual([missing.severity, missing.code], ['error', 'token_keys_missing']);
+    for (const part of ['token_keys_missing', 'file_root'] as const) {
+      const missing = only({ ...WELL, warnings: { ...WELL.warnings, [part]: ['it is missing'] } });
+      assert.deepEqual([missing.severity, missing.code], ['error', part]);
+    }
     const warnings = { ...WELL.warnings, targets_unconfirmed: ['2 of 2 wait'] };
     assert.equal(only({ ...withStatus({ ready: false, reason: '2 of 2 wait' }), warnings }).code, 'not_ready');
   });

@@ -201,6 +201,11 @@ const WARNED = {
     'ports',
     'Add the port to http_port or https_port among the globals of the config file, or to --http-port or --https-port.',
   ],
+  file_root: [
+    'error',
+    'files',
+    'Create the directory, mount it where the data plane runs, or correct root; it is looked at again automatically.',
+  ],
   settings: ['warning', 'settings', `Correct the setting in the config file; GET /settings shows what is in effect.`],
   exposed_directory: ['warning', 'state', 'Run the command as root.'],
   access_log: ['warning', 'access log', 'Free space or correct the permissions; requests are served, but not logged, until then.'],

@@ -1,8 +1,9 @@
 import { NAME } from '../../shared/name.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { LiveTable } from '../table/live-table.ts';
+import { named } from './named-sites.ts';
 
-/** How many sites a warning names. */
+/** How many ports a warning names. */
 const MOST_NAMED = 3;
 
 const caches = (route: RouteSpec): boolean => route.cache != null || route.handles.some(({ cache }) => cache != null);
@@ -51,10 +52,4 @@ export class WatchedSites {
       `${named(domains, ['is', 'are'])} not served, because nothing listens on the ports given for ${lost.length === 1 ? 'it' : 'them'}: ${ports}`,
     ];
   }
-}
-
-function named(domains: readonly string[], [one, several]: readonly [string, string]): string {
-  const { length } = domains;
-  const some = domains.slice(0, MOST_NAMED).join(', ');
-  return length === 1 ? `the site ${some} ${one}` : `${length} sites (${some}${length > MOST_NAMED ? ', …' : ''}) ${several}`;
 }

@@ -1,0 +1,99 @@
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { fileServerIn } from '../../shared/policy/file-server/effective.ts';
+import type { RouteSpec } from '../../shared/route.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { PROCESS_USER } from '../../shared/runtime/process-user.ts';
+import type { LiveTable } from '../table/live-table.ts';
+import { named } from './named-sites.ts';
+
+/** How often the directories are looked at (ms). */
+const LOOK_MS = 10_000;
+/** Most directories that are named at once. */
+const MOST_NAMED = 20;
+
+const rootsOf = (route: RouteSpec): Set<string> =>
+  new Set([null, ...route.handles].flatMap((handle) => fileServerIn(route, handle)?.root ?? []));
+
+/**
+ * The directories that sites serve files from. Controllers can't check them, since the files are on the data plane's machine, so
+ * it looks at them again and again.
+ */
+export class FileRoots {
+  private readonly bySite = new Map<string, ReadonlySet<string>>();
+  /** What is wrong with a directory. */
+  private troubles: ReadonlyMap<string, string> = new Map();
+  private looking: Promise<void> | null = null;
+  /** The look that begins once the present one is over. */
+  private following: Promise<void> | null = null;
+
+  constructor(table: Pick<LiveTable, 'list' | 'find' | 'onChange'>, clock: Clock) {
+    for (const { route } of table.list()) this.note(route);
+    table.onChange(({ added, changed, removed }) => {
+      let touched = false;
+      for (const domain of [...removed, ...changed]) touched = this.bySite.delete(domain) || touched;
+      for (const domain of [...added, ...changed]) {
+        const owned = table.find(domain);
+        if (owned !== undefined) touched = this.note(owned.route) || touched;
+      }
+      if (touched) void this.look();
+    });
+    clock.every(LOOK_MS, () => void this.look());
+    void this.look();
+  }
+
+  /** @returns whether the site serves files. */
+  private note(route: RouteSpec): boolean {
+    const roots = rootsOf(route);
+    if (roots.size > 0) this.bySite.set(route.domain, roots);
+    return roots.size > 0;
+  }
+
+  /** Looks at all directories, one at a time: a disk that hangs keeps one thread of the pool. Resolves after a look that began no earlier. */
+  look(): Promise<void> {
+    if (this.looking !== null) {
+      this.following ??= this.looking.then(() => {
+        this.following = null;
+        return this.look();
+      });
+      return this.following;
+    }
+    this.looking = this.lookAtAll().finally(() => {
+      this.looking = null;
+    });
+    return this.looking;
+  }
+
+  private async lookAtAll(): Promise<void> {
+    if (this.bySite.size === 0 && this.troubles.size === 0) return;
+    const troubles = new Map<string, string>();
+    for (const root of new Set([...this.bySite.values()].flatMap((roots) => [...roots]))) {
+      const trouble = await troubleOf(root);
+      if (trouble !== null) troubles.set(root, trouble);
+    }
+    this.troubles = troubles;
+  }
+
+  /** What is wrong with the directories of sites. */
+  warnings(): string[] {
+    const sites = (root: string): string[] => [...this.bySite].filter(([, roots]) => roots.has(root)).map(([domain]) => domain);
+    return [...this.troubles].slice(0, MOST_NAMED).flatMap(([root, trouble]) => {
+      const domains = sites(root);
+      return domains.length === 0 ? [] : [`${root} ${trouble}, but ${named(domains, ['serves', 'serve'])} files from there`];
+    });
+  }
+}
+
+/** What is wrong with a directory that files are served from; null if nothing is. */
+async function troubleOf(root: string): Promise<string | null> {
+  try {
+    if (!(await stat(root)).isDirectory()) return 'is not a directory';
+    await access(root, constants.X_OK);
+    return null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return 'does not exist';
+    if (code === 'ENOTDIR') return 'is below something that is not a directory';
+    return code === 'EACCES' ? `can't be read by ${PROCESS_USER}` : `can't be read (${code})`;
+  }
+}

@@ -35,6 +35,7 @@ export function overviewParts(components: Components, { clock, settings, certifi
     ledger,
     publisher,
     keySets,
+    cache,
   } = components;
   const watched = new WatchedSites(table);
   const fileRoots = new FileRoots(table, clock);
@@ -71,6 +72,11 @@ export function overviewParts(components: Components, { clock, settings, certifi
     refused: () => table.refusedRoutes(),
     history: () => history?.failure ?? null,
     traffic: () => ({ ...traffic.read(), open_requests: ledger.inFlight.total() }),
+    cache: () => {
+      if (!cache.enabled) return null;
+      const { size, used, entries } = cache.status;
+      return { ...traffic.cacheUse(), max_bytes: size, bytes: used, entries };
+    },
     hosts: (limit) => analytics.busiest(limit),
   };
 }

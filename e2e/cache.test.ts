@@ -1,9 +1,28 @@
 import assert from 'node:assert/strict';
+import { get } from 'node:http';
 import { test } from 'node:test';
+import type { Overview } from '../shared/wire/dashboard.ts';
 import { Folder } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
+
+/** What the dashboard shows now. */
+const overviewOf = ({ socket }: Pair): Promise<Overview> =>
+  new Promise((resolve, reject) => {
+    const stream = get({ socketPath: socket, path: '/events?view=dashboard' }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+        const [, data] = /^event: overview\ndata: (.*)\n\n/m.exec(text) ?? [];
+        if (data === undefined) return;
+        resolve(JSON.parse(data));
+        stream.destroy();
+      });
+      response.on('error', reject);
+    });
+    stream.on('error', reject);
+  });
 
 test('all workers share what a site caches, PURGE removes it from all of them, and metrics show it', async () => {
   using folder = new Folder();
@@ -36,5 +55,13 @@ test('all workers share what a site caches, PURGE removes it from all of them, a
   assert.equal((await pair.visit('shop.test', '/')).text, `/ ${before + 1}`);
   await until('the main thread to know it', async () => /sluice_cache_entries 1\n/.test((await pair.admin('/metrics')).text));
   assert.deepEqual(JSON.parse((await purge('/cache?tag=all')).text), { purged: true, entries: 1 });
-  assert.match((await pair.admin('/metrics')).text, /sluice_cache_requests_total\{domain="shop\.test",result="hit"\} \d\d/);
+  const metrics = (await pair.admin('/metrics')).text;
+  assert.match(metrics, /sluice_cache_requests_total\{domain="shop\.test",result="hit"\} \d\d/);
+  const overview = await until('the reports of the workers', async () => {
+    const now = await overviewOf(pair);
+    return [now.cache, now.hosts[0]?.cache].every((use) => use && use.hits_60m > 25 && use.hits_60m < use.requests_60m) ? now : null;
+  });
+  assert.deepEqual([overview.cache?.max_bytes, overview.cache?.bytes, overview.cache?.entries], [10 * 2 ** 20, 0, 0]);
+  assert.match(metrics, /sluice_cache_route_bytes\{domain="shop\.test"\} 0\n/);
+  assert.match(metrics, /sluice_cache_route_evictions_total\{domain="shop\.test"\} 0\n/);
 });

@@ -1,6 +1,7 @@
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { HostNow } from '../../shared/wire/dashboard.ts';
 import type { BeaconOutcome, DomainReport } from '../traffic/protocol.ts';
+import { CacheUsed } from './cache-use.ts';
 import { Distinct, SINCE_START } from './sketches/distinct.ts';
 import { SpaceSaving } from './sketches/space-saving.ts';
 import { SlidingCount } from './sliding-count.ts';
@@ -24,6 +25,8 @@ export class DomainCounts {
   private readonly beacons = new Map<BeaconOutcome, number>();
   private readonly classes: [number, number, number, number, number, number] = [0, 0, 0, 0, 0, 0];
   private bytes = 0;
+  /** null if the cache has handled no request. */
+  private cache: CacheUsed | null = null;
 
   /** `now` is in ms of a monotonic clock. */
   add(report: DomainReport, now: number): void {
@@ -36,6 +39,9 @@ export class DomainCounts {
     for (const observation of report.vitals) this.vitals.add(observation);
     this.addBeacons(report.beacons);
     this.addTotals(report.classes, report.bytes);
+    if (report.cache === undefined) return;
+    this.cache ??= new CacheUsed();
+    this.cache.add(report.cache, now);
   }
 
   /** Moves the counts of `other` into this one; `other` must not be used afterwards. */
@@ -49,6 +55,8 @@ export class DomainCounts {
     this.vitals.merge(other.vitals);
     this.addBeacons(other.beacons);
     this.addTotals(other.classes, other.bytes);
+    if (this.cache === null) this.cache = other.cache;
+    else if (other.cache !== null) this.cache.merge(other.cache, now);
   }
 
   /** `taken` is in ms since 1970. */
@@ -83,6 +91,7 @@ export class DomainCounts {
       unique_visitors: this.visitors.count,
       requests: this.classes.reduce((sum, count) => sum + count),
       errors: this.classes[SERVER_ERRORS],
+      ...(this.cache !== null && { cache: this.cache.read(now) }),
     };
   }
 

@@ -20,3 +20,25 @@ test('the rates are those of the last ten seconds', () => {
   clock.pass(10_000);
   assert.deepEqual(rate.read(), { requests_per_sec: 0, bytes_per_sec: 0, errors_per_sec: 0 });
 });
+
+test('the use of the cache is that of the last hour', () => {
+  const clock = new ManualClock();
+  const rate = new TrafficRate(clock);
+  const [domain] = report(10, 0, 0).domains;
+  assert.ok(domain);
+  const cache = [
+    ['hit', 3],
+    ['stale', 1],
+    ['revalidated', 1],
+    ['miss', 2],
+    ['collapsed', 2],
+    ['pass', 1],
+  ] as const;
+  rate.record({ domains: [{ ...domain, cache }, domain] });
+  assert.deepEqual(rate.cacheUse(), { requests_60m: 10, hits_60m: 5 });
+  clock.pass(30 * 60_000);
+  rate.record({ domains: [{ ...domain, cache: [['miss', 5]] }] });
+  assert.deepEqual(rate.cacheUse(), { requests_60m: 15, hits_60m: 5 });
+  clock.pass(30 * 60_000);
+  assert.deepEqual(rate.cacheUse(), { requests_60m: 5, hits_60m: 0 });
+});

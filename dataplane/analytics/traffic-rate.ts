@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Traffic } from '../../shared/wire/dashboard.ts';
+import type { CacheUse, Traffic } from '../../shared/wire/dashboard.ts';
 import type { DomainReport } from '../traffic/protocol.ts';
+import { CacheUsed } from './cache-use.ts';
 import { SlidingCount } from './sliding-count.ts';
 
 const SECONDS = 10;
@@ -13,12 +14,14 @@ export class TrafficRate {
   private readonly requests = new SlidingCount(SECONDS, 1_000);
   private readonly bytes = new SlidingCount(SECONDS, 1_000);
   private readonly errors = new SlidingCount(SECONDS, 1_000);
+  private readonly cache = new CacheUsed();
 
   constructor(clock: Clock) {
     this.clock = clock;
   }
 
-  record({ domains }: { readonly domains: readonly Pick<DomainReport, 'requests' | 'bytes' | 'classes'>[] }): void {
+  record({ domains }: { readonly domains: readonly Pick<DomainReport, 'requests' | 'bytes' | 'classes' | 'cache'>[] }): void {
+    const now = this.clock.monotonic();
     let requests = 0;
     let bytes = 0;
     let errors = 0;
@@ -26,11 +29,16 @@ export class TrafficRate {
       requests += domain.requests;
       bytes += domain.bytes;
       errors += domain.classes[SERVER_ERRORS];
+      if (domain.cache !== undefined) this.cache.add(domain.cache, now);
     }
-    const now = this.clock.monotonic();
     this.requests.add(requests, now);
     this.bytes.add(bytes, now);
     this.errors.add(errors, now);
+  }
+
+  /** Over the last hour. */
+  cacheUse(): CacheUse {
+    return this.cache.read(this.clock.monotonic());
   }
 
   read(): Omit<Traffic, 'open_requests'> {

@@ -5,7 +5,18 @@ import { CacheIndex } from './cache-index.ts';
 
 let lastId = 0;
 const entry = (target: string, more: Partial<CacheEntry> = {}): CacheEntry => ({
-  ...{ id: ++lastId, key: `http a.test ${target}`, host: 'a.test', target, vary: [], variant: '', status: 200, fields: '', length: 1_000 },
+  ...{
+    id: ++lastId,
+    key: `http a.test ${target}`,
+    host: 'a.test',
+    domain: 'a.test',
+    target,
+    vary: [],
+    variant: '',
+    status: 200,
+    fields: '',
+    length: 1_000,
+  },
   ...{ body: [], receivedAt: 0, initialAge: 0, lifetime: 60, noCache: false, mustRevalidate: false, staleWhileRevalidate: 0 },
   ...{ staleIfError: 0, etag: null, lastModified: null, tags: [], shared: true },
   ...more,
@@ -76,4 +87,25 @@ test('the memory stays within the size, and what is used often stays', () => {
   assert.deepEqual(found(often.key), [often.id]);
   index.resize(0);
   assert.deepEqual([index.status.entries, index.status.used], [0, 0]);
+});
+
+test('each route has its share: what it takes, and what had no room; at most 1,000 of them, then other', () => {
+  const { index, store } = indexOf(100_000_000);
+  const shares = () => new Map([...index.status.routes].map(([domain, share]) => [domain, { ...share }]));
+  const one = entry('/1', { domain: '*.test', tags: ['t'] });
+  store(one);
+  store(entry('/2', { domain: '*.test' }));
+  store(entry('/3', { domain: 'b.test' }));
+  assert.equal(shares().get('*.test')?.entries, 2);
+  const sum = () => [...shares().values()].reduce((bytes, share) => bytes + share.bytes, 0);
+  assert.equal(sum(), index.status.used);
+  store(entry('/1', { domain: '*.test' }), index.purged, one.id);
+  assert.equal(sum(), index.status.used);
+  index.purge({ kind: 'target', host: 'a.test', target: '/2' });
+  assert.deepEqual([shares().get('*.test')?.entries, shares().get('*.test')?.evicted], [1, 0]);
+  for (let at = 0; at < 1_100; at++) store(entry(`/many/${at}`, { domain: `d${at}.test` }));
+  assert.deepEqual([shares().size, shares().get('other')?.entries], [1_001, 102]);
+  index.resize(0);
+  const { bytes, entries, evicted } = shares().get('*.test') ?? {};
+  assert.deepEqual([sum(), bytes, entries, evicted], [0, 0, 0, 1]);
 });

@@ -1,5 +1,6 @@
 import type { Purge } from '../../shared/wire/purge.ts';
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../traffic/protocol.ts';
+import { type RouteShare, RouteShares } from './route-shares.ts';
 import { TinyLfu } from './tiny-lfu.ts';
 
 /** What an entry costs besides its body and fields: in the index here and in those of the workers (bytes). */
@@ -9,7 +10,13 @@ const MOST_VARIANTS = 32;
 /** How many purges are remembered, for responses that were requested before. */
 const MOST_PURGES = 1_000;
 
-type Held = { readonly entry: CacheEntry; readonly name: string; readonly cost: number; readonly place: string };
+type Held = {
+  readonly entry: CacheEntry;
+  readonly name: string;
+  readonly cost: number;
+  readonly place: string;
+  readonly share: RouteShare;
+};
 
 export type CacheIndexTools = {
   /** Sends a message to the worker that has asked. */
@@ -19,7 +26,13 @@ export type CacheIndexTools = {
 };
 
 /** The figures of the cache, for metrics. */
-export type CacheStatus = { readonly size: number; readonly used: number; readonly entries: number; readonly evicted: number };
+export type CacheStatus = {
+  readonly size: number;
+  readonly used: number;
+  readonly entries: number;
+  readonly evicted: number;
+  readonly routes: ReturnType<RouteShares['list']>;
+};
 
 /** The index of the cache: what is stored, what goes when there is no room, and what has been purged. Bodies are only referred to. */
 export class CacheIndex {
@@ -30,6 +43,7 @@ export class CacheIndex {
   private readonly places = new Map<string, Set<Held>>();
   private readonly tags = new Map<string, Set<Held>>();
   private readonly purges: { readonly number: number; readonly purge: Purge }[] = [];
+  private readonly shares = new RouteShares();
   private lastPurge = 0;
   private size: number;
   private evicted = 0;
@@ -45,7 +59,8 @@ export class CacheIndex {
   }
 
   get status(): CacheStatus {
-    return { size: this.size, used: this.policy.used, entries: this.policy.count, evicted: this.evicted };
+    const { policy, evicted, size } = this;
+    return { size, used: policy.used, entries: policy.count, evicted, routes: this.shares.list() };
   }
 
   /** The number of the last purge. */
@@ -105,8 +120,10 @@ export class CacheIndex {
     }
     const { fields, length, key } = entry;
     const cost = length + 2 * (fields.length + key.length) + ENTRY_BYTES;
-    const held: Held = { entry, name: key, cost, place: placeOf(entry.host, entry.target) };
+    const held: Held = { entry, name: key, cost, place: placeOf(entry.host, entry.target), share: this.shares.of(entry.domain) };
     this.ids.set(entry.id, held);
+    held.share.bytes += cost;
+    held.share.entries++;
     this.keys.set(key, [held, ...(this.keys.get(key) ?? [])]);
     addTo(this.places, held.place, held);
     for (const tag of entry.tags) addTo(this.tags, tag, held);
@@ -117,7 +134,10 @@ export class CacheIndex {
   }
 
   private evict(held: readonly Held[], gone: readonly number[] = []): void {
-    for (const one of held) this.remove(one);
+    for (const one of held) {
+      this.remove(one);
+      one.share.evicted++;
+    }
     this.evicted += held.length;
     const ids = [...gone, ...held.map(({ entry }) => entry.id)];
     if (ids.length > 0) this.tools.broadcast({ kind: 'gone', ids, purged: null });
@@ -139,6 +159,8 @@ export class CacheIndex {
   private remove(held: Held): void {
     if (!this.ids.delete(held.entry.id)) return;
     this.policy.remove(held);
+    held.share.bytes -= held.cost;
+    held.share.entries--;
     const left = (this.keys.get(held.entry.key) ?? []).filter((other) => other !== held);
     if (left.length === 0) this.keys.delete(held.entry.key);
     else this.keys.set(held.entry.key, left);

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
+import { OVERFLOW_LABEL } from '../../shared/domain-labels.ts';
 import { METRIC_PREFIX } from '../../shared/name.ts';
-import { OVERFLOW_LABEL } from './totals.ts';
 
 /** Maximum number of individually listed controllers. */
 export const MAX_CONTROLLERS = 100;

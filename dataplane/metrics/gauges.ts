@@ -23,7 +23,17 @@ export type MetricsSnapshot = ControllersReading & {
   /** Whether the history of visits can be read and saved; null if none is kept. */
   readonly historyAvailable: boolean | null;
   /** null if there is no cache. */
-  readonly cache: { readonly size: number; readonly used: number; readonly entries: number; readonly evicted: number } | null;
+  readonly cache: CacheReading | null;
+};
+/** What the cache holds, in bytes and responses, and how many responses had no room since the start; and the same by route. */
+export type CacheReading = {
+  readonly size: number;
+  readonly used: number;
+  readonly entries: number;
+  readonly evicted: number;
+  readonly routes: Iterable<
+    readonly [domain: string, share: { readonly bytes: number; readonly entries: number; readonly evicted: number }]
+  >;
 };
 /** `busySeconds`: how long each worker's event loop has been busy since the worker started. The slot of a worker that ended is used again. */
 export type WorkersReading = {
@@ -50,6 +60,7 @@ export function registerGauges(registry: Registry): ((reading: MetricsSnapshot) 
   const showCertificates = registerCertificates(registry);
   const showControllers = registerControllers(registry);
   const showCache = registerCache(registry);
+  const showCacheRoutes = registerCacheRoutes(registry);
   return [
     showProcess,
     ({ workers }) => showWorkers(workers),
@@ -58,7 +69,32 @@ export function registerGauges(registry: Registry): ((reading: MetricsSnapshot) 
     ({ certificates }) => showCertificates(certificates),
     showControllers,
     ({ cache }) => showCache(cache),
+    ({ cache }) => showCacheRoutes(cache?.routes ?? []),
   ];
+}
+
+/** The routes are bounded by whoever counts them. */
+function registerCacheRoutes(registry: Registry): (routes: CacheReading['routes']) => void {
+  const options = { labelNames: ['domain'], registers: [registry] };
+  const bytes = new Gauge({
+    ...options,
+    name: `${METRIC_PREFIX}cache_route_bytes`,
+    help: `Bytes of memory that the stored responses of a route take; together they are ${METRIC_PREFIX}cache_bytes.`,
+  });
+  const entries = new Gauge({ ...options, name: `${METRIC_PREFIX}cache_route_entries`, help: 'Stored responses of a route.' });
+  const evicted = new Counter({
+    ...options,
+    name: `${METRIC_PREFIX}cache_route_evictions_total`,
+    help: 'Responses of a route that left the cache, or did not enter it, because others are used more often.',
+  });
+  return (routes) => {
+    for (const metric of [bytes, entries, evicted]) metric.reset();
+    for (const [domain, share] of routes) {
+      bytes.set({ domain }, share.bytes);
+      entries.set({ domain }, share.entries);
+      evicted.inc({ domain }, share.evicted);
+    }
+  };
 }
 
 function registerCache(registry: Registry): (cache: MetricsSnapshot['cache']) => void {

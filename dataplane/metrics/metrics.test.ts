@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { MAX_DOMAIN_LABELS } from '../../shared/domain-labels.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { DURATION_BOUNDS } from '../traffic/protocol.ts';
 import { domainReport } from '../traffic/testing/domain-report.ts';
@@ -8,7 +9,6 @@ import { MAX_CONTROLLERS, MAX_PROBLEM_KINDS } from './controllers.ts';
 import type { MetricsSnapshot } from './gauges.ts';
 import { createMetrics } from './metrics.ts';
 import { MAX_UPSTREAMS } from './targets.ts';
-import { MAX_DOMAIN_LABELS } from './totals.ts';
 
 const NOTHING: MetricsSnapshot = {
   ...{
@@ -169,6 +169,16 @@ describe('values read at a scrape', () => {
       [0, 0, 0, 0, 0, 0, 0, 0],
     );
     assert.deepEqual(own(second, 'sluice_upstream_healthy'), { 'sluice_upstream_healthy{address="10.0.0.2:80"}': 0 });
+  });
+
+  it('include what each route has of the cache', async () => {
+    const share = { bytes: 300, entries: 2, evicted: 5 };
+    const cache = { size: 1_000, used: 400, entries: 3, evicted: 6, routes: [['a.example', share]] as const };
+    const lines = await scrape(metricsOf(() => ({ ...NOTHING, cache })));
+    const shown = ['bytes', 'max_bytes', 'entries', 'evictions_total'].map((name) => lines.get(`sluice_cache_${name}`));
+    assert.deepEqual(shown, [400, 1_000, 3, 6]);
+    const route = ['bytes', 'entries', 'evictions_total'].map((name) => lines.get(`sluice_cache_route_${name}{domain="a.example"}`));
+    assert.deepEqual(route, [300, 2, 5]);
   });
 
   it('list at most 1,000 targets, those out of rotation before those in rotation', async () => {

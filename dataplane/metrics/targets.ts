@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { MAX_DOMAIN_LABELS, OVERFLOW_LABEL } from '../../shared/domain-labels.ts';
 import { METRIC_PREFIX } from '../../shared/name.ts';
-import { MAX_DOMAIN_LABELS, OVERFLOW_LABEL } from './totals.ts';
 
 /** Maximum number of individually listed targets; those out of rotation come first. */
 export const MAX_UPSTREAMS = 1_000;

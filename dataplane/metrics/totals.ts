@@ -1,8 +1,5 @@
+import { MAX_DOMAIN_LABELS, OVERFLOW_LABEL } from '../../shared/domain-labels.ts';
 import { type DomainReport, DURATION_BOUNDS } from '../traffic/protocol.ts';
-
-/** Maximum number of distinct values of the label `domain`; further routes count as `other`. */
-export const MAX_DOMAIN_LABELS = 1_000;
-export const OVERFLOW_LABEL = 'other';
 
 export const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other'] as const;
 

@@ -29,6 +29,7 @@ export type OverviewParts = {
   readonly refused: () => Iterable<RefusedRoute>;
   readonly history: () => string | null;
   readonly traffic: () => Traffic;
+  readonly cache: () => Overview['cache'];
   readonly hosts: (limit: number) => Promise<{ readonly hosts: HostNow[]; readonly count: number }>;
 };
 
@@ -48,6 +49,7 @@ export async function overviewOf(parts: OverviewParts, connected: Connected): Pr
     host_count: hostCount,
     upstreams: { count: summary.count, healthy: summary.healthy },
     certificates,
+    cache: parts.cache(),
   };
 }
 

@@ -62,6 +62,8 @@ export type CacheEntry = {
   /** Without port, lower case; and the target as the client sent it. */
   readonly host: string;
   readonly target: string;
+  /** The pattern of its route. */
+  readonly domain: string;
   /** The request fields that chose it (lower case), and their normalized values. */
   readonly vary: readonly string[];
   readonly variant: string;

@@ -16,7 +16,12 @@ export type Overview = {
   upstreams: { count: number; healthy: number };
   /** `expiring`: those that nothing renews in time. */
   certificates: { count: number; failed: number; expiring: number };
+  /** null without a cache. */
+  cache: (CacheUse & { max_bytes: number; bytes: number; entries: number }) | null;
 };
+
+/** Of the last hour: requests of sites with a cache, and those of them that were answered with a stored response. */
+export type CacheUse = { requests_60m: number; hits_60m: number };
 
 /** Over the last ten seconds. `errors_per_sec` counts 5xx responses. */
 export type Traffic = { requests_per_sec: number; bytes_per_sec: number; errors_per_sec: number; open_requests?: number };
@@ -29,6 +34,8 @@ export type HostNow = {
   unique_visitors: number;
   requests: number;
   errors: number;
+  /** Absent if the cache has handled no request. */
+  cache?: CacheUse;
 };
 
 /** From worst to least: something does not work, something will not work or is degraded, something could be better. */

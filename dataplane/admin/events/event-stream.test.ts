@@ -108,6 +108,7 @@ const OVERVIEW: Omit<Overview, 'at' | 'status'> = {
   traffic: { requests_per_sec: 0, bytes_per_sec: 0, errors_per_sec: 0 },
   upstreams: { count: 0, healthy: 0 },
   certificates: { count: 0, failed: 0, expiring: 0 },
+  cache: null,
 };
 
 /** An Admin API whose overviews are numbered in `at`. */

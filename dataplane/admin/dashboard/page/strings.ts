@@ -60,6 +60,9 @@ export const NOW = {
   targets: 'Targets in rotation',
   certificates: 'Certificates',
   uptime: 'Uptime',
+  cached: 'From the cache',
+  cachedHint: 'Share of the requests of cached sites that were answered with a stored response in the last hour',
+  cacheSize: 'Cache',
 } as const;
 
 export const RANGE = {
@@ -314,6 +317,7 @@ export const ERRORS = {
 export const HOST = {
   visitorsNow: (visitors: number) => `${visitors} ${visitors === 1 ? 'visitor' : 'visitors'} now`,
   lastMinute: (text: string, requests: number) => `${text} ${requests === 1 ? 'request' : 'requests'} in the last minute`,
+  cached: (share: string) => `${share} from the cache in the last hour`,
   quietTitle: 'No figures yet',
   quiet: 'This host has had no request so far. Open it in a browser, and its figures appear here.',
   route: 'Route',

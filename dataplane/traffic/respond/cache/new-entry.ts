@@ -3,7 +3,7 @@ import type { Wanted } from './reader.ts';
 import { type CacheResponse, variantOf } from './response.ts';
 import { type CacheRules, type Storing, storingOf } from './storing.ts';
 
-type Identity = Pick<CacheEntry, 'id' | 'key' | 'host' | 'target' | 'vary' | 'variant' | 'etag' | 'lastModified' | 'tags'>;
+type Identity = Pick<CacheEntry, 'id' | 'key' | 'host' | 'target' | 'domain' | 'vary' | 'variant' | 'etag' | 'lastModified' | 'tags'>;
 
 /** Which requests a response answers, and what it is called when it is validated or removed. */
 export const identityOf = ({ x }: Wanted, key: string, id: number, response: CacheResponse): Identity => ({
@@ -11,6 +11,7 @@ export const identityOf = ({ x }: Wanted, key: string, id: number, response: Cac
   key,
   host: x.host,
   target: x.target,
+  domain: x.route?.domain ?? x.host,
   vary: response.vary,
   variant: variantOf(x.upstreamFields, response.vary),
   etag: response.etag,

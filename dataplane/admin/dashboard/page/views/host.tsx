@@ -1,6 +1,6 @@
 import type { History } from '../../../../../shared/wire/history.ts';
 import type { Explanation } from '../../../../../shared/wire/status.ts';
-import { count, exact, visible } from '../data/format.ts';
+import { count, exact, percent, visible } from '../data/format.ts';
 import { type Loaded, useLoaded } from '../data/load.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
@@ -24,7 +24,10 @@ export function HostView({ place, overview, period, history }: ViewProps) {
         <h1>{visible(domain)}</h1>
         <p class="now-here">
           {history.value !== null && <b>{HOST.visitorsNow(history.value.now)}</b>}{' '}
-          {live !== undefined && <span class="dim">{HOST.lastMinute(exact(live.page_views_1m), live.page_views_1m)}</span>}
+          {live !== undefined && <span class="dim">{HOST.lastMinute(exact(live.page_views_1m), live.page_views_1m)}</span>}{' '}
+          {live?.cache !== undefined && live.cache.requests_60m > 0 && (
+            <span class="dim">{HOST.cached(percent(live.cache.hits_60m / live.cache.requests_60m))}</span>
+          )}
         </p>
       </div>
       {alerts.length > 0 && (

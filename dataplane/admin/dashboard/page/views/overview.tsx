@@ -1,6 +1,6 @@
 import type { HostNow, Overview } from '../../../../../shared/wire/dashboard.ts';
 import type { History } from '../../../../../shared/wire/history.ts';
-import { bytes, count, exact, rate, span, visible } from '../data/format.ts';
+import { bytes, count, exact, percent, rate, span, visible } from '../data/format.ts';
 import type { Loaded } from '../data/load.ts';
 import { linkTo } from '../data/place.ts';
 import { AlertList } from '../parts/alert-list.tsx';
@@ -58,7 +58,7 @@ function Wrong({ overview: { alerts, alert_count } }: { overview: Overview }) {
   );
 }
 
-function Now({ overview: { traffic, upstreams, certificates, status }, visitors }: { overview: Overview; visitors: number | null }) {
+function Now({ overview: { traffic, upstreams, certificates, status, cache }, visitors }: { overview: Overview; visitors: number | null }) {
   const figures = [
     [NOW.visitors, visitors === null ? '–' : count(visitors), NOW.visitorsHint],
     [NOW.requests, rate(traffic.requests_per_sec)],
@@ -66,6 +66,7 @@ function Now({ overview: { traffic, upstreams, certificates, status }, visitors 
     [NOW.errors, NOW.perSecond(rate(traffic.errors_per_sec))],
     [NOW.targets, TEXT.of(exact(upstreams.healthy), exact(upstreams.count))],
     [NOW.certificates, TEXT.of(exact(certificates.count - certificates.failed), exact(certificates.count))],
+    ...cacheFigures(cache),
     [NOW.uptime, span(status.uptime_secs)],
   ] as const;
   return (
@@ -77,6 +78,16 @@ function Now({ overview: { traffic, upstreams, certificates, status }, visitors 
       </dl>
     </Card>
   );
+}
+
+/** None without a cache. */
+function cacheFigures(cache: Overview['cache']): readonly (readonly [name: string, value: string, hint?: string])[] {
+  if (cache === null) return [];
+  const { hits_60m: hits, requests_60m: requests } = cache;
+  return [
+    [NOW.cached, requests === 0 ? '–' : percent(hits / requests), NOW.cachedHint],
+    [NOW.cacheSize, TEXT.of(bytes(cache.bytes), bytes(cache.max_bytes))],
+  ];
 }
 
 function NoRoute() {

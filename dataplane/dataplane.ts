@@ -85,9 +85,10 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
 
   const admin = new Admin(adminDependencies(components, { ...runtime, events, settings, startedAt, certificate }), runtime.random);
   await takeoverStep(base.stateDir, async () => takeover?.serving());
-  awaitControllers(table, booted.restored, clock, log);
+  const beginToWait = awaitControllers(table, booted.restored, clock, log);
   const openAdmin = () => listen(admin, settings, certificate);
   await openAdmin();
+  beginToWait();
   certificate?.watch();
   await takeoverStep(base.stateDir, async () => takeover?.done());
   await configureCertificates(https, settings, dns);

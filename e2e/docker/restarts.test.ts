@@ -89,12 +89,12 @@ describe('restarts', { skip }, () => {
     for (const app of before) await app.remove();
     await start('left', b);
     await start('right', a);
-    const starting = discovery.startController();
+    // The controller tries to connect every second, and the data plane waits for it for two seconds before it uses what it has saved.
+    await discovery.startController();
     await discovery.startDataplane();
     // This holds from the start, before the controller has confirmed anything.
     using left = discovery.load('left.test', 'left');
     using right = discovery.load('right.test', 'right');
-    await starting;
     await left.answers(50);
     await right.answers(50);
     // A container that is new to the data plane is probed first; until then no app responds, and never the wrong one.

@@ -38,7 +38,7 @@ class Machine {
     this.publisher = new ServedRoutes();
     this.table = new LiveTable({ restored, publisher: this.publisher, clock: this.clock, random: systemRandom });
     await this.publisher.publish({ routes: initialRoutes(restored) });
-    awaitControllers(this.table, restored, this.clock, this.log);
+    awaitControllers(this.table, restored, this.clock, this.log)();
   }
 
   async restart(): Promise<void> {

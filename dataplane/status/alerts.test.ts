@@ -13,7 +13,9 @@ const controller = (more: Partial<ControllerStatus> = {}): ControllerStatus => (
 });
 
 const WELL: Situation = {
+  now: Date.parse(SINCE) + 60_000,
   status: {
+    uptime_secs: 3_600,
     ...{ ready: true, reason: null, version: '1.0.0', installed_version: '1.0.0', problems: [], last_reload: null },
     workers: { configured: 2, serving: 2, restarts: 0 },
     controllers: [controller()],
@@ -86,6 +88,18 @@ describe('alerts', () => {
     assert.deepEqual([alert.severity, alert.code, alert.subject, alert.since], ['warning', 'controller_away', 'controller edge', SINCE]);
     assert.match(alert.message, /^controller edge is disconnected; its routes stay as of 2026/);
     assert.equal(only(withStatus({ controllers: [controller({ connected: false })] })).since, null);
+  });
+
+  it('give a controller five seconds to connect, again or after the start', () => {
+    const left = (awayMs: number): Situation => ({
+      ...withStatus({ controllers: [controller({ connected: false, away_since: SINCE })] }),
+      now: Date.parse(SINCE) + awayMs,
+    });
+    assert.deepEqual([...alertsOf(left(4_999))], []);
+    assert.equal(only(left(5_000)).code, 'controller_away');
+    const started = (uptime_secs: number) => withStatus({ uptime_secs, controllers: [controller({ connected: false })] });
+    assert.deepEqual([...alertsOf(started(4))], []);
+    assert.equal(only(started(5)).code, 'controller_away');
   });
 
   it('report each problem of a controller with its place and time', () => {

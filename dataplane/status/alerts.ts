@@ -7,9 +7,11 @@ import { problemAdvice } from './problem-advice.ts';
 
 /** Everything that the data plane knows of what may be wrong. */
 export type Situation = {
+  /** Milliseconds since 1970. */
+  readonly now: number;
   readonly status: Pick<
     DataplaneStatus,
-    'ready' | 'reason' | 'version' | 'installed_version' | 'workers' | 'controllers' | 'problems' | 'last_reload'
+    'uptime_secs' | 'ready' | 'reason' | 'version' | 'installed_version' | 'workers' | 'controllers' | 'problems' | 'last_reload'
   >;
   readonly warnings: Warnings;
   readonly advice: readonly string[];
@@ -57,7 +59,7 @@ export function* alertsOf(situation: Situation): Generator<Alert> {
   const { status } = situation;
   yield* readinessAlerts(status);
   yield* workerAlerts(status.workers);
-  for (const controller of status.controllers) if (!controller.connected) yield awayAlert(controller);
+  yield* awayAlerts(situation);
   yield* problemAlerts(status);
   yield* reloadAlerts(status);
   for (const pool of situation.pools) yield poolAlert(pool);
@@ -103,6 +105,17 @@ function* workerAlerts({ configured, serving }: DataplaneStatus['workers']): Gen
   const message = `${configured - serving} of ${configured} workers are not serving`;
   const action = 'A worker that dies is restarted automatically; if this stays, read the log of the data plane for "worker died".';
   yield alert(severity, serving === 0 ? 'no_worker' : 'workers_missing', 'workers', message, action);
+}
+
+/** A controller that is restarted, or whose data plane has just been started, connects within this time (ms). */
+const RECONNECT_MS = 5_000;
+
+function* awayAlerts({ now, status: { controllers, uptime_secs } }: Situation): Generator<Alert> {
+  for (const controller of controllers) {
+    const { connected, away_since: since } = controller;
+    const awayMs = since == null ? uptime_secs * 1_000 : now - Date.parse(since);
+    if (!connected && awayMs >= RECONNECT_MS) yield awayAlert(controller);
+  }
 }
 
 function awayAlert({ id, last_applied, away_since }: ControllerStatus): Alert {

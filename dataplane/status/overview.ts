@@ -81,6 +81,7 @@ async function examine(parts: OverviewParts, connected: Connected, limit: number
   const upstreams = await parts.upstreams();
   const troubles = await present(parts.certificates.troubles());
   const situation: Situation = {
+    now: parts.clock.now(),
     status: { ...status, ...connected },
     warnings: parts.warnings(),
     advice: parts.advice(),

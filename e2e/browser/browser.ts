@@ -48,6 +48,7 @@ export class Browser {
       args: [...ARGUMENTS, '--host-resolver-rules=MAP * 127.0.0.1'],
       env: { ...process.env, HOME: home },
     });
+    context.setDefaultTimeout(60_000);
     return new Browser(context, context.pages()[0] ?? (await context.newPage()));
   }
 

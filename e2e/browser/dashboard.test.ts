@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { bytes, count, duration, percent } from '../../dataplane/admin/dashboard/page/data/format.ts';
 import type { History, HistoryCounts } from '../../shared/wire/history.ts';
 import { Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
+import { childrenOf, Pair } from '../harness/pair.ts';
 import { freePort } from '../harness/ports.ts';
 import { until } from '../harness/until.ts';
 import { Upstream } from '../harness/upstream.ts';
@@ -173,6 +173,18 @@ browsed('names that visitors choose are shown as text, change no direction, and 
   }
   assert.equal(await page.evaluate('window.ran'), undefined);
   assert.deepEqual(shown.problems, []);
+});
+
+browsed('the page says that the connection is lost while the data plane is restarted, and continues by itself', async () => {
+  await using shown = await Shown.start();
+  const { page, pair } = shown;
+  await shown.visits();
+  await shown.open('#/');
+  process.kill((await childrenOf(pair.program.pid)).dataplane, 'SIGKILL');
+  await page.locator('.connection', { hasText: 'Connection lost. Figures as of' }).waitFor();
+  await page.locator('.connection.live').waitFor();
+  // The controller connects again within the time that it is given.
+  assert.equal(await page.locator('.card.wrong li', { hasText: 'disconnected' }).count(), 0);
 });
 
 browsed('every view is accessible, light and dark, and fits from 360 pixels to 4K', async () => {

@@ -65,3 +65,33 @@ test('all workers share what a site caches, PURGE removes it from all of them, a
   assert.match(metrics, /sluice_cache_route_bytes\{domain="shop\.test"\} 0\n/);
   assert.match(metrics, /sluice_cache_route_evictions_total\{domain="shop\.test"\} 0\n/);
 });
+
+test('parameters that do not decide are removed for all workers and in PURGE, and cookies and headers can decide', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('site', (request, response) => {
+    response.setHeader('cache-control', 'max-age=600');
+    response.end(`${request.url} ${request.headers.cookie ?? '-'} ${request.headers['x-device'] ?? '-'}`);
+  });
+  const key = 'key ignore_query utm_*\n    key cookie currency\n    key header X-Device';
+  const sites = `shop.test {\n  cache {\n    ${key}\n  }\n  reverse_proxy ${upstream.address}\n}\n`;
+  await using pair = await Pair.start(folder, sites, { flags: ['--cache-size', '10mb'] });
+  const entries = (count: number) =>
+    until(`${count} entries`, async () => (await pair.admin('/metrics')).text.includes(`sluice_cache_entries ${count}\n`));
+  const visit = async (path: string, headers = {}) => {
+    const { text, headers: fields } = await pair.visit('shop.test', path, { headers });
+    return `${text}${fields['cache-status']?.includes('; hit') ? ' hit' : ''}`;
+  };
+  assert.equal(await visit('/a?utm_source=x&b=1'), '/a?b=1 - -');
+  await entries(1);
+  assert.equal(await visit('/a?b=1&utm_medium=y'), '/a?b=1 - - hit');
+  assert.equal(await visit('/a?b=1', { cookie: 'currency=EUR', 'x-device': 'phone' }), '/a?b=1 currency=EUR phone');
+  await entries(2);
+  assert.equal(await visit('/a?b=1', { cookie: 'currency=EUR', 'x-device': 'phone' }), '/a?b=1 currency=EUR phone hit');
+  assert.equal(await visit('/a?b=1', { cookie: 'currency=EUR; s=1', 'x-device': 'phone' }), '/a?b=1 currency=EUR; s=1 phone');
+  const purged = await pair.admin('/cache/shop.test/a?utm_campaign=z&b=1', { method: 'PURGE' });
+  assert.deepEqual([purged.status, JSON.parse(purged.text)], [200, { purged: true }]);
+  await entries(0);
+  assert.equal(await visit('/a?b=1'), '/a?b=1 - -');
+  const { stdout } = await pair.command('routes', '--json');
+  assert.deepEqual(JSON.parse(stdout)[0].cache.key, { ignore_query: ['utm_*'], headers: ['X-Device'], cookies: ['currency'] });
+});

@@ -10,6 +10,7 @@ const entry = (target: string, more: Partial<CacheEntry> = {}): CacheEntry => ({
     key: `http a.test ${target}`,
     host: 'a.test',
     domain: 'a.test',
+    queryRule: '',
     target,
     vary: [],
     variant: '',
@@ -108,4 +109,21 @@ test('each route has its share: what it takes, and what had no room; at most 1,0
   index.resize(0);
   const { bytes, entries, evicted } = shares().get('*.test') ?? {};
   assert.deepEqual([sum(), bytes, entries, evicted], [0, 0, 0, 1]);
+});
+
+test('a purge of a URL also removes what was stored without the parameters that do not decide', () => {
+  const { index, store } = indexOf(1_000_000);
+  const ignoring = JSON.stringify({ ignore_query: ['utm_*'] });
+  const [one, two] = [entry('/a?b', { queryRule: ignoring }), entry('/a', { queryRule: JSON.stringify({ query: ['page'] }) })];
+  for (const stored of [one, two, entry('/a?utm_x', { host: 'b.test' })]) store(stored);
+  const purge = (target: string, host = 'a.test') => index.purge({ kind: 'target', host, target });
+  assert.equal(purge('/a?c&utm_x'), 1, 'only the page without parameters');
+  assert.equal(purge('/a?b&utm_x'), 1);
+  assert.equal(purge('/a?utm_y', 'b.test'), 0, 'there all parameters decide');
+  const since = index.purged;
+  purge('/late?b&utm_z');
+  store(entry('/late?b', { queryRule: ignoring }), since);
+  assert.equal(index.status.entries, 1, 'a response that was requested before is not stored');
+  store(entry('/a?b', { queryRule: ignoring }), since);
+  assert.equal(index.status.entries, 2);
 });

@@ -1,5 +1,6 @@
 import type { Purge } from '../../shared/wire/purge.ts';
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../traffic/protocol.ts';
+import { answers, Places, pathOf, placeOf } from './places.ts';
 import { type RouteShare, RouteShares } from './route-shares.ts';
 import { TinyLfu } from './tiny-lfu.ts';
 
@@ -40,7 +41,7 @@ export class CacheIndex {
   private readonly policy: TinyLfu<Held>;
   private readonly ids = new Map<number, Held>();
   private readonly keys = new Map<string, Held[]>();
-  private readonly places = new Map<string, Set<Held>>();
+  private readonly places = new Places<Held>();
   private readonly tags = new Map<string, Set<Held>>();
   private readonly purges: { readonly number: number; readonly purge: Purge }[] = [];
   private readonly shares = new RouteShares();
@@ -125,7 +126,7 @@ export class CacheIndex {
     held.share.bytes += cost;
     held.share.entries++;
     this.keys.set(key, [held, ...(this.keys.get(key) ?? [])]);
-    addTo(this.places, held.place, held);
+    this.places.add(held);
     for (const tag of entry.tags) addTo(this.tags, tag, held);
     const variants = this.keys.get(key) ?? [];
     const surplus = variants.slice(MOST_VARIANTS);
@@ -151,7 +152,7 @@ export class CacheIndex {
   }
 
   private *matching(purge: Purge): Iterable<Held> {
-    if (purge.kind === 'target') yield* this.places.get(placeOf(purge.host, purge.target)) ?? [];
+    if (purge.kind === 'target') yield* this.places.at(purge.host, purge.target);
     else if (purge.kind === 'tag') yield* this.tags.get(purge.tag) ?? [];
     else for (const held of this.ids.values()) if (matches(purge, held.entry)) yield held;
   }
@@ -164,33 +165,15 @@ export class CacheIndex {
     const left = (this.keys.get(held.entry.key) ?? []).filter((other) => other !== held);
     if (left.length === 0) this.keys.delete(held.entry.key);
     else this.keys.set(held.entry.key, left);
-    removeFrom(this.places, held.place, held);
+    this.places.remove(held);
     for (const tag of held.entry.tags) removeFrom(this.tags, tag, held);
   }
 }
 
-function matches(purge: Purge, { host, target, tags }: CacheEntry): boolean {
-  if (purge.kind === 'tag') return tags.includes(purge.tag);
-  if (purge.host !== host) return false;
-  if (purge.kind === 'prefix') return pathOf(target).startsWith(purge.prefix);
-  return placeOf(host, target) === placeOf(purge.host, purge.target);
-}
-
-/** The same for every spelling of a path that decodes to the same; queries are compared as they are. */
-const placeOf = (host: string, target: string): string => {
-  const query = target.indexOf('?');
-  return `${host}${pathOf(target)}${query < 0 ? '' : target.slice(query)}`;
-};
-
-/** Decoded, without the query. */
-function pathOf(target: string): string {
-  const query = target.indexOf('?');
-  const path = query < 0 ? target : target.slice(0, query);
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+function matches(purge: Purge, entry: CacheEntry): boolean {
+  if (purge.kind === 'tag') return entry.tags.includes(purge.tag);
+  if (purge.kind === 'target') return answers(entry, purge.host, purge.target);
+  return purge.host === entry.host && pathOf(entry.target).startsWith(purge.prefix);
 }
 
 function addTo(map: Map<string, Set<Held>>, name: string, held: Held): void {

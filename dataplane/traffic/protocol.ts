@@ -59,9 +59,11 @@ export type CacheEntry = {
   readonly id: number;
   /** Scheme, host, target and whatever else decides which response a request gets, except for Vary. */
   readonly key: string;
-  /** Without port, lower case; and the target as the client sent it. */
+  /** Without port, lower case; and the target as the client sent it, without parameters that do not decide. */
   readonly host: string;
   readonly target: string;
+  /** Which query parameters decide, as the JSON of a QueryRule; empty if all do. */
+  readonly queryRule: string;
   /** The pattern of its route. */
   readonly domain: string;
   /** The request fields that chose it (lower case), and their normalized values. */

@@ -17,7 +17,7 @@ import { POLICIES } from '../policy/order.ts';
 import type { KindTools, Policy, PolicyKind } from '../policy/policy.ts';
 import { withChallengeScript } from '../policy/under-attack/own-paths.ts';
 import { type OwnPaths, ownPathsOf } from '../respond/beacon/beacon.ts';
-import { CachedResponder } from '../respond/cache/cached-responder.ts';
+import { CachedResponder, keyPartsOf } from '../respond/cache/cached-responder.ts';
 import type { FillTools } from '../respond/cache/fill-block.ts';
 import { invalidationOf } from '../respond/cache/invalidation.ts';
 import { errorPagesOf } from '../respond/errors/error-pages.ts';
@@ -213,7 +213,8 @@ export class RouteCompiler {
   private filtersOf(route: RouteSpec, handle: HandleSpec | null): readonly Filter[] | null {
     const filters = this.kinds.filters.flatMap((kind) => kind(route, handle) ?? []);
     // Nearest to the upstream: what it has changed must not be used any more, whatever becomes of the response.
-    if (cacheOf(route, handle) !== null) filters.unshift(invalidationOf(this.tools.store, cachedBlockName(route, handle)));
+    const cache = cacheOf(route, handle);
+    if (cache !== null) filters.unshift(invalidationOf(this.tools.store, cachedBlockName(route, handle), keyPartsOf(cache)));
     return filters.length === 0 ? null : filters;
   }
 

@@ -3,6 +3,7 @@ import { conditionSchema } from '../../condition.ts';
 import { parseSeconds } from '../../values/duration.ts';
 import type { Policy } from '../policy.ts';
 import { cacheDirective, LONGEST_TTL, MOST_TTLS, USUAL_STATUSES } from './directive.ts';
+import { keySchema } from './key.ts';
 
 const secs = z.int().min(0).max(LONGEST_TTL);
 
@@ -32,6 +33,7 @@ const spec = z
     stale_if_error_secs: secs
       .optional()
       .describe('Seconds for which a stale response is used if the upstream fails, unless the response says.'),
+    key: keySchema.optional().describe('What decides which stored response a request gets; absent: its whole URL.'),
     bypass: conditionSchema.optional().describe('Requests that neither get stored responses nor have theirs stored.'),
   })
   .meta({

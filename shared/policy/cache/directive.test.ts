@@ -49,7 +49,34 @@ test('the cache is on, off or on with a lifetime, and a block says more', () => 
   });
 });
 
+test('lines with key add up to what decides which response a request gets', () => {
+  assert.deepEqual(
+    read(block('key ignore_query utm_* gclid', 'key ignore_query fbclid', 'key header X-Device', 'key cookie currency lang')),
+    {
+      cache: { key: { ignore_query: ['utm_*', 'gclid', 'fbclid'], headers: ['X-Device'], cookies: ['currency', 'lang'] } },
+      mistakes: [],
+    },
+  );
+  assert.deepEqual(read(block('key query page')), { cache: { key: { query: ['page'] } }, mistakes: [] });
+});
+
+const KEY = 'key query|ignore_query|header|cookie <name> …';
 for (const [directive, mistake] of [
+  [block('key'), `key is missing an argument: write ${KEY}`],
+  [block('key quer a'), 'key "quer" (did you mean "query"?)'],
+  [block('key $host$request_uri'), `key "$host$request_uri": write ${KEY}`],
+  [block('key header'), 'key header is missing a name: write key header <name> …'],
+  [block('key header Cookie'), 'key header "Cookie": name the cookies: key cookie <name>'],
+  [block('key header Authorization'), 'key header "Authorization": this header can’t be a part of the key'],
+  [block('key header a:b'), 'key header "a:b": a header name consists of letters, digits and hyphens'],
+  [block('key cookie a=b'), 'key cookie "a=b": the name of a cookie has no spaces, and none of , ; ='],
+  [block('key query a&b'), 'key query "a&b": a parameter has 1 to 128 characters, without spaces, & = # and ?'],
+  [block('key query u*m'), 'key query "u*m": a * stands only at the end'],
+  [block('key query a', 'key query b a'), 'key query already names "a"'],
+  [
+    block('key query a', 'key ignore_query b'),
+    'key query names the only parameters that decide, so there is nothing to ignore: keep one of query and ignore_query',
+  ],
   [line('cache yes'), 'cache "yes": write on, off or a duration such as 10m'],
   [line('cache 0s'), 'cache "0s": write on, off or a duration such as 10m'],
   [block('ttl'), 'ttl is missing an argument: write ttl <duration> [<status> …]'],
@@ -67,12 +94,20 @@ test('a route accepts it for the site and for its blocks', () => {
   for (const [given, cache] of [
     [true, {}],
     [false, null],
+    [{ key: { query: ['a*'], headers: ['X-A'] } }, { key: { query: ['a*'], headers: ['X-A'] } }],
     [{ ttls: [{ secs: 5 }] }, { ttls: [{ secs: 5, statuses: USUAL }] }],
   ]) {
     const route = cached(given);
     assert.ok(route.ok);
     assert.deepEqual(route.value.cache, cache);
   }
-  for (const wrong of ['maybe', { ttls: [] }, { ttls: [{ secs: 0 }] }, { ttls: [{ secs: 1, statuses: [199] }] }])
+  const keys = [{ query: [] }, { query: ['a'], ignore_query: ['b'] }, { headers: ['Cookie'] }, { cookies: ['a=b'] }, { query: ['a*b'] }];
+  for (const wrong of [
+    'maybe',
+    ...keys.map((key) => ({ key })),
+    { ttls: [] },
+    { ttls: [{ secs: 0 }] },
+    { ttls: [{ secs: 1, statuses: [199] }] },
+  ])
     assert.equal(cached(wrong).ok, false, JSON.stringify(wrong));
 });

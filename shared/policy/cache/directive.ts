@@ -4,6 +4,8 @@ import { type Directive, firstOf, type Grammar, type Reading } from '../../confi
 import { quote } from '../../config-file/quote.ts';
 import { lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
+import type { KeySpec } from './key.ts';
+import { KEY_FORM, readKey } from './key-line.ts';
 
 /** A year (seconds). */
 export const LONGEST_TTL = 31_536_000;
@@ -16,6 +18,7 @@ type Spec = {
   ttls?: Ttl[] | undefined;
   stale_while_revalidate_secs?: number | undefined;
   stale_if_error_secs?: number | undefined;
+  key?: KeySpec | undefined;
   bypass?: Condition | undefined;
 };
 type Option = { readonly form: string; read(args: readonly Word[], spec: Spec, reading: Reading, name: Word): void };
@@ -47,6 +50,13 @@ const OPTIONS: Readonly<Record<string, Option>> = {
       if (secs !== null) spec.stale_if_error_secs = secs;
     },
   },
+  key: {
+    form: KEY_FORM,
+    read(args, spec, { report }, name) {
+      const key = readKey(args, spec.key ?? {}, report, name);
+      if (key !== null) spec.key = key;
+    },
+  },
   bypass: {
     form: 'bypass @<matcher>',
     read([matcher, extra], spec, { report, conditionFor }, name) {
@@ -58,6 +68,8 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   },
 };
 const FORMS = Object.values(OPTIONS).map(({ form }) => form);
+/** Options that may be given several times. */
+const REPEATED: ReadonlySet<string> = new Set(['ttl', 'key']);
 const FORM = 'cache [on|off|<duration>]';
 
 export const cacheDirective: Grammar<{ cache?: Spec | null | undefined }> = {
@@ -90,7 +102,7 @@ export const cacheDirective: Grammar<{ cache?: Spec | null | undefined }> = {
 function readOption({ name, args, block }: Directive, seen: Word[], spec: Spec, reading: Reading): void {
   const { report } = reading;
   const option = Object.hasOwn(OPTIONS, name.text) ? OPTIONS[name.text] : undefined;
-  const earlier = name.text === 'ttl' ? undefined : firstOf(seen, name.text);
+  const earlier = REPEATED.has(name.text) ? undefined : firstOf(seen, name.text);
   seen.push(name);
   if (!option)
     return report.error(

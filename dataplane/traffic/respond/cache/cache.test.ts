@@ -79,6 +79,13 @@ test('requests with cookies do not get what is not marked for all', async () => 
   assert.deepEqual(await statuses(proxy, asking('/'), asking('/', 'Cookie: s=1'), asking('/')), ['fwd=uri-miss', 'fwd=vary-miss', 'hit']);
 });
 
+test('a visitor with cookies does not keep the responses to all others from being stored', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x', FRESH));
+  using proxy = await caching(upstream);
+  const personal = asking('/', 'Cookie: s=1');
+  assert.deepEqual(await statuses(proxy, personal, get('/'), get('/'), personal), ['fwd=uri-miss', 'fwd=uri-miss', 'hit', 'none']);
+});
+
 test('Vary chooses among responses, whatever white space and order a list has', async () => {
   using upstream = await UpstreamFixture.serving((request: Message) =>
     ok(field(request.head, 'Accept-Encoding') ?? 'none', `${FRESH}Vary: Accept-Encoding\r\n`),

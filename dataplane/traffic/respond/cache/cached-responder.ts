@@ -8,8 +8,9 @@ import { seconds } from './directives.ts';
 import { Fill } from './fill.ts';
 import type { FillBlock, FillTools } from './fill-block.ts';
 import { keyOf } from './key.ts';
+import { KeyParts } from './key-parts.ts';
 import type { Wanted } from './reader.ts';
-import { type CacheRequest, readRequest } from './request.ts';
+import { type CacheRequest, isPersonal, readRequest } from './request.ts';
 import { sendStored } from './send.ts';
 import type { Stored } from './stored.ts';
 import type { CacheRules } from './storing.ts';
@@ -26,6 +27,7 @@ export type CachedBlock = {
 export class CachedResponder implements Responder, FillBlock {
   readonly upstream: Responder;
   readonly rules: CacheRules;
+  readonly parts: KeyParts | null;
   readonly tools: FillTools;
   private readonly block: CachedBlock;
 
@@ -33,6 +35,7 @@ export class CachedResponder implements Responder, FillBlock {
     this.upstream = upstream;
     this.block = block;
     this.tools = tools;
+    this.parts = keyPartsOf(spec);
     this.rules = {
       ttls: new Map((spec.ttls ?? []).flatMap(({ secs, statuses }) => statuses.map((status) => [status, secs]))),
       staleWhileRevalidate: spec.stale_while_revalidate_secs ?? 0,
@@ -47,14 +50,16 @@ export class CachedResponder implements Responder, FillBlock {
     if (!store.enabled || (!isGet && x.method !== 'HEAD') || x.upstreamMethod !== x.method) return this.upstream.respond(x);
     // A GET with a body may mean something else than one without (RFC 9110 9.3.1).
     if (x.bodyLength !== 0 || x.upgrade !== null || forwardedHostDiffers(x)) return this.forward(x);
-    const request = readRequest(x.upstreamFields);
+    const request = readRequest(x.upstreamFields, this.parts);
     if (request.odd || request.control.has('no-store') || this.block.bypass?.(x) === true) return this.forward(x);
-    const key = keyOf(x, this.block.name);
+    // What does not decide must not reach the upstream: one client's value could be in the response that all others get.
+    if (this.parts !== null) x.upstreamTarget = this.parts.targetOf(x.upstreamTarget);
+    const key = keyOf(x, this.block.name, this.parts);
     const stored = store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
     const now = clock.now();
     if (stored !== null) return this.use(x, key, stored, request, now);
     const fetches = isGet && request.range === null;
-    if (store.isUncacheable(key, now)) return this.forward(x);
+    if (store.isUncacheable(key, isPersonal(request), now)) return this.forward(x);
     const why = store.has(key) ? 'vary-miss' : 'uri-miss';
     if (why === 'vary-miss' && !fetches) return this.forward(x);
     this.fetch(key, { x, request, why, fetches }, null);
@@ -68,7 +73,7 @@ export class CachedResponder implements Responder, FillBlock {
 
   /** Answers from what has just become known. */
   serve({ x, request }: Wanted): boolean {
-    const key = keyOf(x, this.block.name);
+    const key = keyOf(x, this.block.name, this.parts);
     const stored = this.tools.store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
     if (stored === null) {
       if (!request.control.has('only-if-cached')) return false;
@@ -141,11 +146,14 @@ export class CachedResponder implements Responder, FillBlock {
   }
 }
 
+/** null if the key is the usual one. */
+export const keyPartsOf = ({ key }: CacheSpec): KeyParts | null => (key === undefined ? null : new KeyParts(key));
+
 const secondsOf = (text: string | undefined): number => (text === undefined ? Number.POSITIVE_INFINITY : seconds(text));
 
 /** Whether a stored response may be used for this request, whoever has sent it. */
-const allows = (entry: CacheEntry, { cookies, authorized }: CacheRequest, identified: boolean): boolean =>
-  entry.shared || !(cookies || authorized || identified);
+const allows = (entry: CacheEntry, request: CacheRequest, identified: boolean): boolean =>
+  entry.shared || !(identified || isPersonal(request));
 
 /** A trusted proxy may name another host than the one that the key contains. */
 const forwardedHostDiffers = (x: Exchange): boolean => !x.forwarding.includes(`X-Forwarded-Host: ${x.hostField}\r\n`);

@@ -10,7 +10,7 @@ import { agesOf, headOf, updated, validatorsOf } from './freshness.ts';
 import { GrowingBody } from './growing-body.ts';
 import { identityOf, storingFor } from './new-entry.ts';
 import { Reader, type Wanted } from './reader.ts';
-import { fetchRequest } from './request.ts';
+import { fetchRequest, isPersonal } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
 import { Stored } from './stored.ts';
 import type { Storing } from './storing.ts';
@@ -82,7 +82,7 @@ export class Fill implements AnswerSink {
     if (this.mode !== 'storing' || head === null || body?.stored !== true || request.control.has('no-cache')) return false;
     const { storing, response } = head;
     if (storing.lifetime === 0 || storing.noCache || request.range !== null) return false;
-    if (!storing.shared && (request.cookies || request.authorized)) return false;
+    if (!storing.shared && isPersonal(request)) return false;
     return variantOf(x.upstreamFields, response.vary) === this.variant;
   }
 
@@ -172,7 +172,7 @@ export class Fill implements AnswerSink {
   }
 
   private storingFor(response: CacheResponse): Storing | null {
-    return storingFor(this.leader, response, this.block.rules, this.block.tools.clock.now());
+    return storingFor(this.leader, response, this.block);
   }
 
   /** The response is not stored: only the client gets it whose request it answers, and nobody waits for the next. */
@@ -180,7 +180,7 @@ export class Fill implements AnswerSink {
     const { store, clock } = this.block.tools;
     const { requester } = this;
     if (!once && answer.status < 500) {
-      store.markUncacheable(this.key, clock.now());
+      store.markUncacheable(this.key, isPersonal(this.leader.request), clock.now());
       if (this.stale !== null) this.forget();
     }
     this.mode = 'passing';
@@ -219,7 +219,7 @@ export class Fill implements AnswerSink {
       return true;
     }
     const { store, clock } = this.block.tools;
-    if (store.fills.get(this.key) === this) store.markUncacheable(this.key, clock.now());
+    if (store.fills.get(this.key) === this) store.markUncacheable(this.key, isPersonal(this.leader.request), clock.now());
     this.unregister();
     let slowest = body.received;
     for (const { at } of this.readers) slowest = Math.min(slowest, at);
@@ -260,7 +260,7 @@ export class Fill implements AnswerSink {
   }
 
   private identity(response: CacheResponse) {
-    return identityOf(this.leader, this.key, this.block.tools.store.nextId(), response);
+    return identityOf(this.leader, this.key, this.block, response);
   }
 
   /** RFC 9111 4.3.4: the stored response is what the upstream would send, with newer fields. */

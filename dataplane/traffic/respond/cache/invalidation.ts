@@ -2,16 +2,17 @@ import { fieldIn } from '../../codec/http1/fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { AnswerHead, Filter, FilteredRequest } from '../../exchange/filter.ts';
 import { keyOf, keyOfTarget } from './key.ts';
+import type { KeyParts } from './key-parts.ts';
 import type { CacheStore } from './store.ts';
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 /** Removes what successful requests of unsafe methods may have changed: their target, and what Location names (RFC 9111 4.4). */
-export const invalidationOf = (store: CacheStore, block: string): Filter => ({
+export const invalidationOf = (store: CacheStore, block: string, parts: KeyParts | null): Filter => ({
   name: 'cache',
   begin(request, head) {
     if (store.enabled && !SAFE.has(request.method) && head.status >= 200 && head.status < 400 && isExchange(request))
-      invalidate(store, request, head, block);
+      invalidate(store, request, head, block, parts);
     return null;
   },
 });
@@ -19,10 +20,10 @@ export const invalidationOf = (store: CacheStore, block: string): Filter => ({
 /** Filters get the whole exchange, under a narrower type. */
 const isExchange = (request: FilteredRequest): request is Exchange => 'target' in request;
 
-function invalidate(store: CacheStore, x: Exchange, { fields }: AnswerHead, block: string): void {
+function invalidate(store: CacheStore, x: Exchange, { fields }: AnswerHead, block: string, parts: KeyParts | null): void {
   const named = ['location', 'content-location'].flatMap((name) => targetIn(fieldIn(fields, name), x) ?? []);
   const targets = [...new Set([x.target, ...named])];
-  store.invalidate(x.host, targets, [keyOf(x, block), ...targets.map((target) => keyOfTarget(x, target))]);
+  store.invalidate(x.host, targets, [keyOf(x, block, parts), ...targets.map((target) => keyOfTarget(x, target, parts))]);
 }
 
 /** The target that a reference names if it is one of the same host; otherwise null. */

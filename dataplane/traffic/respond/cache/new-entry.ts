@@ -1,16 +1,21 @@
 import type { CacheEntry } from '../../protocol.ts';
+import type { FillBlock } from './fill-block.ts';
 import type { Wanted } from './reader.ts';
 import { type CacheResponse, variantOf } from './response.ts';
-import { type CacheRules, type Storing, storingOf } from './storing.ts';
+import { type Storing, storingOf } from './storing.ts';
 
-type Identity = Pick<CacheEntry, 'id' | 'key' | 'host' | 'target' | 'domain' | 'vary' | 'variant' | 'etag' | 'lastModified' | 'tags'>;
+type Identity = Pick<
+  CacheEntry,
+  'id' | 'key' | 'host' | 'target' | 'queryRule' | 'domain' | 'vary' | 'variant' | 'etag' | 'lastModified' | 'tags'
+>;
 
 /** Which requests a response answers, and what it is called when it is validated or removed. */
-export const identityOf = ({ x }: Wanted, key: string, id: number, response: CacheResponse): Identity => ({
-  id,
+export const identityOf = ({ x }: Wanted, key: string, { parts, tools }: FillBlock, response: CacheResponse): Identity => ({
+  id: tools.store.nextId(),
   key,
   host: x.host,
-  target: x.target,
+  target: parts === null ? x.target : parts.targetOf(x.target),
+  queryRule: parts === null ? '' : parts.queryRule,
   domain: x.route?.domain ?? x.host,
   vary: response.vary,
   variant: variantOf(x.upstreamFields, response.vary),
@@ -19,8 +24,9 @@ export const identityOf = ({ x }: Wanted, key: string, id: number, response: Cac
   tags: response.tags,
 });
 
-/** How the response to this request may be used; null if it must not be stored. `now` in ms since 1970. */
-export function storingFor({ x, request }: Wanted, response: CacheResponse, rules: CacheRules, now: number): Storing | null {
-  const about = { requestBytes: x.upstreamFields.length + x.target.length, hasQuery: x.target.includes('?'), now };
-  return storingOf(request, response, rules, about);
+/** How the response to this request may be used; null if it must not be stored. */
+export function storingFor({ x, request }: Wanted, response: CacheResponse, { rules, parts, tools }: FillBlock): Storing | null {
+  const target = parts === null ? x.target : parts.targetOf(x.target);
+  const requestBytes = x.upstreamFields.length + target.length;
+  return storingOf(request, response, rules, { requestBytes, hasQuery: target.includes('?'), now: tools.clock.now() });
 }

@@ -19,7 +19,7 @@ import type { CacheResult } from '../../protocol.ts';
 import { cacheStatus } from './cache-status.ts';
 import { matchesAny } from './conditions.ts';
 import type { GrowingBody } from './growing-body.ts';
-import type { CacheRequest } from './request.ts';
+import { type CacheRequest, isPersonal } from './request.ts';
 import { type CacheResponse, httpTime } from './response.ts';
 import { sendStored } from './send.ts';
 import type { Stored } from './stored.ts';
@@ -63,7 +63,7 @@ export class Reader implements Attempt {
 
   /** Whether its sender may get another response than others. */
   get personal(): boolean {
-    return this.wanted.request.cookies || this.wanted.request.authorized;
+    return isPersonal(this.wanted.request);
   }
 
   informational(status: number, reason: string, fields: string): void {

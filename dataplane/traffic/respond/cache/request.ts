@@ -1,6 +1,7 @@
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { InternalRequest } from '../../exchange/internal-exchange.ts';
 import { type Directives, readDirectives } from './directives.ts';
+import type { KeyParts } from './key-parts.ts';
 
 /** What a cache reads of a request. */
 export type CacheRequest = {
@@ -9,12 +10,15 @@ export type CacheRequest = {
   readonly ifModifiedSince: string | null;
   readonly range: string | null;
   readonly ifRange: string | null;
-  /** Whether it has credentials or cookies. */
+  /** Whether it has credentials, and cookies that are not a part of the key. */
   readonly authorized: boolean;
   readonly cookies: boolean;
   /** Whether it has a field that some servers act on although no cache key contains it. */
   readonly odd: boolean;
 };
+
+/** Whether its sender may get another response than others. */
+export const isPersonal = ({ cookies, authorized }: CacheRequest): boolean => cookies || authorized;
 
 const NO_CACHE: Directives = new Map([['no-cache', '']]);
 const NO_CONTROL: Directives = new Map();
@@ -30,7 +34,7 @@ const ODD = new Set([
 ]);
 
 /** Reads all in one pass over the lines. */
-export function readRequest(fields: string): CacheRequest {
+export function readRequest(fields: string, parts: KeyParts | null): CacheRequest {
   let control = '';
   let pragma = false;
   let ifNoneMatch: string | null = null;
@@ -64,11 +68,12 @@ export function readRequest(fields: string): CacheRequest {
         else if (name === 'if-range') ifRange = fields.slice(colon + 2, end);
         else if (name === 'authorization') authorized = true;
         else if (name === 'cookie') cookies = true;
-        else odd ||= ODD.has(name);
+        else odd ||= ODD.has(name) && parts?.hasHeader(name) !== true;
       }
     }
     from = end + 2;
   }
+  if (cookies && parts !== null) cookies = parts.hasOtherCookies(fields);
   // RFC 9111 5.4: Pragma counts only without Cache-Control.
   const directives = control !== '' ? readDirectives(control) : pragma ? NO_CACHE : NO_CONTROL;
   return { control: directives, ifNoneMatch, ifModifiedSince, range, ifRange, authorized, cookies, odd };

@@ -140,7 +140,9 @@ export class CacheStore {
     this.tools.post({ kind: 'invalidate', host, targets });
   }
 
-  isUncacheable(key: string, now: number): boolean {
+  /** `personal`: for requests whose response may be for one person, which says nothing about that of others. */
+  isUncacheable(key: string, personal: boolean, now: number): boolean {
+    if (personal) return this.isUncacheable(personalKey(key), false, now);
     const until = this.uncacheable.get(key);
     if (until === undefined) return false;
     if (until > now) return true;
@@ -148,7 +150,8 @@ export class CacheStore {
     return false;
   }
 
-  markUncacheable(key: string, now: number): void {
+  markUncacheable(key: string, personal: boolean, now: number): void {
+    if (personal) return this.markUncacheable(personalKey(key), false, now);
     if (this.uncacheable.size >= MOST_UNCACHEABLE) this.uncacheable.clear();
     this.uncacheable.set(key, now + UNCACHEABLE_MS);
   }
@@ -175,5 +178,8 @@ export class CacheStore {
     for (const stored of [...(this.keys.get(key) ?? [])]) this.remove(stored);
   }
 }
+
+/** Keys begin with the scheme. */
+const personalKey = (key: string): string => `personal ${key}`;
 
 const sameNames = (one: readonly string[], other: readonly string[]): boolean => one.join() === other.join();

@@ -1,0 +1,70 @@
+import { compileQueryRule } from '../../shared/policy/cache/query-rule.ts';
+import type { CacheEntry } from '../traffic/protocol.ts';
+
+type Placed = { readonly entry: Pick<CacheEntry, 'host' | 'target' | 'queryRule'>; readonly place: string };
+type Filter = (target: string) => string;
+type UsedRule = { readonly filter: Filter; entries: number };
+
+/** Stored responses by host and target. */
+export class Places<P extends Placed> {
+  private readonly placed = new Map<string, Set<P>>();
+  /** The rules about query parameters of each host's entries. */
+  private readonly rules = new Map<string, Map<string, UsedRule>>();
+
+  add(one: P): void {
+    const { place, entry } = one;
+    const set = this.placed.get(place);
+    if (set === undefined) this.placed.set(place, new Set([one]));
+    else set.add(one);
+    if (entry.queryRule === '') return;
+    const rules = this.rules.get(entry.host) ?? new Map<string, UsedRule>();
+    this.rules.set(entry.host, rules);
+    const known = rules.get(entry.queryRule);
+    if (known === undefined) rules.set(entry.queryRule, { filter: filterOf(entry.queryRule), entries: 1 });
+    else known.entries++;
+  }
+
+  remove(one: P): void {
+    const { place, entry } = one;
+    const set = this.placed.get(place);
+    if (set?.delete(one) !== true) return;
+    if (set.size === 0) this.placed.delete(place);
+    const rules = this.rules.get(entry.host);
+    const rule = rules?.get(entry.queryRule);
+    if (rules === undefined || rule === undefined || --rule.entries > 0) return;
+    rules.delete(entry.queryRule);
+    if (rules.size === 0) this.rules.delete(entry.host);
+  }
+
+  /** All that may answer a request for this target, as it is or without the parameters that do not decide. */
+  at(host: string, target: string): Set<P> {
+    const places = new Set([placeOf(host, target)]);
+    for (const { filter } of this.rules.get(host)?.values() ?? []) places.add(placeOf(host, filter(target)));
+    return new Set([...places].flatMap((place) => [...(this.placed.get(place) ?? [])]));
+  }
+}
+
+/** Whether a response may answer a request for this target. */
+export const answers = ({ host, target, queryRule }: CacheEntry, wantedHost: string, wanted: string): boolean => {
+  const place = placeOf(host, target);
+  return place === placeOf(wantedHost, wanted) || (queryRule !== '' && place === placeOf(wantedHost, filterOf(queryRule)(wanted)));
+};
+
+const filterOf = (rule: string): Filter => compileQueryRule(JSON.parse(rule)) ?? ((target) => target);
+
+/** The same for every spelling of a path that decodes to the same; queries are compared as they are. */
+export const placeOf = (host: string, target: string): string => {
+  const query = target.indexOf('?');
+  return `${host}${pathOf(target)}${query < 0 ? '' : target.slice(query)}`;
+};
+
+/** Decoded, without the query. */
+export function pathOf(target: string): string {
+  const query = target.indexOf('?');
+  const path = query < 0 ? target : target.slice(0, query);
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

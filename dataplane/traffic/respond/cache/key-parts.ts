@@ -1,0 +1,65 @@
+import type { KeySpec } from '../../../../shared/policy/cache/key.ts';
+import { compileQueryRule } from '../../../../shared/policy/cache/query-rule.ts';
+import { fieldsIn } from '../../codec/http1/fields.ts';
+import { variantOf } from './response.ts';
+
+/** What a site says about the key: which query parameters decide, and which header fields and cookies do, too. */
+export class KeyParts {
+  /** Which header fields and cookies there are, so that a key of other ones is another key. Empty if there are none. */
+  readonly names: string;
+  /** The rule for query parameters, for the index; empty if all of them decide. */
+  readonly queryRule: string;
+  private readonly filter: ((target: string) => string) | null;
+  private last = '';
+  private left = '';
+  private readonly headers: readonly string[];
+  private readonly cookies: readonly string[];
+
+  constructor({ query, ignore_query, headers = [], cookies = [] }: KeySpec) {
+    this.filter = compileQueryRule({ query, ignore_query });
+    this.queryRule = this.filter === null ? '' : JSON.stringify({ query, ignore_query });
+    this.headers = headers.map((name) => name.toLowerCase());
+    this.cookies = cookies;
+    this.names = headers.length + cookies.length === 0 ? '' : JSON.stringify([this.headers, cookies]);
+  }
+
+  /** A target without the parameters that do not decide. */
+  targetOf(target: string): string {
+    if (this.filter === null) return target;
+    // It is wanted several times for a request, and a long query takes a while.
+    if (target !== this.last) {
+      this.left = this.filter(target);
+      this.last = target;
+    }
+    return this.left;
+  }
+
+  /** The values of the header fields and cookies, one line for each. */
+  valuesOf(fields: string): string {
+    const cookies = this.cookies.length === 0 ? [] : pairsIn(fields);
+    // Of several cookies of one name, every server uses the one that it likes.
+    const values = this.cookies.map((name) => cookies.flatMap((pair) => (nameOf(pair) === name ? [pair] : [])).join(';'));
+    return `${variantOf(fields, this.headers)}\n${values.join('\n')}`;
+  }
+
+  hasHeader(name: string): boolean {
+    return this.headers.includes(name);
+  }
+
+  /** Whether a request with these fields has cookies that are not a part of the key. */
+  hasOtherCookies(fields: string): boolean {
+    return this.cookies.length === 0 || pairsIn(fields).some((pair) => !this.cookies.includes(nameOf(pair)));
+  }
+}
+
+/** What stands between the semicolons of all Cookie fields. */
+const pairsIn = (fields: string): string[] =>
+  fieldsIn(fields, 'cookie').flatMap((line) =>
+    line
+      .split(';')
+      .map((pair) => pair.trim())
+      .filter((pair) => pair !== ''),
+  );
+
+/** Exactly as sent, because some servers trim names and others don't; empty without a value. */
+const nameOf = (pair: string): string => pair.slice(0, Math.max(0, pair.indexOf('=')));

@@ -2,6 +2,7 @@ import { type ClientFacts, type Downstream, detachAttempt, Exchange, type Reques
 import { FAULT_REASON, type Faults } from './faults.ts';
 import { resumeAnswer } from './relay.ts';
 import type { Responder } from './responder.ts';
+import type { Trace } from './trace.ts';
 
 /** A request that the proxy itself makes, on behalf of a client or on its own. */
 export type InternalRequest = {
@@ -28,6 +29,8 @@ export type InternalRequest = {
    * policy, and it stays there.
    */
   readonly routedAs?: Exchange;
+  /** Where it belongs in a trace; its spans are kept there. */
+  readonly trace?: Trace | null;
 };
 
 /** The head of an answer to an internal exchange. */
@@ -107,7 +110,7 @@ export class InternalExchange implements Downstream {
       misdirected: false,
       clientRule: null,
       startedAt: tools.monotonic(),
-      trace: null,
+      trace: request.trace ?? null,
     });
     this.x.held = body;
     this.x.hostOfTarget = request.hostOfTarget ?? null;

@@ -140,19 +140,27 @@ export class Trace {
   readonly parentId: string;
   /** The span of the whole request. */
   readonly spanId: string;
-  /** null if it is not sampled. */
+  /** null if it is not sampled, or nothing is kept of it. */
   readonly spans: RequestSpans | null;
+  /** Whether those who get it should keep theirs. */
+  private readonly sampled: boolean;
 
-  constructor(id: string, parentId: string, spanId: string, spans: RequestSpans | null) {
+  constructor(id: string, parentId: string, spanId: string, spans: RequestSpans | null, sampled = spans !== null) {
     this.id = id;
     this.parentId = parentId;
     this.spanId = spanId;
     this.spans = spans;
+    this.sampled = sampled;
+  }
+
+  /** For a request of the proxy that outlives this one, or says nothing about what it waits for: its recipient takes part in the trace. */
+  aside(): Trace {
+    return new Trace(this.id, this.parentId, this.spanId, null, this.sampled);
   }
 
   /** The field line for the upstream, which gets the span of the attempt as its parent. */
   get line(): string {
     const spanId = this.spans?.current?.id ?? this.spanId;
-    return traceParentLine({ traceId: this.id, spanId, sampled: this.spans !== null });
+    return traceParentLine({ traceId: this.id, spanId, sampled: this.sampled });
   }
 }

@@ -3,13 +3,9 @@ import { test } from 'node:test';
 import { LineRing, LineRings } from '../../ledger/line-ring.ts';
 import type { TracingSettings } from '../protocol.ts';
 import { Http2UpstreamFixture, okay } from '../testing/http2-upstream.ts';
+import { attributesOf, awaitedSpans, spansOf } from '../testing/spans.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
-
-type Value = { stringValue?: string; intValue?: string };
-// biome-ignore format: a span as tests read it
-type Span = { traceId: string; spanId: string; parentSpanId?: string; name: string; kind: number; startTimeUnixNano: string; endTimeUnixNano: string;
-  attributes: { key: string; value: Value }[]; events?: { timeUnixNano: string; name: string }[]; status?: { code: number; message?: string } };
 
 const ALL: TracingSettings = { ratio: 1, trustsClients: false };
 const [INTERNAL, SERVER, CLIENT] = [1, 2, 3];
@@ -17,29 +13,6 @@ const [INTERNAL, SERVER, CLIENT] = [1, 2, 3];
 const traced = (routes: Parameters<typeof ProxyFixture.with>[0], tracing: TracingSettings = ALL): Promise<ProxyFixture> =>
   ProxyFixture.with(routes, { tracing });
 
-/** All spans that the worker has handed over, each line with as many as its number says. */
-function spansOf(proxy: ProxyFixture): Span[] {
-  const spans: Span[] = [];
-  new LineRing(proxy.ledger.buffers.spans, 1).read((count, bytes, from, to) => {
-    const line = JSON.parse(`[${bytes.toString('latin1', from, to)}]`) as Span[];
-    assert.equal(line.length, count);
-    spans.push(...line);
-  });
-  return spans;
-}
-
-async function awaitedSpans(proxy: ProxyFixture, meanwhile = (): void => undefined): Promise<Span[]> {
-  let spans: Span[] = [];
-  await eventually('the spans', () => {
-    meanwhile();
-    spans = spansOf(proxy);
-    return spans.length > 0;
-  });
-  return spans;
-}
-
-const attributesOf = ({ attributes }: Span): Record<string, string | undefined> =>
-  Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
 const msOf = (nanos: string): number => Number(BigInt(nanos) / 1_000_000n);
 
 test('a forwarded request has a span of its own, and one of its attempt with the connect in it', async () => {

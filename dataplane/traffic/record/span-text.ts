@@ -88,6 +88,7 @@ function ofRequest(x: Exchange): Details {
     text('network.protocol.version', VERSIONS[protocol]) +
     (x.userAgent === null ? '' : sent('user_agent.original', x.userAgent)) +
     (x.status === 0 ? '' : number('http.response.status_code', x.status)) +
+    (x.cached === null ? '' : text('sluice.cache.result', x.cached)) +
     number('http.response.body.size', x.counted ? x.bytesSent : x.bodySent) +
     (failed ? text('error.type', (x.failure === '' ? null : x.lastFailure?.code) ?? `${x.status}`) : '');
   return { attributes, status: failed ? errorStatus(x.failure) : '', events: '' };

@@ -66,4 +66,5 @@ const requestTo = (x: Exchange, uri: string) => ({
   port: x.port,
   secure: x.secure,
   body: null,
+  trace: x.trace?.aside() ?? null,
 });

@@ -91,6 +91,7 @@ const copyOf = (x: Exchange, held: Buffer | null) => ({
   secure: x.secure,
   body: held === null ? null : Buffer.from(held),
   hostOfTarget: x.hostOfTarget,
+  trace: x.trace?.aside() ?? null,
 });
 
 /** Reads a response to its end, or as much of it as is worth it. */

@@ -134,7 +134,7 @@ export class Fill implements AnswerSink {
     const validators = entry === null ? '' : validatorsOf(entry);
     this.requestedAt = clock.now();
     this.since = store.purged;
-    this.exchange = new InternalExchange(fetchRequest(x, validators), this, this.block.upstream, this.block.tools);
+    this.exchange = new InternalExchange(fetchRequest(x, validators, this.background), this, this.block.upstream, this.block.tools);
     this.exchange.start();
   }
 

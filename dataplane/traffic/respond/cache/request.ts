@@ -97,8 +97,11 @@ function fetchFields(fields: string, validators: string): string {
   return kept + validators;
 }
 
-/** The request for a whole response on behalf of this exchange. `validators` are lines with conditions. */
-export const fetchRequest = (x: Exchange, validators: string): InternalRequest => ({
+/**
+ * The request for a whole response on behalf of this exchange. `validators` are lines with conditions. `background`: the exchange does not
+ * wait for it.
+ */
+export const fetchRequest = (x: Exchange, validators: string, background: boolean): InternalRequest => ({
   method: 'GET',
   target: x.upstreamTarget,
   host: x.host,
@@ -112,4 +115,5 @@ export const fetchRequest = (x: Exchange, validators: string): InternalRequest =
   body: null,
   hostOfTarget: x.hostOfTarget,
   routedAs: x,
+  trace: background ? (x.trace?.aside() ?? null) : x.trace,
 });

@@ -160,7 +160,8 @@ export class Forwarder implements Responder, Upstream {
   /** Also applies to requests that a target accepted and dropped, as it does when shutting down: the next one may answer. */
   private holdOrGiveUp(x: Exchange, failure: Failure): void {
     const mayWait = noTargetAvailable(failure) || failure === FAILURE.closed;
-    if (!mayWait || !this.tools.hold.enter(x, this, this.holdMs, failure)) this.giveUp(x, failure);
+    const { hold } = this.tools;
+    if (!mayWait || (!hold.follow(x, this.pool) && !hold.enter(x, this, this.holdMs, failure))) this.giveUp(x, failure);
   }
 
   giveUp(x: Exchange, failure: Failure): void {

@@ -47,12 +47,31 @@ export class Hold {
   private readonly groups = new Map<Pool, Group>();
   /** Requests that have waited before continue with their remaining time, even if another exchange is sent for them now. */
   private readonly known = new WeakMap<Exchange, Held>();
+  /** How often requests have been served again by a newer table. */
+  private readonly followed = new WeakMap<Exchange, number>();
   private count = 0;
   /** The pool that the newest table has for an exchange: its own, until there is a newer one. */
   private newest: PoolOf = () => null;
 
   constructor(tools: HoldTools) {
     this.tools = tools;
+  }
+
+  /**
+   * Serves an exchange by the newest table if that has other targets for it than the pool that it came to, which may have been replaced
+   * while a target took its time. @returns false if it has none, or if too many targets have dropped the request.
+   */
+  follow(x: Exchange, pool: Pool): boolean {
+    const newest = this.newest(x);
+    if (newest === null || newest === pool || newest.peek(this.tools.clock.now()) === null) return false;
+    const request = x.requestPath.routedAs(x) ?? x;
+    const times = this.followed.get(request) ?? 0;
+    if (times === MAX_DROPS) return false;
+    this.followed.set(request, times + 1);
+    x.attempt = null;
+    x.lastFailure = null;
+    serveLater(x);
+    return true;
   }
 
   /**

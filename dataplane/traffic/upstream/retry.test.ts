@@ -222,3 +222,47 @@ test('a malformed response is answered with 502 at once', async () => {
   assert.match((await proxy.request(get())).line, / 502 /);
   assert.equal(other.requests.length, 0);
 });
+
+test('a request whose only target drops it is sent to a target that was added to the site meanwhile', async () => {
+  using old = await UpstreamFixture.start();
+  using added = await UpstreamFixture.serving(ok('answered by the new one'));
+  using proxy = await ProxyFixture.before(old);
+  for (const [fields, reads] of [
+    ['', 1],
+    ['X-Second: 1\r\n', 2],
+  ] as const) {
+    await proxy.publish([site('a.test', old)]);
+    const client = await proxy.connect();
+    client.send(get('/', fields));
+    const { wire } = await old.nextRequest();
+    await proxy.publish([site('a.test', old, added)]);
+    wire.reset();
+    assert.equal((await client.readAnswer()).body, 'answered by the new one');
+    assert.equal(added.requests.length, reads);
+  }
+});
+
+test('a request that every target drops is not served again at each change of the table', async () => {
+  const targets: UpstreamFixture[] = [];
+  using proxy = await ProxyFixture.start([]);
+  try {
+    for (let nth = 0; nth < 6; nth++) targets.push(await UpstreamFixture.start());
+    await proxy.publish([site('a.test', targets[0] as UpstreamFixture)]);
+    const client = await proxy.connect();
+    client.send(get());
+    let dropped = 0;
+    for (const [at, target] of targets.entries()) {
+      if (client.unread !== '') break;
+      const { wire } = await target.nextRequest();
+      const next = targets[at + 1];
+      if (next) await proxy.publish([site('a.test', next)]);
+      wire.reset();
+      dropped++;
+      await eventually('an answer, or another request', () => client.unread !== '' || (next?.connections.length ?? 0) > 0);
+    }
+    assert.match((await client.readAnswer()).line, / 502 /);
+    assert.equal(dropped, 4);
+  } finally {
+    for (const target of targets) target[Symbol.dispose]();
+  }
+});

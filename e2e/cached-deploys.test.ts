@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { RequestListener } from 'node:http';
 import { test } from 'node:test';
 import { Folder } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
@@ -8,13 +9,18 @@ import { Upstream } from './harness/upstream.ts';
 const DEPLOYS = 5;
 const VISITORS = 8;
 
+/** Nothing else listens there, so that the address of a target that is gone refuses connections. */
+const HOST = '127.0.0.77';
+
 /** Its responses are cached, but for those of /api/checked, which are validated each time. */
-const start = (name: string): Promise<Upstream> =>
-  Upstream.start(name, (request, response) => {
-    response.setHeader('cache-control', request.url === '/api/checked' ? 'max-age=0, must-revalidate' : 'max-age=600');
+function start(name: string): Promise<Upstream> {
+  const answer: RequestListener = ({ url }, response) => {
+    response.setHeader('cache-control', url === '/api/checked' ? 'max-age=0, must-revalidate' : 'max-age=600');
     response.setHeader('etag', `"${name}"`);
-    response.end(`${name} ${request.url}`);
-  });
+    response.end(`${name} ${url}`);
+  };
+  return Upstream.start(name, answer, 0, HOST);
+}
 
 const sitesWith = (main: Upstream, api: Upstream): string => `shop.test {
   cache

@@ -10,18 +10,18 @@ export class Upstream {
   private readonly server: Server;
 
   private constructor(name: string, server: Server) {
-    const { port } = server.address() as AddressInfo;
+    const { address, port } = server.address() as AddressInfo;
     this.name = name;
     this.server = server;
     this.port = port;
-    this.address = `127.0.0.1:${port}`;
+    this.address = `${address}:${port}`;
     server.on('request', () => {
       this.requests++;
     });
   }
 
   /** `port` 0 means any free port. */
-  static start(name: string, listener?: RequestListener, port = 0): Promise<Upstream> {
+  static start(name: string, listener?: RequestListener, port = 0, host = '127.0.0.1'): Promise<Upstream> {
     const server = createServer(
       listener ??
         ((request, response) => {
@@ -30,7 +30,7 @@ export class Upstream {
         }),
     );
     server.keepAliveTimeout = 60_000;
-    return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(new Upstream(name, server))));
+    return new Promise((resolve) => server.listen(port, host, () => resolve(new Upstream(name, server))));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

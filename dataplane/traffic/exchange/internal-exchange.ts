@@ -40,6 +40,8 @@ export type InternalAnswer = {
   readonly fields: string;
   /** Bytes of the body, or UNTIL_CLOSE. */
   readonly length: number;
+  /** The cookie of ours that sends the client to the same target again, as a line; empty for none. It is no part of the response. */
+  readonly affinityLine: string;
   /** Why the proxy answered instead of an upstream; empty if an upstream did. */
   readonly failure: string;
 };
@@ -168,7 +170,11 @@ export class InternalExchange implements Downstream {
   head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
     if (this.over) return;
     x.status = status;
-    this.sink.head({ status, fields, length, failure: x.failure });
+    const { affinityLine, failure } = x;
+    // It comes last, since it was added to what the upstream had sent.
+    const isAdded = affinityLine !== '' && fields.endsWith(affinityLine);
+    const own = isAdded ? fields.slice(0, -affinityLine.length) : fields;
+    this.sink.head({ status, fields: own, length, affinityLine: isAdded ? affinityLine : '', failure });
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {

@@ -151,7 +151,8 @@ export class Fill implements AnswerSink {
       x.endpoint = exchange?.endpoint ?? null;
       x.lastFailure = answer.failure === '' ? null : (exchange?.lastFailure ?? null);
     }
-    if (answer.status >= 500 && stale?.maySubstitute(this.block.tools.clock.now())) return this.serveStale(stale, answer);
+    if (answer.status >= 500 && stale?.maySubstitute(this.block.tools.clock.now()))
+      return this.serveStale(stale, answer.failure === '' ? `; fwd-status=${answer.status}` : '');
     if (answer.failure !== '') return this.fail(answer.status, answer.failure);
     if (answer.status === 304 && stale !== null) return this.validated(stale, answer);
     const { request } = this.leader;
@@ -161,13 +162,15 @@ export class Fill implements AnswerSink {
     if (storing === null || body === null) return this.pass(answer, request.control.has('no-store'));
     this.mode = 'storing';
     this.body_ = body;
-    this.head_ = { answer, response, storing };
+    const forOthers = { ...answer, affinityLine: '' };
+    const { requester } = this;
+    this.head_ = { answer: forOthers, response, storing };
     this.variant = variantOf(this.leader.x.upstreamFields, response.vary);
     const head = headOf(answer.fields);
     this.each((reader) => {
       const fits = variantOf(reader.x.upstreamFields, response.vary) === this.variant && (storing.shared || !reader.personal);
       if (!fits || reader.wanted.request.range !== null) this.release(reader);
-      else if (reader.begin(answer, head, response, 'stored')) this.drop(reader);
+      else if (reader.begin(reader === requester ? answer : forOthers, head, response, 'stored')) this.drop(reader);
     });
   }
 
@@ -285,8 +288,7 @@ export class Fill implements AnswerSink {
     });
   }
 
-  private serveStale(stale: Stored, answer: InternalAnswer): void {
-    const status = answer.failure === '' ? `; fwd-status=${answer.status}` : '';
+  private serveStale(stale: Stored, status: string): void {
     this.conclude((reader) => {
       reader.x.lastFailure = null;
       reader.serve(stale, 'stale', `; hit; fwd=stale${status}; detail=stale-if-error`, this.block.tools.clock.now());
@@ -296,8 +298,7 @@ export class Fill implements AnswerSink {
   failed(reason: string): void {
     const { stale } = this;
     if (this.mode === 'waiting') {
-      if (stale?.maySubstitute(this.block.tools.clock.now()))
-        return this.serveStale(stale, { status: 502, fields: '', length: 0, failure: reason });
+      if (stale?.maySubstitute(this.block.tools.clock.now())) return this.serveStale(stale, '');
       return this.fail(502, reason);
     }
     this.conclude((reader) => reader.abort(reason));

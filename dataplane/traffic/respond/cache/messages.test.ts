@@ -129,3 +129,43 @@ test('a request for a range does not keep the whole response from being stored f
   assert.equal((await part?.readAnswer())?.body, 'bytes=0-1');
   assert.match(field((await proxy.request(get())).head, 'Cache-Status') ?? '', /; hit/);
 });
+
+test('the cookie that keeps a client at its target goes to that client, and is no part of what is stored', async () => {
+  using upstream = await UpstreamFixture.serving(({ line }) => ok('x', line.includes('/private') ? 'Cache-Control: no-store\r\n' : FRESH));
+  using proxy = await cachingProxy({ ...site('a.test', upstream), lb_policy: { policy: 'cookie' }, cache: {} });
+  const [first, second] = [await proxy.request(get()), await proxy.request(get())];
+  assert.match(field(first.head, 'Set-Cookie') ?? '', /^lb=/);
+  assert.match(field(first.head, 'Cache-Status') ?? '', /; stored/);
+  assert.equal(field(second.head, 'Set-Cookie'), null);
+  assert.match(field(second.head, 'Cache-Status') ?? '', /; hit/);
+  assert.match(field((await proxy.request(get('/private'))).head, 'Set-Cookie') ?? '', /^lb=/);
+  assert.equal(upstream.requests.length, 2);
+});
+
+test('HEAD and a request for a range are answered from the whole response that they have validated or renewed', async () => {
+  let version = 1;
+  using upstream = await UpstreamFixture.serving(({ line, head }) => {
+    const tag = `"${version}"`;
+    if (field(head, 'If-None-Match') === tag) return `HTTP/1.1 304 Not Modified\r\n${FRESH}ETag: ${tag}\r\n\r\n`;
+    const body = `version ${version}`;
+    const answer = ok(body, `${FRESH}ETag: ${tag}\r\n`);
+    return line.startsWith('HEAD') ? answer.slice(0, -body.length) : answer;
+  });
+  using proxy = await caching(upstream);
+  const head = get().replace('GET', 'HEAD');
+  const range = get('/', 'Range: bytes=8-\r\n');
+  await proxy.request(get());
+  proxy.clock.pass(61_000);
+  assert.deepEqual([(await proxy.request(range)).body, upstream.requests.length], ['1', 2]);
+  proxy.clock.pass(61_000);
+  assert.equal(field((await proxy.request(head)).head, 'Content-Length'), '9');
+  assert.deepEqual(
+    upstream.requests.map(({ line }) => line.split(' ')[0]),
+    ['GET', 'GET', 'GET'],
+  );
+  version = 2;
+  proxy.clock.pass(61_000);
+  assert.equal(field((await proxy.request(head)).head, 'ETag'), '"2"');
+  assert.equal((await proxy.request(get())).body, 'version 2');
+  assert.equal(upstream.requests.length, 4, 'the whole response was requested for HEAD, and stored');
+});

@@ -83,10 +83,10 @@ export class Reader implements Attempt {
     guardExchange(x, () => {
       const lines = readableLines(x, storedLines(x, answer.status, answer.fields, head)) + cacheStatus(words);
       if (answer.status === 200 && isKnown(request, response)) {
-        beginAnswer(x, 304, 'Not Modified', withoutFields(lines, OF_BODY), UNTIL_CLOSE);
+        beginAnswer(x, 304, 'Not Modified', withoutFields(lines, OF_BODY), UNTIL_CLOSE, answer.affinityLine);
         whole = true;
       } else {
-        beginAnswer(x, answer.status, STATUS_CODES[answer.status] ?? '', lines, answer.length);
+        beginAnswer(x, answer.status, STATUS_CODES[answer.status] ?? '', lines, answer.length, answer.affinityLine);
         whole = x.method === 'HEAD' || answer.status === 204 || answer.status === 304;
       }
       if (whole) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
-import { cachingProxy } from '../testing/caching-proxy.ts';
+import { cachingProxy, failedAt } from '../testing/caching-proxy.ts';
 import { attributesOf, awaitedSpans, type Span, spansOf } from '../testing/spans.ts';
 import { eventually, get, type ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
@@ -89,7 +89,7 @@ test('a fetch that waits for a target shows its wait and its attempts in the req
   using proxy = await traced(cached(gone, { hold_secs: 10 }));
   const client = await proxy.connect();
   client.send(get());
-  await eventually('it to wait', () => proxy.ledger.inFlight.total() === 1);
+  await failedAt(proxy, gone.address);
   await proxy.publish([cached(upstream, { hold_secs: 10 })]);
   await eventually('its answer', () => {
     proxy.clock.pass(10);

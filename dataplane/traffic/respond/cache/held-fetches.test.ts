@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { targetKey } from '../../../ledger/targets.ts';
-import { cachingProxy } from '../../testing/caching-proxy.ts';
+import { cachingProxy, failedAt } from '../../testing/caching-proxy.ts';
 import { eventually, get, type ProxyFixture, site } from '../../testing/test-proxy.ts';
 import { freeAddress, ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field, type Message, type Wire } from '../../testing/wire.ts';
@@ -29,14 +28,6 @@ async function sendWaiting(proxy: ProxyFixture, text: string): Promise<Wire> {
   return client;
 }
 
-const refused = (proxy: ProxyFixture, address: string, times = 1, tls = false): Promise<void> => {
-  const { targets } = proxy.ledger;
-  return eventually('the target to have refused', () => {
-    const slot = targets.find(targetKey(address, tls));
-    return slot >= 0 && targets.failures(slot) >= times;
-  });
-};
-
 const echo = (name: string) => UpstreamFixture.serving(({ line }: Message) => ok(`${name} ${line.split(' ')[1]}`, FRESH));
 
 test('a fetch that waits for a target goes to the one that its block has in the newest table, for all who wait for it', async () => {
@@ -45,7 +36,7 @@ test('a fetch that waits for a target goes to the one that its block has in the 
   const gone = await refusingAddress();
   using proxy = await cachingProxy(deployed(main, { address: gone }));
   const clients = [await sendWaiting(proxy, get('/api/x')), await sendWaiting(proxy, get('/api/x'))];
-  await refused(proxy, gone);
+  await failedAt(proxy, gone);
   await proxy.publish([deployed(main, api)]);
   for (const client of clients) assert.equal((await client.readAnswer()).body, 'api /api/x');
   assert.deepEqual([main.requests.length, api.requests.length], [0, 1]);
@@ -57,7 +48,7 @@ test('requests that wait for a fetch are served by the policies and the cache of
   const gone = await refusingAddress();
   using proxy = await cachingProxy(deployed({ address: gone }, { address: gone }));
   const clients = [await sendWaiting(proxy, get('/api/x')), await sendWaiting(proxy, get('/old')), await sendWaiting(proxy, get('/api/y'))];
-  await refused(proxy, gone, 3);
+  await failedAt(proxy, gone, 3);
   const redirects: RouteInput['redirects'] = [{ from: '/old', to: '/new', status: 302 }];
   await proxy.publish([
     {
@@ -77,7 +68,7 @@ test('the time that a client waits does not begin again when its fetch is moved 
   using main = await echo('site');
   using proxy = await cachingProxy(deployed(main, { address: one }));
   const client = await sendWaiting(proxy, get('/api/x'));
-  await refused(proxy, one);
+  await failedAt(proxy, one);
   for (let round = 0; round < 4; round++) {
     proxy.clock.pass(2_500);
     await proxy.publish([deployed(main, { address: round % 2 === 0 ? two : one })]);
@@ -89,9 +80,9 @@ test('a fetch whose client leaves while it probes a target does not keep others 
   const address = await freeAddress();
   using proxy = await cachingProxy({ ...deployed({ address }, { address }), tls: true, handles: [] });
   const first = await sendWaiting(proxy, get('/x'));
-  await refused(proxy, address, 1, true);
+  await failedAt(proxy, address, 1, true);
   await sendWaiting(proxy, get('/y'));
-  await refused(proxy, address, 2, true);
+  await failedAt(proxy, address, 2, true);
   // It accepts connections, and never shakes hands.
   using target = await UpstreamFixture.start(Number(address.split(':')[1]));
   proxy.clock.pass(250);
@@ -100,7 +91,7 @@ test('a fetch whose client leaves while it probes a target does not keep others 
   await eventually('its client to be gone', () => proxy.ledger.inFlight.total() === 1);
   proxy.clock.pass(250);
   target.connections[0]?.socket.destroy();
-  await refused(proxy, address, 3, true);
+  await failedAt(proxy, address, 3, true);
 });
 
 test('fetches in the queue of a pool that has been replaced go to the new one', async () => {

@@ -4,7 +4,7 @@ import { LineRing, LineRings } from '../../ledger/line-ring.ts';
 import type { TracingSettings } from '../protocol.ts';
 import { Http2UpstreamFixture, okay } from '../testing/http2-upstream.ts';
 import { attributesOf, awaitedSpans, spansOf } from '../testing/spans.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, failedAt, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const ALL: TracingSettings = { ratio: 1, trustsClients: false };
@@ -139,11 +139,12 @@ test('a client that leaves cancels the attempt', async () => {
 
 test('a request that is held has a span of its wait', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
-  const held = { ...site('a.test', { address: await refusingAddress() }), hold_secs: 60 };
+  const gone = await refusingAddress();
+  const held = { ...site('a.test', { address: gone }), hold_secs: 60 };
   using proxy = await traced([held]);
   const wire = await proxy.connect();
   wire.send(get());
-  await eventually('the request', () => proxy.ledger.inFlight.total() === 1);
+  await failedAt(proxy, gone);
   await proxy.publish([{ ...held, upstreams: [{ address: upstream.address }] }]);
   const spans = await awaitedSpans(proxy, () => proxy.clock.pass(250));
   const [server] = spans;

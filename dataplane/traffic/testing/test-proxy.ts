@@ -4,6 +4,7 @@ import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
+import { targetKey } from '../../ledger/targets.ts';
 import type { PublishedCertificate } from '../listener/certificates.ts';
 import { packEntries } from '../match/packed.ts';
 import type { Compare } from '../policy/basic-auth/passwords.ts';
@@ -267,4 +268,13 @@ export async function eventually(what: string, met: () => boolean): Promise<void
     if (performance.now() > end) throw new Error(`waited for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** Waits until a target has failed so many requests: those that may wait for another one do so then. */
+export function failedAt(proxy: ProxyFixture, address: string, times = 1, tls = false): Promise<void> {
+  const { targets } = proxy.ledger;
+  return eventually('the target to have failed', () => {
+    const slot = targets.find(targetKey(address, tls));
+    return slot >= 0 && targets.failures(slot) >= times;
+  });
 }

@@ -33,7 +33,9 @@ export const USUAL_QUEUE_SECS = 5;
 export const LONGEST_QUEUE_SECS = 300;
 
 /** Operations of one worker on disks that may be under way at once; each occupies a thread of the process's pool. */
-export const DISK_OPERATIONS_PER_WORKER = 2;
+export const DISK_OPERATIONS_PER_WORKER = 6;
+/** The same under one root, so that a disk that hangs leaves room for other sites. */
+export const DISK_OPERATIONS_PER_ROOT = 2;
 
 /** The smallest cache of responses (bytes). */
 export const MIN_CACHE_BYTES = 1_048_576;

@@ -74,3 +74,15 @@ test('a directory that disappears is noticed without a change of the table', asy
   await roots.look();
   assert.match(roots.warnings()[0] ?? '', /does not exist/);
 });
+
+test('a directory that does not respond within ten seconds is named until it does', async (t) => {
+  const { folder, clock, put, roots } = await scene(t);
+  await put('a.test', { root: folder, file_server: {} });
+  await roots.look();
+  const look = roots.look();
+  clock.pass(10_000);
+  assert.deepEqual(roots.warnings(), [`${folder} does not respond, but the site a.test serves files from there`]);
+  await look;
+  await roots.look();
+  assert.deepEqual(roots.warnings(), []);
+});

@@ -23,11 +23,15 @@ export class FileRoots {
   private readonly bySite = new Map<string, ReadonlySet<string>>();
   /** What is wrong with a directory. */
   private troubles: ReadonlyMap<string, string> = new Map();
+  /** The directory that is being looked at; `since` on the monotonic clock. */
+  private present: { readonly root: string; readonly since: number } | null = null;
+  private readonly clock: Clock;
   private looking: Promise<void> | null = null;
   /** The look that begins once the present one is over. */
   private following: Promise<void> | null = null;
 
   constructor(table: Pick<LiveTable, 'list' | 'find' | 'onChange'>, clock: Clock) {
+    this.clock = clock;
     for (const { route } of table.list()) this.note(route);
     table.onChange(({ added, changed, removed }) => {
       let touched = false;
@@ -68,16 +72,24 @@ export class FileRoots {
     if (this.bySite.size === 0 && this.troubles.size === 0) return;
     const troubles = new Map<string, string>();
     for (const root of new Set([...this.bySite.values()].flatMap((roots) => [...roots]))) {
+      this.present = { root, since: this.clock.monotonic() };
       const trouble = await troubleOf(root);
+      this.present = null;
       if (trouble !== null) troubles.set(root, trouble);
     }
     this.troubles = troubles;
   }
 
+  private hanging(): (readonly [root: string, trouble: string])[] {
+    const { present } = this;
+    if (present === null || this.clock.monotonic() - present.since < LOOK_MS || this.troubles.has(present.root)) return [];
+    return [[present.root, 'does not respond']];
+  }
+
   /** What is wrong with the directories of sites. */
   warnings(): string[] {
     const sites = (root: string): string[] => [...this.bySite].filter(([, roots]) => roots.has(root)).map(([domain]) => domain);
-    return [...this.troubles].slice(0, MOST_NAMED).flatMap(([root, trouble]) => {
+    return [...this.troubles, ...this.hanging()].slice(0, MOST_NAMED).flatMap(([root, trouble]) => {
       const domains = sites(root);
       return domains.length === 0 ? [] : [`${root} ${trouble}, but ${named(domains, ['serves', 'serve'])} files from there`];
     });

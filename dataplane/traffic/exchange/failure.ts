@@ -1,6 +1,6 @@
 import { PROCESS_USER } from '../../../shared/runtime/process-user.ts';
 
-/** Every way in which forwarding can end without an upstream's response. This is the only place that maps a failure to a status. */
+/** Every way in which a response can end before it is complete, or can't begin. This is the only place that maps a failure to a status. */
 export type Failure = {
   readonly status: 500 | 502 | 503 | 504;
   /** Short and stable, for logs and metrics; never an address. */
@@ -47,6 +47,9 @@ export const FAILURE = {
   fault: failure(500, 'fault', 'something failed in the proxy itself while it connected to the target', false),
   requestTimeout: failure(504, 'request_timeout', 'the response was not complete within the request_timeout of the transport', false),
   bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its response', true),
+  fileShortened: failure(500, 'file_shortened', 'the file became shorter while it was sent', false),
+  fileUnreadable: failure(500, 'file_unreadable', 'the file could not be read to its end', false),
+  diskTimeout: failure(503, 'disk_timeout', 'the disk stopped responding in the middle of a file', false),
 } as const;
 
 const NO_TARGET_AVAILABLE: ReadonlySet<Failure> = new Set([

@@ -1,6 +1,7 @@
 import type { CacheSpec } from '../../../shared/policy/cache/cache.ts';
 import { ownPool, type PoolSpec } from '../../../shared/pools.ts';
 import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
 import type { Address } from '../../../shared/values/address.ts';
 import { compileAnswerFields } from '../exchange/answer-fields.ts';
@@ -21,6 +22,7 @@ import { CachedResponder, keyPartsOf } from '../respond/cache/cached-responder.t
 import type { FillTools } from '../respond/cache/fill-block.ts';
 import { invalidationOf } from '../respond/cache/invalidation.ts';
 import { errorPagesOf } from '../respond/errors/error-pages.ts';
+import { Disks, type FileTools } from '../respond/files/disk.ts';
 import { fileServerOf } from '../respond/files/file-server.ts';
 import { FILTERS, type FilterKind } from '../respond/filters.ts';
 import { fixedResponder } from '../respond/fixed.ts';
@@ -73,7 +75,7 @@ export type CompiledBlock = Block & {
 };
 
 /** Compiles a kind of responder that `RouteCompiler` does not; null if the block has none of this kind. */
-export type ResponderKind = (route: RouteSpec, handle: HandleSpec | null) => Responder | null;
+export type ResponderKind = (route: RouteSpec, handle: HandleSpec | null, tools: FileTools) => Responder | null;
 
 /** What blocks can have in addition to policies and upstreams. */
 export type BlockKinds = {
@@ -84,13 +86,14 @@ export type BlockKinds = {
 
 const KINDS: BlockKinds = { policies: POLICIES, responders: [fileServerOf], filters: FILTERS };
 
-export type CompilerTools = ForwardTools & InternalTools & Pick<FillTools, 'store' | 'clock'>;
+export type CompilerTools = ForwardTools & InternalTools & Pick<FillTools, 'store'> & { readonly clock: Clock };
 
 /** Compiles published routes for the request path. */
 export class RouteCompiler {
   private readonly pools: Pools;
   private readonly tools: CompilerTools;
   private readonly kinds: BlockKinds;
+  private readonly files: FileTools;
 
   /** What the route that is being compiled has opened for its policies. */
   private policyPools: Pool[] = [];
@@ -99,6 +102,7 @@ export class RouteCompiler {
     this.pools = pools;
     this.tools = tools;
     this.kinds = kinds;
+    this.files = { clock: tools.clock, faults: tools.faults, disks: new Disks(tools.clock, tools.faults) };
   }
 
   /** Parses a published route. It was validated before it was saved, so a worker needs no schema, nor the memory for one. */
@@ -174,7 +178,7 @@ export class RouteCompiler {
   /** The block's own fixed response, or the site's if the block has neither response nor upstream; else the upstream. */
   private responderOf(route: RouteSpec, handle: HandleSpec | null, pool: Pool | null, holdMs: number): Responder | null {
     for (const kind of this.kinds.responders) {
-      const responder = kind(route, handle);
+      const responder = kind(route, handle, this.files);
       if (responder !== null) return responder;
     }
     const fixed = handle === null ? route.respond : (handle.respond ?? (handle.upstreams.length === 0 ? route.respond : null));

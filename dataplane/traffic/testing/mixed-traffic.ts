@@ -137,6 +137,12 @@ export class MixedTraffic {
       { ...site('*.test', upstream), wildcard: 'many' },
       { ...site('held.test', dead), hold_secs: 1, cache: {} },
       { ...site('attacked.test', upstream), under_attack: true },
+      {
+        ...site('files.test'),
+        root: import.meta.dirname,
+        file_server: { browse: true, precompressed: ['gzip'] },
+        try_files: ['{path}', '{path}/'],
+      },
       { ...site('token.test', upstream), jwt: { key_source: { url: 'https://issuer.test/keys' } } },
     ];
     const compare = async (): Promise<boolean> => true;
@@ -171,6 +177,11 @@ export class MixedTraffic {
       { text: get('/', '', 'limited.test'), enough: answered(1) },
       { text: get('/', '', 'held.test'), enough: answered(1) },
       { text: `${PROXIED}${get('/', '', 'held.test')}`, enough: answered(1), proxied: true },
+      {
+        text: get('/wire.ts', '', 'files.test') + get('/', '', 'files.test') + get('/none', '', 'files.test'),
+        enough: answered(3),
+      },
+      { text: get('/mixed-traffic.ts', 'Range: bytes=0-9,20-29\r\nAccept-Encoding: gzip\r\n', 'files.test'), enough: answered(1) },
       { text: get('/', 'User-Agent: Googlebot\r\n', 'attacked.test'), enough: answered(1) },
       { text: get('/', 'Authorization: Bearer a.b.c\r\n', 'token.test').repeat(2), enough: answered(2) },
       { text: get('/', '', 'modern.test') + post('Content-Length: 100000', LARGE).replace('a.test', 'modern.test'), enough: answered(2) },

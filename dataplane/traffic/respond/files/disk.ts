@@ -1,33 +1,219 @@
 import fs from 'node:fs';
-import { DISK_OPERATIONS_PER_WORKER } from '../../../../shared/limits.ts';
+import { DISK_OPERATIONS_PER_ROOT, DISK_OPERATIONS_PER_WORKER } from '../../../../shared/limits.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import type { Faults } from '../../exchange/faults.ts';
 
-/** The pool also resolves names and compares passwords. It has more threads than these, so a disk that hangs never occupies them all. */
-let free = DISK_OPERATIONS_PER_WORKER;
-const waiting: (() => void)[] = [];
+/** How long an operation may take, including the wait for its turn (ms). A hard disk that has to spin up needs 10 s. */
+export const LONGEST_MS = 30_000;
+const SWEEP_MS = 1_000;
 
 type Done<T> = (error: NodeJS.ErrnoException | null, value?: T) => void;
 
-/** Runs one operation of the thread pool, once there is room for it. */
-export function onDisk<T>(operation: (done: Done<T>) => void): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const start = () =>
-      operation((error, value) => {
-        const next = waiting.shift();
-        if (next === undefined) free++;
-        else next();
-        if (error) reject(error);
-        else resolve(value as T);
-      });
-    if (free === 0) waiting.push(start);
-    else {
-      free--;
-      start();
+type Operation = {
+  readonly lane: Lane;
+  /** Milliseconds on the monotonic clock. */
+  readonly since: number;
+  start(): void;
+  /** Whether the result is no longer needed. */
+  unwanted(): boolean;
+  /** null for what must be done however long it takes. */
+  readonly fail: ((error: Error) => void) | null;
+  ended: boolean;
+};
+
+/** The operations under one root. */
+type Lane = { readonly root: string; readonly running: Set<Operation>; waiting: Operation[]; lost: number };
+
+/** A disk that doesn't respond: it hangs, or has more to do than it can. */
+export class DiskTimeout extends Error {}
+
+/**
+ * The operations of a worker on disks, which run in the process's thread pool. The pool also resolves names and compares passwords, and has
+ * threads for that besides those of disks. A root never has all of the worker's operations, so that a disk that hangs delays only
+ * the sites that are on it. Its threads can't be freed, but its requests fail once they have waited for long enough.
+ */
+export class Disks {
+  private readonly clock: Clock;
+  private readonly faults: Faults;
+  /** Those with something to do. */
+  private readonly lanes = new Map<string, Lane>();
+  /** Those that can start another operation, in the order of their turns. */
+  private readonly ready = new Set<Lane>();
+  private running = 0;
+  private sweeping = false;
+
+  constructor(clock: Clock, faults: Faults) {
+    this.clock = clock;
+    this.faults = faults;
+  }
+
+  /** Adds an operation. One without `fail` waits without a limit. */
+  add(root: string, start: (ended: () => void) => void, unwanted: () => boolean, fail: ((error: Error) => void) | null): void {
+    const lane = this.laneOf(root);
+    if (fail !== null && lane.lost === DISK_OPERATIONS_PER_ROOT) return fail(timeout(root));
+    const operation: Operation = {
+      lane,
+      since: this.clock.monotonic(),
+      start: () =>
+        start(() => {
+          operation.ended = true;
+          this.faults.step(() => this.ended(operation));
+        }),
+      unwanted,
+      fail,
+      ended: false,
+    };
+    lane.waiting.push(operation);
+    this.startNext(lane);
+    if (!this.sweeping) this.sweepLater();
+  }
+
+  private laneOf(root: string): Lane {
+    let lane = this.lanes.get(root);
+    if (lane === undefined) {
+      lane = { root, running: new Set(), waiting: [], lost: 0 };
+      this.lanes.set(root, lane);
     }
-  });
+    return lane;
+  }
+
+  private ended(operation: Operation): void {
+    const { lane } = operation;
+    if (!lane.running.delete(operation)) return;
+    this.running--;
+    lane.lost = Math.min(lane.lost, lane.running.size);
+    this.startNext(lane);
+    this.forgetIdle(lane);
+  }
+
+  private forgetIdle(lane: Lane): void {
+    if (lane.running.size === 0 && lane.waiting.length === 0) this.lanes.delete(lane.root);
+  }
+
+  /** A lane has its turn after all others that are waiting for theirs. */
+  private startNext(lane: Lane): void {
+    if (hasNext(lane)) this.ready.add(lane);
+    for (const next of this.ready) {
+      if (this.running >= DISK_OPERATIONS_PER_WORKER) return;
+      this.ready.delete(next);
+      this.start(next);
+      if (hasNext(next)) this.ready.add(next);
+    }
+  }
+
+  private start(lane: Lane): void {
+    for (let operation = lane.waiting.shift(); operation !== undefined; operation = lane.waiting.shift()) {
+      if (operation.unwanted()) {
+        operation.fail?.(timeout(lane.root));
+        continue;
+      }
+      lane.running.add(operation);
+      this.running++;
+      return operation.start();
+    }
+  }
+
+  private isLate({ since }: Operation): boolean {
+    return this.clock.monotonic() - since >= LONGEST_MS;
+  }
+
+  private sweepLater(): void {
+    this.sweeping = true;
+    this.clock.after(SWEEP_MS, () => {
+      this.sweeping = false;
+      this.faults.step(() => {
+        this.running = 0;
+        for (const lane of this.lanes.values()) this.sweep(lane);
+        for (const lane of this.lanes.values()) this.startNext(lane);
+      });
+      if (this.lanes.size > 0) this.faults.step(() => this.sweepLater());
+    });
+  }
+
+  /** Fails what has taken too long. An exception may have left something behind that has ended. */
+  private sweep(lane: Lane): void {
+    for (const operation of lane.running) if (operation.ended) lane.running.delete(operation);
+    this.running += lane.running.size;
+    const late = [...lane.running].filter((operation) => this.isLate(operation));
+    lane.lost = late.length;
+    const hangs = lane.lost === DISK_OPERATIONS_PER_ROOT;
+    const [left, failed] = [[] as Operation[], late];
+    for (const operation of lane.waiting) (operation.fail !== null && (hangs || this.isLate(operation)) ? failed : left).push(operation);
+    lane.waiting = left;
+    for (const operation of failed) operation.fail?.(timeout(lane.root));
+    this.forgetIdle(lane);
+  }
 }
 
-/** Closes a descriptor of a file that was only read. Nothing depends on the result. */
-export const closeLater = (fd: number): void => fs.close(fd, () => undefined);
+const hasNext = ({ waiting, running }: Lane): boolean => waiting.length > 0 && running.size < DISK_OPERATIONS_PER_ROOT;
 
-export const readAt = (fd: number, buffer: Buffer, length: number, position: number): Promise<number> =>
-  onDisk((done) => fs.read(fd, buffer, 0, length, position, done));
+const timeout = (root: string): DiskTimeout => new DiskTimeout(`the disk of ${root} has not responded for ${LONGEST_MS / 1_000} seconds`);
+
+/** What file servers of a worker share. */
+export type FileTools = { readonly clock: Clock; readonly faults: Faults; readonly disks: Disks };
+
+/** What one response does on a disk. */
+export class DiskAccess {
+  /** Set when the response is no longer needed: what has not begun is not done then. */
+  over = false;
+  private readonly tools: FileTools;
+  private readonly root: string;
+  private readonly unwanted = (): boolean => this.over;
+
+  constructor(tools: FileTools, root: string) {
+    this.tools = tools;
+    this.root = root;
+  }
+
+  /** Runs one operation once there is room for it. `late` gets a result that comes after the operation has failed for its caller. */
+  run<T>(operation: (done: Done<T>) => void, late: (value: T) => void = ignored): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let failed = false;
+      const fail = (error: unknown): void => {
+        failed = true;
+        reject(error);
+      };
+      const start = (ended: () => void): void => {
+        const done: Done<T> = (error, value) => {
+          ended();
+          if (error) reject(error);
+          else if (failed) this.tools.faults.step(() => late(value as T));
+          else resolve(value as T);
+        };
+        try {
+          operation(done);
+        } catch (error) {
+          ended();
+          fail(error);
+        }
+      };
+      try {
+        this.tools.disks.add(this.root, start, this.unwanted, fail);
+      } catch (error) {
+        fail(error);
+      }
+    });
+  }
+
+  open(path: string, flags: number): Promise<number> {
+    return this.run<number>(
+      (done) => fs.open(path, flags, done),
+      (fd) => this.close(fd),
+    );
+  }
+
+  /** Closes a descriptor of a file that was only read, so nothing depends on the result. It may wait for the disk, too. */
+  close(fd: number): void {
+    this.tools.disks.add(this.root, (ended) => fs.close(fd, ended), never, null);
+  }
+
+  /** Something was thrown on behalf of this response: ends its exchange if it is not over. */
+  onFault(x: Exchange, error: unknown): void {
+    if (this.over) this.tools.faults.note('nothing', error);
+    else x.client.onFault(error);
+  }
+}
+
+const never = (): boolean => false;
+const ignored = (): void => undefined;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
 import { httpDate } from '../../codec/date.ts';
 import { fieldsIn } from '../../codec/http1/fields.ts';
@@ -10,13 +11,13 @@ import { guardExchange } from '../../exchange/faults.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { beginAnswer, endAnswer } from '../../exchange/relay.ts';
 import { type ByteRange, rangesIn } from './byte-ranges.ts';
-import { closeLater } from './disk.ts';
+import { DiskAccess, type FileTools } from './disk.ts';
 import { FileBody, type Part } from './file-body.ts';
 import type { FilePath } from './file-path.ts';
 import { type Found, find } from './find.ts';
 import { listingPage } from './listing.ts';
 import { mediaTypeOf } from './media-type.ts';
-import { type OpenFile, refusalOf } from './open.ts';
+import { closePath, type OpenFile, refusalOf } from './open.ts';
 import { ifRangeHolds, preconditionStatus, type Validators } from './preconditions.ts';
 import type { Settings } from './settings.ts';
 
@@ -30,19 +31,22 @@ const own = (status: number, reason: string, fields = '', body: OwnAnswer['body'
 export class FileAnswer implements Attempt {
   private readonly x: Exchange;
   private readonly settings: Settings;
+  private readonly clock: Clock;
+  private readonly disk: DiskAccess;
+  /** The descriptor of the file until it is sent or closed; -1 for none. */
+  private fd = -1;
   private sending: FileBody | null = null;
-  private over = false;
 
-  constructor(x: Exchange, settings: Settings) {
+  constructor(x: Exchange, settings: Settings, tools: FileTools) {
     this.x = x;
     this.settings = settings;
+    this.clock = tools.clock;
+    this.disk = new DiskAccess(tools, settings.root.path);
   }
 
   begin(path: FilePath): void {
     this.x.attempt = this;
-    this.search(path).catch((error: unknown) => {
-      if (!this.over) this.x.client.onFault(error);
-    });
+    this.search(path).catch((error: unknown) => this.disk.onFault(this.x, error));
   }
 
   body(): boolean {
@@ -58,32 +62,39 @@ export class FileAnswer implements Attempt {
   }
 
   cancel(): void {
-    this.over = true;
+    this.disk.over = true;
     this.sending?.cancel();
+    this.closeFile();
   }
 
   private async search(path: FilePath): Promise<void> {
-    const { x, settings } = this;
-    const found = await find(settings, path, x.path.endsWith('/'), x.fields);
+    const { x, settings, disk } = this;
+    const found = await find(settings, disk, path, x.path.endsWith('/'), x.fields);
     if ('listing' in found) return this.list(found.listing, path);
-    if (!this.over) return guardExchange(x, () => this.answer(found));
-    if ('file' in found) closeLater(found.file.fd);
+    if ('file' in found) this.fd = found.file.fd;
+    if (disk.over) this.closeFile();
+    else guardExchange(x, () => this.answer(found));
+  }
+
+  private closeFile(): void {
+    if (this.fd >= 0) this.disk.close(this.fd);
+    this.fd = -1;
   }
 
   private async list(fd: number, { names }: FilePath): Promise<void> {
     let page: Buffer;
     try {
-      page = await listingPage(fd, names, this.x.path !== '/', this.settings.hidden);
+      page = await listingPage(this.disk, fd, names, this.x.path !== '/', this.settings.hidden);
     } catch (error) {
       const { refused, reason } = refusalOf(error);
-      if (!this.over) guardExchange(this.x, () => this.instead(own(STATUS_OF[refused], `file_server: ${reason}`)));
+      if (!this.disk.over) guardExchange(this.x, () => this.instead(own(STATUS_OF[refused], `file_server: ${reason}`)));
       return;
     } finally {
-      closeLater(fd);
+      closePath(this.disk, fd);
     }
     const fields =
       "Content-Type: text/html; charset=utf-8\r\nCache-Control: no-cache\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n";
-    if (!this.over) guardExchange(this.x, () => this.instead(own(this.settings.status, '', fields, page), true));
+    if (!this.disk.over) guardExchange(this.x, () => this.instead(own(this.settings.status, '', fields, page), true));
   }
 
   private answer(found: Exclude<Found, { listing: number }>): void {
@@ -95,7 +106,7 @@ export class FileAnswer implements Attempt {
 
   /** Responds without a file. */
   private instead(answered: OwnAnswer, filtered = false): void {
-    this.over = true;
+    this.closeFile();
     this.x.attempt = null;
     if (filtered) answerThroughFilters(this.x, answered);
     else answer(this.x, answered);
@@ -103,7 +114,7 @@ export class FileAnswer implements Attempt {
 
   private sendFile(file: OpenFile, name: string, coding: string | null): void {
     const { x, settings } = this;
-    const now = Date.now();
+    const now = this.clock.now();
     const strong = now - file.modified > SETTLED;
     const modified = Math.floor(Math.min(file.modified, now) / 1_000) * 1_000;
     const etag = `${strong ? '' : 'W/'}"${file.version}${coding === null ? '' : `-${coding}`}"`;
@@ -112,15 +123,9 @@ export class FileAnswer implements Attempt {
     const dated = `ETag: ${etag}\r\nLast-Modified: ${new Date(modified).toUTCString()}\r\n`;
     const vary = settings.precompressed.length > 0 ? 'Vary: Accept-Encoding\r\n' : '';
     const status = plain ? preconditionStatus(x.fields, validators) : 0;
-    if (status !== 0) {
-      closeLater(file.fd);
-      return this.instead(own(status, '', status === 304 ? dated + vary : ''), status === 304);
-    }
+    if (status !== 0) return this.instead(own(status, '', status === 304 ? dated + vary : ''), status === 304);
     const ranges = plain && x.method === 'GET' && ifRangeHolds(x.fields, validators) ? rangesOf(x.fields, file.size) : null;
-    if (ranges?.length === 0) {
-      closeLater(file.fd);
-      return this.instead(own(416, '', `Content-Range: bytes */${file.size}\r\n`));
-    }
+    if (ranges?.length === 0) return this.instead(own(416, '', `Content-Range: bytes */${file.size}\r\n`));
     const type = mediaTypeOf(name);
     const { fields, parts, length } = ranges === null ? whole(type, file.size) : partial(type, file.size, ranges);
     x.contentType = type;
@@ -131,14 +136,15 @@ export class FileAnswer implements Attempt {
       length,
     );
     if (x.method === 'HEAD' || length === 0) {
-      closeLater(file.fd);
-      this.over = true;
+      this.closeFile();
       x.attempt = null;
       return endAnswer(x, '');
     }
-    this.sending = new FileBody(x, file.fd, parts);
-    if (this.over) this.sending.cancel();
-    else this.sending.resume();
+    // The client may have left while the head was sent.
+    if (this.fd < 0) return;
+    this.fd = -1;
+    this.sending = new FileBody(x, this.disk, file.fd, parts);
+    this.sending.resume();
   }
 
   private sendHead(status: number, fields: string, length: number): void {

@@ -1,7 +1,9 @@
+import fs from 'node:fs';
 import type { Exchange } from '../../exchange/exchange.ts';
+import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody } from '../../exchange/relay.ts';
 import type { ByteRange } from './byte-ranges.ts';
-import { closeLater, readAt } from './disk.ts';
+import { type DiskAccess, DiskTimeout } from './disk.ts';
 
 /** Bytes per read. Large reads double the speed, and small ones bound the memory that many slow clients can take. */
 const SMALL = 65_536;
@@ -19,6 +21,7 @@ export type Part = { readonly text: Buffer } | ByteRange;
 /** Sends parts of an open file at the client's pace, each piece read when the previous one has been taken. Closes the file. */
 export class FileBody {
   private readonly x: Exchange;
+  private readonly disk: DiskAccess;
   private readonly fd: number;
   private readonly parts: readonly Part[];
   private readonly size: number;
@@ -29,8 +32,9 @@ export class FileBody {
   private paused = false;
   private over = false;
 
-  constructor(x: Exchange, fd: number, parts: readonly Part[]) {
+  constructor(x: Exchange, disk: DiskAccess, fd: number, parts: readonly Part[]) {
     this.x = x;
+    this.disk = disk;
     this.fd = fd;
     this.parts = parts;
     this.size = large < MOST_LARGE && parts.some((part) => 'from' in part && part.to - part.from > SMALL) ? LARGE : SMALL;
@@ -39,7 +43,7 @@ export class FileBody {
 
   resume(): void {
     this.paused = false;
-    if (!this.running && !this.over) this.run().catch((error: unknown) => this.x.client.onFault(error));
+    if (!this.running && !this.over) this.run().catch((error: unknown) => this.onFault(error));
   }
 
   /** While a read is under way, its buffer and descriptor stay in use until it has ended. */
@@ -47,6 +51,11 @@ export class FileBody {
     if (this.over) return;
     this.over = true;
     if (!this.running) this.release();
+  }
+
+  private onFault(error: unknown): void {
+    this.disk.over ||= this.over;
+    this.disk.onFault(this.x, error);
   }
 
   private async run(): Promise<void> {
@@ -71,8 +80,8 @@ export class FileBody {
     const buffer = this.nextBuffer();
     const length = await this.read(buffer, Math.min(this.size, to - this.position));
     if (this.over) return;
-    // The file has become shorter than announced, or can't be read any more.
-    if (length === 0) return this.breakOff();
+    if (typeof length !== 'number') return this.breakOff(length);
+    if (length === 0) return this.breakOff(FAILURE.fileShortened);
     this.position += length;
     if (this.position === to) {
       this.position = -1;
@@ -85,11 +94,14 @@ export class FileBody {
     this.paused = !more;
   }
 
-  private async read(buffer: Buffer, length: number): Promise<number> {
+  private async read(buffer: Buffer, length: number): Promise<number | Failure> {
     try {
-      return await readAt(this.fd, buffer, length, this.position);
-    } catch {
-      return 0;
+      return await this.disk.run<number>((done) => fs.read(this.fd, buffer, 0, length, this.position, done));
+    } catch (error) {
+      if (!(error instanceof DiskTimeout)) return FAILURE.fileUnreadable;
+      // The disk may still write to it.
+      this.buffer = null;
+      return FAILURE.diskTimeout;
     }
   }
 
@@ -105,14 +117,17 @@ export class FileBody {
     endAnswer(this.x, '');
   }
 
-  private breakOff(): void {
+  private breakOff(failure: Failure): void {
+    const { x } = this;
     this.over = true;
-    this.x.attempt = null;
-    abortAnswer(this.x);
+    x.attempt = null;
+    x.lastFailure = failure;
+    x.failure = failure.reason;
+    abortAnswer(x);
   }
 
   private release(): void {
-    closeLater(this.fd);
+    this.disk.close(this.fd);
     if (this.size === LARGE) large--;
     const { buffer } = this;
     this.buffer = null;

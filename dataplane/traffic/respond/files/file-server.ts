@@ -3,6 +3,7 @@ import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
 import { answer } from '../../exchange/answer.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import type { Responder } from '../../exchange/responder.ts';
+import type { FileTools } from './disk.ts';
 import { FileAnswer } from './file-answer.ts';
 import { filePathOf } from './file-path.ts';
 import { compileSettings } from './settings.ts';
@@ -17,10 +18,10 @@ const MALFORMED: OwnAnswer = { status: 400, fields: '', body: null, reason: 'fil
 const IMPOSSIBLE: OwnAnswer = { status: 404, fields: '', body: null, reason: 'file_server: no file can have this name' };
 
 /** The file server of a site (`handle` null) or block; null for none. */
-export function fileServerOf(route: RouteSpec, handle: HandleSpec | null): Responder | null {
+export function fileServerOf(route: RouteSpec, handle: HandleSpec | null, tools: FileTools): Responder | null {
   const server = fileServerIn(route, handle);
   if (server === null || server.root === null) return null;
-  const settings = compileSettings(server.spec, server.root, server.tryFiles);
+  const settings = compileSettings(server.spec, server.root, server.tryFiles, tools.clock);
   return {
     respond(x) {
       if (x.method !== 'GET' && x.method !== 'HEAD') return answer(x, NOT_ALLOWED);
@@ -28,8 +29,8 @@ export function fileServerOf(route: RouteSpec, handle: HandleSpec | null): Respo
       const path = filePathOf(query < 0 ? x.upstreamTarget : x.upstreamTarget.slice(0, query));
       if (path === 'malformed') answer(x, MALFORMED);
       else if (path === 'missing') answer(x, IMPOSSIBLE);
-      else new FileAnswer(x, settings).begin(path);
+      else new FileAnswer(x, settings, tools).begin(path);
     },
-    explain: () => ({ answeredBy: 'file_server', words: `files of ${settings.root}` }),
+    explain: () => ({ answeredBy: 'file_server', words: `files of ${settings.root.path}` }),
   };
 }

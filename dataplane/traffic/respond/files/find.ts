@@ -1,6 +1,6 @@
-import { closeLater } from './disk.ts';
+import { type DiskAccess, DiskTimeout } from './disk.ts';
 import type { FilePath } from './file-path.ts';
-import { type Opened, type OpenFile, openBelow, realRoot, refusalOf } from './open.ts';
+import { closePath, codeOf, type Opened, type OpenFile, openBelow, refusalOf } from './open.ts';
 import { preferred, type Settings } from './settings.ts';
 
 type Refused = Extract<Opened, { refused: string }>;
@@ -19,79 +19,89 @@ const EXTENSIONS = { zstd: '.zst', br: '.br', gzip: '.gz' };
 const MISSING: Refused = { refused: 'missing', reason: 'there is no such file' };
 
 /** Finds and opens what a request gets. `slash`: whether the path that the client sent ends with a slash. */
-export async function find(settings: Settings, path: FilePath, slash: boolean, fields: string): Promise<Found> {
-  let root: string;
-  try {
-    root = await realRoot(settings.root);
-  } catch (error) {
-    refusalOf(error);
-    return { refused: 'unavailable', reason: `the root ${settings.root} can't be read: ${codeOf(error)}` };
-  }
-  const search = new Search(settings, root, slash, fields);
-  if (settings.tried.length === 0) return search.at(path);
-  for (const tried of settings.tried) {
-    if ('status' in tried) return tried;
-    const found = await search.tried(tried.at(path));
-    if (found !== null) return found;
-  }
-  return MISSING;
+export async function find(settings: Settings, disk: DiskAccess, path: FilePath, slash: boolean, fields: string): Promise<Found> {
+  const found = await new Search(settings, disk, slash, fields).find(path);
+  const isNone = 'status' in found || ('refused' in found && found.refused !== 'unavailable');
+  return (isNone ? await missingRoot(settings, disk) : null) ?? found;
 }
 
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
+/** Nothing is found below a root that can't be read; null if it can. */
+async function missingRoot({ root }: Settings, disk: DiskAccess): Promise<Refused | null> {
+  try {
+    await root.current(disk);
+    return null;
+  } catch (error) {
+    if (error instanceof DiskTimeout) return refusalOf(error);
+    refusalOf(error);
+    return { refused: 'unavailable', reason: `the root ${root.path} can't be read: ${codeOf(error)}` };
+  }
+}
 
 class Search {
   private readonly settings: Settings;
-  private readonly root: string;
+  private readonly disk: DiskAccess;
   private readonly slash: boolean;
   private readonly fields: string;
 
-  constructor(settings: Settings, root: string, slash: boolean, fields: string) {
+  constructor(settings: Settings, disk: DiskAccess, slash: boolean, fields: string) {
     this.settings = settings;
-    this.root = root;
+    this.disk = disk;
     this.slash = slash;
     this.fields = fields;
   }
 
-  async at({ names, slash }: FilePath): Promise<Found> {
+  async find(path: FilePath): Promise<Found> {
+    const { tried } = this.settings;
+    if (tried.length === 0) return this.at(path);
+    for (const one of tried) {
+      if ('status' in one) return one;
+      const found = await this.tried(one.at(path));
+      if (found !== null) return found;
+    }
+    return MISSING;
+  }
+
+  private async at({ names, slash }: FilePath): Promise<Found> {
     const opened = await this.open(names);
     if ('refused' in opened) return opened;
     if ('directory' in opened) return this.directory(opened.directory, names);
     if (!slash) return this.file(opened.file, names);
-    closeLater(opened.file.fd);
+    this.disk.close(opened.file.fd);
     return MISSING;
   }
 
   /** A file, or a directory if the path ends with a slash; null for neither. */
-  async tried({ names, slash }: FilePath): Promise<Found | null> {
+  private async tried({ names, slash }: FilePath): Promise<Found | null> {
     const opened = await this.open(names);
     if ('refused' in opened) return opened.refused === 'missing' ? null : opened;
     if ('directory' in opened && slash) return this.directory(opened.directory, names);
     if ('file' in opened && !slash) return this.file(opened.file, names);
-    closeLater('file' in opened ? opened.file.fd : opened.directory);
+    if ('file' in opened) this.disk.close(opened.file.fd);
+    else closePath(this.disk, opened.directory);
     return null;
   }
 
   private open(names: readonly string[]): Promise<Opened> {
-    return openBelow(this.root, names, this.settings.hidden);
+    return openBelow(this.disk, this.settings.root, names, this.settings.hidden);
   }
 
   private async directory(fd: number, names: readonly string[]): Promise<Found> {
     if (!this.slash) {
-      closeLater(fd);
+      closePath(this.disk, fd);
       return { redirect: true };
     }
     for (const name of this.settings.index) {
       const opened = await this.open([...names, name]);
       if ('refused' in opened && opened.refused === 'missing') continue;
       if ('directory' in opened) {
-        closeLater(opened.directory);
+        closePath(this.disk, opened.directory);
         continue;
       }
-      closeLater(fd);
+      closePath(this.disk, fd);
       return 'file' in opened ? this.file(opened.file, [...names, name]) : opened;
     }
     if (this.settings.browse) return { listing: fd, names };
-    closeLater(fd);
+    closePath(this.disk, fd);
     return { refused: 'missing', reason: 'the directory has no index file' };
   }
 
@@ -102,10 +112,10 @@ class Search {
     for (let coding = preferred(left, this.fields); coding !== null; coding = preferred(left, this.fields)) {
       const opened = await this.open([...names.slice(0, -1), name + EXTENSIONS[coding]]);
       if ('file' in opened) {
-        closeLater(file.fd);
+        this.disk.close(file.fd);
         return { file: opened.file, name, coding };
       }
-      if ('directory' in opened) closeLater(opened.directory);
+      if ('directory' in opened) closePath(this.disk, opened.directory);
       left = left.filter((other) => other !== coding);
     }
     return { file, name, coding: null };

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { onDisk } from './disk.ts';
+import type { DiskAccess } from './disk.ts';
 import type { Hidden } from './hidden.ts';
 
 /** Most names on a page. */
@@ -10,26 +10,37 @@ const MOST_READ = 10_000;
 type Entry = { readonly name: string; readonly isDirectory: boolean; readonly size: number | null; readonly modified: number | null };
 
 /** A page with the names in an open directory. `names` are those from the root to it. */
-export async function listingPage(fd: number, names: readonly string[], hasParent: boolean, hidden: Hidden): Promise<Buffer> {
+export async function listingPage(
+  disk: DiskAccess,
+  fd: number,
+  names: readonly string[],
+  hasParent: boolean,
+  hidden: Hidden,
+): Promise<Buffer> {
   const path = process.platform === 'linux' ? `/proc/self/fd/${fd}` : `/dev/fd/${fd}`;
-  const { entries, complete } = await entriesOf(path, names, hidden);
+  const { entries, complete } = await entriesOf(disk, path, names, hidden);
   return Buffer.from(page(names, entries, hasParent, complete));
 }
 
-async function entriesOf(path: string, names: readonly string[], hidden: Hidden): Promise<{ entries: Entry[]; complete: boolean }> {
+async function entriesOf(
+  disk: DiskAccess,
+  path: string,
+  names: readonly string[],
+  hidden: Hidden,
+): Promise<{ entries: Entry[]; complete: boolean }> {
   const entries: Entry[] = [];
-  const directory = await onDisk<fs.Dir>((done) => fs.opendir(path, { bufferSize: 256 }, done));
+  const directory = await disk.run<fs.Dir>((done) => fs.opendir(path, { bufferSize: 256 }, done));
   let complete = true;
   try {
     for (let count = 0; ; count++) {
-      const entry = await onDisk<fs.Dirent | null>((done) => directory.read(done));
+      const entry = await disk.run<fs.Dirent | null>((done) => directory.read(done));
       if (entry === null) break;
       if (count >= MOST_READ || entries.length >= MOST_ENTRIES) {
         complete = false;
         break;
       }
       if (hidden([...names, entry.name])) continue;
-      const shown = await shownEntry(path, entry);
+      const shown = await shownEntry(disk, path, entry);
       if (shown !== null) entries.push(shown);
     }
   } finally {
@@ -41,13 +52,13 @@ async function entriesOf(path: string, names: readonly string[], hidden: Hidden)
 }
 
 /** Nothing is told about what links lead to, since it may be outside of the root. */
-async function shownEntry(path: string, entry: fs.Dirent): Promise<Entry | null> {
+async function shownEntry(disk: DiskAccess, path: string, entry: fs.Dirent): Promise<Entry | null> {
   const { name } = entry;
   const isDirectory = entry.isDirectory();
   if (entry.isSymbolicLink()) return { name, isDirectory, size: null, modified: null };
   if (!isDirectory && !entry.isFile()) return null;
   try {
-    const { size, mtimeMs } = await onDisk<fs.Stats>((done) => fs.lstat(`${path}/${name}`, done));
+    const { size, mtimeMs } = await disk.run<fs.Stats>((done) => fs.lstat(`${path}/${name}`, done));
     return { name, isDirectory, size: isDirectory ? null : size, modified: mtimeMs };
   } catch {
     // It was deleted after its name was read.

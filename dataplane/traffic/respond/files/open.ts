@@ -1,6 +1,7 @@
 import fs from 'node:fs';
-import { closeLater, onDisk } from './disk.ts';
+import { type DiskAccess, DiskTimeout } from './disk.ts';
 import type { Hidden } from './hidden.ts';
+import type { Root } from './root.ts';
 
 /** An open descriptor of a file inside the root. Whoever gets it closes it. */
 export type OpenFile = {
@@ -24,32 +25,28 @@ const O_PATH = 0x20_0000;
 const ON_LINUX = process.platform === 'linux';
 const { O_RDONLY, O_NONBLOCK, O_NOCTTY } = fs.constants;
 
-/** The real path of the root, which a deployment may switch at any time. */
-export const realRoot = (root: string): Promise<string> => onDisk((done) => fs.realpath.native(root, done));
-
 /**
- * Opens what is at `names` below `root`, which is a real path. Links are followed, and then the path of what has been opened is checked,
- * so a link that changes in between makes no difference.
+ * Opens what is at `names` below `root`. Links are followed, and then the path of what has been opened is checked, so a link that changes
+ * in between makes no difference.
  */
-export async function openBelow(root: string, names: readonly string[], hidden: Hidden): Promise<Opened> {
+export async function openBelow(disk: DiskAccess, root: Root, names: readonly string[], hidden: Hidden): Promise<Opened> {
   if (hidden(names)) return { refused: 'missing', reason: 'the name is hidden' };
-  const path = `${root === '/' ? '' : root}/${names.join('/')}`;
+  const path = `${root.path === '/' ? '' : root.path}/${names.join('/')}`;
   let fd = -1;
   try {
-    const first = ON_LINUX ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY;
-    fd = await onDisk<number>((done) => fs.open(path, first, done));
+    fd = await disk.open(path, ON_LINUX ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY);
     const opened = fd;
-    const stats = await onDisk<fs.BigIntStats>((done) => fs.fstat(opened, { bigint: true }, done));
-    const real = ON_LINUX ? fs.readlinkSync(`/proc/self/fd/${fd}`) : await realPathOf(path, stats);
-    const inside = namesInside(root, real);
+    const stats = await disk.run<fs.BigIntStats>((done) => fs.fstat(opened, { bigint: true }, done));
+    const real = ON_LINUX ? fs.readlinkSync(`/proc/self/fd/${fd}`) : await realPathOf(disk, path, stats);
+    const inside = namesInside(await root.real(disk), real) ?? namesInside(await root.current(disk), real);
     if (inside === null) return { refused: 'forbidden', reason: 'a symbolic link leads out of the root' };
-    if (hidden(inside)) return { refused: 'missing', reason: 'a symbolic link leads to a hidden name' };
+    if (hidden(inside) || hidden(beforeDeletion(inside))) return { refused: 'missing', reason: 'a symbolic link leads to a hidden name' };
     if (stats.isDirectory()) {
       fd = -1;
       return { directory: opened };
     }
     if (!stats.isFile()) return { refused: 'forbidden', reason: 'it is neither a file nor a directory' };
-    const readable = ON_LINUX ? await onDisk<number>((done) => fs.open(`/proc/self/fd/${opened}`, O_RDONLY | O_NONBLOCK, done)) : opened;
+    const readable = ON_LINUX ? await disk.open(`/proc/self/fd/${opened}`, O_RDONLY | O_NONBLOCK) : opened;
     if (readable === opened) fd = -1;
     const { size, mtimeNs } = stats;
     return {
@@ -63,8 +60,14 @@ export async function openBelow(root: string, names: readonly string[], hidden: 
   } catch (error) {
     return refusalOf(error);
   } finally {
-    if (fd >= 0) closeLater(fd);
+    if (fd >= 0) closePath(disk, fd);
   }
+}
+
+/** A descriptor without access to the contents is closed at once: that never waits for the disk. */
+export function closePath(disk: DiskAccess, fd: number): void {
+  if (ON_LINUX) fs.closeSync(fd);
+  else disk.close(fd);
 }
 
 /** The names below the root; null if a path is not inside it. */
@@ -74,10 +77,17 @@ function namesInside(root: string, path: string): readonly string[] | null {
   return path.startsWith(prefix) ? path.slice(prefix.length).split('/') : null;
 }
 
+/** Linux appends a word to the path of a file that was deleted or replaced after it was opened (proc(5)). */
+const DELETED = ' (deleted)';
+const beforeDeletion = (names: readonly string[]): readonly string[] => {
+  const last = names.at(-1);
+  return last?.endsWith(DELETED) ? [...names.slice(0, -1), last.slice(0, -DELETED.length)] : [];
+};
+
 /** Where there is no /proc: the real path, if it leads to the very file that is open. */
-async function realPathOf(path: string, { dev, ino }: fs.BigIntStats): Promise<string> {
-  const real = await onDisk<string>((done) => fs.realpath.native(path, done));
-  const found = await onDisk<fs.BigIntStats>((done) => fs.lstat(real, { bigint: true }, done));
+async function realPathOf(disk: DiskAccess, path: string, { dev, ino }: fs.BigIntStats): Promise<string> {
+  const real = await disk.run<string>((done) => fs.realpath.native(path, done));
+  const found = await disk.run<fs.BigIntStats>((done) => fs.lstat(real, { bigint: true }, done));
   return found.dev === dev && found.ino === ino ? real : '';
 }
 
@@ -87,8 +97,15 @@ const FORBIDDEN: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'ELOOP', 'ENX
 
 /** An exception that does not come from the file system is passed on. */
 export function refusalOf(error: unknown): Extract<Opened, { refused: string }> {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : null;
+  if (error instanceof DiskTimeout) return { refused: 'unavailable', reason: error.message };
+  const code = codeOf(error);
   if (code === null || code.startsWith('ERR_')) throw error;
   if (MISSING.has(code)) return { refused: 'missing', reason: 'there is no such file' };
-  return { refused: FORBIDDEN.has(code) ? 'forbidden' : 'unavailable', reason: `the file can't be read: ${code}` };
+  return { refused: FORBIDDEN.has(code) ? 'forbidden' : 'unavailable', reason: `the file can't be read: ${described(code)}` };
 }
+
+const described = (code: string): string =>
+  code === 'EMFILE' || code === 'ENFILE' ? `${code}: the proxy has no file descriptor left` : code;
+
+/** The code of an error; null without one. */
+export const codeOf = (error: unknown): string | null => (error instanceof Error && 'code' in error ? String(error.code) : null);

@@ -1,16 +1,18 @@
 import { templateParts } from '../../../../shared/placeholders/template.ts';
 import type { FormatName } from '../../../../shared/policy/encode/formats.ts';
 import type { FileServerSpec } from '../../../../shared/policy/file-server/effective.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { CodingChoice } from '../encode/accept-encoding.ts';
 import type { FilePath } from './file-path.ts';
 import { compileHidden, type Hidden } from './hidden.ts';
+import { Root } from './root.ts';
 
 /** A file to try: its path for that of a request, or the status to respond with. */
 export type Tried = { readonly status: number } | { readonly at: (path: FilePath) => FilePath };
 
 /** A file server, compiled. */
 export type Settings = {
-  readonly root: string;
+  readonly root: Root;
   readonly index: readonly string[];
   readonly hidden: Hidden;
   readonly browse: boolean;
@@ -20,8 +22,8 @@ export type Settings = {
   readonly tried: readonly Tried[];
 };
 
-export const compileSettings = (spec: FileServerSpec, root: string, tryFiles: readonly string[]): Settings => ({
-  root,
+export const compileSettings = (spec: FileServerSpec, root: string, tryFiles: readonly string[], clock: Clock): Settings => ({
+  root: new Root(root, clock),
   index: spec.index ?? ['index.html', 'index.txt'],
   hidden: compileHidden(spec.hide ?? [], spec.dot_files ?? false),
   browse: spec.browse ?? false,

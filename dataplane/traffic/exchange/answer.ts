@@ -53,7 +53,7 @@ function errorPageFor(x: Exchange, status: number): ErrorPage | null {
   return pages == null || status < 400 || isGrpc(x) ? null : pages.own(x, status);
 }
 
-const fieldsFor = (x: Exchange): AnswerFields | undefined => x.block?.fields ?? x.route?.fields;
+const fieldsFor = (x: Exchange): AnswerFields | undefined => x.block?.ownFields ?? x.route?.fields;
 
 function pageFor(x: Exchange, status: number): { type: string; body: string } {
   const title = displaySafe(STATUS_CODES[status] ?? 'Error');

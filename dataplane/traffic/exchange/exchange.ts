@@ -148,7 +148,10 @@ export type Site = {
 
 /** What every stage of the request path knows about the block that answers. */
 export type Block = {
+  /** Default and own response headers, for responses of an upstream. */
   readonly fields: AnswerFields;
+  /** The same for responses of the proxy itself. */
+  readonly ownFields: AnswerFields;
   /** The filters that responses pass through, the one nearest to the upstream first; null for none. */
   readonly filters: readonly Filter[] | null;
   /** Its own pages for errors; null for none. */

@@ -106,9 +106,16 @@ function rateLimitGuards({ rate_limit_rps, rate_limits = [] }: RouteSpec | Handl
 }
 
 /** A field may grant access at the upstream, so which requests get it must not depend on how a path is read. */
-function requestHeaderGuards({ request_headers = [] }: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {
-  return handle === null ? request_headers.filter(({ match }) => match !== undefined) : request_headers;
+function requestHeaderGuards(part: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {
+  const { request_headers: changes = [] } = part;
+  if (handle !== null) return changes;
+  const conditional = changes.filter(({ match }) => match !== undefined);
+  const isOfUpstream = changes.some(({ upstream_only }) => upstream_only);
+  return isOfUpstream && 'handles' in part ? [...conditional, ...part.handles.filter(hasUpstreams).map(selectedBy)] : conditional;
 }
+
+const hasUpstreams = ({ upstreams }: HandleSpec): boolean => upstreams.length > 0;
+const selectedBy = ({ path, match }: HandleSpec): Guard => ({ ...(path !== null && { from: path }), match });
 
 /** A site's response applies if no block matches, and a block's to all of its requests, so neither is a guard. */
 function respondGuards({ respond, responds = [] }: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {

@@ -4,7 +4,7 @@ import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../s
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
 import type { Address } from '../../../shared/values/address.ts';
-import { compileAnswerFields } from '../exchange/answer-fields.ts';
+import { type AnswerFields, compileAnswerFields } from '../exchange/answer-fields.ts';
 import type { Block, Exchange, Site } from '../exchange/exchange.ts';
 import type { Filter } from '../exchange/filter.ts';
 import type { InternalTools } from '../exchange/internal-exchange.ts';
@@ -14,6 +14,7 @@ import { compileExcluded } from '../match/excluded.ts';
 import type { HostIndex } from '../match/host-index.ts';
 import { compilePattern, foldsPaths, type Pattern, remainderIn } from '../match/pattern.ts';
 import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
+import { headersIn } from '../policy/header/header.ts';
 import { POLICIES } from '../policy/order.ts';
 import type { KindTools, Policy, PolicyKind } from '../policy/policy.ts';
 import { withChallengeScript } from '../policy/under-attack/own-paths.ts';
@@ -124,7 +125,7 @@ export class RouteCompiler {
       clientAuth,
       site: answers || sitePool !== null ? this.siteBlock(route, sitePool) : null,
       blocks: route.handles.map((handle, index) => this.pathBlock(route, handle, index, sitePool)),
-      fields: compileAnswerFields(unconditional(route.headers), route.https),
+      fields: compileAnswerFields(unconditional(headersIn(route, null).own), route.https),
       ambiguity: compileAmbiguity(route),
       policyPools: this.policyPools,
       ownPaths: withChallengeScript(route, ownPathsOf(route)),
@@ -149,7 +150,7 @@ export class RouteCompiler {
       holdMs,
       pool,
     };
-    return withHeaders(block, route.headers, route, null);
+    return withHeaders(block, route, null);
   }
 
   private pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool: Pool | null): CompiledBlock {
@@ -172,7 +173,7 @@ export class RouteCompiler {
       holdMs,
       pool,
     };
-    return withHeaders(block, [...route.headers, ...handle.headers], route, handle);
+    return withHeaders(block, route, handle);
   }
 
   /** The block's own fixed response, or the site's if the block has neither response nor upstream; else the upstream. */
@@ -243,14 +244,19 @@ const identifiesUsers = ({ forward_auth, basic_auth, jwt }: RouteSpec | HandleSp
 const holdOf = (secs: number | null | undefined): number => (secs ?? 0) * 1_000;
 
 function withHeaders(
-  bare: Omit<CompiledBlock, 'fields' | 'variants'>,
-  headers: readonly HeaderSpec[],
+  bare: Omit<CompiledBlock, 'fields' | 'ownFields' | 'variants'>,
   route: RouteSpec,
   handle: HandleSpec | null,
 ): CompiledBlock {
   const remainder = remainderIn(route, handle);
-  const block: CompiledBlock = { ...bare, fields: compileAnswerFields(unconditional(headers), route.https, remainder), variants: null };
-  return { ...block, variants: compileVariants(block, headers, route, remainder) };
+  const { all, own } = headersIn(route, handle);
+  const fieldsOf = (headers: readonly HeaderSpec[]): AnswerFields => compileAnswerFields(headers, route.https, remainder);
+  const fieldsFor = (headers: readonly HeaderSpec[]): Pick<CompiledBlock, 'fields' | 'ownFields'> => {
+    const fields = fieldsOf(headers);
+    return { fields, ownFields: all.length === own.length ? fields : fieldsOf(headers.filter(({ upstream_only }) => !upstream_only)) };
+  };
+  const block: CompiledBlock = { ...bare, ...fieldsFor(unconditional(all)), variants: null };
+  return { ...block, variants: compileVariants(block, all, route, fieldsFor) };
 }
 
 /** The pools of a route, each once. */

@@ -1,7 +1,5 @@
 import type { HeaderSpec, RouteSpec } from '../../../shared/route.ts';
-import { compileAnswerFields } from '../exchange/answer-fields.ts';
 import type { Block, Exchange } from '../exchange/exchange.ts';
-import type { EvaluatedRequest } from '../exchange/values/evaluated-request.ts';
 import { compileCondition, type Test } from '../match/condition.ts';
 import { foldsPaths } from '../match/pattern.ts';
 
@@ -16,7 +14,7 @@ export function compileVariants<B extends Block>(
   block: B,
   headers: readonly HeaderSpec[],
   route: RouteSpec,
-  remainder: (x: EvaluatedRequest) => string,
+  fieldsFor: (headers: readonly HeaderSpec[]) => Pick<Block, 'fields' | 'ownFields'>,
 ): Variants<B> | null {
   const conditions = new Map(headers.flatMap(({ match }) => (match ? [[JSON.stringify(match), match] as const] : [])));
   if (conditions.size === 0) return null;
@@ -25,7 +23,7 @@ export function compileVariants<B extends Block>(
   const kept = new Map<string, B>();
   const build = (held: string): B => {
     const holds = ({ match }: HeaderSpec): boolean => !match || held[names.indexOf(JSON.stringify(match))] === '1';
-    return { ...block, fields: compileAnswerFields(headers.filter(holds), route.https, remainder) };
+    return { ...block, ...fieldsFor(headers.filter(holds)) };
   };
   const choose = (x: Exchange): B => {
     let held = '';

@@ -12,9 +12,10 @@ export const CHANGE_FORM = '[+|-|?|>]<Name> [<value>|<find> <replacement>]';
 export type Change = {
   readonly name: string;
   readonly value: string | null;
-  readonly op?: (typeof OPERATIONS)[number];
-  readonly find?: string;
-  readonly deferred?: true;
+  readonly op?: (typeof OPERATIONS)[number] | undefined;
+  readonly find?: string | undefined;
+  readonly deferred?: true | undefined;
+  readonly upstream_only?: true | undefined;
 };
 
 /** What differs between `header` and `request_header`. */

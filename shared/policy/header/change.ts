@@ -31,6 +31,12 @@ export function changeSchema(allowed: RegExp, why: string, scopeOf: (name: strin
         ),
       find: plain.min(1).optional().describe('The text that `replace` looks for. It is plain text, not a pattern.'),
       match: conditionSchema.optional().describe('Requests that it applies to; all if absent.'),
+      upstream_only: z
+        .literal(true)
+        .optional()
+        .describe(
+          'Whether it concerns only what the upstreams of this site or block get and send: not blocks with upstreams of their own, nor responses of the proxy itself.',
+        ),
     })
     .superRefine(({ name: field, value, op, find }, issues) => {
       const fault = faultOfChange(op, value, find) ?? (value === null ? undefined : faultOfTemplate(value, scopeOf(field, value)));

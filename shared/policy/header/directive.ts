@@ -6,11 +6,11 @@ import { MOST_HEADERS } from './change.ts';
 import { CHANGE_FORM, type Change, type ChangeRules, readChange } from './change-line.ts';
 
 type Header = Change & { match?: Condition | undefined };
-export type HeaderPart = { headers?: Header[] };
+export type HeaderPart = { headers?: Header[] | undefined };
 
-const rulesOf = (directive: string): ChangeRules => ({
+const rulesOf = (directive: string, prefixes: string): ChangeRules => ({
   directive,
-  prefixes: '+-?>',
+  prefixes,
   refuse: (name) => (isFramingHeader(name) ? 'the proxy itself sets this header; delete the line' : undefined),
   scopeOf: () => 'answer',
 });
@@ -39,6 +39,14 @@ export const headerDirective: Grammar<HeaderPart> = {
   },
 };
 
+/** The form of `header_down`, which changes responses of the upstreams of one reverse_proxy. */
+export const HEADER_DOWN_FORM = 'header_down [+|-|?]<Name> [<value>|<find> <replacement>]';
+
+/** Reads a line of `header_down`. */
+export function readHeaderDown({ args: [name, ...args] }: Directive, part: HeaderPart, report: Reading['report']): void {
+  if (name) readHeader('header_down', { name, args }, null, false, part, report);
+}
+
 /** Reads one line that changes a response header; `directive` is its name, for errors. */
 export function readHeader(
   directive: string,
@@ -48,13 +56,18 @@ export function readHeader(
   part: HeaderPart,
   report: Reading['report'],
 ): void {
-  const change = readChange(line.name, line.args, rulesOf(directive), report);
+  const ofUpstream = directive === 'header_down';
+  const change = readChange(line.name, line.args, rulesOf(directive, ofUpstream ? '+-?' : '+-?>'), report);
   if (change === undefined) return;
   const { headers = [] } = part;
   const isSame = (other: Header): boolean =>
-    other.name.toLowerCase() === change.name.toLowerCase() && other.op === undefined && (other.match ?? null) === condition;
+    other.name.toLowerCase() === change.name.toLowerCase() &&
+    other.op === undefined &&
+    (other.match ?? null) === condition &&
+    (other.upstream_only === true) === ofUpstream;
   if (change.op === undefined && headers.some(isSame))
-    report.warn(line.name, `header ${quote(change.name)} appears twice in this block; the last one wins`);
+    report.warn(line.name, `${ofUpstream ? directive : 'header'} ${quote(change.name)} appears twice in this block; the last one wins`);
   if (headers.length === MOST_HEADERS) return report.error(line.name, `a block has at most ${MOST_HEADERS} headers`);
-  part.headers = [...headers, { ...change, ...(deferred && { deferred: true }), ...(condition && { match: condition }) }];
+  const marks = { ...(deferred && { deferred: true as const }), ...(ofUpstream && { upstream_only: true as const }) };
+  part.headers = [...headers, { ...change, ...marks, ...(condition && { match: condition }) }];
 }

@@ -38,6 +38,26 @@ export const requestHeaderDirective: Grammar<RequestHeaderPart> = {
   },
 };
 
+/** The form of `header_up`, which changes requests for the upstreams of one reverse_proxy. */
+export const HEADER_UP_FORM = `header_up ${FORM}`;
+
+/** What many files for Caddy set although it is sent anyway, here as there: fields by their values. */
+const SENT_ANYWAY: ReadonlyMap<string, readonly string[]> = new Map([
+  ['x-real-ip', ['{remote_host}', '{http.request.remote.host}', '{client_ip}']],
+  ['x-forwarded-for', ['{remote_host}', '{http.request.remote.host}', '{client_ip}']],
+  ['x-forwarded-proto', ['{scheme}', '{http.request.scheme}']],
+  ['x-forwarded-host', ['{host}', '{hostport}', '{http.request.host}', '{http.request.hostport}']],
+]);
+
+/** Reads a line of `header_up`. */
+export function readHeaderUp({ args: [name, ...args] }: Directive, part: RequestHeaderPart, report: Reading['report']): void {
+  if (name === undefined) return;
+  const [value, extra] = args;
+  if (value && !extra && SENT_ANYWAY.get(name.text.toLowerCase())?.includes(value.text))
+    return report.warn(name, `header_up ${name.text} is not needed: the proxy always sends this header; delete the line`);
+  readRequestHeader('header_up', { name, args }, null, part, report);
+}
+
 /** Reads one line that changes a request header; `directive` is its name, for errors. */
 export function readRequestHeader(
   directive: string,
@@ -52,7 +72,8 @@ export function readRequestHeader(
   const fault = isHost(change.name) ? faultOfHost(change) : undefined;
   if (fault !== undefined) return report.error(args[0] ?? name, `${directive} ${quote(name.text)}: ${fault}`);
   if (headers.length === MOST_HEADERS) return report.error(name, `a block has at most ${MOST_HEADERS} request headers`);
-  part.request_headers = [...headers, { ...change, ...(condition && { match: condition }) }];
+  const mark = directive === 'header_up' && { upstream_only: true as const };
+  part.request_headers = [...headers, { ...change, ...mark, ...(condition && { match: condition }) }];
 }
 
 /** What is wrong with a change of Host, apart from removing it. */

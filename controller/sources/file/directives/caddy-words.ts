@@ -81,8 +81,6 @@ export const CADDY_REVERSE_PROXY: ReadonlyMap<string, string> = new Map([
   ['stream_close_delay', 'not needed: tunnels survive all changes except the removal of their own target'],
   ['stream_logs', 'the access log has a line when the response has ended'],
   ['trusted_proxies', 'it applies to all sites: use the global trusted_proxies'],
-  ['header_up', 'write request_header next to reverse_proxy: request_header X-A b, request_header Host {upstream_hostport}'],
-  ['header_down', 'write header next to reverse_proxy: header X-A b, header -X-A'],
   ['method', 'write method next to reverse_proxy: method GET'],
   ['rewrite', 'write rewrite next to reverse_proxy: rewrite /new'],
   ['replace_status', 'responses of upstreams are forwarded unchanged'],

@@ -119,3 +119,52 @@ test('the block of a site does not apply to the targets of a handle, and directi
   const outside = routeOf('a.example {\n  reverse_proxy a:80\n  health_uri /up\n  handle /x/* {\n    reverse_proxy x:80\n  }\n}\n');
   assert.equal(outside?.handles?.[0]?.health, undefined);
 });
+
+test('header_up and header_down of a block change what its upstreams get and send', () => {
+  const route = routeOf(`a.example {
+  reverse_proxy a:80 {
+    header_up Host {upstream_hostport}
+    header_up -Cookie
+    header_up X-Old a b
+    header_down ?Cache-Control "max-age=60"
+    header_down -Server
+  }
+}
+`);
+  const upstream_only = true;
+  assert.deepEqual(route?.request_headers, [
+    { name: 'Host', value: '{upstream_hostport}', upstream_only },
+    { name: 'Cookie', value: null, upstream_only },
+    { name: 'X-Old', value: 'b', op: 'replace', find: 'a', upstream_only },
+  ]);
+  assert.deepEqual(route?.headers, [
+    { name: 'Cache-Control', value: 'max-age=60', op: 'default', upstream_only },
+    { name: 'Server', value: null, upstream_only },
+  ]);
+});
+
+const diagnosed = (line: string): string => {
+  const result = compileBytes(Buffer.from(`a.example {\n  reverse_proxy a:80 {\n    ${line}\n  }\n}\n`), 'Sluicefile', {});
+  return (result.ok ? result.warnings : result.diagnostics).map(formatDiagnostic).join('\n');
+};
+
+test('fields that are sent anyway are a warning in header_up with the value that they have, and an error with another', () => {
+  for (const line of ['X-Real-IP {remote_host}', 'X-Forwarded-Proto {scheme}', 'X-Forwarded-For {remote_host}', 'x-forwarded-host {host}'])
+    assert.match(diagnosed(`header_up ${line}`), /header_up \S+ is not needed: the proxy always sends this header; delete the line/);
+  assert.match(diagnosed('header_up X-Real-IP 192.0.2.1'), /header_up "X-Real-IP": the proxy itself sets this header/);
+});
+
+for (const [line, fault] of [
+  ['header_up', /header_up is missing an argument: write header_up \[\+\|-\|\?\]<Name>/],
+  ['header_down', /header_down is missing an argument: write header_down \[\+\|-\|\?\]<Name>/],
+  ['header_up X-A', /header_up "X-A" has no value: write X-A "<value>", or -X-A to remove it/],
+  ['header_down >X-A b', /header_down has no ">": write X-A or -X-A/],
+  ['header_up Transfer-Encoding chunked', /header_up "Transfer-Encoding": the proxy itself sets this header; delete the line/],
+  ['header_down Content-Length 1', /header_down "Content-Length": the proxy itself sets this header; delete the line/],
+  ['header_up -Host', /a request always has a host/],
+  ['header_up X-A b {\n}', /header_up takes no block/],
+  ['header_up X-A "^a(.*)" b', /the text to find is plain text, not a pattern/],
+  ['header_up X-A {nonsense}', /nonsense/],
+  ['header_upp X-A b', /did you mean "header_up"/],
+] as const)
+  test(`${JSON.stringify(line)} in reverse_proxy is an error`, () => assert.match(diagnosed(line), fault));

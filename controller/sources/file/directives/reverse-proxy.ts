@@ -3,6 +3,8 @@ import { type Directive, firstOf } from '../../../../shared/config-file/directiv
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import { MAX_HOLD_SECS, MOST_RETRIES, MOST_WEIGHT } from '../../../../shared/limits.ts';
+import { HEADER_DOWN_FORM, readHeaderDown } from '../../../../shared/policy/header/directive.ts';
+import { HEADER_UP_FORM, readHeaderUp } from '../../../../shared/policy/request-header/directive.ts';
 import type { UpstreamSpec } from '../../../../shared/route.ts';
 import { parseUpstream, socketPath } from '../../../../shared/values/address.ts';
 import { parseSeconds } from '../../../../shared/values/duration.ts';
@@ -63,7 +65,7 @@ function readOptions(lines: readonly Directive[], targets: Target[], draft: Site
         );
       continue;
     }
-    const earlier = name.text === 'to' ? undefined : firstOf(seen, name.text);
+    const earlier = REPEATED.includes(name.text) ? undefined : firstOf(seen, name.text);
     seen.push(name);
     if (earlier) report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
     else read(line, { targets, draft, options, context });
@@ -91,7 +93,12 @@ const OPTIONS: ReadonlyMap<string, (line: Directive, reading: Reading) => void> 
   ['lb_retries', readRetries],
   ['lb_try_duration', readTryDuration],
   ['transport', readTransport],
+  ['header_up', changeReader(HEADER_UP_FORM, readHeaderUp)],
+  ['header_down', changeReader(HEADER_DOWN_FORM, readHeaderDown)],
 ]);
+
+/** Those that may be written several times. */
+const REPEATED = ['to', 'header_up', 'header_down'];
 
 /** Targets, possibly with a weight. */
 function readTo({ name, args, block }: Directive, { targets, context }: Reading): void {
@@ -136,6 +143,19 @@ function readTryDuration(line: Directive, { draft, context: { report } }: Readin
     draft.members.hold_secs = time.value;
     draft.ofPool.add('hold_secs');
   }
+}
+
+/** Reads a line that changes a header field of requests or responses. */
+function changeReader(
+  form: string,
+  read: (line: Directive, part: SiteDraft['members'], report: Context['report']) => void,
+): (line: Directive, reading: Reading) => void {
+  return (line, { draft, context: { report } }) => {
+    const { name, args, block } = line;
+    if (args.length === 0) report.error(name, `${name.text} is missing an argument: write ${form}`);
+    else if (block) report.error(block.open, `${name.text} takes no block: write ${form}`);
+    else read(line, draft.members, report);
+  };
 }
 
 /** The argument of an option; undefined, and reported, if the line has another form. */

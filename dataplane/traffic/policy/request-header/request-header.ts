@@ -1,6 +1,7 @@
 import { concealedText } from '../../../../shared/policy/concealed-text.ts';
+import { changesIn } from '../../../../shared/policy/header/effective.ts';
 import { HOST_VALUE, isHost, OF_TARGET } from '../../../../shared/policy/request-header/names.ts';
-import type { RouteSpec } from '../../../../shared/route.ts';
+import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
 import { fieldIn } from '../../codec/http1/fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { UNSAFE_VALUE } from '../../exchange/own-answer.ts';
@@ -21,11 +22,15 @@ const LONGEST_SECTION = 65_536;
  */
 const NAMES: Names = { kept: new Set(['host']), confusable: true };
 
-/** `request_header`: changes of the fields for the upstream, the site's before the block's. */
+/** `request_header` and `header_up`: changes of the fields for the upstream, the site's before the block's. */
 export const requestHeader: PolicyKind = (route, handle) =>
-  together([...(route.request_headers ?? []), ...(handle?.request_headers ?? [])]).map((specs) =>
-    compile(specs, route, remainderIn(route, handle)),
-  );
+  together(specsIn(route, handle)).map((specs) => compile(specs, route, remainderIn(route, handle)));
+
+/** `header_up` comes last, so that it decides about what its upstreams get. */
+function specsIn(route: RouteSpec, handle: HandleSpec | null): Spec[] {
+  const { always, ofUpstream } = changesIn(route.request_headers ?? [], handle, handle?.request_headers ?? []);
+  return [...always, ...ofUpstream];
+}
 
 /** Changes under the same condition, one after the other, take the fields apart once. Host is a change of its own. */
 function together(specs: readonly Spec[]): Spec[][] {
@@ -34,22 +39,30 @@ function together(specs: readonly Spec[]): Spec[][] {
     const group = groups.at(-1);
     const last = group?.at(-1);
     const joins =
-      last !== undefined && !isHost(last.name) && !isHost(spec.name) && JSON.stringify(last.match) === JSON.stringify(spec.match);
+      last !== undefined &&
+      !isHost(last.name) &&
+      !isHost(spec.name) &&
+      nameOf(last) === nameOf(spec) &&
+      JSON.stringify(last.match) === JSON.stringify(spec.match);
     if (joins) group?.push(spec);
     else groups.push([spec]);
   }
   return groups;
 }
 
+/** The directive. */
+const nameOf = ({ upstream_only }: Spec): string => (upstream_only ? 'header_up' : 'request_header');
+
 /** Changes the fields for the upstream. @returns whether the values are safe. */
 type Act = (x: Exchange) => boolean;
 
 function compile(specs: readonly Spec[], route: RouteSpec, remainder: (x: EvaluatedRequest) => string): Policy {
-  const match = specs[0]?.match;
+  const [first] = specs as [Spec];
+  const { match } = first;
   const applies = compileApplies(match, route);
   const act = compileAct(specs, remainder);
   return {
-    name: 'request_header',
+    name: nameOf(first),
     decide: (x) => (applies(x) && !act(x) ? UNSAFE_VALUE : null),
     explain(x) {
       if (!applies(x)) return passes(`${match?.name ?? 'its condition'} does not match`);

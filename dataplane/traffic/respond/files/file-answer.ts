@@ -150,7 +150,13 @@ export class FileAnswer implements Attempt {
   private sendHead(status: number, fields: string, length: number): void {
     const { x } = this;
     const lines = httpDate() + fields;
-    beginAnswer(x, status, STATUS_CODES[status] ?? '', x.block === null ? lines : answeredFields(x.block.fields, x, status, lines), length);
+    beginAnswer(
+      x,
+      status,
+      STATUS_CODES[status] ?? '',
+      x.block === null ? lines : answeredFields(x.block.ownFields, x, status, lines),
+      length,
+    );
   }
 }
 

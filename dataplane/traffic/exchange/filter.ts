@@ -1,4 +1,4 @@
-import type { BeaconOutcome } from '../protocol.ts';
+import type { BeaconOutcome, CacheResult } from '../protocol.ts';
 import type { FaultOwner } from './fault-owner.ts';
 import type { EvaluatedRequest } from './values/evaluated-request.ts';
 
@@ -6,6 +6,8 @@ import type { EvaluatedRequest } from './values/evaluated-request.ts';
 export type FilteredRequest = EvaluatedRequest & {
   /** The target that responded; null for a response of the site itself. */
   readonly endpoint: { readonly address: string } | null;
+  /** How the cache handled the request; null if it did not. */
+  readonly cached: CacheResult | null;
   /** What became of the script that measures pages; null where the answer is no page, or analytics are off. */
   beacon: BeaconOutcome | null;
 };

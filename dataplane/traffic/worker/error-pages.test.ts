@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
 import type { RouteInput } from '../../../shared/route.ts';
+import { cachingProxy } from '../testing/caching-proxy.ts';
 import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
 import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
@@ -106,6 +107,16 @@ test('intercept replaces the upstream’s error page and what describes it, and 
   assert.equal((await proxy.request(get('/said'))).body, 'said');
   using client = new Http2Client(proxy);
   assert.equal((await client.request({ ':path': '/' })).body, 'ours: 503');
+});
+
+test('intercept also replaces an error page that the cache has stored', async () => {
+  using upstream = await UpstreamFixture.serving(upstreamError('404 Gone', 'Cache-Control: max-age=60\r\n'));
+  using proxy = await cachingProxy(before(upstream, [{ respond: 'ours', intercept: true }], { cache: {} }));
+  for (const cached of [/; stored/, /; hit/]) {
+    const { line, head, body } = await proxy.request(get());
+    assert.deepEqual([line.slice(9, 12), body], ['404', 'ours']);
+    assert.match(field(head, 'Cache-Status') ?? '', cached);
+  }
 });
 
 test('intercept works for upstreams of HTTP/2, and the page is encoded', async () => {

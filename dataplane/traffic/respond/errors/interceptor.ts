@@ -37,7 +37,7 @@ export class Interceptor implements Filter {
   begin(request: FilteredRequest, head: AnswerHead): StageMaker | null {
     const { status, bodyless } = head;
     // What the site itself responds with is not replaced, and a gRPC client reads no pages.
-    if (status < 400 || request.endpoint === null) return null;
+    if (status < 400 || (request.endpoint === null && !isStored(request))) return null;
     if (/^application\/grpc\b/i.test(fieldIn(request.fields, 'content-type') ?? '')) return null;
     const page = this.pages.intercepted(request, status, head.fields);
     if (page === null) return null;
@@ -46,6 +46,9 @@ export class Interceptor implements Filter {
     return bodyless ? null : (next) => new ReplacedBody(page.body, next);
   }
 }
+
+/** Whether the cache answers with what an upstream has sent before. */
+const isStored = ({ cached }: FilteredRequest): boolean => cached !== null && cached !== 'pass';
 
 class ReplacedBody implements BodyStage {
   private readonly next: BodySink;

@@ -1,4 +1,5 @@
 import type { CacheSpec } from '../../../../shared/policy/cache/cache.ts';
+import { fieldsIn, withoutFields } from '../../codec/http1/fields.ts';
 import { answer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Responder } from '../../exchange/responder.ts';
@@ -15,10 +16,14 @@ import { sendStored } from './send.ts';
 import type { Stored } from './stored.ts';
 import type { CacheRules } from './storing.ts';
 
+const COOKIE = new Set(['cookie']);
+
 export type CachedBlock = {
   /** Tells blocks with conditions apart; empty for one without. */
   readonly name: string;
   readonly identified: boolean;
+  /** Matches a Cookie field that has only cookies of the proxy itself; null if the site gives none. */
+  readonly ownCookies: RegExp | null;
   /** Requests that bypass the cache. */
   readonly bypass: ((x: Exchange) => boolean) | null;
 };
@@ -51,6 +56,10 @@ export class CachedResponder implements Responder, FillBlock {
     // A GET with a body may mean something else than one without (RFC 9110 9.3.1).
     if (x.bodyLength !== 0 || x.upgrade !== null || forwardedHostDiffers(x)) return this.forward(x);
     const request = readRequest(x.upstreamFields, this.parts);
+    if (request.cookies && this.hasOnlyOwnCookies(x)) {
+      request.cookies = false;
+      x.upstreamFields = withoutFields(x.upstreamFields, COOKIE);
+    }
     if (request.odd || request.control.has('no-store') || this.block.bypass?.(x) === true) return this.forward(x);
     // What does not decide must not reach the upstream: one client's value could be in the response that all others get.
     if (this.parts !== null) x.upstreamTarget = this.parts.targetOf(x.upstreamTarget);
@@ -63,6 +72,11 @@ export class CachedResponder implements Responder, FillBlock {
     const why = store.has(key) ? 'vary-miss' : 'uri-miss';
     if (why === 'vary-miss' && !fetches) return this.forward(x);
     this.fetch(key, { x, request, why, fetches }, null);
+  }
+
+  private hasOnlyOwnCookies({ upstreamFields }: Exchange): boolean {
+    const { ownCookies } = this.block;
+    return ownCookies !== null && fieldsIn(upstreamFields, 'cookie').every((line) => ownCookies.test(line));
   }
 
   explain(now: number): { readonly answeredBy: string | null; readonly words: string } {

@@ -13,9 +13,9 @@ export function keyOf(x: Exchange, block: string, parts: KeyParts | null): strin
   const changedTarget = sent === target ? '' : sent;
   const key = `${x.secure ? 'https' : 'http'} ${x.hostField} ${target}`;
   const names = parts === null ? '' : parts.names;
-  if (block === '' && names === '' && changedTarget === '' && x.upstreamFields === x.fields) return key;
-  const values = parts === null || names === '' ? '' : `${parts.valuesOf(x.upstreamFields)}\n`;
   const changed = x.upstreamFields === x.fields ? '' : linesAdded(x.upstreamFields, x.fields);
+  if (block === '' && names === '' && changedTarget === '' && changed === '') return key;
+  const values = parts === null || names === '' ? '' : `${parts.valuesOf(x.upstreamFields)}\n`;
   return `${key}\n${block}${names}\n${changedTarget}\n${values}${changed}`;
 }
 

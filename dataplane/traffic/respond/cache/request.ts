@@ -12,7 +12,7 @@ export type CacheRequest = {
   readonly ifRange: string | null;
   /** Whether it has credentials, and cookies that are not a part of the key. */
   readonly authorized: boolean;
-  readonly cookies: boolean;
+  cookies: boolean;
   /** Whether it has a field that some servers act on although no cache key contains it. */
   readonly odd: boolean;
 };

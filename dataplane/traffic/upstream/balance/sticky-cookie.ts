@@ -38,7 +38,8 @@ export class StickyCookie implements Balancer {
   }
 
   pick(x: Exchange, now: number): Endpoint | null {
-    const value = cookieIn(x.fields, this.name);
+    // A request of the cache may not carry it.
+    const value = cookieIn((x.requestPath.routedAs(x) ?? x).fields, this.name);
     const known = value === null ? undefined : this.byValue.get(value);
     x.affinityLine = '';
     if (known !== undefined && standingOf(known, now, x.tried) === STANDING.usable) return known.endpoint;

@@ -29,8 +29,8 @@ const ABOUT_CONTENT = new Set([
 /** What the authentication server gets to see of a request: the fields of a verified token, and none that a client has forged. */
 export const requestFields = (x: Exchange): string => without(x.upstreamFields, ABOUT_CONTENT);
 
-/** Many applications read `Remote_User` as `Remote-User`: CGI and WSGI spell both REMOTE_USER. */
-const spelling = (name: string): string => name.toLowerCase().replaceAll('_', '-');
+/** Many applications read `Remote_User` as `Remote-User`: CGI and WSGI spell both REMOTE_USER, and some servers `Remote.User`, too. */
+const spelling = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, () => '-');
 
 const without = (fields: string, names: ReadonlySet<string>): string =>
   fields

@@ -82,6 +82,8 @@ for (const [directive, mistake] of [
   [block('ttl'), 'ttl is missing an argument: write ttl <duration> [<status> …]'],
   [block('ttl 0s'), 'ttl "0s": it is at least 1s; for no cache, write cache off'],
   [block('ttl 1m 206'), 'ttl "206": a status is a number from 200 to 599, and neither 206 nor 304'],
+  [block('ttl 1m', 'ttl 2m'), 'ttl: status 200 has a lifetime already; keep one of them'],
+  [block('ttl 1m 404', 'ttl 2m 410 404'), 'ttl: status 404 has a lifetime already; keep one of them'],
   [block('tll 1m'), 'cache has no "tll" (did you mean "ttl"?)'],
   [block('stale_if_error 1h', 'stale_if_error 2h'), 'stale_if_error is already in line 1; keep one of them'],
   [block('bypass preview'), 'write bypass @<matcher>'],

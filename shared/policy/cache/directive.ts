@@ -33,7 +33,12 @@ const OPTIONS: Readonly<Record<string, Option>> = {
       if (secs === 0) report.error(time, `ttl ${quote(time.text)}: it is at least 1s; for no cache, write cache off`);
       if (!secs || numbers.includes(null)) return;
       if ((spec.ttls?.length ?? 0) === MOST_TTLS) return report.error(name, `cache has at most ${MOST_TTLS} lines with ttl`);
-      spec.ttls = [...(spec.ttls ?? []), { secs, statuses: numbers.length === 0 ? [...USUAL_STATUSES] : (numbers as number[]) }];
+      const named = numbers.length === 0 ? [...USUAL_STATUSES] : (numbers as number[]);
+      const twice = named.findIndex(
+        (status, at) => named.indexOf(status) < at || spec.ttls?.some(({ statuses }) => statuses.includes(status)),
+      );
+      if (twice >= 0) return report.error(statuses[twice] ?? name, `ttl: status ${named[twice]} has a lifetime already; keep one of them`);
+      spec.ttls = [...(spec.ttls ?? []), { secs, statuses: named }];
     },
   },
   stale_while_revalidate: {

@@ -60,6 +60,11 @@ for (const [head, lines, mistake] of [
   ['auth:80', ['uri /', 'copy_header A'], 'forward_auth has no "copy_header" (did you mean "copy_headers"?)'],
   ['auth:80', ['uri /', 'copy_headers Host'], 'copy_headers "Host": the proxy sets or removes this header itself'],
   ['auth:80', ['uri /', 'copy_headers A>B>C'], 'copy_headers "A>B>C": write the name of a header, or two with > between them'],
+  [
+    'auth:80',
+    ['uri /', 'copy_headers X-User', 'copy_headers B>x_user'],
+    'copy_headers "B>x_user": another value is copied to this header already; keep one of them',
+  ],
   ['auth:80', ['uri /', 'timeout 1h'], 'timeout "1h": whole seconds, from 1s to 300s'],
   [
     'auth:80',

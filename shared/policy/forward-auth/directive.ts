@@ -22,6 +22,14 @@ export const COPYABLE = {
   reason: 'the proxy sets or removes this header itself',
 };
 
+/** Two spellings that applications may take for the same header. */
+const spelling = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, () => '-');
+export const COPIED_TWICE = 'another value is copied to this header already; keep one of them';
+
+/** The upstream would not know which of two values counts. */
+export const faultOfCopied = (list: readonly { readonly to: string }[]): string | undefined =>
+  new Set(list.map(({ to }) => spelling(to))).size === list.length ? undefined : COPIED_TWICE;
+
 type Copied = { from: string; to: string };
 type ForwardAuth = {
   upstreams: Address[];
@@ -136,6 +144,7 @@ function readCopied(words: readonly Word[], auth: ForwardAuth, report: Reading['
     const refuse = (why: string): void => report.error(word, `copy_headers ${quote(word.text)}: ${why}`);
     if (more.length > 0 || !FIELD_NAME.test(from) || !FIELD_NAME.test(to)) refuse('write the name of a header, or two with > between them');
     else if (!COPYABLE.accepts(to) || !COPYABLE.accepts(from)) refuse(COPYABLE.reason);
+    else if (faultOfCopied([...auth.copy_headers, { to }])) refuse(COPIED_TWICE);
     else if (auth.copy_headers.length === MOST_COPIED) return refuse(`at most ${MOST_COPIED} headers are copied`);
     else auth.copy_headers.push({ from, to });
   }

@@ -6,9 +6,11 @@ import { parseUpstream } from '../../values/address.ts';
 import { readBy } from '../../values/read-by.ts';
 import type { Policy } from '../policy.ts';
 import {
+  COPIED_TWICE,
   COPYABLE,
   DEFAULT_TIMEOUT_SECS,
   FIELD_NAME,
+  faultOfCopied,
   forwardAuthDirective,
   MAX_TIMEOUT_SECS,
   MOST_COPIED,
@@ -61,7 +63,12 @@ const spec = z
         if (message !== undefined) issues.addIssue({ code: 'custom', message });
       })
       .describe('The path, and perhaps a query, that is requested there; with placeholders.'),
-    copy_headers: z.array(copied).max(MOST_COPIED).default([]).describe('Fields that are copied to the request if it is allowed.'),
+    copy_headers: z
+      .array(copied)
+      .max(MOST_COPIED)
+      .refine((list) => faultOfCopied(list) === undefined, COPIED_TWICE)
+      .default([])
+      .describe('Fields that are copied to the request if it is allowed.'),
     rejections: z.array(rejection).max(MOST_REJECTIONS).optional().describe('Rejections that redirect the client.'),
     timeout_secs: z
       .int()

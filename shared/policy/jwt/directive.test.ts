@@ -69,6 +69,10 @@ for (const [lines, mistake] of [
   [['keys k.pem', 'isuer a'], 'jwt has no "isuer" (did you mean "issuer"?)'],
   [['keys k.pem', 'copy_claims sub'], 'copy_claims "sub": write a claim and the name of a header, with > between them'],
   [['keys k.pem', 'copy_claims sub>Host'], 'copy_claims "sub>Host": the proxy sets or removes this header itself'],
+  [
+    ['keys k.pem', 'copy_claims sub>X-User email>x-user'],
+    'copy_claims "email>x-user": another value is copied to this header already; keep one of them',
+  ],
   [['keys k.pem', 'from body'], '"body": write from header|cookie <name>|query <name>'],
   [
     ['keys k.pem', 'from query t'],
@@ -108,6 +112,7 @@ test('a route rejects keys and places that cannot be used', () => {
     { key_source: { url: 'https://i.test/k#x' } },
     { key_source: { url: 'file:///etc/passwd', private: true } },
     { keys: [{ pem }], from: [{ kind: 'cookie' }] },
+    { keys: [{ pem }], copy_claims: ['X-A', 'x_a'].map((to) => ({ claim: 'sub', to })) },
     { keys: [{ pem }], from: [{ kind: 'query', name: 't' }] },
     { keys: [{ pem }], copy_claims: [{ claim: 'sub', to: 'Content-Length' }] },
   ])

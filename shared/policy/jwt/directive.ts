@@ -3,7 +3,7 @@ import { type Directive, firstOf, type Grammar, type Reading } from '../../confi
 import { quote } from '../../config-file/quote.ts';
 import { lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
-import { COPYABLE, FIELD_NAME } from '../forward-auth/directive.ts';
+import { COPIED_TWICE, COPYABLE, FIELD_NAME, faultOfCopied } from '../forward-auth/directive.ts';
 import { faultOfSource, type KeySource, LONGEST_URL } from './key-source.ts';
 import { type JwtKey, readKeys } from './keys.ts';
 
@@ -70,6 +70,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
         const refuse = (why: string): void => report.error(word, `copy_claims ${quote(word.text)}: ${why}`);
         if (!TEXT.pattern.test(claim) || !FIELD_NAME.test(to)) refuse('write a claim and the name of a header, with > between them');
         else if (!COPYABLE.accepts(to)) refuse(COPYABLE.reason);
+        else if (faultOfCopied([...jwt.copy_claims, { to }])) refuse(COPIED_TWICE);
         else jwt.copy_claims.push({ claim, to });
       }
     },

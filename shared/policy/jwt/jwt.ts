@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
-import { COPYABLE, FIELD_NAME } from '../forward-auth/directive.ts';
+import { COPIED_TWICE, COPYABLE, FIELD_NAME, faultOfCopied } from '../forward-auth/directive.ts';
 import type { Policy } from '../policy.ts';
 import { COOKIE_NAME, DEFAULT_SKEW_SECS, jwtDirective, MAX_SKEW_SECS, MOST_VALUES, QUERY_NAME, TEXT } from './directive.ts';
 import { faultOfSource, LONGEST_URL } from './key-source.ts';
@@ -83,7 +83,12 @@ const spec = z
     issuers: z.array(text).max(MOST_VALUES).default([]).describe('`iss` must be one of these; empty: it is not checked.'),
     audiences: z.array(text).max(MOST_VALUES).default([]).describe('`aud` must contain one of these; empty: it is not checked.'),
     require: z.array(required).max(MOST_VALUES).default([]).describe('Claims that the token must have.'),
-    copy_claims: z.array(copied).max(MOST_VALUES).default([]).describe('Claims that are copied to the request.'),
+    copy_claims: z
+      .array(copied)
+      .max(MOST_VALUES)
+      .refine((list) => faultOfCopied(list) === undefined, COPIED_TWICE)
+      .default([])
+      .describe('Claims that are copied to the request.'),
     from: z
       .array(place)
       .min(1)

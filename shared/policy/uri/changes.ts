@@ -31,6 +31,7 @@ export function faultOfChange(change: UriChange): string | undefined {
   if (path_regexp !== undefined) return faultOfExpression(path_regexp);
   if (query === undefined) return undefined;
   if (query.name === '' || query.name.length > 1_024) return 'the name of a parameter has 1 to 1,024 characters';
+  if (query.op === 'rename' && query.value === '') return 'it has no new name';
   return (query.op === 'remove') === (query.value === undefined)
     ? undefined
     : `${query.op} ${query.op === 'remove' ? 'takes no' : 'needs a'} value`;

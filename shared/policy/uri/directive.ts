@@ -84,7 +84,11 @@ function readQuery(kind: Word, { name, args: [value, extra] }: Directive, given:
   const sign = /^[+-]/.exec(name.text)?.[0] ?? '';
   const text = name.text.slice(sign.length);
   const arrow = text.indexOf('>');
-  if (sign === '' && arrow > 0 && !value) return { query: { name: text.slice(0, arrow), op: 'rename', value: text.slice(arrow + 1) } };
+  if (sign === '' && arrow > 0) {
+    const [before, after] = [text.slice(0, arrow), text.slice(arrow + 1)];
+    if (value) return refuse(value, 'a renamed parameter keeps its value');
+    return after === '' ? refuse(name, 'it has no new name') : { query: { name: before, op: 'rename', value: after } };
+  }
   if (sign === '-') return value ? refuse(value, 'a removed parameter has no value') : { query: { name: text, op: 'remove' } };
   if (!value) return refuse(name, `it has no value: write ${unquoted(name.text)} <value>, or -${unquoted(text)} to remove it`);
   const read = readTemplate(value, 'request');

@@ -49,6 +49,7 @@ export type SiteDraft = {
   readonly handles: HandleDraft[];
   /** What decides which group of a split gets a request; each request by itself if absent. */
   splitBy?: Pick<ShareCondition, 'by' | 'name'>;
+  splitByPlace?: Position;
   /** Members from the block of reverse_proxy: they don't apply to the targets of another one. */
   readonly ofPool: Set<PoolMember>;
 };

@@ -45,6 +45,10 @@ for (const [lines, mistake] of [
     `  split_by ip\n${group('1', 'a:1')}${group('1', 'b:1')}`,
     '3:12: split_by "ip": write split_by request|address|cookie [<name>]|header <name>',
   ],
+  [
+    '  split_by cookie\n  reverse_proxy a:1\n',
+    '3:3: split_by divides nothing without groups: write split [<path-pattern>|<matcher>] <weight> { … }',
+  ],
   [`  split_by header\n${group('1', 'a:1')}${group('1', 'b:1')}`, '3:12: split_by header needs the name of the header'],
   [`  split_by address x\n${group('1', 'a:1')}${group('1', 'b:1')}`, '3:20: "x" is one argument too many for split_by address'],
   [

@@ -47,7 +47,7 @@ export const splitBy: Rule<SiteDraft> = {
   args: [1, 2],
   block: 'none',
   repeats: false,
-  read({ args: [kind, named] }, draft, { report }) {
+  read({ name, args: [kind, named] }, draft, { report }) {
     if (kind === undefined) return;
     const by = kind.text;
     const takesName = by === 'cookie' || by === 'header';
@@ -57,6 +57,7 @@ export const splitBy: Rule<SiteDraft> = {
     if (named && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/.test(named.text))
       return report.error(named, `split_by ${by} ${quote(named.text)}: a name consists of letters, digits and hyphens`);
     draft.splitBy = { by, ...(named && { name: named.text }) };
+    draft.splitByPlace = name;
   },
 };
 
@@ -83,8 +84,9 @@ function readSelection(name: Word, word: Word | undefined, context: Context): Pi
 const setOf = ({ path, match }: Pick<HandleDraft, 'path' | 'match'>): string => JSON.stringify([path, match]);
 
 /** Gives each group its share of the requests that its path or matcher selects. */
-export function divideGroups({ handles, splitBy: by }: SiteDraft, report: Report): HandleDraft[] {
+export function divideGroups({ handles, splitBy: by, splitByPlace }: SiteDraft, report: Report): HandleDraft[] {
   const groups = handles.filter(({ group }) => group !== undefined);
+  if (splitByPlace && groups.length === 0) report.error(splitByPlace, `split_by divides nothing without groups: write ${FORM}`);
   const sets = Map.groupBy(groups, setOf);
   const shares = new Map<HandleDraft, ShareCondition>();
   for (const set of sets.values()) {

@@ -111,6 +111,10 @@ export function answeredFields(fields: AnswerFields, x: Answered, status: number
   return (overrides === null ? lines : withoutFields(lines, new Set(overrides.values()))) + ownFields(fields, x.strictTransport);
 }
 
+/** The default fields of a response of our own that the site's fields do not apply to. */
+export const defaultFields = ({ strictTransport }: AnswerFields, secure: boolean): string =>
+  (secure && strictTransport ? STRICT_TRANSPORT : '') + NO_SNIFF + SAME_ORIGIN;
+
 /** Applies the changes that come after the filters. */
 export function deferredFields(fields: AnswerFields, x: EvaluatedRequest, status: number, lines: string): string {
   return fields.deferred?.apply(lines, x, { status, lines }, false) ?? lines;

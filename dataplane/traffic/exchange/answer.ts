@@ -2,7 +2,7 @@ import { STATUS_CODES } from '../../../shared/runtime/http.ts';
 import { displaySafe } from '../../../shared/wire/errors.ts';
 import { httpDate } from '../codec/date.ts';
 import { fieldIn, withoutFields } from '../codec/http1/fields.ts';
-import { type AnswerFields, answeredFields, deferredFields } from './answer-fields.ts';
+import { type AnswerFields, answeredFields, defaultFields, deferredFields } from './answer-fields.ts';
 import { crossOriginFields } from './cross-origin.ts';
 import type { ErrorPage } from './error-pages.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
@@ -14,7 +14,7 @@ import { beginAnswer, endAnswer, relayBody } from './relay.ts';
 export function answer(x: Exchange, own: OwnAnswer): void {
   const { status, fields, bytes, bodyless } = written(x, own);
   const routed = fieldsFor(x);
-  const lines = routed?.deferred == null ? fields : deferredFields(routed, x, status, fields);
+  const lines = routed?.deferred == null || own.sealed ? fields : deferredFields(routed, x, status, fields);
   x.client.head(x, status, STATUS_CODES[status] ?? '', lines, bodyless ? UNTIL_CLOSE : bytes.length);
   if (!bodyless && x.method !== 'HEAD' && bytes.length > 0) x.client.body(bytes, 0, bytes.length);
   x.client.end(x, '');
@@ -37,7 +37,8 @@ function written(x: Exchange, own: OwnAnswer): { status: number; fields: string;
     errorPage !== null ? { type: '', body: errorPage.body } : own.body === null ? pageFor(x, status) : { type: '', body: own.body };
   const routed = fieldsFor(x);
   const made = httpDate() + own.fields + page.type;
-  const whole = routed === undefined ? made : answeredFields(routed, x, status, made);
+  const whole =
+    routed === undefined ? made : own.sealed ? made + defaultFields(routed, x.strictTransport) : answeredFields(routed, x, status, made);
   const fields = x.crossOrigin === null ? whole : crossOriginFields(whole, x.crossOrigin);
   return {
     status,

@@ -9,6 +9,8 @@ export type OwnAnswer = {
   readonly body: string | Buffer | null;
   /** For the log and for `explain`; never sent to clients. */
   readonly reason: string;
+  /** Whether its fields stay as they are, whatever `header` says: the site's own would break it, or have it stored. */
+  readonly sealed?: true;
 };
 
 export const NO_ROUTE: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no route for this host' };

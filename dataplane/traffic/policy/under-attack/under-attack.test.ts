@@ -64,6 +64,27 @@ test('a client that can’t show a page gets 503 and a header that says why', as
   }
 });
 
+test('headers of the site change neither the page, which could not run its script then, nor how long it is stored', async () => {
+  const policy = { name: 'Content-Security-Policy', value: "default-src 'none'" };
+  const long = { name: 'Cache-Control', value: 'public, max-age=3600' };
+  for (const headers of [
+    [policy, long],
+    [{ ...policy, op: 'add' as const }, long],
+    [policy, long].map((header) => ({ ...header, deferred: true as const })),
+  ]) {
+    using proxy = await ProxyFixture.start([attacked({ headers })]);
+    for (const accept of [HTML, 'Accept: */*\r\n']) {
+      const { head } = await proxy.request(get('/', accept));
+      assert.equal(field(head, 'Cache-Control'), 'no-store');
+      assert.equal(field(head, 'X-Content-Type-Options'), 'nosniff');
+      assert.deepEqual(
+        head.match(/^Content-Security-Policy: .*/gim)?.map((line) => line.includes("script-src 'self'")),
+        accept === HTML ? [true] : undefined,
+      );
+    }
+  }
+});
+
 test('a clearance belongs to its client and its site, and expires', async () => {
   using proxy = await ProxyFixture.start([attacked(), { ...attacked(), domain: 'b.test' }], ['127.0.0.1/32']);
   const from = (address: string, cookie = '', host = 'a.test') =>

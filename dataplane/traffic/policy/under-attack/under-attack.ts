@@ -18,6 +18,7 @@ const NOT_A_PAGE: OwnAnswer = {
   fields: `Retry-After: 60\r\n${CHALLENGE_FIELD}: required\r\nCache-Control: no-store\r\n`,
   body: null,
   reason: 'under_attack: the request has no clearance and cannot show a page',
+  sealed: true,
 };
 
 /** How long a client gets the same challenge (ms), and for how many clients a worker remembers it. */
@@ -83,6 +84,7 @@ function compile(route: RouteSpec): Policy {
         fields: PAGE_FIELDS,
         body: page(tokenFor(x, tools)),
         reason: 'under_attack: the browser has to solve a challenge',
+        sealed: true,
       };
     },
     explain(x, { rates, now }) {

@@ -14,7 +14,7 @@ test('a mirror gets copies of requests over HTTP/1.1 and HTTP/2, and nobody noti
   await using upstream = await Upstream.start('app', (request, response) => {
     request.resume().on('end', () => response.end('app'));
   });
-  const mirror = await Upstream.start('mirror', (request, response) => {
+  await using mirror = await Upstream.start('mirror', (request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (piece: string) => {
       text += piece;
@@ -36,6 +36,9 @@ test('a mirror gets copies of requests over HTTP/1.1 and HTTP/2, and nobody noti
   session.destroy();
   await until('all copies', () => copies.length === 3);
   assert.deepEqual(copies.sort(), ['GET /one ', 'GET /three ', 'POST /two body']);
+  await until('the copies to be counted', async () =>
+    (await pair.admin('/metrics')).text.includes('sluice_mirrored_requests_total{domain="app.test",result="5xx"} 3'),
+  );
   hangs = true;
   for (let nth = 0; nth < 20; nth++) assert.equal((await pair.visit('app.test')).text, 'app');
   await mirror[Symbol.asyncDispose]();

@@ -16,6 +16,8 @@ export type Totals = {
   /** By how the cache handled them. */
   readonly cache: Map<string, number>;
   cacheBytes: number;
+  /** Copies for mirrors, by what became of them. */
+  readonly mirrored: Map<string, number>;
 };
 
 export const emptyTotals = (): Totals => ({
@@ -26,6 +28,7 @@ export const emptyTotals = (): Totals => ({
   failures: new Map(),
   cache: new Map(),
   cacheBytes: 0,
+  mirrored: new Map(),
 });
 
 /** Adds a report to the totals. */
@@ -37,6 +40,7 @@ export function addReport(totals: Totals, report: DomainReport): void {
   for (const [code, count] of report.failures) totals.failures.set(code, (totals.failures.get(code) ?? 0) + count);
   for (const [result, count] of report.cache ?? []) totals.cache.set(result, (totals.cache.get(result) ?? 0) + count);
   totals.cacheBytes += report.cacheBytes ?? 0;
+  for (const [result, count] of report.mirrored ?? []) totals.mirrored.set(result, (totals.mirrored.get(result) ?? 0) + count);
 }
 
 function addEach(into: number[], counts: readonly number[]): void {

@@ -66,6 +66,16 @@ export function registerTraffic(registry: Registry, domains: TotalsByDomain, unr
       for (const [domain, totals] of domains.entries()) if (totals.cache.size > 0) this.inc({ domain }, totals.cacheBytes);
     },
   });
+  new Counter({
+    name: `${METRIC_PREFIX}mirrored_requests_total`,
+    help: 'Requests that mirrors should have got copies of, by route and what became of the copy.',
+    labelNames: ['domain', 'result'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [domain, totals] of domains.entries()) for (const [result, count] of totals.mirrored) this.inc({ domain, result }, count);
+    },
+  });
   const durations = new CountedHistogram({
     name: `${METRIC_PREFIX}request_duration_seconds`,
     help: 'Time from the request header section to the end of the response, by route.',

@@ -112,6 +112,9 @@ export type CacheFromWorker =
 export const CACHE_RESULTS = ['hit', 'stale', 'revalidated', 'miss', 'collapsed', 'pass'] as const;
 export type CacheResult = (typeof CACHE_RESULTS)[number];
 
+/** What became of the copy that a mirror was to get: how it responded, whether it failed to, or that no copy was made. */
+export type MirrorResult = '2xx' | '3xx' | '4xx' | '5xx' | 'failed' | 'skipped';
+
 /**
  * Entries to add or replace, packed by `packEntries`: routes by domain with their RouteSpec as JSON, certificates by
  * name. One buffer serves all workers; a worker reads it piecewise and swaps once.
@@ -288,6 +291,8 @@ export type DomainReport = {
   readonly cache?: readonly (readonly [result: CacheResult, count: number])[];
   /** Bytes of bodies that were sent from the cache; absent if there were none. */
   readonly cacheBytes?: number;
+  /** Copies for a mirror; absent if there were none. */
+  readonly mirrored?: readonly (readonly [result: MirrorResult, count: number])[];
 };
 
 /** Why a request is not one of a person, the first reason that applies. */

@@ -8,7 +8,7 @@ import type { InternalTools } from '../exchange/internal-exchange.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
 import type { Responder } from '../exchange/responder.ts';
 import type { Countries } from '../match/countries.ts';
-import type { HttpsSettings } from '../protocol.ts';
+import type { HttpsSettings, MirrorResult } from '../protocol.ts';
 import type { Passwords } from './basic-auth/passwords.ts';
 import type { KeySets } from './jwt/key-sets.ts';
 import type { Bots } from './under-attack/bots.ts';
@@ -59,6 +59,8 @@ export type KindTools = {
   /** What sends requests to these targets. They belong to the route as long as it exists. */
   upstream(addresses: readonly Address[], tls: boolean, transport: TransportSpec): Responder;
   readonly internal: InternalTools;
+  /** Counts a copy of a request for a mirror. */
+  mirrored(request: { readonly host: string; readonly pattern: string }, result: MirrorResult): void;
 };
 
 /**

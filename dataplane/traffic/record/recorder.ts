@@ -13,6 +13,7 @@ import {
   type DomainReport,
   DURATION_BOUNDS,
   type MachineReason,
+  type MirrorResult,
   type TargetFailures,
   type TrafficReport,
   UNROUTED,
@@ -40,6 +41,9 @@ type KnownAddress = { readonly hash: number; readonly country: string };
 /** What a request says about where it leads, where it comes from, and who sent it. */
 type Visit = { readonly address: KnownAddress; readonly path: string; readonly page: string; readonly referrer: string };
 
+/** The host of a request, and the domain of its route. */
+export type Mirrored = { readonly host: string; readonly pattern: string };
+
 /** The counts of one host since the last report. */
 class Counters {
   readonly host: string;
@@ -60,6 +64,7 @@ class Counters {
   readonly failures = new Map<string, number>();
   readonly cache = new Map<CacheResult, number>();
   cacheBytes = 0;
+  readonly mirrored = new Map<MirrorResult, number>();
 
   constructor(host: string, pattern: string) {
     this.host = host;
@@ -86,6 +91,7 @@ class Counters {
       beacons: [...this.beacons],
       failures: [...this.failures],
       ...(this.cache.size > 0 && { cache: [...this.cache], cacheBytes: this.cacheBytes }),
+      ...(this.mirrored.size > 0 && { mirrored: [...this.mirrored] }),
     };
   }
 }
@@ -164,6 +170,12 @@ export class Recorder {
     if (counters.vitals.length >= MAX_VITALS || this.observations >= MAX_VITALS_IN_ALL) return;
     counters.vitals.push(vitals);
     this.observations++;
+  }
+
+  /** Counts what became of a request's copy for a mirror, perhaps long after the request. */
+  mirrored({ host, pattern }: Mirrored, result: MirrorResult): void {
+    const { mirrored } = this.countersOf(host, pattern);
+    mirrored.set(result, (mirrored.get(result) ?? 0) + 1);
   }
 
   /** Counts a head that was refused before it became an exchange. */

@@ -5,10 +5,10 @@ import type { RefusedHead } from '../client/client-tools.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import type { Countries } from '../match/countries.ts';
-import type { TrafficReport } from '../protocol.ts';
+import type { MirrorResult, TrafficReport } from '../protocol.ts';
 import type { TargetName } from '../upstream/endpoint.ts';
 import { AccessLines, type AccessLinesTools } from './access-lines.ts';
-import { Recorder } from './recorder.ts';
+import { type Mirrored, Recorder } from './recorder.ts';
 import { RefusedHeads } from './refused-heads.ts';
 import { RequestLog } from './request-log.ts';
 import { SpanLines } from './span-lines.ts';
@@ -65,6 +65,10 @@ export class TrafficRecord {
     this.recorder.refused(head.status, bytes);
     this.refusedHeads.saw(head, this.clock.monotonic());
     this.accessLines.refused(head);
+  }
+
+  mirrored(request: Mirrored, result: MirrorResult): void {
+    this.recorder.mirrored(request, result);
   }
 
   targetFailed(target: TargetName, failure: Failure): void {

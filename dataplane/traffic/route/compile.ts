@@ -88,7 +88,10 @@ export type BlockKinds = {
 
 const KINDS: BlockKinds = { policies: POLICIES, responders: [fileServerOf], filters: FILTERS };
 
-export type CompilerTools = ForwardTools & InternalTools & Pick<FillTools, 'store'> & { readonly clock: Clock };
+export type CompilerTools = ForwardTools &
+  InternalTools &
+  Pick<FillTools, 'store'> &
+  Pick<KindTools, 'mirrored'> & { readonly clock: Clock };
 
 /** Compiles published routes for the request path. */
 export class RouteCompiler {
@@ -206,6 +209,7 @@ export class RouteCompiler {
     const tools: KindTools = {
       upstream: (addresses, tls, transport) => this.policyUpstream(route, addresses, tls, transport),
       internal: this.tools,
+      mirrored: this.tools.mirrored,
     };
     return this.kinds.policies.flatMap((kind) => kind(route, handle, index, tools));
   }

@@ -138,7 +138,14 @@ export class TrafficWorker {
     this.cache.resize(state.settings.cacheSize);
     const compiler = new RouteCompiler(
       new Pools(this.endpoints, { random: tools.random, cookieKey: derivedKey(hashKey, 'sticky cookies') }),
-      { clock, hold, faults, monotonic: () => clock.monotonic(), store: this.cache },
+      {
+        clock,
+        hold,
+        faults,
+        monotonic: () => clock.monotonic(),
+        store: this.cache,
+        mirrored: (request, result) => faults.step(() => record.mirrored(request, result)),
+      },
       tools.blockKinds,
     );
     const index = new HostIndex<CompiledRoute>((_, json) => compiler.compile(json), matchesSeveralLabels);

@@ -105,6 +105,28 @@ test('large bodies, upgrades, requests that are rejected or answered, and those 
   assert.equal(shadow.requests.length, 1, 'a dry run sends nothing');
 });
 
+/** What was reported of copies so far, by result. */
+function results(proxy: ProxyFixture): Record<string, number> {
+  proxy.counted();
+  const sums: Record<string, number> = {};
+  for (const message of proxy.messages)
+    for (const { mirrored = [] } of message.kind === 'report' ? message.report.domains : [])
+      for (const [result, count] of mirrored) sums[result] = (sums[result] ?? 0) + count;
+  return sums;
+}
+
+test('copies are counted by what became of them', async () => {
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  using shadow = await UpstreamFixture.serving(({ line }) =>
+    line.includes('/cut') ? 'HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n' : `HTTP/1.1 ${line.slice(5, 8)} X\r\nContent-Length: 0\r\n\r\n`,
+  );
+  using proxy = await mirrored(upstream, shadow);
+  for (const path of ['/200', '/204', '/302', '/404', '/500', '/503', '/cut']) await proxy.request(get(path));
+  await proxy.request(post('x'.repeat(100_000)));
+  await eventually('all to be counted', () => Object.values(results(proxy)).reduce((sum, count) => sum + count, 0) === 8);
+  assert.deepEqual(results(proxy), { '2xx': 2, '3xx': 1, '4xx': 1, '5xx': 2, failed: 1, skipped: 1 });
+});
+
 test('a share of the requests is copied', async () => {
   using upstream = await UpstreamFixture.serving(ok('original'));
   using shadow = await UpstreamFixture.serving(ok('copy'));

@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import { type AnswerSink, InternalExchange, type InternalTools } from '../../exchange/internal-exchange.ts';
+import { type AnswerSink, type InternalAnswer, InternalExchange } from '../../exchange/internal-exchange.ts';
 import { resumeLater } from '../../exchange/later.ts';
 import type { Responder } from '../../exchange/responder.ts';
-import { LATER, type PolicyKind, passes } from '../policy.ts';
+import type { MirrorResult } from '../../protocol.ts';
+import { type KindTools, LATER, type PolicyKind, passes } from '../policy.ts';
 import { compileApplies } from '../rewrite/rewriting.ts';
 
 /** Most copies that one worker has under way for one directive. */
@@ -15,11 +16,11 @@ const TIMEOUT_SECS = 10;
 const MOST_READ = 1_048_576;
 
 /** `mirror`: copies of requests for another upstream. Nothing waits for them. */
-export const mirror: PolicyKind = (route, handle, _, { upstream, internal }) => {
+export const mirror: PolicyKind = (route, handle, _, tools) => {
   const spec = handle?.mirror === undefined ? route.mirror : handle.mirror;
   if (!spec || isFixed(route, handle)) return [];
   const limits = { response_header_timeout_secs: TIMEOUT_SECS, read_timeout_secs: TIMEOUT_SECS };
-  const copies = new Copies(upstream([spec.upstream], spec.tls, limits), internal);
+  const copies = new Copies(tools.upstream([spec.upstream], spec.tls, limits), tools, route.domain);
   const applies = compileApplies(spec.match, route);
   const share = spec.percent === 100 ? 'all requests' : `${spec.percent} % of the requests`;
   return [
@@ -42,15 +43,20 @@ export const mirror: PolicyKind = (route, handle, _, { upstream, internal }) => 
 const isFixed = (route: RouteSpec, handle: HandleSpec | null): boolean =>
   (handle === null || (handle.respond === null && handle.upstreams.length === 0) ? route.respond : handle.respond) !== null;
 
+type CopyTools = Pick<KindTools, 'internal' | 'mirrored'>;
+
 /** The copies that are under way. */
 class Copies {
   private readonly server: Responder;
-  private readonly tools: InternalTools;
+  private readonly tools: CopyTools;
+  /** The domain of the route. */
+  private readonly pattern: string;
   private underWay = 0;
 
-  constructor(server: Responder, tools: InternalTools) {
+  constructor(server: Responder, tools: CopyTools, pattern: string) {
     this.server = server;
     this.tools = tools;
+    this.pattern = pattern;
   }
 
   /** Sends a copy once the body has been read, if it is small. @returns whether that is decided; otherwise the exchange is resumed later. */
@@ -60,6 +66,7 @@ class Copies {
     x.client.bufferBody(x, () => {
       isRead = true;
       if (x.held !== null) this.send(x, x.held);
+      else this.count(x.host, 'skipped');
       if (isWaiting) resumeLater(x, null);
     });
     isWaiting = !isRead;
@@ -67,13 +74,20 @@ class Copies {
   }
 
   send(x: Exchange, held: Buffer | null): void {
-    if (this.underWay >= MOST_UNDER_WAY) return;
+    const { host } = x;
+    if (this.underWay >= MOST_UNDER_WAY) return this.count(host, 'skipped');
     this.underWay++;
-    const over = (): void => {
+    const over = (result: MirrorResult): void => {
       this.underWay--;
+      this.count(host, result);
     };
-    const copy: InternalExchange = new InternalExchange(copyOf(x, held), new Discard(() => copy.cancel(), over), this.server, this.tools);
+    const discard = new Discard(() => copy.cancel(), over);
+    const copy: InternalExchange = new InternalExchange(copyOf(x, held), discard, this.server, this.tools.internal);
     copy.start();
+  }
+
+  private count(host: string, result: MirrorResult): void {
+    this.tools.mirrored({ host, pattern: this.pattern }, result);
   }
 }
 
@@ -97,17 +111,18 @@ const copyOf = (x: Exchange, held: Buffer | null) => ({
 /** Reads a response to its end, or as much of it as is worth it. */
 class Discard implements AnswerSink {
   private readonly cancel: () => void;
-  private readonly over: () => void;
+  private readonly over: (result: MirrorResult) => void;
   private read = 0;
   private ended = false;
+  private result: MirrorResult = 'failed';
 
-  constructor(cancel: () => void, over: () => void) {
+  constructor(cancel: () => void, over: (result: MirrorResult) => void) {
     this.cancel = cancel;
     this.over = over;
   }
 
-  head(): void {
-    // Nothing of it is used.
+  head({ status, failure }: InternalAnswer): void {
+    if (failure === '') this.result = resultOf(status);
   }
 
   body(_buffer: Buffer, from: number, to: number): boolean {
@@ -122,10 +137,13 @@ class Discard implements AnswerSink {
   end(): void {
     if (this.ended) return;
     this.ended = true;
-    this.over();
+    this.over(this.result);
   }
 
   failed(): void {
+    this.result = 'failed';
     this.end();
   }
 }
+
+const resultOf = (status: number): MirrorResult => (status < 300 ? '2xx' : status < 400 ? '3xx' : status < 500 ? '4xx' : '5xx');

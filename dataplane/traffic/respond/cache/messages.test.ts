@@ -169,3 +169,19 @@ test('HEAD and a request for a range are answered from the whole response that t
   assert.equal((await proxy.request(get())).body, 'version 2');
   assert.equal(upstream.requests.length, 4, 'the whole response was requested for HEAD, and stored');
 });
+
+test('what a site says about stale responses does not apply to one whose own lifetime is 0', async () => {
+  for (const [fields, isStale] of [
+    ['Cache-Control: max-age=0\r\nETag: "1"\r\n', false],
+    ['Expires: 0\r\n', false],
+    ['Cache-Control: max-age=0, stale-while-revalidate=60\r\n', true],
+    ['Cache-Control: max-age=1\r\n', true],
+  ] as const) {
+    let version = 0;
+    using upstream = await UpstreamFixture.serving(() => ok(String(++version), fields));
+    using proxy = await cachingProxy({ ...site('a.test', upstream), cache: { stale_while_revalidate_secs: 60 } });
+    await proxy.request(get());
+    proxy.clock.pass(2_000);
+    assert.equal((await proxy.request(get())).body, isStale ? '1' : '2', fields);
+  }
+});

@@ -62,9 +62,10 @@ export function storingOf(
   const allowsStale = control.has('stale-while-revalidate') || control.has('stale-if-error');
   const mustRevalidate = control.has('must-revalidate') || control.has('proxy-revalidate') || (control.has('s-maxage') && !allowsStale);
   const staleIfError = within(control, 'stale-if-error', rules.staleIfError);
-  const staleWhileRevalidate = within(control, 'stale-while-revalidate', rules.staleWhileRevalidate);
   if (lifetime === null && !(noCache && hasValidator)) return null;
   const seen = lifetime ?? 0;
+  // A response that is to be validated each time must not be used without that because of what the site says.
+  const staleWhileRevalidate = within(control, 'stale-while-revalidate', seen === 0 ? 0 : rules.staleWhileRevalidate);
   const usable = seen > response.age && !noCache;
   if (!usable && !hasValidator && (noCache || mustRevalidate || (staleIfError === 0 && staleWhileRevalidate === 0))) return null;
   return { lifetime: seen, noCache, mustRevalidate, staleWhileRevalidate, staleIfError, shared: open };

@@ -5,7 +5,7 @@ import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.t
 import { NO_ANSWER } from '../../exchange/values/placeholders.ts';
 import { pathOf, queryOf } from '../../exchange/values/query.ts';
 import { compileParts } from '../../exchange/values/template.ts';
-import { encodedComponent, urlSafe } from '../../exchange/values/url-encoding.ts';
+import { encodedComponent, encodedParameter, urlSafe } from '../../exchange/values/url-encoding.ts';
 import { compilePattern, foldsPaths, remainderIn, remainderOf } from '../../match/pattern.ts';
 import type { PolicyKind } from '../policy.ts';
 import { compileApplies, LONGEST_TARGET, type Rewriting, rewritingPolicy } from './rewriting.ts';
@@ -47,7 +47,7 @@ function compileTarget(to: string, remainder: (x: EvaluatedRequest) => string): 
     target: (x: EvaluatedRequest) => x.upstreamTarget,
   } as const;
   const pathOfRequest = compileParts(path, use).evaluate;
-  const queryOfRequest = query === null ? null : compileParts(query, use).evaluate;
+  const queryOfRequest = query === null ? null : compileParts(query, { ...use, encode: encodedParameter }).evaluate;
   return (target, x) => {
     const written = path.length === 0 ? pathOf(target) : pathOfRequest(x, NO_ANSWER);
     const asked = queryOfRequest === null ? null : queryOfRequest(x, NO_ANSWER);

@@ -5,7 +5,7 @@ import type { RouteInput } from '../../../shared/route.ts';
 import { cachingProxy } from '../testing/caching-proxy.ts';
 import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
 import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
-import { UpstreamFixture } from '../testing/test-upstream.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 
 type Pages = NonNullable<RouteInput['handle_errors']>;
@@ -107,6 +107,13 @@ test('intercept replaces the upstream’s error page and what describes it, and 
   assert.equal((await proxy.request(get('/said'))).body, 'said');
   using client = new Http2Client(proxy);
   assert.equal((await client.request({ ':path': '/' })).body, 'ours: 503');
+});
+
+test('a dry run says that errors of the upstream are replaced', async () => {
+  using upstream = await UpstreamFixture.serving(ok('fine'));
+  using proxy = await ProxyFixture.start([before(upstream, [{ respond: 'ours', intercept: true }])]);
+  const { policies } = await proxy.dryRun('http://a.test/');
+  assert.ok(policies.some(({ name, verdict }) => name === 'handle_errors' && verdict.startsWith('errors of the upstream')));
 });
 
 test('intercept also replaces an error page that the cache has stored', async () => {

@@ -34,6 +34,10 @@ export class Interceptor implements Filter {
     this.pages = pages;
   }
 
+  explain(): string {
+    return 'errors of the upstream that a page with intercept is for are replaced by it';
+  }
+
   begin(request: FilteredRequest, head: AnswerHead): StageMaker | null {
     const { status, bodyless } = head;
     // What the site itself responds with is not replaced, and a gRPC client reads no pages.

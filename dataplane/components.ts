@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { runningBuild } from '../shared/runtime/build.ts';
 import type { ServiceEvent } from '../shared/wire/events.ts';
+import type { Purge } from '../shared/wire/purge.ts';
 import { AccessLog } from './access-log/access-log.ts';
 import { createAnalytics } from './analytics/analytics.ts';
 import { readCountryDatabase } from './analytics/country-database.ts';
@@ -11,6 +12,8 @@ import type { BootState, Runtime } from './boot.ts';
 import { isBotAddress, systemDns } from './bots/bot-names.ts';
 import { VerifiedBots } from './bots/verified-bots.ts';
 import { CacheIndex } from './cache/cache-index.ts';
+import { DiskTier } from './cache/disk/disk-tier.ts';
+import { removeFiles } from './cache/disk/remove-files.ts';
 import { Health } from './health/health.ts';
 import { fetchKeys } from './key-sets/fetch-keys.ts';
 import { KeySets } from './key-sets/key-sets.ts';
@@ -40,7 +43,7 @@ export type Components = ReturnType<typeof createComponents>;
 
 /** Wires everything on the main thread except the Admin API. Nothing runs yet. */
 export function createComponents(
-  { base, atBoot, keyring, restored }: BootState,
+  { base, atBoot, keyring, restored, takeover }: BootState,
   { clock, random, log }: Runtime,
   emit: (event: ServiceEvent) => void,
 ) {
@@ -74,7 +77,12 @@ export function createComponents(
   const analytics = createAnalytics({ clock });
   const traffic = new TrafficRate(clock);
   const history = openHistory(settings, base.stateDir, { clock, log });
+  const cacheFiles = openCacheFiles(settings, base.stateDir, {
+    ...{ clock, log, shared: takeover !== null },
+    noted: (purge) => void cache.purge(purge),
+  });
   const cache: CacheIndex = new CacheIndex(settings.cacheSize, {
+    disk: cacheFiles,
     reply: (worker, message) => workers.send({ kind: 'cache', message }, worker),
     broadcast: (message) => workers.send({ kind: 'cache', message }, null),
   });
@@ -94,6 +102,7 @@ export function createComponents(
       accessLogLost: accessLog.lost,
       spansLost: traceExport.lost,
       cache: cache.enabled ? cache.status : null,
+      cacheDisk: cacheFiles?.status ?? null,
       historyAvailable: history && history.failure === null,
     }),
   });
@@ -146,13 +155,24 @@ export function createComponents(
     },
   });
   const wired = { publisher, table, readiness, ledger, health, upstreams, analytics, traffic, history, metrics, workers, live, https };
-  return { ...wired, cache, keySets, accessLog, traceExport };
+  return { ...wired, cache, cacheFiles, keySets, accessLog, traceExport };
 }
 
 /** null if requests are not traced. */
 function exportOptions({ otlpEndpoint, otlpHeaders, otlpServiceName }: DataplaneSettings): TraceExportOptions | null {
   if (otlpEndpoint === null) return null;
   return { url: otlpEndpoint, headers: otlpHeaders, serviceName: otlpServiceName, version: runningBuild.version };
+}
+
+/** null if nothing is kept on disk. */
+function openCacheFiles(
+  { cacheSize, cacheDiskSize }: DataplaneSettings,
+  stateDir: string,
+  { shared, ...tools }: Pick<Runtime, 'clock' | 'log'> & { readonly shared: boolean; readonly noted: (purge: Purge) => void },
+): DiskTier | null {
+  if (cacheDiskSize > 0) return new DiskTier({ stateDir, size: cacheDiskSize, shared }, cacheSize, tools);
+  removeFiles(stateDir, tools.clock.now(), tools.log);
+  return null;
 }
 
 /** Days are kept as set, hours for 35 days of it. */

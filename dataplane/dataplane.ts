@@ -91,6 +91,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   beginToWait();
   certificate?.watch();
   await takeoverStep(base.stateDir, async () => takeover?.done());
+  components.cacheFiles?.own();
   await configureCertificates(https, settings, dns);
 
   const stops = [
@@ -185,8 +186,10 @@ function adminDependencies(
     alerts: (connected) => alertsNow(parts, connected),
     purge: async (purge) => {
       if (!cache.enabled) return null;
-      const count = cache.purge(purge);
+      const removing = cache.purgeEverywhere(purge, true);
       if (!(await workers.whenPurged(cache.purged, PURGE_MS))) throw new UnacknowledgedError('not every worker has removed it yet');
+      const { count, saved } = await removing;
+      if (!saved) throw new UnacknowledgedError('it is not served any more, but it could not be removed from the disk yet');
       return count;
     },
     reloaded: (ok) => metrics.reloadOutcome(ok),
@@ -217,7 +220,7 @@ async function listen(
 
 /** Lets another process take over from this one. */
 function createTakeoverServer(
-  { table, https }: Components,
+  { table, https, cacheFiles }: Components,
   admin: Admin,
   openAdmin: () => Promise<void>,
   { clock, log, successor, leaving, handedOver }: ProcessContext,
@@ -234,10 +237,11 @@ function createTakeoverServer(
       },
       release: () => {
         https.pause();
-        return table.release();
+        return Promise.all([table.release(), cacheFiles?.release()]).then(() => undefined);
       },
       reclaim: () => {
         https.resume();
+        cacheFiles?.reclaim();
         return table.reclaim();
       },
       closeAdmin: () => admin.close(),
@@ -257,7 +261,7 @@ function createTakeoverServer(
 
 /** `patient`: a successor has the table and takes new connections. */
 async function endServing(
-  { health, https, table, workers, live, history, keySets, accessLog, traceExport }: Components,
+  { health, https, table, workers, live, history, keySets, accessLog, traceExport, cacheFiles }: Components,
   admin: Admin,
   { log }: Runtime,
   patient: boolean,
@@ -269,7 +273,7 @@ async function endServing(
   https.stop();
   if (patient) table.close();
   await workers.drain(drainTimeoutMs, patient);
-  await history?.close();
+  await Promise.all([history?.close(), cacheFiles?.close()]);
   await Promise.all([accessLog.end(), traceExport.end()]);
   await admin.close();
   if (!patient) table.close();

@@ -36,6 +36,7 @@ export function overviewParts(components: Components, { clock, settings, certifi
     publisher,
     keySets,
     cache,
+    cacheFiles,
   } = components;
   const watched = new WatchedSites(table);
   const fileRoots = new FileRoots(table, clock);
@@ -56,6 +57,7 @@ export function overviewParts(components: Components, { clock, settings, certifi
       targets_unconfirmed: readiness.warnings(),
       settings: live.warnings,
       cache_off: watched.cacheWarnings(live.settings.cacheSize),
+      cache_disk: cacheFiles?.warnings ?? [],
       ports_closed: watched.portWarnings([...httpPorts(live.settings), ...httpsPorts(live.settings)]),
       file_root: fileRoots.warnings(),
       exposed_directory: exposedDirectories(sensitiveDirectories(settings)),

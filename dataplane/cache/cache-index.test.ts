@@ -2,26 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CacheEntry, CacheToWorker } from '../traffic/protocol.ts';
 import { CacheIndex } from './cache-index.ts';
-
-let lastId = 0;
-const entry = (target: string, more: Partial<CacheEntry> = {}): CacheEntry => ({
-  ...{
-    id: ++lastId,
-    key: `http a.test ${target}`,
-    host: 'a.test',
-    domain: 'a.test',
-    queryRule: '',
-    target,
-    vary: [],
-    variant: '',
-    status: 200,
-    fields: '',
-    length: 1_000,
-  },
-  ...{ body: [], receivedAt: 0, initialAge: 0, lifetime: 60, noCache: false, mustRevalidate: false, staleWhileRevalidate: 0 },
-  ...{ staleIfError: 0, etag: null, lastModified: null, tags: [], shared: true },
-  ...more,
-});
+import { entry } from './testing/entry.ts';
 
 function indexOf(size: number) {
   const sent: CacheToWorker[] = [];

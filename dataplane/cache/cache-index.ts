@@ -1,7 +1,10 @@
 import type { Purge } from '../../shared/wire/purge.ts';
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../traffic/protocol.ts';
-import { answers, Places, pathOf, placeOf } from './places.ts';
+import type { DiskPurge, DiskTier } from './disk/disk-tier.ts';
+import { matches } from './matching.ts';
+import { Places, placeOf } from './places.ts';
 import { type RouteShare, RouteShares } from './route-shares.ts';
+import { Tags } from './tags.ts';
 import { TinyLfu } from './tiny-lfu.ts';
 
 /** What an entry costs besides its body and fields: in the index here and in those of the workers (bytes). */
@@ -10,6 +13,8 @@ const ENTRY_BYTES = 2_048;
 const MOST_VARIANTS = 32;
 /** How many purges are remembered, for responses that were requested before. */
 const MOST_PURGES = 1_000;
+/** Bodies of the responses to one URL that are read from disk, as a part of the cache: as much as a response may take. */
+const READ_PART = 0.1;
 
 type Held = {
   readonly entry: CacheEntry;
@@ -24,6 +29,8 @@ export type CacheIndexTools = {
   reply(worker: number, message: CacheToWorker): void;
   /** Sends a message to all workers. */
   broadcast(message: CacheToWorker): void;
+  /** What is kept on disk, too; null for nothing. */
+  readonly disk?: Pick<DiskTier, 'look' | 'offer' | 'used' | 'purge' | 'resize'> | null;
 };
 
 /** The figures of the cache, for metrics. */
@@ -42,9 +49,11 @@ export class CacheIndex {
   private readonly ids = new Map<number, Held>();
   private readonly keys = new Map<string, Held[]>();
   private readonly places = new Places<Held>();
-  private readonly tags = new Map<string, Set<Held>>();
+  private readonly tags = new Tags<Held>();
   private readonly purges: { readonly number: number; readonly purge: Purge }[] = [];
   private readonly shares = new RouteShares();
+  /** Workers that wait for the disk, by key. */
+  private readonly waiting = new Map<string, number[]>();
   private lastPurge = 0;
   private size: number;
   private evicted = 0;
@@ -72,16 +81,13 @@ export class CacheIndex {
   resize(size: number): void {
     this.size = size;
     this.evict(this.policy.resize(size));
+    this.tools.disk?.resize(size);
   }
 
   handle(worker: number, message: CacheFromWorker): void {
     switch (message.kind) {
       case 'look-up':
-        return this.tools.reply(worker, {
-          kind: 'found',
-          key: message.key,
-          entries: (this.keys.get(message.key) ?? []).map(({ entry }) => entry),
-        });
+        return this.lookUp(worker, message.key);
       case 'store':
         return this.store(message.entry, message.since, message.replaces);
       case 'used':
@@ -89,29 +95,65 @@ export class CacheIndex {
           const held = this.ids.get(id);
           if (held !== undefined) this.policy.touch(held, count);
         }
-        return;
+        return this.tools.disk?.used(message.counts);
       case 'invalidate':
-        for (const target of message.targets) this.purge({ kind: 'target', host: message.host, target });
+        for (const target of message.targets) void this.purgeEverywhere({ kind: 'target', host: message.host, target }, false);
     }
   }
 
-  /** Removes entries everywhere. @returns how many there were. */
+  private lookUp(worker: number, key: string): void {
+    const { disk } = this.tools;
+    if (disk && this.enabled && !this.keys.has(key)) {
+      const waiting = this.waiting.get(key);
+      if (waiting !== undefined) return void waiting.push(worker);
+      const since = this.lastPurge;
+      if (disk.look(key, this.size * READ_PART, (entries) => this.promote(key, entries, since)))
+        return void this.waiting.set(key, [worker]);
+    }
+    this.answer(worker, key);
+  }
+
+  private answer(worker: number, key: string): void {
+    this.tools.reply(worker, { kind: 'found', key, entries: (this.keys.get(key) ?? []).map(({ entry }) => entry) });
+  }
+
+  /** Takes over what has been read from disk, unless something newer is stored, or it has been purged since. */
+  private promote(key: string, entries: readonly CacheEntry[], since: number): void {
+    for (const entry of [...entries].sort((one, other) => one.receivedAt - other.receivedAt))
+      if (this.enabled && this.sameAs(entry, null).length === 0 && !this.wasPurged(entry, since)) this.add(entry, []);
+    const workers = this.waiting.get(key) ?? [];
+    this.waiting.delete(key);
+    for (const worker of workers) this.answer(worker, key);
+  }
+
+  /** Removes entries from memory and from disk. `urgent`: someone waits for it. Memory is done when it returns, the disk when it resolves. */
+  async purgeEverywhere(purge: Purge, urgent: boolean): Promise<DiskPurge> {
+    const found = this.purgeMemory(purge);
+    const { disk } = this.tools;
+    if (!disk) return { count: found.length, saved: true };
+    const { count, saved } = await disk.purge(purge, found, urgent);
+    return { count: found.length + count, saved };
+  }
+
+  /** Removes entries from memory. @returns how many there were. */
   purge(purge: Purge): number {
+    return this.purgeMemory(purge).length;
+  }
+
+  /** @returns their numbers. */
+  private purgeMemory(purge: Purge): number[] {
     const found = [...this.matching(purge)];
     for (const held of found) this.remove(held);
     this.purges.push({ number: ++this.lastPurge, purge });
     if (this.purges.length > MOST_PURGES) this.purges.shift();
-    this.tools.broadcast({ kind: 'gone', ids: found.map(({ entry }) => entry.id), purged: this.lastPurge });
-    return found.length;
+    const ids = found.map(({ entry }) => entry.id);
+    this.tools.broadcast({ kind: 'gone', ids, purged: this.lastPurge });
+    return ids;
   }
 
   private store(entry: CacheEntry, since: number, replaces: number | null): void {
     const gone: number[] = [];
-    const old = replaces === null ? undefined : this.ids.get(replaces);
-    const same = (this.keys.get(entry.key) ?? []).filter(
-      (held) => held === old || (held.entry.variant === entry.variant && held.entry.vary.join() === entry.vary.join()),
-    );
-    for (const held of same) {
+    for (const held of this.sameAs(entry, replaces)) {
       this.remove(held);
       gone.push(held.entry.id);
     }
@@ -119,6 +161,19 @@ export class CacheIndex {
       this.tools.broadcast({ kind: 'gone', ids: [...gone, entry.id], purged: null });
       return;
     }
+    this.tools.disk?.offer(entry, replaces);
+    this.add(entry, gone);
+  }
+
+  /** What a new entry takes the place of. */
+  private sameAs(entry: CacheEntry, replaces: number | null): Held[] {
+    const old = replaces === null ? undefined : this.ids.get(replaces);
+    return (this.keys.get(entry.key) ?? []).filter(
+      (held) => held === old || (held.entry.variant === entry.variant && held.entry.vary.join() === entry.vary.join()),
+    );
+  }
+
+  private add(entry: CacheEntry, gone: readonly number[]): void {
     const { fields, length, key } = entry;
     const cost = length + 2 * (fields.length + key.length) + ENTRY_BYTES;
     const held: Held = { entry, name: key, cost, place: placeOf(entry.host, entry.target), share: this.shares.of(entry.domain) };
@@ -127,7 +182,7 @@ export class CacheIndex {
     held.share.entries++;
     this.keys.set(key, [held, ...(this.keys.get(key) ?? [])]);
     this.places.add(held);
-    for (const tag of entry.tags) addTo(this.tags, tag, held);
+    this.tags.add(held);
     const variants = this.keys.get(key) ?? [];
     const surplus = variants.slice(MOST_VARIANTS);
     for (const other of surplus) this.remove(other);
@@ -153,7 +208,7 @@ export class CacheIndex {
 
   private *matching(purge: Purge): Iterable<Held> {
     if (purge.kind === 'target') yield* this.places.at(purge.host, purge.target);
-    else if (purge.kind === 'tag') yield* this.tags.get(purge.tag) ?? [];
+    else if (purge.kind === 'tag') yield* this.tags.with(purge.tag);
     else for (const held of this.ids.values()) if (matches(purge, held.entry)) yield held;
   }
 
@@ -166,24 +221,6 @@ export class CacheIndex {
     if (left.length === 0) this.keys.delete(held.entry.key);
     else this.keys.set(held.entry.key, left);
     this.places.remove(held);
-    for (const tag of held.entry.tags) removeFrom(this.tags, tag, held);
+    this.tags.remove(held);
   }
-}
-
-function matches(purge: Purge, entry: CacheEntry): boolean {
-  if (purge.kind === 'tag') return entry.tags.includes(purge.tag);
-  if (purge.kind === 'target') return answers(entry, purge.host, purge.target);
-  return purge.host === entry.host && pathOf(entry.target).startsWith(purge.prefix);
-}
-
-function addTo(map: Map<string, Set<Held>>, name: string, held: Held): void {
-  const set = map.get(name);
-  if (set === undefined) map.set(name, new Set([held]));
-  else set.add(held);
-}
-
-function removeFrom(map: Map<string, Set<Held>>, name: string, held: Held): void {
-  const set = map.get(name);
-  set?.delete(held);
-  if (set?.size === 0) map.delete(name);
 }

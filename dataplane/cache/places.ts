@@ -45,7 +45,7 @@ export class Places<P extends Placed> {
 }
 
 /** Whether a response may answer a request for this target. */
-export const answers = ({ host, target, queryRule }: CacheEntry, wantedHost: string, wanted: string): boolean => {
+export const answers = ({ host, target, queryRule }: Placed['entry'], wantedHost: string, wanted: string): boolean => {
   const place = placeOf(host, target);
   return place === placeOf(wantedHost, wanted) || (queryRule !== '' && place === placeOf(wantedHost, filterOf(queryRule)(wanted)));
 };

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
+import { type CacheDiskReading, registerCacheDisk } from './cache-disk.ts';
 import { type CertificateStats, registerCertificates } from './certificates.ts';
 import { type ControllersReading, registerControllers } from './controllers.ts';
 import { registerTargets, type TargetsReading } from './targets.ts';
@@ -24,6 +25,8 @@ export type MetricsSnapshot = ControllersReading & {
   readonly historyAvailable: boolean | null;
   /** null if there is no cache. */
   readonly cache: CacheReading | null;
+  /** null if no responses are kept on disk. */
+  readonly cacheDisk: CacheDiskReading | null;
 };
 /** What the cache holds, in bytes and responses, and how many responses had no room since the start; and the same by route. */
 export type CacheReading = {
@@ -61,6 +64,7 @@ export function registerGauges(registry: Registry): ((reading: MetricsSnapshot) 
   const showControllers = registerControllers(registry);
   const showCache = registerCache(registry);
   const showCacheRoutes = registerCacheRoutes(registry);
+  const showCacheDisk = registerCacheDisk(registry);
   return [
     showProcess,
     ({ workers }) => showWorkers(workers),
@@ -70,6 +74,7 @@ export function registerGauges(registry: Registry): ((reading: MetricsSnapshot) 
     showControllers,
     ({ cache }) => showCache(cache),
     ({ cache }) => showCacheRoutes(cache?.routes ?? []),
+    ({ cacheDisk }) => showCacheDisk(cacheDisk),
   ];
 }
 

@@ -20,6 +20,7 @@ const NOTHING: MetricsSnapshot = {
     spansLost: 0,
     historyAvailable: null,
     cache: null,
+    cacheDisk: null,
     controllers: [],
     problems: [],
   },

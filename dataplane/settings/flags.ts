@@ -79,6 +79,10 @@ function parseCacheSize(text: string): Parsed<number> {
   return size.ok && size.value < MIN_CACHE_BYTES ? refused('it is less than 1mb') : size;
 }
 
+function parseDiskCacheSize(text: string): Parsed<number> {
+  return text === '0' ? accepted(0) : parseCacheSize(text);
+}
+
 function parseSocketPath(text: string): Parsed<string> {
   return Buffer.byteLength(text) <= MAX_SOCKET_PATH
     ? accepted(text)
@@ -329,6 +333,13 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     help: 'memory for stored responses, such as 512mb; sites use it with the directive cache',
     default: 'off',
     parse: parseCacheSize,
+  },
+  {
+    name: 'cache-disk-size',
+    placeholder: 'BYTES',
+    help: 'space in the state directory for stored responses, such as 10gb, which survive a restart there; needs a cache size',
+    default: 'off',
+    parse: parseDiskCacheSize,
   },
   {
     name: 'access-log',

@@ -44,6 +44,8 @@ export type SettingValues = {
   readonly analyticsMaxSize: number;
   /** Bytes; 0 is no cache. */
   readonly cacheSize: number;
+  /** Bytes; 0: nothing is kept on disk. */
+  readonly cacheDiskSize: number;
   readonly trustedProxies: readonly Cidr[];
   /** Whether every connection must begin with a PROXY header. */
   readonly proxyProtocol: boolean;
@@ -127,6 +129,7 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
     analyticsRetention: pick<number | 'off'>('analyticsRetention', 'analytics-retention', undefined, DEFAULT_RETENTION_MS),
     analyticsMaxSize: pick('analyticsMaxSize', 'analytics-max-size', undefined, DEFAULT_HISTORY_BYTES),
     cacheSize: pick('cacheSize', 'cache-size', file.cache, 0),
+    cacheDiskSize: pick('cacheDiskSize', 'cache-disk-size', undefined, 0),
     trustedProxies: pick<readonly Cidr[]>('trustedProxies', 'trusted-proxies', file.trusted_proxies, []),
     proxyProtocol: pick('proxyProtocol', 'proxy-protocol', undefined, false),
     proxyProtocolPorts: pick<readonly number[]>('proxyProtocolPorts', 'proxy-protocol-ports', undefined, []),

@@ -24,6 +24,7 @@ export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
     { name: 'analytics_retention', value: retentionText(settings.analyticsRetention), origin: origins.analyticsRetention },
     { name: 'analytics_max_size', value: settings.analyticsMaxSize, origin: origins.analyticsMaxSize },
     { name: 'cache_size', value: settings.cacheSize === 0 ? 'off' : settings.cacheSize, origin: origins.cacheSize },
+    { name: 'cache_disk_size', value: settings.cacheDiskSize === 0 ? 'off' : settings.cacheDiskSize, origin: origins.cacheDiskSize },
     { name: 'trusted_proxies', value: [...settings.trustedProxies], origin: origins.trustedProxies },
     { name: 'proxy_protocol', value: settings.proxyProtocol, origin: origins.proxyProtocol },
     { name: 'proxy_protocol_ports', value: settings.proxyProtocolPorts, origin: origins.proxyProtocolPorts },

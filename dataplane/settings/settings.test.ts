@@ -73,6 +73,7 @@ describe('readSettings', () => {
       logLevel: 'info',
       accessLog: null,
       cacheSize: 0,
+      cacheDiskSize: 0,
       otlpEndpoint: null,
       otlpHeaders: [],
       otlpServiceName: 'sluice',
@@ -104,7 +105,7 @@ describe('readSettings', () => {
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
       '--analytics-retention off --analytics-max-size 5mb ' +
       '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --proxy-protocol-ports 8081 --max-connections 900 --max-connections-per-address 90 ' +
-      '--log-level debug --access-log /l --cache-size 1gb --otlp-endpoint https://c.test:4318/x/ --otlp-headers X-Key=a%20b,x-more=c=d --otlp-service-name edge --trace-sampling 0.01 --trace-trust-clients --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
+      '--log-level debug --access-log /l --cache-size 1gb --cache-disk-size 10gb --otlp-endpoint https://c.test:4318/x/ --otlp-headers X-Key=a%20b,x-more=c=d --otlp-service-name edge --trace-sampling 0.01 --trace-trust-clients --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
       '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs ' +
       '--acme-dns-hook /h --acme-dns-server ns.test:5353 --acme-dns-key-file /k --acme-dns-resolver ::1';
     const { origins, given, supervisorGlobals: handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
@@ -135,6 +136,7 @@ describe('readSettings', () => {
       logLevel: 'debug',
       accessLog: '/l',
       cacheSize: 1_073_741_824,
+      cacheDiskSize: 10_737_418_240,
       otlpEndpoint: 'https://c.test:4318/x/v1/traces',
       otlpHeaders: [
         ['X-Key', 'a b'],
@@ -155,7 +157,7 @@ describe('readSettings', () => {
       localCerts: true,
     });
     assert.ok(Object.values(origins).every((origin) => origin === 'flag'));
-    assert.deepEqual([given.size, takeover], [40, true]);
+    assert.deepEqual([given.size, takeover], [41, true]);
   });
 
   it('uses the authority’s roots from the config file if no flag is set, and does not show them', () => {
@@ -323,6 +325,13 @@ describe('effective', () => {
     assert.equal(few.settings.origins.maxConnections, 'file');
     const many = effectiveSettings(base, globals({ max_connections: 10_000_000 }), base);
     assert.match(many.warnings.join(), /^max_connections is 10000000, but file descriptors allow \d+; raise the limit of open files/);
+  });
+
+  it('warns about a cache on disk without a cache, which the config file may give a size', () => {
+    const base = readSettings(['--cache-disk-size', '1gb'], {});
+    assert.match(effectiveSettings(base, {}).warnings.join(), /^--cache-disk-size is set, but the cache has no size: nothing is stored/);
+    assert.deepEqual(effectiveSettings(base, { cache: 1_048_576 }).warnings, []);
+    for (const off of ['0', 'off']) assert.equal(readSettings(['--cache-disk-size', off], {}).cacheDiskSize, 0);
   });
 
   it('accepts PROXY headers only with trusted proxies, at startup and later', () => {

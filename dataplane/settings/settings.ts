@@ -154,6 +154,8 @@ function connectionWarnings(settings: DataplaneSettings): string[] {
   const unused = unusedProxyPorts(settings);
   if (unused.length > 0)
     warnings.push(`--proxy-protocol-ports names ${unused.join(', ')}, but nothing listens there; add it to --http-port or --https-port`);
+  if (settings.cacheDiskSize > 0 && settings.cacheSize === 0)
+    warnings.push('--cache-disk-size is set, but the cache has no size: nothing is stored; set --cache-size, or cache in the config file');
   const room = maxSocketsOf(settings);
   if (maxConnections > room)
     warnings.push(`max_connections is ${maxConnections}, but file descriptors allow ${room}; raise the limit of open files (ulimit -n)`);

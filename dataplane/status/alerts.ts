@@ -209,6 +209,11 @@ function refusedAlert({ controller, domain, result, reason, since }: RefusedRout
 const WARNED = {
   targets_unconfirmed: ['warning', 'routes', 'Wait until the controller is connected; if it stays away, start it again.'],
   cache_off: ['warning', 'cache', 'Set a size: cache 256mb among the globals of the config file, or --cache-size 256mb.'],
+  cache_disk: [
+    'warning',
+    'cache',
+    'Free space or correct the permissions; responses are stored in memory only until then, and it is tried again automatically.',
+  ],
   ports_closed: [
     'warning',
     'ports',

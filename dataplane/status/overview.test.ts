@@ -27,6 +27,7 @@ function parts(problems: Problem[]): OverviewParts {
       targets_unconfirmed: [],
       settings: ['it is not in effect'],
       cache_off: [],
+      cache_disk: [],
       file_root: [],
       ports_closed: [],
       exposed_directory: [],

@@ -1,0 +1,177 @@
+import { constants } from 'node:fs';
+import { join } from 'node:path';
+import { codeOf, type DiskFs } from './disk-fs.ts';
+
+/** The format of the files has its own folder; those of other versions are deleted, since purges did not reach them. */
+const VERSION = 'v1';
+const OTHERS = /^(?:v\d+|old-[\w-]+)$/;
+const NAME = /^[0-9a-f]{64}$/;
+const TEMPORARY = 'writing';
+const SHARD = /^[0-9a-f]{2}$/;
+const OTHER_USERS = 0o077;
+/** Whatever the cache may take, so much stays free for the table, for certificates and for logs (bytes). */
+const LEAST_FREE = 67_108_864;
+/** What is written to see whether the disk can be used again (bytes). */
+const PROBE = 4_096;
+
+/** The folder of the files, with one below for each first byte of their names. Its methods throw the system's errors. */
+export class DiskFolder {
+  private readonly fs: DiskFs;
+  private readonly above: string;
+  private readonly path: string;
+  private readonly dirty = new Set<string>();
+  private lastTemporary = 0;
+
+  constructor(path: string, fs: DiskFs) {
+    this.fs = fs;
+    this.above = path;
+    this.path = join(path, VERSION);
+  }
+
+  /** Creates what is missing of it. */
+  open(): void {
+    for (const path of [this.above, this.path, join(this.path, TEMPORARY)]) this.make(path);
+    const { uid, mode } = this.fs.lstatSync(this.path);
+    if (process.geteuid !== undefined && uid !== process.geteuid()) throw new Error(`it belongs to another user, with the id ${uid}`);
+    if ((mode & OTHER_USERS) !== 0) this.fs.chmodSync(this.path, 0o700);
+  }
+
+  private make(path: string): void {
+    try {
+      this.fs.mkdirSync(path, { mode: 0o700 });
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+  }
+
+  /** @throws ENOENT if there is none. */
+  openEntry(name: string): number {
+    return this.fs.openSync(this.pathOf(name), constants.O_RDONLY | constants.O_NOFOLLOW);
+  }
+
+  /** A new file that is not yet found under its name. */
+  createTemporary(): { readonly file: number; readonly path: string } {
+    const { bavail, bsize } = this.fs.statfsSync(this.path);
+    if (bavail * bsize < LEAST_FREE) throw new Error('less than 64 MB of the disk are free');
+    const path = join(this.path, TEMPORARY, `${process.pid}-${++this.lastTemporary}`);
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+    return { file: this.fs.openSync(path, flags, 0o600), path };
+  }
+
+  /** Gives a file its name, in place of an older one. */
+  commit(temporary: string, name: string): void {
+    try {
+      this.fs.renameSync(temporary, this.pathOf(name));
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      this.make(join(this.path, name.slice(0, 2)));
+      this.fs.renameSync(temporary, this.pathOf(name));
+    }
+  }
+
+  /** Does everything that a write does. */
+  probe(): void {
+    const { file, path } = this.createTemporary();
+    try {
+      try {
+        this.fs.writeSync(file, Buffer.alloc(PROBE), 0, PROBE, 0);
+      } finally {
+        this.fs.closeSync(file);
+      }
+    } finally {
+      this.removeTemporary(path);
+    }
+    this.fs.renameSync(join(this.path, TEMPORARY), join(this.path, TEMPORARY));
+  }
+
+  removeTemporary(path: string): void {
+    this.unlink(path);
+  }
+
+  /** Deletes a file, if there is one. With `durably`, it stays deleted after a loss of power once `sync` has returned. */
+  remove(name: string, durably: boolean): void {
+    this.unlink(this.pathOf(name));
+    if (durably) this.dirty.add(name.slice(0, 2));
+  }
+
+  sync(): void {
+    for (const shard of [...this.dirty]) {
+      const folder = this.fs.openSync(join(this.path, shard), constants.O_RDONLY);
+      try {
+        this.fs.fsyncSync(folder);
+      } finally {
+        this.fs.closeSync(folder);
+      }
+      this.dirty.delete(shard);
+    }
+  }
+
+  /** The names of all files, one folder at a time. */
+  *names(): Generator<string[]> {
+    for (const shard of this.fs.readdirSync(this.path).filter((name) => SHARD.test(name)))
+      yield this.fs.readdirSync(join(this.path, shard)).filter((name) => NAME.test(name) && name.startsWith(shard));
+  }
+
+  /** Makes all files unfindable at once; `leftovers` deletes them. */
+  setAside(): void {
+    try {
+      this.fs.renameSync(this.path, join(this.above, `old-${process.pid}-${Date.now()}-${++this.lastTemporary}`));
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+    }
+    this.syncFolder(this.above);
+    this.dirty.clear();
+  }
+
+  private syncFolder(path: string): void {
+    const folder = this.fs.openSync(path, constants.O_RDONLY);
+    try {
+      this.fs.fsyncSync(folder);
+    } finally {
+      this.fs.closeSync(folder);
+    }
+  }
+
+  /** Deletes what earlier processes have left: temporary files, other versions, and what was set aside; a file at a time. */
+  *leftovers(): Generator<void> {
+    const own = new RegExp(`^${process.pid}-`);
+    const writing = join(this.path, TEMPORARY);
+    for (const name of this.list(writing)) {
+      if (own.test(name)) continue;
+      this.unlink(join(writing, name));
+      yield;
+    }
+    for (const name of this.list(this.above)) if (OTHERS.test(name) && name !== VERSION) yield* this.removeTree(join(this.above, name));
+  }
+
+  private *removeTree(path: string): Generator<void> {
+    for (const name of this.list(path)) {
+      const inside = join(path, name);
+      if (this.fs.lstatSync(inside).isDirectory()) yield* this.removeTree(inside);
+      else this.unlink(inside);
+      yield;
+    }
+    this.fs.rmdirSync(path);
+  }
+
+  private list(path: string): string[] {
+    try {
+      return this.fs.readdirSync(path);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  private unlink(path: string): void {
+    try {
+      this.fs.unlinkSync(path);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+    }
+  }
+
+  private pathOf(name: string): string {
+    return join(this.path, name.slice(0, 2), name);
+  }
+}

@@ -1,0 +1,133 @@
+import type { Purge } from '../../../shared/wire/purge.ts';
+import { matches } from '../matching.ts';
+import { Places, placeOf } from '../places.ts';
+import { Tags } from '../tags.ts';
+import { TinyLfu } from '../tiny-lfu.ts';
+import type { SavedHead } from './entry-shape.ts';
+import type { KeyFilter } from './key-filter.ts';
+
+/** Most files, and most memory of this index (bytes), whatever the size of the disk. */
+const MOST_FILES = 250_000;
+const MOST_MEMORY = 268_435_456;
+/** What a file takes of memory besides its texts, and what the system allocates at least (bytes). */
+const ENTRY_MEMORY = 800;
+const BLOCK = 4_096;
+/** Most responses to one URL that differ by Vary. */
+const MOST_VARIANTS = 32;
+
+type Known = Pick<SavedHead, 'key' | 'host' | 'target' | 'queryRule' | 'tags' | 'length'>;
+
+/** What is known of a file without reading it. */
+export type OnDisk = {
+  /** Of the file. */
+  readonly name: string;
+  readonly entry: Known;
+  readonly place: string;
+  /** Of the file (bytes). */
+  readonly bytes: number;
+  readonly cost: number;
+  /** Its number in memory; 0 if it has not been in memory. */
+  id: number;
+};
+
+/** Which responses are on disk, and which of them go when there is no room. */
+export class DiskIndex {
+  private readonly size: number;
+  private readonly filter: KeyFilter;
+  private readonly policy: TinyLfu<OnDisk>;
+  private readonly names = new Map<string, OnDisk>();
+  private readonly ids = new Map<number, OnDisk>();
+  private readonly keys = new Map<string, OnDisk[]>();
+  private readonly places = new Places<OnDisk>();
+  private readonly tags = new Tags<OnDisk>();
+  bytes = 0;
+
+  constructor(size: number, filter: KeyFilter) {
+    this.size = size;
+    this.filter = filter;
+    this.policy = new TinyLfu(size);
+  }
+
+  get entries(): number {
+    return this.names.size;
+  }
+
+  has(name: string): boolean {
+    return this.names.has(name);
+  }
+
+  get(name: string): OnDisk | undefined {
+    return this.names.get(name);
+  }
+
+  withId(id: number): OnDisk | undefined {
+    return this.ids.get(id);
+  }
+
+  /** The newest first. */
+  of(key: string): readonly OnDisk[] {
+    return this.keys.get(key) ?? [];
+  }
+
+  /** @returns the files that have to go, perhaps the new one itself. */
+  add(name: string, head: SavedHead, bytes: number, id: number): OnDisk[] {
+    this.remove(name);
+    const { key, host, target, queryRule, tags, length } = head;
+    const place = placeOf(host, target);
+    const memory = ENTRY_MEMORY + key.length + target.length + 2 * place.length + tags.reduce((sum, tag) => sum + 100 + tag.length, 0);
+    const onDisk = Math.ceil(bytes / BLOCK) * BLOCK;
+    // A file takes its part of whatever is scarcest: the disk, the number of files, or memory.
+    const cost = Math.ceil(Math.max(onDisk, this.size / MOST_FILES, (this.size * memory) / MOST_MEMORY));
+    const one: OnDisk = { name, entry: { key, host, target, queryRule, tags, length }, place, bytes: onDisk, cost, id };
+    this.names.set(name, one);
+    if (id !== 0) this.ids.set(id, one);
+    this.keys.set(key, [one, ...this.of(key)]);
+    this.places.add(one);
+    this.tags.add(one);
+    this.filter.add(key);
+    this.bytes += onDisk;
+    const gone = [...this.of(key).slice(MOST_VARIANTS), ...this.policy.add(one)];
+    for (const { name: other } of gone) this.remove(other);
+    return gone;
+  }
+
+  remove(name: string): OnDisk | null {
+    const one = this.names.get(name);
+    if (one === undefined) return null;
+    const { key } = one.entry;
+    this.names.delete(name);
+    if (this.ids.get(one.id) === one) this.ids.delete(one.id);
+    const left = this.of(key).filter((other) => other !== one);
+    if (left.length === 0) this.keys.delete(key);
+    else this.keys.set(key, left);
+    this.places.remove(one);
+    this.tags.remove(one);
+    this.policy.remove(one);
+    this.filter.remove(key);
+    this.bytes -= one.bytes;
+    return one;
+  }
+
+  /** It is in memory under another number. */
+  renumber(one: OnDisk, id: number): void {
+    this.ids.delete(one.id);
+    one.id = id;
+    this.ids.set(id, one);
+  }
+
+  touch(id: number, times: number): void {
+    const one = this.ids.get(id);
+    if (one !== undefined) this.policy.touch(one, times);
+  }
+
+  matching(purge: Purge): OnDisk[] {
+    if (purge.kind === 'target') return [...this.places.at(purge.host, purge.target)];
+    if (purge.kind === 'tag') return [...this.tags.with(purge.tag)];
+    return [...this.names.values()].filter(({ entry }) => matches(purge, entry));
+  }
+
+  clear(): void {
+    for (const name of [...this.names.keys()]) this.remove(name);
+    this.filter.clear();
+  }
+}

@@ -1,0 +1,348 @@
+import { join } from 'node:path';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import type { Purge } from '../../../shared/wire/purge.ts';
+import type { CacheEntry } from '../../traffic/protocol.ts';
+import { Deletions } from './deletions.ts';
+import { DiskFolder } from './disk-folder.ts';
+import { codeOf, type DiskFs } from './disk-fs.ts';
+import { DiskIndex, type OnDisk } from './disk-index.ts';
+import { nameOf } from './entry-file.ts';
+import { KeyFilter } from './key-filter.ts';
+import type { DiskStart, FromDisk, Identity, ToDisk } from './messages.ts';
+import { PendingPurges } from './pending-purges.ts';
+import { PurgeJournal } from './purge-journal.ts';
+import { DamagedFileError } from './read-job.ts';
+import { Reads } from './reads.ts';
+import { Rest } from './rest.ts';
+import { scanFiles } from './start-scan.ts';
+import { Writes } from './writes.ts';
+
+/** Purges before the files that they concern have been looked at; and those of a process that this one has taken over from. */
+const OWN_JOURNAL = 'purges';
+const NOTED_JOURNAL = 'purges-of-predecessor';
+/** A process that was taken over from has ended after this long (ms): the longest time to drain. */
+const PREDECESSOR_MS = 86_400_000;
+
+export type DiskTools = {
+  readonly fs: DiskFs;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly post: (message: FromDisk) => void;
+};
+
+/**
+ * The files of the cache: one for each response. It runs in a thread of its own and may wait for the disk, in small steps: between two of
+ * them, messages are handled.
+ */
+export class DiskStore {
+  private readonly tools: DiskTools;
+  private readonly folder: DiskFolder;
+  private readonly index: DiskIndex;
+  private readonly filter: KeyFilter;
+  private readonly rest: Rest;
+  private readonly deletions: Deletions;
+  private readonly writes: Writes;
+  private readonly reads: Reads;
+  private readonly journal: PurgeJournal;
+  private readonly noted: PurgeJournal;
+  private lastNoted: number;
+  /** Purges so far, until all files have been looked at; then null. */
+  private pending: PendingPurges | null = new PendingPurges();
+  /** What is done while there is nothing else: looking at the files, and deleting what others have left. */
+  private background: Generator<void> | null = null;
+  /** `released`: they belong to another process. */
+  private state: 'closed' | 'open' | 'released' = 'closed';
+  private mayWrite: boolean;
+  /** Everything is to be deleted as soon as that is possible. */
+  private clearing = false;
+  private lastId: number;
+  private damaged = 0;
+  private reported = '';
+
+  constructor({ path, size, filter, firstId, shared }: DiskStart, tools: DiskTools) {
+    const { fs, clock, log } = tools;
+    const failed = (error: unknown): void => this.fail(error);
+    this.tools = tools;
+    this.mayWrite = !shared;
+    this.lastId = firstId;
+    this.lastNoted = clock.monotonic();
+    this.filter = new KeyFilter(filter);
+    this.filter.clear();
+    this.folder = new DiskFolder(path, fs);
+    this.index = new DiskIndex(size, this.filter);
+    this.rest = new Rest(path, clock, log);
+    this.deletions = new Deletions(this.folder, failed);
+    this.journal = new PurgeJournal(join(path, OWN_JOURNAL), fs);
+    this.noted = new PurgeJournal(join(path, NOTED_JOURNAL), fs);
+    const files = { folder: this.folder, fs };
+    this.writes = new Writes({
+      ...{ ...files, filter: this.filter, failed },
+      written: ({ name, entry, size: bytes }) => this.written(name, entry, bytes),
+      settled: ({ length }, outcome) => tools.post({ kind: 'settled', length, outcome }),
+    });
+    this.reads = new Reads({
+      ...{ ...files, index: this.index, now: () => clock.now(), nextId: () => --this.lastId },
+      answer: (key, entries) => tools.post({ kind: 'read', key, entries }),
+      useless: (one, error) => this.useless(one, error),
+    });
+    this.open();
+  }
+
+  private open(): void {
+    try {
+      this.folder.open();
+      if (this.clearing) {
+        this.folder.setAside();
+        this.folder.open();
+        this.clearing = false;
+      }
+      for (const purge of this.journal.read()) this.pending?.add(purge);
+      for (const purge of this.noted.read()) this.note(purge);
+      this.state = 'open';
+      this.background = this.look();
+      this.rest.end();
+    } catch (error) {
+      this.fail(error);
+    }
+    this.report();
+  }
+
+  private *look(): Generator<void> {
+    yield* scanFiles({
+      ...{ folder: this.folder, fs: this.tools.fs, now: () => this.tools.clock.now() },
+      isKnown: (name) => this.index.has(name) || this.deletions.has(name),
+      found: (name, head, bytes) => {
+        if (this.pending?.removes(head) === true) this.deletions.add(name, true);
+        else this.deleteAll(this.index.add(name, head, bytes, 0));
+      },
+      useless: (name, damaged) => {
+        if (damaged) this.damaged++;
+        this.deletions.add(name, false);
+      },
+    });
+    this.pending = null;
+    this.deletions.whenDone(true, (saved) => saved && this.attempt(() => this.journal.remove()));
+    yield* this.folder.leftovers();
+  }
+
+  handle(message: ToDisk): void {
+    switch (message.kind) {
+      case 'read':
+        return this.read(message.key, message.most);
+      case 'write':
+        return this.write(message.entry, message.replaces);
+      case 'forget':
+        return this.supersede(message.identity, message.replaces);
+      case 'used':
+        for (const [id, count] of message.counts) this.index.touch(id, count);
+        return;
+      case 'purge':
+        return this.purge(message);
+      case 'clear':
+        return this.clear();
+      case 'own':
+        this.mayWrite = true;
+        return;
+      case 'release':
+        return this.release();
+      case 'reclaim':
+        this.pending = new PendingPurges();
+        return this.open();
+      case 'close':
+        return this.close();
+    }
+  }
+
+  /** Does a little of everything that is to be done. @returns whether there is more to do at once. */
+  turn(): boolean {
+    const reading = this.reads.step();
+    const writing = this.writes.step();
+    const deleting = this.deletions.step();
+    return reading || writing || deleting || this.lookOn();
+  }
+
+  /** @returns whether there is more to do. */
+  private lookOn(): boolean {
+    const { background } = this;
+    if (background === null) return false;
+    const whole = this.attempt(() => {
+      if (background.next().done === true && this.background === background) this.background = null;
+    });
+    if (!whole && this.background === background) this.background = null;
+    return this.background !== null;
+  }
+
+  /** Once a second. */
+  tick(): void {
+    if (this.rest.due) this.retry();
+    this.deletions.tick();
+    if (this.state === 'open') this.attempt(() => this.readNoted());
+    this.report();
+  }
+
+  private retry(): void {
+    this.deletions.retry();
+    if (this.state === 'released') return this.rest.end();
+    if (this.state === 'closed' || this.pending !== null) return this.open();
+    this.attempt(() => {
+      this.folder.open();
+      this.folder.probe();
+      this.rest.end();
+    });
+  }
+
+  private readNoted(): void {
+    for (const purge of this.noted.read()) this.note(purge);
+    if (this.pending === null && this.tools.clock.monotonic() - this.lastNoted > PREDECESSOR_MS) {
+      this.lastNoted = this.tools.clock.monotonic();
+      this.noted.remove();
+    }
+  }
+
+  private note(purge: Purge): void {
+    this.lastNoted = this.tools.clock.monotonic();
+    this.remove(purge);
+    this.pending?.add(purge);
+    this.tools.post({ kind: 'noted', purge });
+  }
+
+  private read(key: string, most: number): void {
+    const waiting = this.writes.of(key).map(({ entry }) => entry);
+    let room = most;
+    const files = this.index.of(key).filter(({ entry: { length } }) => {
+      if (length > room) return false;
+      room -= length;
+      return true;
+    });
+    this.reads.add(key, files, waiting, most);
+  }
+
+  private write(entry: CacheEntry, replaces: number | null): void {
+    this.supersede(entry, replaces);
+    if (this.mayWrite && this.state === 'open' && !this.rest.resting) this.writes.add(entry);
+    else this.tools.post({ kind: 'settled', length: entry.length, outcome: 'dropped' });
+  }
+
+  private written(name: string, entry: CacheEntry, bytes: number): void {
+    const { body: _, id, ...head } = entry;
+    this.deletions.spare(name);
+    this.deleteAll(this.index.add(name, head, bytes, id));
+  }
+
+  /** A newer response takes the place of this one. */
+  private supersede(identity: Identity, replaces: number | null): void {
+    const name = nameOf(identity);
+    for (const job of [this.writes.get(name), replaces === null ? undefined : this.writes.withId(replaces)])
+      if (job !== undefined && this.writes.get(job.name) === job) this.writes.drop(job, 'unwanted');
+    const old = replaces === null ? undefined : this.index.withId(replaces);
+    for (const one of [this.index.get(name), old]) if (one !== undefined) this.delete(one, false);
+    // It may be a file that has not been looked at.
+    if (this.pending !== null && this.state !== 'released') this.deletions.add(name, false);
+  }
+
+  private purge({ id, purge, counted, urgent }: Extract<ToDisk, { kind: 'purge' }>): void {
+    const answer = (count: number, saved: boolean): void => this.tools.post({ kind: 'purged', id, count, saved });
+    if (this.state === 'released') {
+      const saved = this.attempt(() => {
+        this.noted.add(purge);
+        if (urgent) this.noted.sync();
+      });
+      return answer(0, saved);
+    }
+    const inMemory = new Set(counted);
+    const removed = this.remove(purge);
+    const count = removed.filter((number) => !inMemory.has(number)).length;
+    const { pending } = this;
+    pending?.add(purge);
+    const noted = pending === null || this.attempt(() => this.journal.add(purge));
+    this.deletions.whenDone(urgent, (saved) => answer(count, saved && noted && this.attempt(() => this.journal.sync())));
+  }
+
+  /** @returns the numbers of what is removed. */
+  private remove(purge: Purge): number[] {
+    const jobs = this.writes.matching(purge);
+    for (const job of jobs) this.writes.drop(job, 'unwanted');
+    const files = this.index.matching(purge);
+    for (const one of files) this.delete(one, true);
+    return [...jobs.map(({ entry }) => entry.id), ...files.map((one) => one.id)];
+  }
+
+  private delete(one: OnDisk, durably: boolean): void {
+    this.index.remove(one.name);
+    this.deletions.add(one.name, durably);
+  }
+
+  private deleteAll(files: readonly OnDisk[]): void {
+    for (const { name } of files) this.deletions.add(name, false);
+  }
+
+  private useless(one: OnDisk, error: unknown): void {
+    this.delete(one, false);
+    if (error instanceof DamagedFileError) this.damaged++;
+    else if (error !== null && codeOf(error) !== 'ENOENT') this.fail(error);
+  }
+
+  private clear(): void {
+    this.forgetAll();
+    this.clearing = true;
+    this.pending = new PendingPurges();
+    if (this.state !== 'released') this.open();
+  }
+
+  /** As if there were no files. */
+  private forgetAll(): void {
+    this.writes.dropAll('unwanted');
+    this.reads.cancel();
+    this.index.clear();
+    this.background = null;
+  }
+
+  private release(): void {
+    if (this.state === 'open') this.deletions.finish();
+    this.forgetAll();
+    this.deletions.clear();
+    this.journal.close();
+    this.state = 'released';
+    this.tools.post({ kind: 'released' });
+    this.report();
+  }
+
+  /** Finishes what is waiting. */
+  private close(): void {
+    this.background = null;
+    this.reads.cancel();
+    while (this.writes.step());
+    if (this.state === 'open') this.deletions.finish();
+    this.attempt(() => this.noted.sync());
+    this.journal.close();
+    this.noted.close();
+    this.report();
+  }
+
+  private fail(error: unknown): void {
+    this.rest.begin(error);
+    this.writes.dropAll('dropped');
+    this.report();
+  }
+
+  /** @returns whether it went well. */
+  private attempt(act: () => void): boolean {
+    try {
+      act();
+      return true;
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
+  }
+
+  private report(): void {
+    const { bytes, entries } = this.index;
+    const state = { bytes, entries, damaged: this.damaged, failure: this.rest.failure };
+    const text = JSON.stringify(state);
+    if (text === this.reported) return;
+    this.reported = text;
+    this.tools.post({ kind: 'state', ...state });
+  }
+}

@@ -1,0 +1,67 @@
+import type { CacheEntry } from '../../traffic/protocol.ts';
+
+/** What is on disk of a response besides its body. */
+export type SavedHead = Omit<CacheEntry, 'id' | 'body'>;
+
+type Check = (value: unknown) => boolean;
+const isText: Check = (value) => typeof value === 'string';
+const isOptionalText: Check = (value) => value === null || typeof value === 'string';
+const isTexts: Check = (value) => Array.isArray(value) && value.every(isText);
+const isCount: Check = (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0;
+const isFlag: Check = (value) => typeof value === 'boolean';
+
+/** Every member is listed, so that a file of a version with other members is never taken for one of this version. */
+const SHAPE: Readonly<Record<keyof SavedHead, Check>> = {
+  key: isText,
+  host: isText,
+  target: isText,
+  queryRule: isText,
+  domain: isText,
+  vary: isTexts,
+  variant: isText,
+  status: isCount,
+  fields: isText,
+  length: isCount,
+  receivedAt: isCount,
+  initialAge: isCount,
+  lifetime: isCount,
+  noCache: isFlag,
+  mustRevalidate: isFlag,
+  staleWhileRevalidate: isCount,
+  staleIfError: isCount,
+  etag: isOptionalText,
+  lastModified: isOptionalText,
+  tags: isTexts,
+  shared: isFlag,
+};
+const MEMBERS = Object.entries(SHAPE);
+
+/** null if it is not exactly what this version writes. */
+export function headFrom(text: string): SavedHead | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== 'object' || value === null) return null;
+  const members = new Map(Object.entries(value));
+  const fits = members.size === MEMBERS.length && MEMBERS.every(([name, check]) => check(members.get(name)));
+  return fits ? (value as SavedHead) : null;
+}
+
+/** The head as it is written. */
+export function headText({ id: _, body: __, ...head }: CacheEntry): string {
+  return JSON.stringify(head);
+}
+
+/** A response that is received later than now has come while the clock was wrong (ms). */
+const CLOCK_SLACK_MS = 60_000;
+
+/** Whether a response can still be used at all, be it after it has been validated. `now` in ms since 1970. */
+export function isUsable(head: SavedHead, now: number): boolean {
+  if (head.receivedAt > now + CLOCK_SLACK_MS) return false;
+  if (head.etag !== null || head.lastModified !== null) return true;
+  const age = head.initialAge + (now - head.receivedAt) / 1_000;
+  return age < head.lifetime + Math.max(head.staleWhileRevalidate, head.staleIfError);
+}

@@ -1,0 +1,48 @@
+import type { WriteOutcome } from './messages.ts';
+
+/** Memory of responses that wait to be written, as a part of that of the cache, and their number. */
+const PART = 0.125;
+const MOST = 1_024;
+
+/** How much may wait for the disk, and what became of it. */
+export class QueueLimit {
+  private most: number;
+  private bytes = 0;
+  private count = 0;
+  written = 0;
+  dropped = 0;
+
+  /** `cacheSize` in bytes. */
+  constructor(cacheSize: number) {
+    this.most = cacheSize * PART;
+  }
+
+  resize(cacheSize: number): void {
+    this.most = cacheSize * PART;
+  }
+
+  /** @returns whether there is room for a response of this length; if not, it counts as dropped. */
+  take(length: number): boolean {
+    if (this.count >= MOST || this.bytes + length > this.most) {
+      this.dropped++;
+      return false;
+    }
+    this.bytes += length;
+    this.count++;
+    return true;
+  }
+
+  settled(length: number, outcome: WriteOutcome): void {
+    this.bytes -= length;
+    this.count--;
+    if (outcome === 'written') this.written++;
+    else if (outcome === 'dropped') this.dropped++;
+  }
+
+  /** All that waited is lost. */
+  empty(): void {
+    this.dropped += this.count;
+    this.bytes = 0;
+    this.count = 0;
+  }
+}

@@ -1,0 +1,47 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import type { Log, LogLevel } from '../../../shared/runtime/log.ts';
+import { systemFs } from './disk-fs.ts';
+import { DiskStore } from './disk-store.ts';
+import type { DiskStart, FromDisk, ToDisk } from './messages.ts';
+
+/** The edge of the thread that owns the files of the cache. It is the only one that a slow disk can stop. */
+const port = parentPort;
+if (port === null) throw new Error('the files of the cache are kept by a thread of its own');
+
+const TICK_MS = 1_000;
+const post = (message: FromDisk): void => port.postMessage(message);
+const at =
+  (level: LogLevel) =>
+  (fields: unknown, message?: string): void =>
+    post(
+      typeof fields === 'string'
+        ? { kind: 'log', level, fields: {}, message: fields }
+        : { kind: 'log', level, fields: fields as object, message: message ?? '' },
+    );
+const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
+
+const store = new DiskStore(workerData as DiskStart, { fs: systemFs, clock: systemClock, log, post });
+
+/** Messages are handled between two turns. */
+let turning = false;
+function turn(): void {
+  turning = store.turn();
+  if (turning) setImmediate(turn);
+}
+function wake(): void {
+  if (turning) return;
+  turning = true;
+  setImmediate(turn);
+}
+
+systemClock.every(TICK_MS, () => {
+  store.tick();
+  wake();
+});
+port.on('message', (message: ToDisk) => {
+  store.handle(message);
+  if (message.kind === 'close') return port.close();
+  wake();
+});
+wake();

@@ -1,0 +1,14 @@
+import type { CacheEntry } from '../../traffic/protocol.ts';
+
+/** What is not fresh for this long is requested again soon anyway (s). */
+const LEAST_LIFETIME = 30;
+/** Most bytes that are written for each second of freshness: a response is written again whenever it has been validated. */
+const MOST_PER_SECOND = 65_536;
+/** Most of the disk that one response takes. */
+const LARGEST_PART = 0.1;
+
+/** Whether a response lives long enough, for its size, to be written. `size` is that of the disk (bytes). */
+export function isWorthKeeping({ lifetime, initialAge, noCache, length }: CacheEntry, size: number): boolean {
+  const fresh = lifetime - initialAge;
+  return !noCache && fresh >= LEAST_LIFETIME && length <= fresh * MOST_PER_SECOND && length <= size * LARGEST_PART;
+}

@@ -117,7 +117,11 @@ test('oauth2-proxy decides about requests, its 401 becomes a redirect to its pag
     if (url.pathname !== '/oauth2/auth') return void response.writeHead(404).end();
     asked.push(request.url ?? '');
     if (!request.headers.cookie?.includes('_oauth2_proxy=bob')) return void response.writeHead(401).end('Unauthorized');
-    response.writeHead(202, { 'X-Auth-Request-User': 'bob', 'X-Auth-Request-Email': 'bob@example.com' }).end();
+    // With --cookie-refresh, an older session gets a new cookie, in several parts if it is long.
+    const refreshed = request.headers.cookie.includes('bob-old')
+      ? { 'set-cookie': ['_oauth2_proxy_0=bob; Path=/', '_oauth2_proxy_1=x'] }
+      : {};
+    response.writeHead(202, { 'X-Auth-Request-User': 'bob', 'X-Auth-Request-Email': 'bob@example.com', ...refreshed }).end();
   });
   await using behind = await app();
   const sites = sampleWith('oauth2-proxy:4180', { 'oauth2-proxy:4180': proxy.address, 'app:3000': behind.address });
@@ -130,5 +134,7 @@ test('oauth2-proxy decides about requests, its 401 becomes a redirect to its pag
   assert.equal((await pair.visit('app.example', location)).text, 'sign in for /a?b=1&allowed_groups=all');
   const known = { headers: { cookie: '_oauth2_proxy=bob', 'x-auth-request-user': 'admin' } };
   assert.equal((await pair.visit('app.example', '/?allowed_groups=all', known)).text, 'app for bob');
+  const older = await pair.visit('app.example', '/', { headers: { cookie: '_oauth2_proxy=bob-old' } });
+  assert.deepEqual([older.text, older.headers['set-cookie']], ['app for bob', ['_oauth2_proxy_0=bob; Path=/', '_oauth2_proxy_1=x']]);
   assert.deepEqual(new Set(asked), new Set(['/oauth2/auth']));
 });

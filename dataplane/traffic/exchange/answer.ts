@@ -15,7 +15,7 @@ export function answer(x: Exchange, own: OwnAnswer): void {
   const { status, fields, bytes, bodyless } = written(x, own);
   const routed = fieldsFor(x);
   const lines = routed?.deferred == null || own.sealed ? fields : deferredFields(routed, x, status, fields);
-  x.client.head(x, status, STATUS_CODES[status] ?? '', lines, bodyless ? UNTIL_CLOSE : bytes.length);
+  x.client.head(x, status, STATUS_CODES[status] ?? '', lines + x.authCookies, bodyless ? UNTIL_CLOSE : bytes.length);
   if (!bodyless && x.method !== 'HEAD' && bytes.length > 0) x.client.body(bytes, 0, bytes.length);
   x.client.end(x, '');
   x.client.flush();

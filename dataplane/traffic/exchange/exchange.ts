@@ -246,6 +246,8 @@ export class Exchange {
   draw = -1;
   /** The cookie that keeps a browser in its group, as a line for the response; empty for none. */
   splitLine = '';
+  /** The cookies that the authentication server has set, as lines for the response; empty for none. */
+  authCookies = '';
   /** Targets that have already failed this request. */
   tried: NamedEndpoint[] | null = null;
 

@@ -46,8 +46,9 @@ export function storedLines(x: Exchange, status: number, lines: string, head: St
  * neither filters nor the block see.
  */
 export function beginAnswer(x: Exchange, status: number, reason: string, fields: string, length: number, more = ''): void {
-  const { block, splitLine } = x;
-  const last = splitLine === '' ? more : more + splitLine;
+  const { block, splitLine, authCookies } = x;
+  const own = authCookies === '' ? splitLine : authCookies + splitLine;
+  const last = own === '' ? more : more + own;
   if (block === null) return x.client.head(x, status, reason, fields + last, length);
   const { filters } = block;
   if (filters === null) {

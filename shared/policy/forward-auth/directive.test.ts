@@ -50,7 +50,14 @@ test('the server, the path and the fields to copy, in a line or a block as in a 
   });
 });
 
+test('cookies are passed on only where that is written', () => {
+  assert.equal(read('auth:80', 'uri /', 'pass_cookies').auth?.pass_cookies, true);
+  assert.equal(read('auth:80', 'uri /').auth?.pass_cookies, undefined);
+});
+
 for (const [head, lines, mistake] of [
+  ['auth:80', ['uri /', 'pass_cookies a'], '"a" is one argument too many for pass_cookies: write pass_cookies'],
+  ['auth:80', ['uri /', 'pass_cookies', 'pass_cookies'], 'pass_cookies is already in line 1; keep one of them'],
   ['auth:80', [], 'forward_auth needs the path to request: write uri <path> in its block'],
   ['auth', ['uri /'], 'forward_auth "auth": the port is missing (expected host:port)'],
   ['auth:80 https://b:443', ['uri /'], 'forward_auth "https://b:443": its addresses must all have https://, or none of them'],

@@ -36,6 +36,7 @@ type ForwardAuth = {
   tls: boolean;
   uri: string;
   copy_headers: Copied[];
+  pass_cookies?: boolean;
   rejections?: Rejection[];
   timeout_secs: number;
 };
@@ -55,6 +56,13 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     },
   },
   copy_headers: { form: 'copy_headers <Name>[><Name>] …', read: readCopied },
+  pass_cookies: {
+    form: 'pass_cookies',
+    read([extra], auth, report) {
+      if (extra) report.error(extra, `${quote(extra.text)} is one argument too many for pass_cookies: write ${OPTIONS.pass_cookies?.form}`);
+      else auth.pass_cookies = true;
+    },
+  },
   timeout: {
     form: 'timeout <duration>',
     read([word, extra], auth, report, name) {

@@ -69,6 +69,10 @@ const spec = z
       .refine((list) => faultOfCopied(list) === undefined, COPIED_TWICE)
       .default([])
       .describe('Fields that are copied to the request if it is allowed.'),
+    pass_cookies: z
+      .boolean()
+      .optional()
+      .describe('Whether the client gets the cookies that come with an approval, or with a rejection that redirects it.'),
     rejections: z.array(rejection).max(MOST_REJECTIONS).optional().describe('Rejections that redirect the client.'),
     timeout_secs: z
       .int()

@@ -18,6 +18,12 @@ export function compileCopied(list: readonly { readonly from: string; readonly t
   };
 }
 
+/** The cookies that the authentication server sets, as lines for the client. */
+export const cookieLines = (fields: string): string =>
+  fieldsIn(fields, 'set-cookie')
+    .map((value) => `Set-Cookie: ${value}\r\n`)
+    .join('');
+
 /** Fields about a body that is not sent, or that would make the answer depend on what the client has stored (RFC 9110 13, 14). */
 const ABOUT_CONTENT = new Set([
   ...['content-encoding', 'content-language', 'content-location', 'content-type', 'range'],

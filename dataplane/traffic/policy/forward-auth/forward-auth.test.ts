@@ -226,3 +226,49 @@ test('a rejection with a listed status redirects the client, and the connection 
   assert.deepEqual((await proxy.request(get('/', 'X-A: other\r\n'))).body, 'no');
   assert.equal(upstream.requests.length, 0);
 });
+
+const REFRESHED =
+  'HTTP/1.1 202 Accepted\r\nSet-Cookie: _oauth2_proxy_0=a; Path=/\r\nset-cookie: _oauth2_proxy_1=b\r\nContent-Length: 0\r\n\r\n';
+const cookiesIn = (head: string): readonly string[] => [...head.matchAll(/^Set-Cookie: (.*)$/gim)].map(([, value = '']) => value);
+
+test('cookies that come with an approval go to the client only with pass_cookies, beside those of the upstream', async () => {
+  using auth = await UpstreamFixture.serving(REFRESHED);
+  using upstream = await UpstreamFixture.serving('HTTP/1.1 200 OK\r\nSet-Cookie: app=1\r\nContent-Length: 4\r\n\r\npage');
+  const passing = { ...guarded(auth, upstream, { pass_cookies: true }), domain: 'b.test' };
+  using proxy = await ProxyFixture.start([guarded(auth, upstream), passing]);
+  assert.deepEqual(cookiesIn((await proxy.request(get())).head), ['app=1']);
+  const { head, body } = await proxy.request(get().replace('a.test', 'b.test'));
+  assert.deepEqual([cookiesIn(head), body], [['app=1', '_oauth2_proxy_0=a; Path=/', '_oauth2_proxy_1=b'], 'page']);
+  assert.doesNotMatch(upstream.requests[1]?.head ?? '', /_oauth2_proxy/);
+});
+
+test('cookies that come with an approval go along with an error of the proxy', async () => {
+  using auth = await UpstreamFixture.serving(REFRESHED);
+  using proxy = await ProxyFixture.start([guarded(auth, { address: await refusingAddress() }, { pass_cookies: true })]);
+  const { line, head } = await proxy.request(get());
+  assert.deepEqual([line.slice(9, 12), cookiesIn(head)], ['502', ['_oauth2_proxy_0=a; Path=/', '_oauth2_proxy_1=b']]);
+});
+
+test('cookies that come with a rejection go along with the redirect that replaces it', async () => {
+  using auth = await UpstreamFixture.serving('HTTP/1.1 401 Unauthorized\r\nSet-Cookie: s=; Max-Age=0\r\nContent-Length: 0\r\n\r\n');
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  const rejections = [{ statuses: [401], to: '/login', status: 302 }];
+  using proxy = await ProxyFixture.start([guarded(auth, upstream, { pass_cookies: true, rejections })]);
+  const { line, head } = await proxy.request(get());
+  assert.deepEqual([line.slice(9, 12), field(head, 'Location'), cookiesIn(head)], ['302', '/login', ['s=; Max-Age=0']]);
+});
+
+test('cookies that come with an approval go along with an accepted upgrade', async () => {
+  using auth = await UpstreamFixture.serving(REFRESHED);
+  using upstream = await UpstreamFixture.serving((_, wire) => {
+    wire.send('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    return null;
+  });
+  using proxy = await ProxyFixture.start([guarded(auth, upstream, { pass_cookies: true })]);
+  const client = await proxy.connect();
+  client.send(
+    asking('/ws', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='),
+  );
+  const { line, head } = await client.readAnswer();
+  assert.deepEqual([line.slice(9, 12), cookiesIn(head)], ['101', ['_oauth2_proxy_0=a; Path=/', '_oauth2_proxy_1=b']]);
+});

@@ -26,6 +26,7 @@ function compile(spec: Spec, server: Responder, tools: InternalTools, remainder:
   const uri = compileUri(spec.uri, remainder);
   const rejections = (spec.rejections ?? []).map(({ to, ...rest }) => ({ ...rest, location: compileReturn(to, remainder) }));
   const copied: CopiedFields = compileCopied(spec.copy_headers);
+  const passesCookies = spec.pass_cookies === true;
   const redirectFor = (x: Exchange, rejected: number): OwnAnswer | null => {
     const rejection = rejections.find(({ statuses }) => statuses.includes(rejected) || statuses.includes(Math.floor(rejected / 100)));
     const location = rejection?.location(x) ?? null;
@@ -39,7 +40,8 @@ function compile(spec: Spec, server: Responder, tools: InternalTools, remainder:
     decide(x) {
       const target = uri(x);
       if (target === null) return TOO_LONG;
-      const inquiry = new Inquiry(x, requestTo(x, target), server, { copied, redirectFor: (status) => redirectFor(x, status) }, tools);
+      const use = { copied, passesCookies, redirectFor: (status: number) => redirectFor(x, status) };
+      const inquiry = new Inquiry(x, requestTo(x, target), server, use, tools);
       const verdict = inquiry.start((own) => resumeLater(x, own));
       return verdict === undefined ? LATER : verdict;
     },

@@ -10,7 +10,7 @@ import {
 } from '../../exchange/internal-exchange.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import type { Responder } from '../../exchange/responder.ts';
-import type { CopiedFields } from './fields.ts';
+import { type CopiedFields, cookieLines } from './fields.ts';
 
 /** The longest body of a rejection (bytes): a login page. */
 const MAX_BODY = 1_048_576;
@@ -20,6 +20,8 @@ const MAX_DISCARDED = 65_536;
 /** How the answer of the authentication server is used. */
 export type Use = {
   readonly copied: CopiedFields;
+  /** Whether its cookies go to the client even if its response does not. */
+  readonly passesCookies: boolean;
   /** Instead of a rejection with this status; null to pass it on. */
   redirectFor(status: number): OwnAnswer | null;
 };
@@ -60,12 +62,14 @@ export class Inquiry implements AnswerSink, Attempt {
   head(answer: InternalAnswer): void {
     const { status, fields, failure } = answer;
     if (failure !== '') return this.decide(unavailable(status === 504 ? 504 : 502, failure));
-    if (status < 200 || status > 299) {
-      const redirect = this.use.redirectFor(status);
-      if (redirect !== null) return this.decide(redirect);
+    const approves = status >= 200 && status <= 299;
+    const redirect = approves ? null : this.use.redirectFor(status);
+    if (!approves && redirect === null) {
       this.rejection = answer;
       return;
     }
+    this.x.authCookies = this.use.passesCookies ? cookieLines(fields) : '';
+    if (redirect !== null) return this.decide(redirect);
     this.x.upstreamFields = this.use.copied.withoutForged(this.x.upstreamFields) + this.use.copied.linesFrom(fields);
     this.decide(null);
   }

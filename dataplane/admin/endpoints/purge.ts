@@ -15,6 +15,7 @@ type Call = {
 
 const COLLECTION = '/cache/';
 const LONGEST_TAG = 256;
+const PARAMETERS: ReadonlySet<string> = new Set(['tag', 'host', 'prefix']);
 
 /** `PURGE /cache/{host}/{path}`: one URL with its query, in both schemes and all variants. An empty path is the home page. */
 export async function purgeOne(
@@ -37,6 +38,11 @@ export async function purgeMany({ response, query }: Call, { purge }: Pick<Admin
 }
 
 function purgeOf(query: URLSearchParams): Purge {
+  // A misspelled prefix would remove everything of the host.
+  for (const name of query.keys()) {
+    if (!PARAMETERS.has(name)) throw new ApiError('invalidQuery', 'the parameters are tag, host and prefix');
+    if (query.getAll(name).length > 1) throw new ApiError('invalidQuery', `${name} is given more than once`);
+  }
   const [tag, host, prefix] = [query.get('tag'), query.get('host'), query.get('prefix')];
   if (tag !== null && host === null && prefix === null) {
     if (tag === '' || tag.length > LONGEST_TAG || /[,\s]/.test(tag))

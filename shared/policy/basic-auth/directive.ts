@@ -23,13 +23,19 @@ export const basicAuthDirective: Grammar<{ basic_auth?: { realm: string; users: 
   read({ name, args: [word], block }, part, { report, expanded }) {
     if (block === null) return;
     const realm = word === undefined ? DEFAULT_REALM : word.text;
-    const wrong = faultOfRealm(realm);
+    const wrong = (word && faultOfBareWord(word)) ?? faultOfRealm(realm);
     if (word && wrong) report.error(word, `basic_auth ${quote(realm)}: ${wrong}`);
     const users = readUsers(name, expanded(block), report);
     // Also with mistakes, so that a mistake never leaves a protected site open.
     part.basic_auth = { realm, users };
   },
 };
+
+/** In a Caddyfile, a path stands where the realm is here. */
+const faultOfBareWord = ({ style, text }: Word): string | undefined =>
+  style === 'bare' && /^[/*]/.test(text)
+    ? 'basic_auth takes no path: put it in a handle block; a realm that looks like a path is written in quotes'
+    : undefined;
 
 function faultOfRealm(realm: string): string | undefined {
   if (realm.length > LONGEST) return `a realm is at most ${LONGEST} characters long`;

@@ -27,12 +27,15 @@ const app = (): Promise<Upstream> =>
     response.end(`app for ${authelia ?? authentik ?? oauth2}`);
   });
 
-/** AuthzImplForwardAuth: all of the forwarding fields are required; browsers are redirected, others get 401. */
+/**
+ * AuthzImplForwardAuth of Authelia 4.39: the site must have HTTPS and belong to the domain of the session's cookie; browsers are
+ * redirected, others get 401 with the same Location.
+ */
 const authelia: RequestListener = (request, response) => {
   const { 'x-forwarded-method': method, 'x-forwarded-proto': proto, 'x-forwarded-host': host, 'x-forwarded-uri': uri } = request.headers;
   const url = new URL(request.url ?? '/', 'http://authelia');
   if (url.pathname !== '/api/authz/forward-auth' && url.pathname !== '/api/verify') return void response.end('the login page');
-  if (!method || !proto || !host || !uri || !request.headers['x-forwarded-for']) return void response.writeHead(400).end();
+  if (!method || !uri || proto !== 'https' || !`${host}`.endsWith('.shop.example')) return void response.writeHead(400).end();
   if (request.headers.cookie?.includes('authelia_session=bob')) {
     response.setHeaders(
       new Map([
@@ -44,32 +47,37 @@ const authelia: RequestListener = (request, response) => {
     );
     return void response.end();
   }
-  if (!request.headers.accept?.includes('text/html')) return void response.writeHead(401).end();
-  const rd = url.searchParams.get('rd') ?? 'https://auth.example/';
-  const status = method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 302 : 303;
+  const rd = url.searchParams.get('rd') ?? 'https://auth.shop.example/';
+  const isSafe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+  const status = request.headers.accept?.includes('text/html') ? (isSafe ? 302 : 303) : 401;
   response.writeHead(status, { location: `${rd}?rd=${encodeURIComponent(`${proto}://${host}${uri}`)}&rm=${method}` }).end();
 };
 
-const HTML = { accept: 'text/html' };
+/** As from a proxy in front that terminates TLS. */
+const HTTPS = { 'x-forwarded-proto': 'https' };
+const HTML = { ...HTTPS, accept: 'text/html' };
 
-for (const uri of ['/api/authz/forward-auth', '/api/verify?rd=https://auth.example/'])
+for (const uri of ['/api/authz/forward-auth', '/api/verify?rd=https://auth.shop.example/'])
   test(`Authelia decides about requests at ${uri}`, async () => {
     using folder = new Folder();
     await using auth = await Upstream.start('authelia', authelia);
     await using behind = await app();
     const sites = sampleWith('authelia:9091', { 'authelia:9091': auth.address, 'app:3000': behind.address });
-    await using pair = await Pair.start(folder, sites.replace('/api/authz/forward-auth', uri));
-    const stranger = await pair.visit('app.example', '/a?b=1&c=2', { headers: HTML });
+    await using pair = await Pair.start(folder, sites.replace('/api/authz/forward-auth', uri), {
+      flags: ['--trusted-proxies', '127.0.0.1'],
+    });
+    const stranger = await pair.visit('app.shop.example', '/a?b=1&c=2', { headers: HTML });
     assert.deepEqual(
       [stranger.status, stranger.headers.location],
-      [302, `https://auth.example/?rd=${encodeURIComponent('http://app.example/a?b=1&c=2')}&rm=GET`],
+      [302, `https://auth.shop.example/?rd=${encodeURIComponent('https://app.shop.example/a?b=1&c=2')}&rm=GET`],
     );
-    const posted = await pair.visit('app.example', '/a', { method: 'POST', headers: HTML, body: 'x=1' });
+    const posted = await pair.visit('app.shop.example', '/a', { method: 'POST', headers: HTML, body: 'x=1' });
     assert.deepEqual([posted.status, posted.headers.location?.slice(-7)], [303, 'rm=POST']);
-    assert.equal((await pair.visit('app.example', '/a', { headers: { 'remote-user': 'admin' } })).status, 401);
-    const known = { headers: { cookie: 'authelia_session=bob', 'remote-user': 'admin' } };
-    assert.equal((await pair.visit('app.example', '/a', known)).text, 'app for bob');
-    assert.equal((await pair.visit('auth.example', '/')).text, 'the login page');
+    assert.equal((await pair.visit('app.shop.example', '/a', { headers: { ...HTTPS, 'remote-user': 'admin' } })).status, 401);
+    assert.equal((await pair.visit('app.shop.example', '/a')).status, 400);
+    const known = { headers: { ...HTTPS, cookie: 'authelia_session=bob', 'remote-user': 'admin' } };
+    assert.equal((await pair.visit('app.shop.example', '/a', known)).text, 'app for bob');
+    assert.equal((await pair.visit('auth.shop.example', '/')).text, 'the login page');
     assert.equal(behind.requests, 1);
   });
 

@@ -91,8 +91,12 @@ test('the statuses of an overloaded collector are repeated, after the pause that
     ['7', 7_000],
     ['999999', 60_000],
     ['Fri, 31 Dec 1999 23:59:59 GMT', null],
+    ['Sat, 01 Jan 2000 00:00:05 GMT', 5_000],
+    ['Sun, 02 Jan 2000 00:00:00 GMT', 60_000],
+    ['soon', null],
+    ['-1', null],
   ] as const) {
-    const { sent: _, ...outcome } = await post({ status: 503, headers: { 'retry-after': pause } });
+    const { sent: _, ...outcome } = await post({ status: 503, headers: { 'retry-after': pause, date: 'Sat, 01 Jan 2000 00:00:00 GMT' } });
     assert.deepEqual(outcome, { kind: 'retry', reason: 'the collector answered 503', afterMs });
   }
 });

@@ -52,8 +52,15 @@ function outcomeOf({ ok, status, headers }: Response, text: string): Outcome {
   if (ok) return delivered(text);
   const reason = `the collector answered ${status}${text === '' ? '' : `: ${shortened(text)}`}`;
   if (!RETRYABLE.has(status)) return { kind: 'refused', reason };
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  return { kind: 'retry', reason, afterMs: seconds >= 0 ? Math.min(seconds * 1_000, LONGEST_PAUSE_MS) : null };
+  return { kind: 'retry', reason, afterMs: pauseOf(headers) };
+}
+
+/** Retry-After is in seconds or a date (RFC 9110 10.2.3). A date is compared with the collector's own, whose clock may differ from ours. */
+function pauseOf(headers: Headers): number | null {
+  const value = headers.get('retry-after') ?? '';
+  const isDate = value.endsWith(' GMT');
+  const ms = isDate ? Date.parse(value) - Date.parse(headers.get('date') ?? '') : /^\d+$/.test(value) ? Number(value) * 1_000 : -1;
+  return ms >= 0 ? Math.min(ms, LONGEST_PAUSE_MS) : null;
 }
 
 type Answer = { readonly partialSuccess?: { readonly rejectedSpans?: unknown; readonly errorMessage?: unknown } };

@@ -17,7 +17,14 @@ export type TracedTarget = {
 export type WaitReason = 'target' | 'connection' | 'connect';
 
 /** Times are in ms on the monotonic clock. */
-export type WaitSpan = { readonly id: string; readonly reason: WaitReason; readonly startedAt: number; endedAt: number };
+export type WaitSpan = {
+  readonly id: string;
+  readonly reason: WaitReason;
+  readonly startedAt: number;
+  endedAt: number;
+  /** Why its attempt ended with it. */
+  failure: Failure | null;
+};
 
 /** One attempt to get a response from a target. */
 export type AttemptSpan = {
@@ -105,6 +112,7 @@ export class RequestSpans {
 
   /** The current attempt has ended. `failure` null: its response was complete, or nothing waits for it any more. */
   attemptOver(failure: Failure | null): void {
+    if (this.wait !== null) this.wait.failure = failure;
     this.waitOver();
     if (this.attempt === null) return;
     this.attempt.failure = failure;
@@ -115,7 +123,7 @@ export class RequestSpans {
   private waitsFor(reason: WaitReason, list: WaitSpan[]): void {
     this.waitOver();
     const { tools } = this;
-    this.wait = { id: tools.newSpanId(), reason, startedAt: tools.monotonic(), endedAt: OPEN };
+    this.wait = { id: tools.newSpanId(), reason, startedAt: tools.monotonic(), endedAt: OPEN, failure: null };
     keep(list, this.wait);
   }
 

@@ -94,6 +94,13 @@ test('each attempt has a span of its own, with why it failed', async () => {
       [undefined, '1', undefined],
     ],
   );
+  assert.deepEqual(
+    others.filter(({ name }) => name === 'connect').map((one) => [attributesOf(one)['error.type'], one.status?.code]),
+    [
+      ['refused', 2],
+      [undefined, undefined],
+    ],
+  );
   assert.equal(server.status, undefined);
   assert.ok(upstream.requests[0]?.head.includes(attempts[1]?.spanId ?? 'none'));
 });

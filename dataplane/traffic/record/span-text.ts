@@ -46,9 +46,11 @@ export function spanText(x: Exchange, trace: Trace, spans: RequestSpans, epoch: 
 }
 
 function waitText(trace: Trace, wait: WaitSpan, parentId: string, epoch: number): string {
-  const connects = wait.reason === 'connect';
-  const attributes = connects ? '' : text('sluice.wait.for', wait.reason);
-  return span(trace, wait.id, parentId, connects ? 'connect' : 'wait', INTERNAL, wait, epoch, { attributes, status: '', events: '' });
+  const { reason, failure } = wait;
+  const connects = reason === 'connect';
+  const attributes = (connects ? '' : text('sluice.wait.for', reason)) + (failure === null ? '' : text('error.type', failure.code));
+  const status = failure === null ? '' : errorStatus(failure.reason);
+  return span(trace, wait.id, parentId, connects ? 'connect' : 'wait', INTERNAL, wait, epoch, { attributes, status, events: '' });
 }
 
 function span(

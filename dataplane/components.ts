@@ -166,11 +166,11 @@ function exportOptions({ otlpEndpoint, otlpHeaders, otlpServiceName }: Dataplane
 
 /** null if nothing is kept on disk. */
 function openCacheFiles(
-  { cacheSize, cacheDiskSize }: DataplaneSettings,
+  { cacheSize, cacheDiskSize, drainTimeoutMs: drainMs }: DataplaneSettings,
   stateDir: string,
   { shared, ...tools }: Pick<Runtime, 'clock' | 'log'> & { readonly shared: boolean; readonly noted: (purge: Purge) => void },
 ): DiskTier | null {
-  if (cacheDiskSize > 0) return new DiskTier({ stateDir, size: cacheDiskSize, shared }, cacheSize, tools);
+  if (cacheDiskSize > 0) return new DiskTier({ stateDir, size: cacheDiskSize, shared, drainMs }, cacheSize, tools);
   removeFiles(stateDir, tools.clock.now(), tools.log);
   return null;
 }

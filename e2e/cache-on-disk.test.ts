@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Folder } from './harness/dataplane.ts';
+import { Dataplane, Folder } from './harness/dataplane.ts';
 import { ask } from './harness/http.ts';
 import { childrenOf, Pair } from './harness/pair.ts';
 import { freePort } from './harness/ports.ts';
@@ -139,4 +139,37 @@ test('what is for one person is never on disk', async () => {
   await untilMetric('disk_entries', 1);
   assert.equal(filesIn(folder).length, 1);
   assert.ok(readFileSync(filesIn(folder)[0] as string).includes('/public'));
+});
+
+test('a successor answers from the files, and a request that the old process finishes later still removes what it changes', async () => {
+  using folder = new Folder();
+  const held: (() => void)[] = [];
+  let requests = 0;
+  await using upstream = await Upstream.start('site', (request, response) => {
+    if (request.method === 'POST') return void held.push(() => response.end('changed'));
+    response.setHeader('cache-control', 'max-age=600');
+    response.end(`${request.url} ${++requests}`);
+  });
+  await using old = await Dataplane.start({ stateDir: folder.file('state'), flags: DISK });
+  await old.route('shop.test', upstream.address, { cache: {} });
+  for (const path of ['/a', '/b']) await old.visit('shop.test', path);
+  await until('both files', () => filesIn(folder).length === 2);
+  const posted = old.visit('shop.test', '/a', { method: 'POST' });
+  await until('the request to be under way', () => held.length === 1);
+
+  probe = await freePort();
+  const flags = [...DISK, '--takeover', '--probe-listen', `127.0.0.1:${probe}`];
+  await using next = await Dataplane.start({ stateDir: folder.file('state'), httpPort: old.httpPort, flags });
+  await old.program.said('draining');
+  await untilMetric('disk_entries', 2);
+  const { text, headers } = await next.visit('shop.test', '/b');
+  assert.equal(text, '/b 2');
+  assert.match(`${headers['cache-status']}`, /; hit;/);
+  assert.equal((await next.visit('shop.test', '/a')).text, '/a 1');
+  held[0]?.();
+  assert.equal((await posted).text, 'changed');
+  await until('the successor to request the changed page again', async () => (await next.visit('shop.test', '/a')).text === '/a 3');
+  await old.program.exited;
+  await until('both files', () => filesIn(folder).length === 2);
+  assert.equal(requests, 3);
 });

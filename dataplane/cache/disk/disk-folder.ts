@@ -21,6 +21,8 @@ export class DiskFolder {
   private readonly path: string;
   private readonly dirty = new Set<string>();
   private lastTemporary = 0;
+  /** Files that are being written. */
+  private readonly temporaries = new Set<string>();
 
   constructor(path: string, fs: DiskFs) {
     this.fs = fs;
@@ -54,6 +56,7 @@ export class DiskFolder {
     const { bavail, bsize } = this.fs.statfsSync(this.path);
     if (bavail * bsize < LEAST_FREE) throw new Error('less than 64 MB of the disk are free');
     const path = join(this.path, TEMPORARY, `${process.pid}-${++this.lastTemporary}`);
+    this.temporaries.add(path);
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
     return { file: this.fs.openSync(path, flags, 0o600), path };
   }
@@ -67,6 +70,7 @@ export class DiskFolder {
       this.make(join(this.path, name.slice(0, 2)));
       this.fs.renameSync(temporary, this.pathOf(name));
     }
+    this.temporaries.delete(temporary);
   }
 
   /** Does everything that a write does. */
@@ -85,6 +89,7 @@ export class DiskFolder {
   }
 
   removeTemporary(path: string): void {
+    this.temporaries.delete(path);
     this.unlink(path);
   }
 
@@ -134,11 +139,10 @@ export class DiskFolder {
 
   /** Deletes what earlier processes have left: temporary files, other versions, and what was set aside; a file at a time. */
   *leftovers(): Generator<void> {
-    const own = new RegExp(`^${process.pid}-`);
     const writing = join(this.path, TEMPORARY);
     for (const name of this.list(writing)) {
-      if (own.test(name)) continue;
-      this.unlink(join(writing, name));
+      // An earlier process may have had the same number.
+      if (!this.temporaries.has(join(writing, name))) this.unlink(join(writing, name));
       yield;
     }
     for (const name of this.list(this.above)) if (OTHERS.test(name) && name !== VERSION) yield* this.removeTree(join(this.above, name));

@@ -10,12 +10,12 @@ import type { KeyFilter } from './key-filter.ts';
 const MOST_FILES = 250_000;
 const MOST_MEMORY = 268_435_456;
 /** What a file takes of memory besides its texts, and what the system allocates at least (bytes). */
-const ENTRY_MEMORY = 800;
+const ENTRY_MEMORY = 1_000;
 const BLOCK = 4_096;
 /** Most responses to one URL that differ by Vary. */
 const MOST_VARIANTS = 32;
 
-type Known = Pick<SavedHead, 'key' | 'host' | 'target' | 'queryRule' | 'tags' | 'length'>;
+type Known = Pick<SavedHead, 'keyDigest' | 'host' | 'target' | 'queryRule' | 'tags' | 'length'>;
 
 /** What is known of a file without reading it. */
 export type OnDisk = {
@@ -65,28 +65,29 @@ export class DiskIndex {
   }
 
   /** The newest first. */
-  of(key: string): readonly OnDisk[] {
-    return this.keys.get(key) ?? [];
+  of(keyDigest: string): readonly OnDisk[] {
+    return this.keys.get(keyDigest) ?? [];
   }
 
   /** @returns the files that have to go, perhaps the new one itself. */
   add(name: string, head: SavedHead, bytes: number, id: number): OnDisk[] {
     this.remove(name);
-    const { key, host, target, queryRule, tags, length } = head;
+    const { keyDigest, host, target, queryRule, tags, length } = head;
     const place = placeOf(host, target);
-    const memory = ENTRY_MEMORY + key.length + target.length + 2 * place.length + tags.reduce((sum, tag) => sum + 100 + tag.length, 0);
+    const memory =
+      ENTRY_MEMORY + keyDigest.length + target.length + 2 * place.length + tags.reduce((sum, tag) => sum + 100 + tag.length, 0);
     const onDisk = Math.ceil(bytes / BLOCK) * BLOCK;
     // A file takes its part of whatever is scarcest: the disk, the number of files, or memory.
     const cost = Math.ceil(Math.max(onDisk, this.size / MOST_FILES, (this.size * memory) / MOST_MEMORY));
-    const one: OnDisk = { name, entry: { key, host, target, queryRule, tags, length }, place, bytes: onDisk, cost, id };
+    const one: OnDisk = { name, entry: { keyDigest, host, target, queryRule, tags, length }, place, bytes: onDisk, cost, id };
     this.names.set(name, one);
     if (id !== 0) this.ids.set(id, one);
-    this.keys.set(key, [one, ...this.of(key)]);
+    this.keys.set(keyDigest, [one, ...this.of(keyDigest)]);
     this.places.add(one);
     this.tags.add(one);
-    this.filter.add(key);
+    this.filter.add(keyDigest);
     this.bytes += onDisk;
-    const gone = [...this.of(key).slice(MOST_VARIANTS), ...this.policy.add(one)];
+    const gone = [...this.of(keyDigest).slice(MOST_VARIANTS), ...this.policy.add(one)];
     for (const { name: other } of gone) this.remove(other);
     return gone;
   }
@@ -94,16 +95,16 @@ export class DiskIndex {
   remove(name: string): OnDisk | null {
     const one = this.names.get(name);
     if (one === undefined) return null;
-    const { key } = one.entry;
+    const { keyDigest } = one.entry;
     this.names.delete(name);
     if (this.ids.get(one.id) === one) this.ids.delete(one.id);
-    const left = this.of(key).filter((other) => other !== one);
-    if (left.length === 0) this.keys.delete(key);
-    else this.keys.set(key, left);
+    const left = this.of(keyDigest).filter((other) => other !== one);
+    if (left.length === 0) this.keys.delete(keyDigest);
+    else this.keys.set(keyDigest, left);
     this.places.remove(one);
     this.tags.remove(one);
     this.policy.remove(one);
-    this.filter.remove(key);
+    this.filter.remove(keyDigest);
     this.bytes -= one.bytes;
     return one;
   }

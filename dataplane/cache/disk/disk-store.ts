@@ -8,6 +8,7 @@ import { DiskFolder } from './disk-folder.ts';
 import { codeOf, type DiskFs } from './disk-fs.ts';
 import { DiskIndex, type OnDisk } from './disk-index.ts';
 import { nameOf } from './entry-file.ts';
+import { digestOf } from './entry-shape.ts';
 import { KeyFilter } from './key-filter.ts';
 import type { DiskStart, FromDisk, Identity, ToDisk } from './messages.ts';
 import { PendingPurges } from './pending-purges.ts';
@@ -16,13 +17,14 @@ import { DamagedFileError } from './read-job.ts';
 import { Reads } from './reads.ts';
 import { Rest } from './rest.ts';
 import { scanFiles } from './start-scan.ts';
+import type { WriteJob } from './write-job.ts';
 import { Writes } from './writes.ts';
 
 /** Purges before the files that they concern have been looked at; and those of a process that this one has taken over from. */
 const OWN_JOURNAL = 'purges';
 const NOTED_JOURNAL = 'purges-of-predecessor';
-/** A process that was taken over from has ended after this long (ms): the longest time to drain. */
-const PREDECESSOR_MS = 86_400_000;
+/** A process that was taken over from needs not much more than its time to drain (ms). */
+const END_MS = 60_000;
 
 export type DiskTools = {
   readonly fs: DiskFs;
@@ -47,6 +49,7 @@ export class DiskStore {
   private readonly journal: PurgeJournal;
   private readonly noted: PurgeJournal;
   private lastNoted: number;
+  private readonly notedMs: number;
   /** Purges so far, until all files have been looked at; then null. */
   private pending: PendingPurges | null = new PendingPurges();
   /** What is done while there is nothing else: looking at the files, and deleting what others have left. */
@@ -60,13 +63,14 @@ export class DiskStore {
   private damaged = 0;
   private reported = '';
 
-  constructor({ path, size, filter, firstId, shared }: DiskStart, tools: DiskTools) {
+  constructor({ path, size, filter, firstId, shared, drainMs }: DiskStart, tools: DiskTools) {
     const { fs, clock, log } = tools;
     const failed = (error: unknown): void => this.fail(error);
     this.tools = tools;
     this.mayWrite = !shared;
     this.lastId = firstId;
     this.lastNoted = clock.monotonic();
+    this.notedMs = drainMs + END_MS;
     this.filter = new KeyFilter(filter);
     this.filter.clear();
     this.folder = new DiskFolder(path, fs);
@@ -78,7 +82,7 @@ export class DiskStore {
     const files = { folder: this.folder, fs };
     this.writes = new Writes({
       ...{ ...files, filter: this.filter, failed },
-      written: ({ name, entry, size: bytes }) => this.written(name, entry, bytes),
+      written: (job) => this.written(job),
       settled: ({ length }, outcome) => tools.post({ kind: 'settled', length, outcome }),
     });
     this.reads = new Reads({
@@ -194,7 +198,7 @@ export class DiskStore {
 
   private readNoted(): void {
     for (const purge of this.noted.read()) this.note(purge);
-    if (this.pending === null && this.tools.clock.monotonic() - this.lastNoted > PREDECESSOR_MS) {
+    if (this.pending === null && this.tools.clock.monotonic() - this.lastNoted > this.notedMs) {
       this.lastNoted = this.tools.clock.monotonic();
       this.noted.remove();
     }
@@ -210,7 +214,7 @@ export class DiskStore {
   private read(key: string, most: number): void {
     const waiting = this.writes.of(key).map(({ entry }) => entry);
     let room = most;
-    const files = this.index.of(key).filter(({ entry: { length } }) => {
+    const files = this.index.of(digestOf(key)).filter(({ entry: { length } }) => {
       if (length > room) return false;
       room -= length;
       return true;
@@ -224,15 +228,14 @@ export class DiskStore {
     else this.tools.post({ kind: 'settled', length: entry.length, outcome: 'dropped' });
   }
 
-  private written(name: string, entry: CacheEntry, bytes: number): void {
-    const { body: _, id, ...head } = entry;
+  private written({ name, saved, size, entry }: WriteJob): void {
     this.deletions.spare(name);
-    this.deleteAll(this.index.add(name, head, bytes, id));
+    this.deleteAll(this.index.add(name, saved, size, entry.id));
   }
 
   /** A newer response takes the place of this one. */
-  private supersede(identity: Identity, replaces: number | null): void {
-    const name = nameOf(identity);
+  private supersede({ key, vary, variant }: Identity, replaces: number | null): void {
+    const name = nameOf({ keyDigest: digestOf(key), vary, variant });
     for (const job of [this.writes.get(name), replaces === null ? undefined : this.writes.withId(replaces)])
       if (job !== undefined && this.writes.get(job.name) === job) this.writes.drop(job, 'unwanted');
     const old = replaces === null ? undefined : this.index.withId(replaces);

@@ -6,6 +6,7 @@ import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import { entry } from '../testing/entry.ts';
 import { type DiskThread, DiskTier } from './disk-tier.ts';
+import { digestOf } from './entry-shape.ts';
 import { KeyFilter } from './key-filter.ts';
 import type { DiskStart, FromDisk, ToDisk } from './messages.ts';
 
@@ -53,7 +54,7 @@ function tierOf(cacheSize = 8_000_000) {
     return thread;
   };
   const log = memoryLog();
-  const tier = new DiskTier({ stateDir: '/state', size: 100_000_000, shared: false }, cacheSize, {
+  const tier = new DiskTier({ stateDir: '/state', size: 100_000_000, shared: false, drainMs: 30_000 }, cacheSize, {
     ...{ clock, log, spawn },
     noted: (purge) => noted.push(purge),
   });
@@ -68,7 +69,7 @@ test('only what may be on disk is looked for there, and for half a second at mos
   const found: (readonly object[])[] = [];
   const look = (key: string) => tier.look(key, 1_000, (entries) => found.push(entries));
   assert.equal(look('a'), false);
-  for (const key of ['a', 'b']) thread().filter.add(key);
+  for (const key of ['a', 'b']) thread().filter.add(digestOf(key));
   assert.equal(look('a'), true);
   assert.deepEqual(thread().got, [{ kind: 'read', key: 'a', most: 1_000 }]);
   thread().says({ kind: 'read', key: 'a', entries: [kept()] });
@@ -88,7 +89,7 @@ test('only what may be on disk is looked for there, and for half a second at mos
 test('at most 64 requests wait for the disk at once', () => {
   const { tier, thread } = tierOf();
   const results = Array.from({ length: 70 }, (_, at) => {
-    thread().filter.add(`${at}`);
+    thread().filter.add(digestOf(`${at}`));
     return tier.look(`${at}`, 1_000, () => undefined);
   });
   assert.equal(results.filter(Boolean).length, 64);
@@ -153,7 +154,7 @@ test('a purge that the disk does not confirm within five seconds is not saved', 
 
 test('files that were released are neither read nor written until they are taken back', async () => {
   const { tier, thread } = tierOf();
-  thread().filter.add('a');
+  thread().filter.add(digestOf('a'));
   const released = tier.release();
   thread().says({ kind: 'released' });
   await released;

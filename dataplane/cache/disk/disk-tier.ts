@@ -4,6 +4,7 @@ import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
+import { digestOf } from './entry-shape.ts';
 import { KeyFilter } from './key-filter.ts';
 import type { DiskStart, DiskState, FromDisk, ToDisk } from './messages.ts';
 import { QueueLimit } from './queue-limit.ts';
@@ -35,6 +36,8 @@ export type DiskTierOptions = {
   readonly size: number;
   /** Whether another process may use the files until `own`. */
   readonly shared: boolean;
+  /** How long a process that was taken over from may still answer requests (ms). */
+  readonly drainMs: number;
 };
 
 export type DiskTierTools = {
@@ -119,7 +122,7 @@ export class DiskTier {
 
   /** Reads what is stored for a key; `most` bytes of bodies. @returns false if nothing is, or the disk is too busy. */
   look(key: string, most: number, then: (entries: readonly CacheEntry[]) => void): boolean {
-    if (!this.filter.has(key) || this.thread === null || this.use !== 'used') return false;
+    if (!this.filter.has(digestOf(key)) || this.thread === null || this.use !== 'used') return false;
     if (this.silentSince !== null || this.reading.size >= MOST_READS || this.reading.has(key)) return false;
     const cancel = this.tools.clock.after(READ_MS, () => {
       this.silentSince ??= this.tools.clock.monotonic();
@@ -208,7 +211,8 @@ export class DiskTier {
     if (thread === null) return;
     this.post({ kind: 'close' });
     await Promise.race([new Promise((resolve) => thread.on('exit', () => resolve(null))), sleep(this.tools.clock, CLOSE_MS)]);
-    await thread.terminate();
+    // Not awaited: it does not end while it waits for a disk that hangs.
+    void thread.terminate();
   }
 
   private post(message: ToDisk): void {
@@ -216,9 +220,9 @@ export class DiskTier {
   }
 
   private spawn(): void {
-    const { size } = this.options;
+    const { size, drainMs } = this.options;
     const firstId = -(this.starts++ * 2 ** 32);
-    const start: DiskStart = { path: this.path, size, filter: this.memory, firstId, shared: !this.owned };
+    const start: DiskStart = { path: this.path, size, filter: this.memory, firstId, shared: !this.owned, drainMs };
     const thread = (this.tools.spawn ?? newThread)(start);
     this.thread = thread;
     // It has nothing to do that the process would have to wait for.

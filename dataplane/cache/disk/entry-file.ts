@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { headFrom, type SavedHead } from './entry-shape.ts';
-import type { Identity } from './messages.ts';
 
 /**
  * A file holds one response:
@@ -26,9 +25,9 @@ export type Prelude = { readonly headLength: number; readonly bodyLength: number
 export const digester = () => createHash('sha256');
 
 /** The name of the file of a response, of 64 characters. URLs are not names: they are long, and not for others to read. */
-export const nameOf = ({ key, vary, variant }: Identity): string =>
+export const nameOf = ({ keyDigest, vary, variant }: Pick<SavedHead, 'keyDigest' | 'vary' | 'variant'>): string =>
   digester()
-    .update(JSON.stringify([key, vary, variant]))
+    .update(JSON.stringify([keyDigest, vary, variant]))
     .digest('hex');
 
 export function writePrelude(head: Buffer, bodyLength: number, bodyDigest: Buffer): Buffer {

@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 
-/** What is on disk of a response besides its body. */
-export type SavedHead = Omit<CacheEntry, 'id' | 'body'>;
+/**
+ * What is on disk of a response besides its body. Of its key there is only a digest: who looks for it knows the key, in which there may be
+ * what policies add to requests for the upstream.
+ */
+export type SavedHead = Omit<CacheEntry, 'id' | 'body' | 'key'> & { readonly keyDigest: string };
 
 type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';
@@ -12,7 +16,7 @@ const isFlag: Check = (value) => typeof value === 'boolean';
 
 /** Every member is listed, so that a file of a version with other members is never taken for one of this version. */
 const SHAPE: Readonly<Record<keyof SavedHead, Check>> = {
-  key: isText,
+  keyDigest: isText,
   host: isText,
   target: isText,
   queryRule: isText,
@@ -50,10 +54,11 @@ export function headFrom(text: string): SavedHead | null {
   return fits ? (value as SavedHead) : null;
 }
 
-/** The head as it is written. */
-export function headText({ id: _, body: __, ...head }: CacheEntry): string {
-  return JSON.stringify(head);
+export function headOf({ id: _, body: __, key, ...head }: CacheEntry): SavedHead {
+  return { ...head, keyDigest: digestOf(key) };
 }
+
+export const digestOf = (key: string): string => createHash('sha256').update(key).digest('base64url');
 
 /** A response that is received later than now has come while the clock was wrong (ms). */
 const CLOCK_SLACK_MS = 60_000;

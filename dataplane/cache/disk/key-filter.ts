@@ -19,17 +19,17 @@ export class KeyFilter {
     return new SharedArrayBuffer(COUNTERS);
   }
 
-  /** false: it is certainly not there. */
-  has(key: string): boolean {
-    return placesOf(key).every((place) => this.counters[place] !== 0);
+  /** By the digest of a key. false: it is certainly not there. */
+  has(digest: string): boolean {
+    return placesOf(digest).every((place) => this.counters[place] !== 0);
   }
 
-  add(key: string): void {
-    for (const place of placesOf(key)) this.counters[place] = Math.min(FULL, (this.counters[place] as number) + 1);
+  add(digest: string): void {
+    for (const place of placesOf(digest)) this.counters[place] = Math.min(FULL, (this.counters[place] as number) + 1);
   }
 
-  remove(key: string): void {
-    for (const place of placesOf(key)) {
+  remove(digest: string): void {
+    for (const place of placesOf(digest)) {
       const count = this.counters[place] as number;
       if (count > 0 && count < FULL) this.counters[place] = count - 1;
     }
@@ -40,8 +40,8 @@ export class KeyFilter {
   }
 }
 
-function placesOf(key: string): readonly [number, number] {
-  const hash = hashOf(key);
+function placesOf(digest: string): readonly [number, number] {
+  const hash = hashOf(digest);
   const other = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
   return [hash & (COUNTERS - 1), (other ^ (other >>> 13)) & (COUNTERS - 1)];
 }

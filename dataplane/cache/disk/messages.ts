@@ -14,6 +14,8 @@ export type DiskStart = {
   readonly firstId: number;
   /** Whether another process may still use the files: until `own`, none is written. */
   readonly shared: boolean;
+  /** How long a process that was taken over from may still answer requests (ms). */
+  readonly drainMs: number;
 };
 
 /** Which stored response: the request that it answers. */

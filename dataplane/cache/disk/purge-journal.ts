@@ -1,4 +1,5 @@
 import { constants } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import { codeOf, type DiskFs } from './disk-fs.ts';
 
@@ -11,6 +12,7 @@ export class PurgeJournal {
   private readonly fs: DiskFs;
   private file: number | null = null;
   private unsaved = false;
+  private created = false;
   /** How far it has been read, and the beginning of a line that was not complete. */
   private at = 0;
   private rest = '';
@@ -23,6 +25,7 @@ export class PurgeJournal {
   add(purge: Purge): void {
     if (this.file === null) {
       this.file = this.fs.openSync(this.path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW, 0o600);
+      this.created = true;
       // An earlier process may have been stopped in the middle of a line.
       this.write('\n');
     }
@@ -39,7 +42,18 @@ export class PurgeJournal {
   sync(): void {
     if (this.file === null || !this.unsaved) return;
     this.fs.fsyncSync(this.file);
+    if (this.created) this.syncFolder();
     this.unsaved = false;
+    this.created = false;
+  }
+
+  private syncFolder(): void {
+    const folder = this.fs.openSync(dirname(this.path), constants.O_RDONLY);
+    try {
+      this.fs.fsyncSync(folder);
+    } finally {
+      this.fs.closeSync(folder);
+    }
   }
 
   /** The purges that have been added since the last call, by whatever process. */

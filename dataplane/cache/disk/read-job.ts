@@ -77,8 +77,9 @@ export class ReadJob {
     return true;
   }
 
-  entry(id: number): CacheEntry {
-    return { ...this.head, id, body: this.head.length === 0 ? [] : [this.body] };
+  entry(id: number, key: string): CacheEntry {
+    const { keyDigest: _, ...head } = this.head;
+    return { ...head, id, key, body: head.length === 0 ? [] : [this.body] };
   }
 
   close(): void {

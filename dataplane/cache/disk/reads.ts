@@ -16,6 +16,9 @@ export type ReadTools = {
   readonly useless: (one: OnDisk, error: unknown) => void;
 };
 
+/** Files that are open at once. */
+const MOST_OPEN = 8;
+
 /** `bytes`: of bodies that it holds. */
 type Task = { readonly key: string; readonly files: OnDisk[]; readonly entries: CacheEntry[]; job: ReadJob | null; bytes: number };
 
@@ -67,7 +70,8 @@ export class Reads {
     try {
       if (task.job === null) {
         const { length } = one.entry;
-        if (this.bytes > task.bytes && this.bytes + length > this.most) return false;
+        const isFull = this.bytes > task.bytes && this.bytes + length > this.most;
+        if (isFull || [...this.tasks].filter(({ job }) => job !== null).length >= MOST_OPEN) return false;
         task.job = new ReadJob(folder, fs, one.name);
         task.bytes += length;
         this.bytes += length;
@@ -78,7 +82,7 @@ export class Reads {
         if (isUsable(task.job.head, now())) {
           const id = nextId();
           index.renumber(one, id);
-          task.entries.push(task.job.entry(id));
+          task.entries.push(task.job.entry(id, task.key));
         } else useless(one, null);
       }
     } catch (error) {

@@ -2,7 +2,7 @@ import type { CacheEntry } from '../../traffic/protocol.ts';
 import type { DiskFolder } from './disk-folder.ts';
 import type { DiskFs } from './disk-fs.ts';
 import { digester, nameOf, PRELUDE, writePrelude } from './entry-file.ts';
-import { headText } from './entry-shape.ts';
+import { headOf, type SavedHead } from './entry-shape.ts';
 
 /** What is written in one step (bytes). */
 const PIECE = 262_144;
@@ -10,6 +10,7 @@ const PIECE = 262_144;
 /** Writes a response, a piece in each step. Its file has no name until it is complete. */
 export class WriteJob {
   readonly entry: CacheEntry;
+  readonly saved: SavedHead;
   readonly name: string;
   /** Of the file (bytes). */
   readonly size: number;
@@ -27,8 +28,9 @@ export class WriteJob {
     this.folder = folder;
     this.fs = fs;
     this.entry = entry;
-    this.name = nameOf(entry);
-    this.head = Buffer.from(headText(entry));
+    this.saved = headOf(entry);
+    this.name = nameOf(this.saved);
+    this.head = Buffer.from(JSON.stringify(this.saved));
     this.at = PRELUDE + this.head.length;
     this.size = this.at + entry.length;
   }

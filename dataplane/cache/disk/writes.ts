@@ -32,7 +32,7 @@ export class Writes {
     const job = new WriteJob(folder, fs, entry);
     if (job.headLength > LARGEST_HEAD) return settled(entry, 'unwanted');
     this.queue.set(job.name, job);
-    filter.add(entry.key);
+    filter.add(job.saved.keyDigest);
   }
 
   /** Responses to a key that have no file yet. */
@@ -84,7 +84,7 @@ export class Writes {
 
   private over(job: WriteJob, outcome: WriteOutcome): void {
     this.queue.delete(job.name);
-    this.tools.filter.remove(job.entry.key);
+    this.tools.filter.remove(job.saved.keyDigest);
     this.tools.settled(job.entry, outcome);
   }
 }

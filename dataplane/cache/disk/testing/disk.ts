@@ -49,7 +49,7 @@ export class DiskProcess {
     const at = (_: unknown, message = ''): void => void this.logged.push(message);
     const log: Log = { debug: at, info: at, warn: at, error: at, fatal: at };
     this.filter = new KeyFilter(memory);
-    const start = { path, size, filter: memory, firstId: 0, shared };
+    const start = { path, size, filter: memory, firstId: 0, shared, drainMs: 30_000 };
     this.store = new DiskStore(start, { fs, clock, log, post: (message) => this.sent.push(message) });
   }
 

@@ -30,7 +30,7 @@ import { fixedResponder } from '../respond/fixed.ts';
 import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
 import type { Pool, Pools } from '../upstream/pool.ts';
 import { type Ambiguity, compileAmbiguity } from './ambiguity.ts';
-import { compileOwnCookies } from './own-cookies.ts';
+import { ownCookiesOf } from './own-cookies.ts';
 import { compileVariants, unconditional, type Variants } from './variants.ts';
 
 /** A route as the request path uses it: everything that depends on the route alone is precomputed. */
@@ -198,7 +198,7 @@ export class RouteCompiler {
     const bypass = spec.bypass === undefined ? null : compileCondition(spec.bypass, foldsPaths(route));
     const block = {
       name: cachedBlockName(route, handle),
-      ownCookies: compileOwnCookies(route),
+      ownCookies: ownCookiesOf(route),
       identified: identifiesUsers(route) || (handle !== null && identifiesUsers(handle)),
       bypass: bypass === null ? null : (x: Exchange) => bypass(x.path, x),
     };

@@ -3,22 +3,18 @@ import type { RouteSpec } from '../../../shared/route.ts';
 import { USUAL_SPLIT_COOKIE } from '../../../shared/share.ts';
 import { COOKIE_NAME } from '../policy/under-attack/page.ts';
 
+/** Names that no application chooses. Browsers send these cookies for a while after the site has stopped to give them. */
+const RESERVED = [`${COOKIE_NAME}=[\\w-]{28}\\.\\d{1,15}`, `${USUAL_SPLIT_COOKIE}=\\d{1,6}`];
+
+const fieldOf = (pairs: readonly string[]): RegExp => new RegExp(`^(?:${pairs.join('|')})(?:; ?(?:${pairs.join('|')})){0,9};?$`);
+const USUAL = fieldOf(RESERVED);
+const STICKY = fieldOf([...RESERVED, `${USUAL_COOKIE}=[\\w-]{24}`]);
+
 /**
  * Matches a Cookie field that has nothing but cookies of the proxy itself, in the form that it gives them: they tell the upstream nothing
- * about a person. null if the site gives no cookies. A name that the site has chosen may be that of a cookie of its application.
+ * about a person. A name that the site has chosen may be that of a cookie of its application.
  */
-export function compileOwnCookies(route: RouteSpec): RegExp | null {
-  const { handles, under_attack, challenge, lb_policy } = route;
-  const pairs: string[] = [];
-  if (under_attack || challenge?.auto_rps !== undefined) pairs.push(`${COOKIE_NAME}=[\\w-]{28}\\.\\d{1,15}`);
-  const isUsualSplit = handles.some(
-    ({ match }) => match?.share?.by === 'cookie' && (match.share.name ?? USUAL_SPLIT_COOKIE) === USUAL_SPLIT_COOKIE,
-  );
-  if (isUsualSplit) pairs.push(`${USUAL_SPLIT_COOKIE}=\\d{1,6}`);
-  const isSticky = [lb_policy, ...handles.map((handle) => handle.lb_policy)].some(
-    (policy) => policy?.policy === 'cookie' && (policy.name ?? USUAL_COOKIE) === USUAL_COOKIE,
-  );
-  if (isSticky) pairs.push(`${USUAL_COOKIE}=[\\w-]{24}`);
-  const any = `(?:${pairs.join('|')})`;
-  return pairs.length === 0 ? null : new RegExp(`^${any}(?:; ?${any}){0,9};?$`);
-}
+export const ownCookiesOf = ({ handles, lb_policy }: RouteSpec): RegExp =>
+  [lb_policy, ...handles.map((handle) => handle.lb_policy)].some(isSticky) ? STICKY : USUAL;
+
+const isSticky = (policy: RouteSpec['lb_policy']): boolean => policy?.policy === 'cookie' && (policy.name ?? USUAL_COOKIE) === USUAL_COOKIE;

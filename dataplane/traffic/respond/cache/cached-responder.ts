@@ -22,8 +22,8 @@ export type CachedBlock = {
   /** Tells blocks with conditions apart; empty for one without. */
   readonly name: string;
   readonly identified: boolean;
-  /** Matches a Cookie field that has only cookies of the proxy itself; null if the site gives none. */
-  readonly ownCookies: RegExp | null;
+  /** Matches a Cookie field that has only cookies of the proxy itself. */
+  readonly ownCookies: RegExp;
   /** Requests that bypass the cache. */
   readonly bypass: ((x: Exchange) => boolean) | null;
 };
@@ -76,7 +76,7 @@ export class CachedResponder implements Responder, FillBlock {
 
   private hasOnlyOwnCookies({ upstreamFields }: Exchange): boolean {
     const { ownCookies } = this.block;
-    return ownCookies !== null && fieldsIn(upstreamFields, 'cookie').every((line) => ownCookies.test(line));
+    return fieldsIn(upstreamFields, 'cookie').every((line) => ownCookies.test(line));
   }
 
   explain(now: number): { readonly answeredBy: string | null; readonly words: string } {

@@ -17,6 +17,7 @@ for (const [what, more, sent] of [
   ['the target of a visitor', { lb_policy: { policy: 'cookie' } }, `lb=${TARGET}`],
   ['the group of a visitor', split(), 'sluice_split=123456'],
   ['a solved challenge', { challenge: { auto_rps: 1_000_000 } }, `sluice_clearance=${CLEARANCE}`],
+  ['a challenge of the past', {}, `sluice_clearance=${CLEARANCE}; sluice_split=1`],
 ] as const)
   test(`a request whose only cookie is that of the proxy for ${what} is answered from the cache`, async () => {
     using upstream = await UpstreamFixture.serving(({ head }) =>
@@ -33,7 +34,7 @@ for (const [what, more, sent] of [
   });
 
 for (const [what, more, sent] of [
-  ['where the site gives no cookies', {}, `lb=${TARGET}`],
+  ['where the site gives none of this name', {}, `lb=${TARGET}`],
   [
     'if the site has chosen the name, which its application may use, too',
     { lb_policy: { policy: 'cookie', name: 'sid' } },

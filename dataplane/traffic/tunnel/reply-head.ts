@@ -40,7 +40,8 @@ export function switchingFields({ fields }: ResponseHead, x: Exchange): FieldsBy
 export function switchedFields(x: Exchange, lines: string, answer: Fields): string {
   const routed = x.block?.fields;
   if (routed === undefined) return lines;
-  return deferredFields(routed, x, SWITCHING, relayedFields(routed, x, SWITCHING, lines, answer)) + x.affinityLine + x.authCookies;
+  const whole = deferredFields(routed, x, SWITCHING, relayedFields(routed, x, SWITCHING, lines, answer));
+  return whole + x.affinityLine + x.authCookies + x.splitLine;
 }
 
 const SWITCHING = 101;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
+import { cachingProxy } from '../../testing/caching-proxy.ts';
 import { Http2Client } from '../../testing/http2-upstream.ts';
 import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
@@ -240,6 +241,20 @@ test('cookies that come with an approval go to the client only with pass_cookies
   const { head, body } = await proxy.request(get().replace('a.test', 'b.test'));
   assert.deepEqual([cookiesIn(head), body], [['app=1', '_oauth2_proxy_0=a; Path=/', '_oauth2_proxy_1=b'], 'page']);
   assert.doesNotMatch(upstream.requests[1]?.head ?? '', /_oauth2_proxy/);
+});
+
+test('cookies that come with an approval go along with a response of the cache, which does not store them', async () => {
+  using auth = await UpstreamFixture.serving(() =>
+    auth.requests.length < 3 ? REFRESHED : 'HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n',
+  );
+  using upstream = await UpstreamFixture.serving(ok('page', 'Cache-Control: public, max-age=60\r\n'));
+  using proxy = await cachingProxy({ ...guarded(auth, upstream, { pass_cookies: true }), cache: {} });
+  assert.equal(cookiesIn((await proxy.request(get())).head).length, 2);
+  using client = new Http2Client(proxy);
+  const { head, body } = await client.request({ ':path': '/' });
+  assert.deepEqual([head['set-cookie'], body], [['_oauth2_proxy_0=a; Path=/', '_oauth2_proxy_1=b'], 'page']);
+  assert.deepEqual(cookiesIn((await proxy.request(get())).head), []);
+  assert.equal(upstream.requests.length, 1);
 });
 
 test('cookies that come with an approval go along with an error of the proxy', async () => {

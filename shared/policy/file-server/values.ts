@@ -35,6 +35,7 @@ export function parseTried(text: string): Parsed<string> {
   const [first] = template.parts;
   if (first === undefined || ('text' in first && !first.text.startsWith('/'))) return refused('begin it with {path} or "/"');
   const literal = template.parts.map((part) => ('text' in part ? part.text : '')).join('');
+  if (literal.includes('*')) return refused('a file to try has no "*": to choose paths, write it in a handle block');
   if (/[\\\0?#]/.test(literal) || /(?:^|\/)\.\.?(?:\/|$)/.test(literal)) return refused('write a path without "..", query and backslashes');
   return accepted(text);
 }

@@ -51,3 +51,41 @@ test('a Sluicefile serves files over HTTP/1.1 and HTTP/2, and nothing outside of
     assert.ok(floods.every(({ body }) => body === 'home'));
   }
 });
+
+test('handle_errors serves pages from files in a Sluicefile as in a Caddyfile', async () => {
+  using folder = new Folder();
+  const root = folder.file('www');
+  mkdirSync(`${root}/errors`, { recursive: true });
+  writeFileSync(`${root}/index.html`, 'home');
+  writeFileSync(`${root}/errors/404.html`, 'no such page');
+  writeFileSync(`${root}/errors/5xx.html`, 'we are back in a moment');
+  await using pair = await Pair.start(
+    folder,
+    `files.test {
+  root * ${root}
+  file_server
+  handle /down {
+    reverse_proxy 127.0.0.1:1
+  }
+  handle_errors 404 {
+    rewrite * /errors/{err.status_code}.html
+    file_server
+  }
+  handle_errors {
+    root * ${root}/errors
+    try_files /{http.error.status_code}.html /5xx.html
+    file_server
+  }
+}
+`,
+  );
+  for (const get of [overHttp1, overHttp2]) {
+    const port = pair.httpPort;
+    assert.deepEqual(await get(port, '/'), { status: 200, body: 'home' });
+    assert.deepEqual(await get(port, '/none'), { status: 404, body: 'no such page' });
+    assert.deepEqual(await get(port, '/down'), { status: 502, body: 'we are back in a moment' });
+    assert.deepEqual(await get(port, '/%zz'), { status: 400, body: 'we are back in a moment' });
+  }
+  writeFileSync(`${root}/errors/404.html`, 'another page');
+  assert.deepEqual(await overHttp1(pair.httpPort, '/none'), { status: 404, body: 'another page' });
+});

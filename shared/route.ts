@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { conditionSchema, portSchema } from './condition.ts';
 import { MAX_HOLD_SECS, MOST_PORTS, MOST_WEIGHT } from './limits.ts';
 import { fileServerIn } from './policy/file-server/effective.ts';
+import { errorRootsIn } from './policy/handle-errors/error-roots.ts';
 import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
 import { poolOptions } from './pool-options.ts';
 import { transportProblem } from './pools.ts';
@@ -190,6 +191,8 @@ export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } 
     return { problem: { member: 'client_auth', reason: 'client certificates need HTTPS, and https is off' } };
   if ([null, ...route.handles].some((handle) => fileServerIn(route, handle)?.root === null))
     return { problem: { member: 'file_server', reason: 'has no root' } };
+  if ([null, ...route.handles].some((handle) => errorRootsIn(route, handle).includes(null)))
+    return { problem: { member: 'handle_errors', reason: 'serves files, but has no root' } };
   const first = route.upstreams[0]?.address ?? null;
   if (route.upstream !== null && first !== null && route.upstream !== first)
     return { problem: { member: 'upstreams', reason: 'the first one must be the same address as upstream' } };

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { fileServerIn } from '../../shared/policy/file-server/effective.ts';
+import { errorRootsIn } from '../../shared/policy/handle-errors/error-roots.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { PROCESS_USER } from '../../shared/runtime/process-user.ts';
@@ -13,7 +14,11 @@ const LOOK_MS = 10_000;
 const MOST_NAMED = 20;
 
 const rootsOf = (route: RouteSpec): Set<string> =>
-  new Set([null, ...route.handles].flatMap((handle) => fileServerIn(route, handle)?.root ?? []));
+  new Set(
+    [null, ...route.handles].flatMap((handle) =>
+      [fileServerIn(route, handle)?.root, ...errorRootsIn(route, handle)].filter((root) => root != null),
+    ),
+  );
 
 /**
  * The directories that sites serve files from. Controllers can't check them, since the files are on the data plane's machine, so

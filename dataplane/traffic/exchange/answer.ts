@@ -1,18 +1,27 @@
 import { STATUS_CODES } from '../../../shared/runtime/http.ts';
-import { displaySafe } from '../../../shared/wire/errors.ts';
 import { httpDate } from '../codec/date.ts';
-import { fieldIn, withoutFields } from '../codec/http1/fields.ts';
+import { withoutFields } from '../codec/http1/fields.ts';
 import { type AnswerFields, answeredFields, defaultFields, deferredFields } from './answer-fields.ts';
 import { crossOriginFields } from './cross-origin.ts';
-import type { ErrorPage } from './error-pages.ts';
+import { defaultPage } from './default-page.ts';
+import type { ErrorPage, PageSearch } from './error-pages.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import { isGrpc } from './grpc.ts';
 import type { OwnAnswer } from './own-answer.ts';
+import { PendingPage } from './pending-page.ts';
 import { beginAnswer, endAnswer, relayBody } from './relay.ts';
 
 /** Answers the exchange without an upstream. Routed hosts get the default headers and their own; the filters don't see the response. */
 export function answer(x: Exchange, own: OwnAnswer): void {
-  const { status, fields, bytes, bodyless } = written(x, own);
+  const page = own.body === null ? errorPageFor(x, own.status) : null;
+  if (typeof page !== 'function') return send(x, own, page);
+  x.failure = own.reason;
+  // A file is content of the site, so it passes through the filters.
+  new PendingPage(x, page, (file) => (file === null ? send(x, own, null) : sendThroughFilters(x, own, file)));
+}
+
+function send(x: Exchange, own: OwnAnswer, page: ErrorPage | null): void {
+  const { status, fields, bytes, bodyless } = written(x, own, page);
   const routed = fieldsFor(x);
   const lines = routed?.deferred == null || own.sealed ? fields : deferredFields(routed, x, status, fields);
   x.client.head(x, status, STATUS_CODES[status] ?? '', lines + x.authCookies, bodyless ? UNTIL_CLOSE : bytes.length);
@@ -22,21 +31,26 @@ export function answer(x: Exchange, own: OwnAnswer): void {
 }
 
 /** The same for a response that is the site's content, and so passes through its filters. */
-export function answerThroughFilters(x: Exchange, own: OwnAnswer): void {
-  const { status, fields, bytes, bodyless } = written(x, own);
+export const answerThroughFilters = (x: Exchange, own: OwnAnswer): void => sendThroughFilters(x, own, null);
+
+function sendThroughFilters(x: Exchange, own: OwnAnswer, page: ErrorPage | null): void {
+  const { status, fields, bytes, bodyless } = written(x, own, page);
+  x.hasErrorPage = page !== null;
   beginAnswer(x, status, STATUS_CODES[status] ?? '', fields, bodyless ? UNTIL_CLOSE : bytes.length);
   if (!bodyless && x.method !== 'HEAD' && bytes.length > 0) relayBody(x, bytes, 0, bytes.length);
   endAnswer(x, '');
 }
 
-function written(x: Exchange, own: OwnAnswer): { status: number; fields: string; bytes: Buffer; bodyless: boolean } {
+type Written = { readonly status: number; readonly fields: string; readonly bytes: Buffer; readonly bodyless: boolean };
+
+function written(x: Exchange, own: OwnAnswer, errorPage: ErrorPage | null): Written {
   const { status } = own;
   x.failure = own.reason;
-  const errorPage = own.body === null ? errorPageFor(x, status) : null;
-  const page =
-    errorPage !== null ? { type: '', body: errorPage.body } : own.body === null ? pageFor(x, status) : { type: '', body: own.body };
+  const bodyless = status === 204 || status === 304;
+  // The fields of a 304 replace those of the response that the client has stored (RFC 9111 3.2), so it has none about a page.
+  const page = errorPage ?? (own.body !== null || bodyless ? { fields: '', body: own.body ?? '' } : defaultPage(x.fields, status));
   const routed = fieldsFor(x);
-  const made = httpDate() + own.fields + page.type;
+  const made = httpDate() + own.fields + (errorPage === null ? page.fields : '');
   const whole =
     routed === undefined ? made : own.sealed ? made + defaultFields(routed, x.strictTransport) : answeredFields(routed, x, status, made);
   const fields = x.crossOrigin === null ? whole : crossOriginFields(whole, x.crossOrigin);
@@ -44,23 +58,14 @@ function written(x: Exchange, own: OwnAnswer): { status: number; fields: string;
     status,
     fields: errorPage === null ? fields : withoutFields(fields, errorPage.names) + errorPage.fields,
     bytes: typeof page.body === 'string' ? Buffer.from(page.body) : page.body,
-    bodyless: status === 204 || status === 304,
+    bodyless,
   };
 }
 
 /** The site's own page for an error; null for the default one. A gRPC client reads no pages. */
-function errorPageFor(x: Exchange, status: number): ErrorPage | null {
+function errorPageFor(x: Exchange, status: number): ErrorPage | PageSearch | null {
   const pages = (x.block ?? x.route)?.errorPages;
   return pages == null || status < 400 || isGrpc(x) ? null : pages.own(x, status);
 }
 
 const fieldsFor = (x: Exchange): AnswerFields | undefined => x.block?.ownFields ?? x.route?.fields;
-
-function pageFor(x: Exchange, status: number): { type: string; body: string } {
-  const title = displaySafe(STATUS_CODES[status] ?? 'Error');
-  const accept = fieldIn(x.fields, 'accept') ?? '';
-  if (accept.includes('json') && !accept.includes('text/html'))
-    return { type: 'Content-Type: application/json\r\n', body: JSON.stringify({ error: title, status }) };
-  const body = `<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>${status} ${title}</title>\n<body style="font:16px/1.5 system-ui;margin:15vh auto;max-width:30em;text-align:center">\n<h1>${status}</h1><p>${title}</p>\n</html>\n`;
-  return { type: 'Content-Type: text/html; charset=utf-8\r\n', body };
-}

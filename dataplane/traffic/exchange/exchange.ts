@@ -269,6 +269,8 @@ export class Exchange {
   answerFields = '';
   /** Why the proxy answered itself, for the log; empty when it did not. */
   failure = '';
+  /** Whether its response is a page for an error of the proxy itself, which nothing replaces. */
+  hasErrorPage = false;
   /** How the cache handled it; null if it did not. */
   cached: CacheResult | null = null;
 

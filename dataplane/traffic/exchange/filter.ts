@@ -6,8 +6,10 @@ import type { EvaluatedRequest } from './values/evaluated-request.ts';
 export type FilteredRequest = EvaluatedRequest & {
   /** The target that responded; null for a response of the site itself. */
   readonly endpoint: { readonly address: string } | null;
-  /** How the cache handled the request; null if it did not. */
+  /** How the cache handled it; null if it did not. */
   readonly cached: CacheResult | null;
+  /** Whether the response is a page for an error of the proxy itself. */
+  readonly hasErrorPage: boolean;
   /** What became of the script that measures pages; null where the answer is no page, or analytics are off. */
   beacon: BeaconOutcome | null;
 };

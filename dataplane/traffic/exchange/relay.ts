@@ -3,8 +3,12 @@ import { type Fields, withoutFields } from '../codec/http1/fields.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import { deferredFields, relayedFields } from './answer-fields.ts';
 import { crossOriginFields } from './cross-origin.ts';
-import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
+import { defaultPage } from './default-page.ts';
+import { type ErrorPage, type ErrorPages, isStored, replacedLines } from './error-pages.ts';
+import { type Block, type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import { FilterChain } from './filter-chain.ts';
+import { isGrpc } from './grpc.ts';
+import { PendingReplacement } from './pending-page.ts';
 
 /*
  * THE WAY BACK: the one place where responses are sent to the client, whether from an upstream in any protocol, from a declined
@@ -50,17 +54,53 @@ export function beginAnswer(x: Exchange, status: number, reason: string, fields:
   const own = authCookies === '' ? splitLine : authCookies + splitLine;
   const last = own === '' ? more : more + own;
   if (block === null) return x.client.head(x, status, reason, fields + last, length);
+  if (status >= 400 && block.errorPages !== null && replacesByFile(x, block.errorPages, { status, reason, fields, more })) return;
   const { filters } = block;
   if (filters === null) {
-    const lines = block.fields.deferred === null ? fields : deferredFields(block.fields, x, status, fields);
-    return x.client.head(x, status, reason, lines + last, length);
+    return x.client.head(x, status, reason, deferredLines(x, block, status, fields) + last, length);
   }
   const bodyless = x.method === 'HEAD' || status === 204 || status === 304;
   const head = { status, reason, fields, length, bodyless };
   const stages = filters.flatMap((filter) => filter.begin(x, head) ?? []);
   if (stages.length > 0 && !bodyless) x.filtering = new FilterChain(x, stages);
-  const lines = block.fields.deferred === null ? head.fields : deferredFields(block.fields, x, head.status, head.fields);
-  x.client.head(x, head.status, head.reason, lines + last, head.length);
+  x.client.head(x, head.status, head.reason, deferredLines(x, block, head.status, head.fields) + last, head.length);
+}
+
+/** What the block says about its upstreams' responses alone does not apply to the site's own. */
+function deferredLines(x: Exchange, block: Block, status: number, lines: string): string {
+  if (block.fields.deferred === null) return lines;
+  const { fields, ownFields } = block;
+  const rules = (x.hasErrorPage && x.failure !== '') || !isUpstreams(x) ? ownFields : fields;
+  return rules.deferred === null ? lines : deferredFields(rules, x, status, lines);
+}
+
+/** Whether an upstream has sent the response, now or when the cache stored it. */
+const isUpstreams = ({ endpoint, cached }: Exchange): boolean => endpoint !== null || isStored(cached);
+
+type Replaced = { readonly status: number; readonly reason: string; readonly fields: string; readonly more: string };
+
+/** @returns whether a file will replace the response of an upstream. A gRPC client reads no pages. */
+function replacesByFile(x: Exchange, pages: ErrorPages, { status, reason, fields, more }: Replaced): boolean {
+  // What the site itself responds with is not replaced.
+  if (!isUpstreams(x) || x.hasErrorPage || isGrpc(x)) return false;
+  const search = pages.interceptedByFile(x, status, fields);
+  if (search === null) return false;
+  new PendingReplacement(x, search, (found) => {
+    const page = found ?? defaultErrorPage(x, status);
+    x.hasErrorPage = true;
+    x.contentType = null;
+    beginAnswer(x, status, reason, replacedLines(fields, page), page.body.length, more);
+    if (x.method !== 'HEAD' && page.body.length > 0) relayBody(x, page.body, 0, page.body.length);
+    endAnswer(x, '');
+  });
+  return true;
+}
+
+const CONTENT_TYPE: ReadonlySet<string> = new Set(['content-type']);
+
+function defaultErrorPage(x: Exchange, status: number): ErrorPage {
+  const { fields, body } = defaultPage(x.fields, status);
+  return { body: Buffer.from(body), fields, names: CONTENT_TYPE };
 }
 
 /** A piece of the body. @returns false when the sender should pause; `resume` of the attempt is called later. */

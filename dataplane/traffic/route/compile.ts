@@ -23,8 +23,8 @@ import { CachedResponder, keyPartsOf } from '../respond/cache/cached-responder.t
 import type { FillTools } from '../respond/cache/fill-block.ts';
 import { invalidationOf } from '../respond/cache/invalidation.ts';
 import { errorPagesOf } from '../respond/errors/error-pages.ts';
-import { Disks, type FileTools } from '../respond/files/disk.ts';
 import { fileServerOf } from '../respond/files/file-server.ts';
+import { type FileTools, fileTools } from '../respond/files/file-tools.ts';
 import { FILTERS, type FilterKind } from '../respond/filters.ts';
 import { fixedResponder } from '../respond/fixed.ts';
 import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
@@ -107,7 +107,7 @@ export class RouteCompiler {
     this.pools = pools;
     this.tools = tools;
     this.kinds = kinds;
-    this.files = { clock: tools.clock, faults: tools.faults, disks: new Disks(tools.clock, tools.faults) };
+    this.files = fileTools(tools.clock, tools.faults);
   }
 
   /** Parses a published route. It was validated before it was saved, so a worker needs no schema, nor the memory for one. */
@@ -133,7 +133,7 @@ export class RouteCompiler {
       ambiguity: compileAmbiguity(route),
       policyPools: this.policyPools,
       ownPaths: withChallengeScript(route, ownPathsOf(route)),
-      errorPages: errorPagesOf(route, null),
+      errorPages: errorPagesOf(route, null, this.files),
       excluded: compileExcluded(route),
       log: route.log,
     };
@@ -149,7 +149,7 @@ export class RouteCompiler {
       folds: foldsPaths(route),
       policies: this.policiesOf(route, null, -1),
       filters: this.filtersOf(route, null),
-      errorPages: errorPagesOf(route, null),
+      errorPages: errorPagesOf(route, null, this.files),
       responder: this.responderOf(route, null, pool, holdMs),
       holdMs,
       pool,
@@ -172,7 +172,7 @@ export class RouteCompiler {
       strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
       policies: this.policiesOf(route, handle, index),
       filters: this.filtersOf(route, handle),
-      errorPages: errorPagesOf(route, handle, remainderIn(route, handle)),
+      errorPages: errorPagesOf(route, handle, this.files, remainderIn(route, handle)),
       responder: this.responderOf(route, handle, pool, holdMs),
       holdMs,
       pool,

@@ -84,7 +84,8 @@ export class MixedTraffic {
   private readonly upstream: UpstreamFixture;
   private readonly modern: Http2UpstreamFixture;
   private readonly routes: readonly RouteInput[];
-  private readonly open = new Set<Socket | ClientHttp2Session>();
+  /** The connections of clients, with what they wait for. */
+  private readonly open = new Map<Socket | ClientHttp2Session, string>();
   private readonly ports: { readonly plain: number; readonly secure: number; readonly proxied: number };
   private users = 0;
 
@@ -142,6 +143,8 @@ export class MixedTraffic {
         root: import.meta.dirname,
         file_server: { browse: true, precompressed: ['gzip'] },
         try_files: ['{path}', '{path}/'],
+        handle_errors: [{ files: { paths: ['/wire.ts'] }, intercept: true }],
+        handles: [{ path: '/busy', upstreams: [{ address: upstream.address }] }],
       },
       { ...site('token.test', upstream), jwt: { key_source: { url: 'https://issuer.test/keys' } } },
     ];
@@ -178,8 +181,9 @@ export class MixedTraffic {
       { text: get('/', '', 'held.test'), enough: answered(1) },
       { text: `${PROXIED}${get('/', '', 'held.test')}`, enough: answered(1), proxied: true },
       {
-        text: get('/wire.ts', '', 'files.test') + get('/', '', 'files.test') + get('/none', '', 'files.test'),
-        enough: answered(3),
+        text:
+          get('/wire.ts', '', 'files.test') + get('/', '', 'files.test') + get('/none', '', 'files.test') + get('/busy', '', 'files.test'),
+        enough: answered(4),
       },
       { text: get('/mixed-traffic.ts', 'Range: bytes=0-9,20-29\r\nAccept-Encoding: gzip\r\n', 'files.test'), enough: answered(1) },
       { text: get('/', 'User-Agent: Googlebot\r\n', 'attacked.test'), enough: answered(1) },
@@ -212,9 +216,9 @@ export class MixedTraffic {
       await new Promise((resolve) => setImmediate(resolve));
       if (turn % 20 === 19) this.passTime(turn < 200 ? 250 : 10_000);
       if (turn > MOST_TURNS) {
-        const { size } = this.open;
-        for (const one of this.open) one.destroy();
-        throw new Error(`${size} clients wait for answers that do not come`);
+        const waiting = [...this.open.values()];
+        for (const one of this.open.keys()) one.destroy();
+        throw new Error(`${waiting.length} clients wait for answers that do not come:\n${waiting.join('\n')}`);
       }
       if (turn === 40) await Promise.all([this.secure.proxy, this.behindProxy].map((proxy) => proxy.publish(this.routes)));
     }
@@ -242,7 +246,7 @@ export class MixedTraffic {
     const socket = secure
       ? connectTls({ host: '127.0.0.1', port, ca, servername: 'a.test', ALPNProtocols: ['http/1.1'] })
       : connect({ host: '127.0.0.1', port, noDelay: true });
-    this.open.add(socket);
+    this.open.set(socket, JSON.stringify(text.slice(0, 1_000)));
     let received = '';
     return new Promise((resolve) => {
       const settle = (): void => {
@@ -265,7 +269,7 @@ export class MixedTraffic {
     const session = tls
       ? connectHttp2(`https://a.test:${this.ports.secure}`, { ca, host: '127.0.0.1' })
       : connectHttp2(`http://127.0.0.1:${this.ports.plain}`);
-    this.open.add(session);
+    this.open.set(session, 'HTTP/2');
     session.on('error', () => session.destroy());
     const accepted = await new Promise<boolean>((resolve) => {
       session.once('remoteSettings', () => resolve(true)).once('close', () => resolve(false));
@@ -299,7 +303,7 @@ export class MixedTraffic {
   }
 
   [Symbol.dispose](): void {
-    for (const one of this.open) one.destroy();
+    for (const one of this.open.keys()) one.destroy();
     this.secure[Symbol.dispose]();
     this.behindProxy[Symbol.dispose]();
     this.upstream[Symbol.dispose]();

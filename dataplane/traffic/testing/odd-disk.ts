@@ -25,6 +25,19 @@ export class OddDisk {
     });
   }
 
+  /** The same for reads of directories. */
+  hangReads(): void {
+    const original = fs.Dir.prototype.read as (this: fs.Dir, done: Callback) => void;
+    const hold = (run: () => void): void => {
+      this.held++;
+      this.releases.push(run);
+    };
+    const replaced = function (this: fs.Dir, done: Callback): void {
+      hold(() => original.call(this, done));
+    };
+    this.mocks.push(mock.method(fs.Dir.prototype, 'read', replaced as never) as unknown as Mock<(...args: never[]) => unknown>);
+  }
+
   release(): void {
     for (const run of this.releases.splice(0)) run();
     this.held = 0;
@@ -63,3 +76,7 @@ export function pathOf(fd: string | number): string {
 /** Descriptors of files below a directory that this process has open. */
 export const openBelow = (directory: string): number =>
   fs.readdirSync('/proc/self/fd').filter((fd) => pathOf(Number(fd)).startsWith(`${directory}/`)).length;
+
+/** How often this process has a directory open. */
+export const openDirectories = (directory: string): number =>
+  fs.readdirSync('/proc/self/fd').filter((fd) => pathOf(Number(fd)) === directory).length;

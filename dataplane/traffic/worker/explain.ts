@@ -113,6 +113,7 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
   else
     for (const filter of block.filters ?? [])
       if (filter.explain) asked.push({ name: filter.name, words: filter.explain(), answers: false });
+  if (block.errorPages !== null) asked.push({ name: 'handle_errors', words: block.errorPages.explain(), answers: false });
   const answering = asked.find(({ answers }) => answers);
   const targets = (block.pool?.endpoints ?? []).map((endpoint) => ({
     address: endpoint.address,

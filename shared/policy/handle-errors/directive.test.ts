@@ -71,16 +71,32 @@ for (const [directive, mistake] of [
     line('handle_errors 200', block('respond x')),
     'handle_errors "200": write a status from 400 to 599, such as 404, or a class: 4xx or 5xx',
   ],
-  [line('handle_errors', block()), 'handle_errors has no page: write respond <text> or page <file>'],
+  [line('handle_errors', block()), 'handle_errors has no page: write respond <text>, page <file> or file_server'],
+  [line('handle_errors', block('file_server')), 'handle_errors does not say which file is the page: write rewrite /{err.status_code}.html'],
+  [line('handle_errors', block('rewrite * /e.html')), 'rewrite in handle_errors needs file_server there'],
+  [line('handle_errors', block('rewrite @404 /e.html', 'file_server')), 'rewrite "@404": write handle_errors 404 { … } to choose errors'],
+  [line('handle_errors', block('rewrite e.html', 'file_server')), 'rewrite "e.html": begin the path with "/"'],
+  [
+    line('handle_errors', block('rewrite /../e.html', 'file_server')),
+    'rewrite "/../e.html": write a path without "..", query and backslashes',
+  ],
+  [
+    line('handle_errors', block('try_files /a.html =404', 'file_server')),
+    'try_files "=404": the error keeps its status; write a file such as /404.html',
+  ],
+  [
+    line('handle_errors', block('rewrite /a.html', 'file_server browse')),
+    '"browse" is one argument too many for file_server in handle_errors: write file_server',
+  ],
+  [line('handle_errors', block('root www', 'rewrite /a.html', 'file_server')), /^root "www": write an absolute path/],
+  [line('handle_errors', block('rewrite /a.html', 'rewrite /b.html', 'file_server')), 'handle_errors has rewrite twice: keep one'],
+  [line('handle_errors', block('respond x', 'templates')), /^handle_errors "templates": not supported/],
   [line('handle_errors', block('respond x', 'page a.html')), 'handle_errors has two pages'],
   [line('handle_errors', block('respond x 200')), '"200" is one argument too many for respond: the error keeps its status; delete it'],
   [line('handle_errors', block('respond 200')), 'respond "200": the error keeps its status; write a text'],
   [line('handle_errors', block('page none.txt')), 'page "none.txt": no such file'],
   [line('handle_errors', block('page large.html')), 'page "large.html": a page has at most 65536 characters'],
-  [
-    line('handle_errors', block('respond x', 'file_server')),
-    'handle_errors "file_server": write page <file>, which is read with this file',
-  ],
+  [line('handle_errors', block('respond x', 'file_server')), 'handle_errors has two pages'],
   [line('handle_errors', block('respond x', 'interceptt')), 'handle_errors "interceptt" (did you mean "intercept"?)'],
   [line('handle_errors', block('respond x', 'header X-A')), 'header is missing an argument: write header <Name> <value>'],
   [
@@ -88,7 +104,27 @@ for (const [directive, mistake] of [
     'header "Content-Length": the proxy itself sets this header; delete the line',
   ],
 ] as const)
-  test(`reports a mistake and what to write: ${mistake}`, () => assert.deepEqual(errors(directive).mistakes, [mistake]));
+  test(`reports a mistake and what to write: ${mistake}`, () => {
+    const { mistakes } = errors(directive);
+    if (typeof mistake === 'string') assert.deepEqual(mistakes, [mistake]);
+    else assert.match(mistakes.join(), mistake);
+  });
+
+test('pages from files are read as a Caddyfile has them', () => {
+  const pages = (...lines: string[]) => {
+    const { pages: [page] = [], mistakes } = errors(line('handle_errors', block(...lines)));
+    assert.deepEqual(mistakes, []);
+    return page?.files;
+  };
+  assert.deepEqual(pages('rewrite * /{err.status_code}.html', 'file_server'), { paths: ['/{err.status_code}.html'] });
+  assert.deepEqual(pages('root * /srv/errors', 'try_files /{http.error.status_code}.html /error.html', 'file_server'), {
+    root: '/srv/errors',
+    paths: ['/{http.error.status_code}.html', '/error.html'],
+  });
+  assert.deepEqual(pages('rewrite /$&{err.status_code}', 'try_files {path}.html {path}/index.html', 'file_server'), {
+    paths: ['/$&{err.status_code}.html', '/$&{err.status_code}/index.html'],
+  });
+});
 
 test('maintenance is switched on and off, and keeps its lines', () => {
   assert.deepEqual(maintained(line('maintenance on')), { maintenance: { on: true }, mistakes: [] });

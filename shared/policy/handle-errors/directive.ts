@@ -5,6 +5,7 @@ import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { HEADER_NAME, HEADER_VALUE, isFramingHeader, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE } from '../../response-header.ts';
 import { parseStatusOrClass, type StatusOrClass } from '../../values/status.ts';
+import { FILE_WORDS, isFileLine, readFileLines } from './file-lines.ts';
 
 /** Most `handle_errors` of a block, most statuses of each, and most headers of each. */
 export const MOST_PAGES = 100;
@@ -15,16 +16,16 @@ type Page = {
   statuses?: StatusOrClass[] | undefined;
   respond?: string | undefined;
   page?: string | undefined;
+  files?: { root?: string | undefined; paths: string[] } | undefined;
   headers?: { name: string; value: string }[] | undefined;
   intercept?: boolean | undefined;
 };
 
-const WORDS = ['respond', 'page', 'header', 'intercept'] as const;
-const LINES = 'respond <text>, page <file>, header <Name> <value> or intercept';
+const LINES_HERE = ['respond', 'page', 'header', 'intercept'] as const;
+const WORDS = [...LINES_HERE, ...FILE_WORDS];
+const LINES = 'respond <text>, page <file>, file_server with rewrite, try_files and root, header <Name> <value> or intercept';
 const FORMS = { respond: 'respond <text>', page: 'page <file>', header: 'header <Name> <value>', intercept: 'intercept' } as const;
 const COUNTS = { respond: 1, page: 1, header: 2, intercept: 0 } as const;
-/** Caddy's lines that serve a page from files. */
-const OF_FILES = ['rewrite', 'root', 'file_server', 'try_files', 'templates'];
 
 export const handleErrorsDirective: Grammar<{ handle_errors?: Page[] | undefined }> = {
   name: 'handle_errors',
@@ -41,9 +42,14 @@ export const handleErrorsDirective: Grammar<{ handle_errors?: Page[] | undefined
         report.error(word, `handle_errors ${quote(word.text)}: write a status from 400 to 599, such as 404, or a class: 4xx or 5xx`);
       else page.statuses = [...(page.statuses ?? []), status.value];
     }
-    for (const line of block?.lines ?? []) readLine(line, page, report, textOf);
-    if (page.respond === undefined && page.page === undefined)
-      report.error(name, `handle_errors has no page: write respond <text> or page <file>`);
+    const lines = block?.lines ?? [];
+    for (const line of lines) if (!isFileLine(line)) readLine(line, page, report, textOf);
+    const ofFiles = lines.filter(isFileLine);
+    if (ofFiles.length > 0 && (page.respond ?? page.page) !== undefined)
+      report.error(ofFiles[0]?.name ?? name, 'handle_errors has two pages');
+    else if (ofFiles.length > 0) page.files = readFileLines(ofFiles, report);
+    else if (page.respond === undefined && page.page === undefined)
+      report.error(name, `handle_errors has no page: write respond <text>, page <file> or file_server`);
     const { handle_errors: pages = [] } = part;
     if (pages.length === MOST_PAGES) return report.error(name, `a block has at most ${MOST_PAGES} handle_errors`);
     part.handle_errors = [...pages, page];
@@ -51,9 +57,9 @@ export const handleErrorsDirective: Grammar<{ handle_errors?: Page[] | undefined
 };
 
 function readLine({ name, args, block }: Directive, page: Page, report: Reading['report'], textOf: Reading['textOf']): void {
-  const word = WORDS.find((known) => known === name.text);
+  const word = LINES_HERE.find((known) => known === name.text);
   if (word === undefined) {
-    const advice = OF_FILES.includes(name.text) ? ': write page <file>, which is read with this file' : '';
+    const advice = name.text === 'templates' ? ': not supported: placeholders are replaced in respond and page only' : '';
     return report.error(name, `handle_errors ${quote(name.text)}${advice || didYouMean(name.text, WORDS) || `: write ${LINES}`}`);
   }
   const form = FORMS[word];

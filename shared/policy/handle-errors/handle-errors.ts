@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { faultOfTemplate } from '../../placeholders/template.ts';
 import { HEADER_NAME, HEADER_VALUE, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE, NOT_FRAMING } from '../../response-header.ts';
+import { readBy } from '../../values/read-by.ts';
+import { parseRoot } from '../file-server/values.ts';
 import type { Policy } from '../policy.ts';
 import { handleErrorsDirective, LONGEST_PAGE, MOST_PAGES } from './directive.ts';
+import { MOST_PATHS, parseErrorFile } from './error-file.ts';
 
 const text = z
   .string()
@@ -24,6 +27,17 @@ const header = z
   })
   .meta({ title: 'error_headers', about: 'A header of an error page.' });
 
+const files = z
+  .object({
+    root: readBy(parseRoot).optional().describe('The directory; absent: the `root` of the block or site.'),
+    paths: z
+      .array(readBy(parseErrorFile))
+      .min(1)
+      .max(MOST_PATHS)
+      .describe('Files below it, of which the first that exists is used: "/{err.status_code}.html".'),
+  })
+  .meta({ title: 'error_files', about: 'Pages for errors that are files on the machine of the data plane.' });
+
 const page = z
   .object({
     statuses: z
@@ -32,12 +46,18 @@ const page = z
       .max(MOST_PAGES)
       .optional()
       .describe('The errors it is for, such as 404 or "5xx"; all if absent.'),
-    respond: text.optional().describe('Plain text, which may contain placeholders. Exactly one of `respond` and `page` is required.'),
+    respond: text
+      .optional()
+      .describe('Plain text, which may contain placeholders. Exactly one of `respond`, `page` and `files` is required.'),
     page: z.string().max(LONGEST_PAGE).optional().describe('HTML. Only `{err.status_code}` and `{err.status_text}` are replaced.'),
+    files: files.optional().describe('Files that are read when they are needed.'),
     headers: z.array(header).max(MOST_PAGES).optional().describe('Headers to set.'),
     intercept: z.boolean().optional().describe("Whether it also replaces the upstream's error pages."),
   })
-  .refine(({ respond, page: html }) => (respond === undefined) !== (html === undefined), 'exactly one of respond and page is required')
+  .refine(
+    ({ respond, page: html, files: read }) => [respond, html, read].filter((one) => one !== undefined).length === 1,
+    'exactly one of respond, page and files is required',
+  )
   .meta({ title: 'handle_errors', about: 'A page for errors. The first one that names the status is used; it never changes the status.' });
 
 const members = {

@@ -2,6 +2,7 @@ import { firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import { fileServerIn } from '../../../../shared/policy/file-server/effective.ts';
+import { errorRootsIn } from '../../../../shared/policy/handle-errors/error-roots.ts';
 import { type HandleSpec, handleSchema, type RouteSpec, routeSchema } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
 import { positionOf, type Report } from '../diagnostics/diagnostics.ts';
@@ -130,12 +131,16 @@ const RESPONDERS: readonly string[] = ['respond', 'file_server', 'reverse_proxy'
 /** A file server needs a root, and what only concerns one needs a file server. */
 function reportFiles(site: SiteDraft, { report }: Shared): void {
   const parts = [site, ...site.handles.map(({ draft }) => draft)];
-  const isServed = parts.some(({ seen }) => firstOf(seen, 'file_server'));
-  for (const draft of parts) {
+  const errorRoots = parts.map(({ members }) => errorRootsIn(site.members, members === site.members ? null : members));
+  const isServed = errorRoots.flat().length > 0 || parts.some(({ seen }) => firstOf(seen, 'file_server'));
+  for (const [index, draft] of parts.entries()) {
     const server = fileServerIn(site.members, draft === site ? null : draft.members);
     const place = firstOf(draft.seen, 'file_server');
     const hasRoot = [draft, site].some(({ seen }) => firstOf(seen, 'root'));
     if (server?.root === null && place && !hasRoot) report.error(place, 'file_server has no root: write root <directory> next to it');
+    const errors = firstOf(draft.seen, 'handle_errors');
+    if (errors && !hasRoot && errorRoots[index]?.includes(null))
+      report.error(errors, 'handle_errors serves files, but has no root: write root <directory> in it');
     for (const name of ['root', 'try_files']) {
       const word = firstOf(draft.seen, name);
       if (word && !isServed) report.error(word, `${name} needs file_server, which the site does not have`);

@@ -1,5 +1,5 @@
+import { httpTime } from '../../codec/http-time.ts';
 import type { CacheRequest } from './request.ts';
-import { httpTime } from './response.ts';
 import type { Stored } from './stored.ts';
 
 /** Bytes `from` up to but without `to`. */

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
+import { httpTime } from '../../codec/http-time.ts';
 import { withoutFields } from '../../codec/http1/fields.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
@@ -20,7 +21,7 @@ import { cacheStatus } from './cache-status.ts';
 import { matchesAny } from './conditions.ts';
 import type { GrowingBody } from './growing-body.ts';
 import { type CacheRequest, isPersonal } from './request.ts';
-import { type CacheResponse, httpTime } from './response.ts';
+import type { CacheResponse } from './response.ts';
 import { sendStored } from './send.ts';
 import type { Stored } from './stored.ts';
 

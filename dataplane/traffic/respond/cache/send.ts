@@ -1,11 +1,11 @@
 import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
+import { httpTime } from '../../codec/http-time.ts';
 import { withoutFields } from '../../codec/http1/fields.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { beginAnswer, endAnswer, readableLines, relayBody } from '../../exchange/relay.ts';
 import { matchesAny, type Range, rangeOf } from './conditions.ts';
 import type { CacheRequest } from './request.ts';
-import { httpTime } from './response.ts';
 import type { Stored } from './stored.ts';
 
 /** Larger bodies go to the client in pieces of this size (bytes). */

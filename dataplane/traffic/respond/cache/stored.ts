@@ -1,9 +1,9 @@
+import { httpTime } from '../../codec/http-time.ts';
 import { fieldIn } from '../../codec/http1/fields.ts';
 import type { AnswerFields } from '../../exchange/answer-fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { type StoredHead, storedLines } from '../../exchange/relay.ts';
 import type { CacheEntry } from '../../protocol.ts';
-import { httpTime } from './response.ts';
 
 /** An entry as one worker uses it: what every hit needs is computed once. */
 export class Stored {

@@ -1,9 +1,11 @@
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
 import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
 import { compileStatuses } from '../../../../shared/values/status.ts';
-import type { ErrorPage, ErrorPages } from '../../exchange/error-pages.ts';
+import type { ErrorPage, ErrorPages, PageSearch } from '../../exchange/error-pages.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import { compileText } from '../../exchange/values/template.ts';
+import type { FileTools } from '../files/file-tools.ts';
+import { FilePages } from './file-pages.ts';
 
 type PageSpec = NonNullable<RouteSpec['handle_errors']>[number];
 type Compiled = {
@@ -13,20 +15,25 @@ type Compiled = {
   readonly fields: string;
   /** null if it would be too long. */
   body(x: EvaluatedRequest, status: number, lines: string): Buffer | null;
+  /** null for a text or page that came with the route. */
+  readonly files: FilePages | null;
+  readonly words: string;
 };
 
 /** Longest text with its placeholders (bytes). */
 const LONGEST_TEXT = 131_072;
 const nothing = (): string => '';
 
-/** The block's pages before its site's; null if there are none. */
+/** The block's pages before its site's; null if there are none. Without `files`, pages from files are left out. */
 export function errorPagesOf(
   route: RouteSpec,
   handle: HandleSpec | null,
+  files: FileTools | null,
   remainder: (x: EvaluatedRequest) => string = nothing,
 ): ErrorPages | null {
   const specs = [...(handle?.handle_errors ?? []), ...(route.handle_errors ?? [])];
-  return specs.length === 0 ? null : new Pages(specs.map((spec) => compilePage(spec, remainder)));
+  const root = handle?.root ?? route.root ?? null;
+  return specs.length === 0 ? null : new Pages(specs.map((spec) => compilePage(spec, root, files, remainder)));
 }
 
 class Pages implements ErrorPages {
@@ -36,22 +43,27 @@ class Pages implements ErrorPages {
     this.pages = pages;
   }
 
-  own(x: EvaluatedRequest, status: number): ErrorPage | null {
-    return made(
-      this.pages.find(({ isFor }) => isFor(status)),
-      x,
-      status,
-      '',
-    );
+  own(x: EvaluatedRequest, status: number): ErrorPage | PageSearch | null {
+    const page = this.pages.find(({ isFor }) => isFor(status));
+    return page?.files == null ? made(page, x, status, '') : page.files.search(x, { status, lines: '' }, page);
   }
 
   intercepted(x: EvaluatedRequest, status: number, lines: string): ErrorPage | null {
-    return made(
-      this.pages.find(({ isFor, intercepts }) => intercepts && isFor(status)),
-      x,
-      status,
-      lines,
-    );
+    const page = this.interceptor(status);
+    return page?.files == null ? made(page, x, status, lines) : null;
+  }
+
+  interceptedByFile(x: EvaluatedRequest, status: number, lines: string): PageSearch | null {
+    const page = this.interceptor(status);
+    return page?.files == null ? null : page.files.search(x, { status, lines }, page);
+  }
+
+  explain(): string {
+    return this.pages.map(({ words }) => words).join('; ');
+  }
+
+  private interceptor(status: number): Compiled | undefined {
+    return this.pages.find(({ isFor, intercepts }) => intercepts && isFor(status));
   }
 }
 
@@ -60,18 +72,26 @@ function made(page: Compiled | undefined, x: EvaluatedRequest, status: number, l
   return page === undefined || body === null ? null : { body, fields: page.fields, names: page.names };
 }
 
-function compilePage(spec: PageSpec, remainder: (x: EvaluatedRequest) => string): Compiled {
-  const { statuses, headers = [] } = spec;
+function compilePage(spec: PageSpec, root: string | null, tools: FileTools | null, remainder: (x: EvaluatedRequest) => string): Compiled {
+  const { statuses, headers = [], files } = spec;
   const names = new Set(headers.map(({ name }) => name.toLowerCase()));
   const own = headers.map(({ name, value }) => `${name}: ${value}\r\n`).join('');
   const type = spec.page === undefined ? 'text/plain; charset=utf-8' : 'text/html; charset=utf-8';
+  const isFromFile = files !== undefined;
   return {
     isFor: statuses === undefined ? (status) => status >= 400 : compileStatuses(statuses),
     intercepts: spec.intercept === true,
     names: new Set([...names, 'content-type']),
-    fields: names.has('content-type') ? own : `Content-Type: ${type}\r\n${own}`,
-    body: spec.page === undefined ? compileBody(spec.respond ?? '', remainder) : compileHtml(spec.page),
+    fields: isFromFile || names.has('content-type') ? own : `Content-Type: ${type}\r\n${own}`,
+    body: isFromFile ? () => null : spec.page === undefined ? compileBody(spec.respond ?? '', remainder) : compileHtml(spec.page),
+    files: isFromFile && tools !== null ? new FilePages(files, root, tools, remainder) : null,
+    words: `${statuses?.join(', ') ?? 'every error'}: ${wordsOf(spec, root)}${spec.intercept === true ? ", also the upstream's" : ''}`,
   };
+}
+
+function wordsOf({ page, files }: PageSpec, root: string | null): string {
+  if (files !== undefined) return `${files.paths.join(' or ')} below ${files.root ?? root}`;
+  return page === undefined ? 'a text' : 'a page';
 }
 
 function compileBody(respond: string, remainder: (x: EvaluatedRequest) => string): Compiled['body'] {

@@ -1,26 +1,8 @@
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
-import { fieldIn, withoutFields } from '../../codec/http1/fields.ts';
-import type { ErrorPages } from '../../exchange/error-pages.ts';
+import { fieldIn } from '../../codec/http1/fields.ts';
+import { type ErrorPages, isStored, replacedLines } from '../../exchange/error-pages.ts';
 import type { AnswerHead, BodySink, BodyStage, Filter, FilteredRequest, StageMaker } from '../../exchange/filter.ts';
 import { errorPagesOf } from './error-pages.ts';
-
-/** Fields about the body that is replaced. */
-const OF_THE_BODY: ReadonlySet<string> = new Set([
-  'accept-ranges',
-  'content-digest',
-  'content-disposition',
-  'content-encoding',
-  'content-language',
-  'content-location',
-  'content-md5',
-  'content-range',
-  'content-type',
-  'digest',
-  'etag',
-  'last-modified',
-  'repr-digest',
-  'trailer',
-]);
 
 /** Most bytes of a replaced body that are read; beyond that, the response is cut off after the page. */
 const MOST_DISCARDED = 1_048_576;
@@ -34,25 +16,18 @@ export class Interceptor implements Filter {
     this.pages = pages;
   }
 
-  explain(): string {
-    return 'errors of the upstream that a page with intercept is for are replaced by it';
-  }
-
   begin(request: FilteredRequest, head: AnswerHead): StageMaker | null {
     const { status, bodyless } = head;
     // What the site itself responds with is not replaced, and a gRPC client reads no pages.
-    if (status < 400 || (request.endpoint === null && !isStored(request))) return null;
+    if (status < 400 || (request.endpoint === null && !isStored(request.cached)) || request.hasErrorPage) return null;
     if (/^application\/grpc\b/i.test(fieldIn(request.fields, 'content-type') ?? '')) return null;
     const page = this.pages.intercepted(request, status, head.fields);
     if (page === null) return null;
-    head.fields = withoutFields(withoutFields(head.fields, OF_THE_BODY), page.names) + page.fields;
+    head.fields = replacedLines(head.fields, page);
     head.length = page.body.length;
     return bodyless ? null : (next) => new ReplacedBody(page.body, next);
   }
 }
-
-/** Whether the cache answers with what an upstream has sent before. */
-const isStored = ({ cached }: FilteredRequest): boolean => cached !== null && cached !== 'pass';
 
 class ReplacedBody implements BodyStage {
   private readonly next: BodySink;
@@ -102,7 +77,8 @@ class ReplacedBody implements BodyStage {
 
 /** null where nothing of the upstream is replaced. */
 export function interceptorOf(route: RouteSpec, handle: HandleSpec | null): Interceptor | null {
-  const intercepts = [...(handle?.handle_errors ?? []), ...(route.handle_errors ?? [])].some(({ intercept }) => intercept === true);
-  const pages = intercepts ? errorPagesOf(route, handle) : null;
+  const specs = [...(handle?.handle_errors ?? []), ...(route.handle_errors ?? [])];
+  const intercepts = specs.some(({ intercept, files }) => intercept === true && files === undefined);
+  const pages = intercepts ? errorPagesOf(route, handle, null) : null;
   return pages === null ? null : new Interceptor(pages);
 }

@@ -150,18 +150,18 @@ const hasNext = ({ waiting, running }: Lane): boolean => waiting.length > 0 && r
 
 const timeout = (root: string): DiskTimeout => new DiskTimeout(`the disk of ${root} has not responded for ${LONGEST_MS / 1_000} seconds`);
 
-/** What file servers of a worker share. */
-export type FileTools = { readonly clock: Clock; readonly faults: Faults; readonly disks: Disks };
+/** What operations on disks need. */
+export type DiskTools = { readonly faults: Faults; readonly disks: Disks };
 
 /** What one response does on a disk. */
 export class DiskAccess {
   /** Set when the response is no longer needed: what has not begun is not done then. */
   over = false;
-  private readonly tools: FileTools;
+  private readonly tools: DiskTools;
   private readonly root: string;
   private readonly unwanted = (): boolean => this.over;
 
-  constructor(tools: FileTools, root: string) {
+  constructor(tools: DiskTools, root: string) {
     this.tools = tools;
     this.root = root;
   }

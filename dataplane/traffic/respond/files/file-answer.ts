@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
 import { httpDate } from '../../codec/date.ts';
 import { fieldsIn } from '../../codec/http1/fields.ts';
@@ -9,39 +8,58 @@ import type { Attempt } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { guardExchange } from '../../exchange/faults.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
-import { beginAnswer, endAnswer } from '../../exchange/relay.ts';
+import { beginAnswer, endAnswer, relayBody } from '../../exchange/relay.ts';
+import { queryOf } from '../../exchange/values/query.ts';
 import { type ByteRange, rangesIn } from './byte-ranges.ts';
-import { DiskAccess, type FileTools } from './disk.ts';
+import { DiskAccess } from './disk.ts';
 import { FileBody, type Part } from './file-body.ts';
 import type { FilePath } from './file-path.ts';
+import type { FileTools } from './file-tools.ts';
 import { type Found, find } from './find.ts';
-import { listingPage } from './listing.ts';
+import { LARGEST_HOT } from './hot-files.ts';
 import { mediaTypeOf } from './media-type.ts';
-import { closePath, type OpenFile, refusalOf } from './open.ts';
+import { closePath, refusalOf } from './open.ts';
 import { ifRangeHolds, preconditionStatus, type Validators } from './preconditions.ts';
 import type { Settings } from './settings.ts';
+import { contents } from './whole-file.ts';
 
 /** How old the last modification must be for the next one to have another time: the coarsest clock of a file system is that of FAT (ms). */
 const SETTLED = 2_000;
+/** Which page of a listing is requested. */
+const PAGE = /(?:^|&)page=(\d{1,6})(?:&|$)/;
 const STATUS_OF = { missing: 404, forbidden: 403, unavailable: 503 };
 
 const own = (status: number, reason: string, fields = '', body: OwnAnswer['body'] = null): OwnAnswer => ({ status, fields, body, reason });
+
+/** A file with its contents, if they have been read. */
+type FoundFile = Extract<Found, { file: unknown }> & { readonly body?: Buffer | null };
 
 /** One response of a file server, from the search on. */
 export class FileAnswer implements Attempt {
   private readonly x: Exchange;
   private readonly settings: Settings;
-  private readonly clock: Clock;
+  private readonly tools: FileTools;
+  /** What the file is kept as. */
+  private readonly key: string;
   private readonly disk: DiskAccess;
   /** The descriptor of the file until it is sent or closed; -1 for none. */
   private fd = -1;
   private sending: FileBody | null = null;
 
-  constructor(x: Exchange, settings: Settings, tools: FileTools) {
+  constructor(x: Exchange, settings: Settings, tools: FileTools, key: string) {
     this.x = x;
     this.settings = settings;
-    this.clock = tools.clock;
+    this.tools = tools;
+    this.key = key;
     this.disk = new DiskAccess(tools, settings.root.path);
+  }
+
+  /** Responds with a file that has just been served, if it is still the same. @returns whether there was one. */
+  fromMemory(): boolean {
+    const hot = this.tools.hot.find(this.key);
+    if (hot === null || (hot.body === null && this.needsBody(hot))) return false;
+    this.sendFile(hot);
+    return true;
   }
 
   begin(path: FilePath): void {
@@ -70,10 +88,40 @@ export class FileAnswer implements Attempt {
   private async search(path: FilePath): Promise<void> {
     const { x, settings, disk } = this;
     const found = await find(settings, disk, path, x.path.endsWith('/'), x.fields);
-    if ('listing' in found) return this.list(found.listing, path);
+    if ('listing' in found) return this.list(found);
     if ('file' in found) this.fd = found.file.fd;
+    const ready = 'file' in found && found.file.size <= LARGEST_HOT && !disk.over ? await this.small(found) : found;
     if (disk.over) this.closeFile();
-    else guardExchange(x, () => this.answer(found));
+    else guardExchange(x, () => this.answer(ready));
+  }
+
+  /** A small file as a whole, kept for the next requests. */
+  private async small({ file, name, coding }: FoundFile): Promise<FoundFile | Extract<Found, { refused: string }>> {
+    const { tools, disk, key } = this;
+    try {
+      const content = this.needsBody({ file, coding }) ? await contents(disk, file) : null;
+      // A file that has become shorter is cut off.
+      const body = content?.length === file.size ? content : null;
+      const small = { file, name, coding, body };
+      // What was written a moment ago may still change without a new time.
+      if (body === content && tools.clock.now() - file.modified > SETTLED) await tools.hot.add(key, disk, small);
+      return small;
+    } catch (error) {
+      return refusalOf(error);
+    }
+  }
+
+  /** Whether the response will have (a part of) the file in it. */
+  private needsBody(file: Pick<FoundFile, 'file' | 'coding'>): boolean {
+    const { x, settings } = this;
+    return x.method === 'GET' && (settings.status !== 200 || preconditionStatus(x.fields, this.validatorsOf(file)) === 0);
+  }
+
+  private validatorsOf({ file, coding }: Pick<FoundFile, 'file' | 'coding'>): Validators {
+    const now = this.tools.clock.now();
+    const strong = now - file.modified > SETTLED;
+    const modified = Math.floor(Math.min(file.modified, now) / 1_000) * 1_000;
+    return { etag: `${strong ? '' : 'W/'}"${file.version}${coding === null ? '' : `-${coding}`}"`, modified, strong };
   }
 
   private closeFile(): void {
@@ -81,10 +129,11 @@ export class FileAnswer implements Attempt {
     this.fd = -1;
   }
 
-  private async list(fd: number, { names }: FilePath): Promise<void> {
+  private async list({ listing: fd, names, by }: Extract<Found, { listing: number }>): Promise<void> {
+    const { x } = this;
     let page: Buffer;
     try {
-      page = await listingPage(this.disk, fd, names, this.x.path !== '/', this.settings.hidden);
+      page = await by.page(this.disk, fd, { names, hasParent: x.path !== '/', page: Number(PAGE.exec(queryOf(x.target))?.[1] ?? 1) });
     } catch (error) {
       const { refused, reason } = refusalOf(error);
       if (!this.disk.over) guardExchange(this.x, () => this.instead(own(STATUS_OF[refused], `file_server: ${reason}`)));
@@ -98,7 +147,7 @@ export class FileAnswer implements Attempt {
   }
 
   private answer(found: Exclude<Found, { listing: number }>): void {
-    if ('file' in found) this.sendFile(found.file, found.name, found.coding);
+    if ('file' in found) this.sendFile(found);
     else if ('refused' in found) this.instead(own(STATUS_OF[found.refused], `file_server: ${found.reason}`));
     else if ('status' in found) this.instead(own(found.status, 'file_server: none of try_files exists'));
     else this.instead(own(308, '', `Location: ${directoryTarget(this.x)}\r\n`, ''));
@@ -112,13 +161,11 @@ export class FileAnswer implements Attempt {
     else answer(this.x, answered);
   }
 
-  private sendFile(file: OpenFile, name: string, coding: string | null): void {
+  private sendFile(found: FoundFile): void {
     const { x, settings } = this;
-    const now = this.clock.now();
-    const strong = now - file.modified > SETTLED;
-    const modified = Math.floor(Math.min(file.modified, now) / 1_000) * 1_000;
-    const etag = `${strong ? '' : 'W/'}"${file.version}${coding === null ? '' : `-${coding}`}"`;
-    const validators: Validators = { etag, modified, strong };
+    const { file, name, coding, body = null } = found;
+    const validators = this.validatorsOf(found);
+    const { etag, modified } = validators;
     const plain = settings.status === 200;
     const dated = `ETag: ${etag}\r\nLast-Modified: ${new Date(modified).toUTCString()}\r\n`;
     const vary = settings.precompressed.length > 0 ? 'Vary: Accept-Encoding\r\n' : '';
@@ -136,6 +183,15 @@ export class FileAnswer implements Attempt {
       length,
     );
     if (x.method === 'HEAD' || length === 0) {
+      this.closeFile();
+      x.attempt = null;
+      return endAnswer(x, '');
+    }
+    if (body !== null) {
+      for (const part of parts) {
+        if ('text' in part) relayBody(x, part.text, 0, part.text.length);
+        else relayBody(x, body, part.from, part.to);
+      }
       this.closeFile();
       x.attempt = null;
       return endAnswer(x, '');

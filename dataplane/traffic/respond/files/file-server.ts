@@ -3,9 +3,9 @@ import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
 import { answer } from '../../exchange/answer.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import type { Responder } from '../../exchange/responder.ts';
-import type { FileTools } from './disk.ts';
 import { FileAnswer } from './file-answer.ts';
 import { filePathOf } from './file-path.ts';
+import type { FileTools } from './file-tools.ts';
 import { compileSettings } from './settings.ts';
 
 const NOT_ALLOWED: OwnAnswer = {
@@ -26,10 +26,13 @@ export function fileServerOf(route: RouteSpec, handle: HandleSpec | null, tools:
     respond(x) {
       if (x.method !== 'GET' && x.method !== 'HEAD') return answer(x, NOT_ALLOWED);
       const query = x.upstreamTarget.indexOf('?');
-      const path = filePathOf(query < 0 ? x.upstreamTarget : x.upstreamTarget.slice(0, query));
+      const target = query < 0 ? x.upstreamTarget : x.upstreamTarget.slice(0, query);
+      const file = new FileAnswer(x, settings, tools, settings.keyOf(x, target));
+      if (file.fromMemory()) return;
+      const path = filePathOf(target);
       if (path === 'malformed') answer(x, MALFORMED);
       else if (path === 'missing') answer(x, IMPOSSIBLE);
-      else new FileAnswer(x, settings, tools).begin(path);
+      else file.begin(path);
     },
     explain: () => ({ answeredBy: 'file_server', words: `files of ${settings.root.path}` }),
   };

@@ -1,5 +1,6 @@
 import { type DiskAccess, DiskTimeout } from './disk.ts';
 import type { FilePath } from './file-path.ts';
+import type { Listings } from './listing.ts';
 import { closePath, codeOf, type Opened, type OpenFile, openBelow, refusalOf } from './open.ts';
 import { preferred, type Settings } from './settings.ts';
 
@@ -9,7 +10,7 @@ type Refused = Extract<Opened, { refused: string }>;
 export type Found =
   | { readonly file: OpenFile; readonly name: string; readonly coding: string | null }
   /** A directory to list. */
-  | { readonly listing: number; readonly names: readonly string[] }
+  | { readonly listing: number; readonly names: readonly string[]; readonly by: Listings }
   /** A directory that was requested without its slash. */
   | { readonly redirect: true }
   | { readonly status: number }
@@ -100,7 +101,8 @@ class Search {
       closePath(this.disk, fd);
       return 'file' in opened ? this.file(opened.file, [...names, name]) : opened;
     }
-    if (this.settings.browse) return { listing: fd, names };
+    const { listings } = this.settings;
+    if (listings !== null) return { listing: fd, names, by: listings };
     closePath(this.disk, fd);
     return { refused: 'missing', reason: 'the directory has no index file' };
   }

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
 import { Http2Client } from '../../testing/http2-upstream.ts';
-import { OddDisk, openBelow, pathOf } from '../../testing/odd-disk.ts';
+import { OddDisk, openBelow, openDirectories, pathOf } from '../../testing/odd-disk.ts';
 import { eventually, get, ProxyFixture } from '../../testing/test-proxy.ts';
 import { field, type Message } from '../../testing/wire.ts';
 import { LONGEST_MS } from './disk.ts';
@@ -203,6 +203,18 @@ test('a disk that hangs in the middle of a file cuts the response off', async ()
   await eventually('the log', () => warnings('the disk stopped responding').length === 1);
   disk[Symbol.dispose]();
   await eventually('the files to be closed', () => openBelow(root) === 0);
+});
+
+test('a directory whose disk hangs while it is read is closed once the disk responds', async () => {
+  {
+    using disk = new OddDisk();
+    disk.hangReads();
+    const listing = proxy.request(get('/list/'));
+    await eventually('the disk to hang', () => disk.held === 1);
+    proxy.clock.pass(LONGEST_MS + 1_000);
+    assert.equal(statusOf(await listing), 503);
+  }
+  await eventually('the directory to be closed', () => openDirectories(path.join(root, 'list')) === 0);
 });
 
 test('a client that leaves while the disk hangs leaves nothing open', async () => {

@@ -1,62 +1,129 @@
 import fs from 'node:fs';
 import type { DiskAccess } from './disk.ts';
 import type { Hidden } from './hidden.ts';
+import { type Entry, listingHtml } from './listing-page.ts';
+import { byName } from './name-order.ts';
 
-/** Most names on a page. */
-const MOST_ENTRIES = 1_000;
-/** Names that are looked at for one page, hidden ones included. */
-const MOST_READ = 10_000;
+/** Names on a page. */
+const PER_PAGE = 1_000;
+/** Most names of a directory that are read, hidden ones included. */
+const MOST_READ = 100_000;
+/** Names that are read in one operation. */
+const PER_READ = 500;
+/** Directories that a file server reads at once in a worker: the names of a large one take 20 MB. */
+const MOST_AT_ONCE = 2;
 
-type Entry = { readonly name: string; readonly isDirectory: boolean; readonly size: number | null; readonly modified: number | null };
+type Name = { readonly name: string; readonly isDirectory: boolean; readonly isLink: boolean };
+type Request = { readonly names: readonly string[]; readonly hasParent: boolean; readonly page: number };
 
-/** A page with the names in an open directory. `names` are those from the root to it. */
-export async function listingPage(
-  disk: DiskAccess,
-  fd: number,
-  names: readonly string[],
-  hasParent: boolean,
-  hidden: Hidden,
-): Promise<Buffer> {
-  const path = process.platform === 'linux' ? `/proc/self/fd/${fd}` : `/dev/fd/${fd}`;
-  const { entries, complete } = await entriesOf(disk, path, names, hidden);
-  return Buffer.from(page(names, entries, hasParent, complete));
-}
+/** The pages of one file server with the names in its directories. */
+export class Listings {
+  private readonly hidden: Hidden;
+  private free = MOST_AT_ONCE;
+  private readonly waiting: (() => void)[] = [];
 
-async function entriesOf(
-  disk: DiskAccess,
-  path: string,
-  names: readonly string[],
-  hidden: Hidden,
-): Promise<{ entries: Entry[]; complete: boolean }> {
-  const entries: Entry[] = [];
-  const directory = await disk.run<fs.Dir>((done) => fs.opendir(path, { bufferSize: 256 }, done));
-  let complete = true;
-  try {
-    for (let count = 0; ; count++) {
-      const entry = await disk.run<fs.Dirent | null>((done) => directory.read(done));
-      if (entry === null) break;
-      if (count >= MOST_READ || entries.length >= MOST_ENTRIES) {
-        complete = false;
-        break;
-      }
-      if (hidden([...names, entry.name])) continue;
-      const shown = await shownEntry(disk, path, entry);
-      if (shown !== null) entries.push(shown);
-    }
-  } finally {
-    await directory.close();
+  constructor(hidden: Hidden) {
+    this.hidden = hidden;
   }
-  const order = new Intl.Collator('en', { numeric: true });
-  entries.sort((one, other) => Number(other.isDirectory) - Number(one.isDirectory) || order.compare(one.name, other.name));
-  return { entries, complete };
+
+  /** A page of an open directory; empty if the response is no longer needed. Throws errors of the file system. */
+  async page(disk: DiskAccess, fd: number, request: Request): Promise<Buffer> {
+    if (this.free > 0) this.free--;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    try {
+      return disk.over ? Buffer.alloc(0) : Buffer.from(await this.html(disk, fd, request));
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.free++;
+      else next();
+    }
+  }
+
+  private async html(disk: DiskAccess, fd: number, { names, hasParent, page }: Request): Promise<string> {
+    const path = process.platform === 'linux' ? `/proc/self/fd/${fd}` : `/dev/fd/${fd}`;
+    const { found, complete } = await this.read(disk, path, names);
+    const sorted = await byName(found, () => disk.over);
+    if (sorted === null) return '';
+    const all = [...sorted.filter(({ isDirectory }) => isDirectory), ...sorted.filter(({ isDirectory }) => !isDirectory)];
+    const pages = Math.max(1, Math.ceil(all.length / PER_PAGE));
+    const shown = Math.min(Math.max(1, page), pages);
+    const entries: Entry[] = [];
+    for (const name of all.slice((shown - 1) * PER_PAGE, shown * PER_PAGE)) {
+      const entry = await shownEntry(disk, path, name);
+      if (disk.over) return '';
+      if (entry !== null) entries.push(entry);
+    }
+    return listingHtml({ names, hasParent, entries, page: shown, pages, total: all.length, complete });
+  }
+
+  private async read(disk: DiskAccess, path: string, names: readonly string[]): Promise<{ found: readonly Name[]; complete: boolean }> {
+    const found: Name[] = [];
+    const directory = await OpenDirectory.at(disk, path);
+    try {
+      for (let count = 0; count < MOST_READ; count += PER_READ) {
+        const entries = await directory.read(disk);
+        for (const entry of entries) {
+          const [isDirectory, isLink] = [entry.isDirectory(), entry.isSymbolicLink()];
+          if ((isDirectory || isLink || entry.isFile()) && !this.hidden([...names, entry.name]))
+            found.push({ name: entry.name, isDirectory, isLink });
+        }
+        if (entries.length < PER_READ || disk.over) return { found, complete: true };
+      }
+      return { found, complete: false };
+    } finally {
+      directory.close();
+    }
+  }
 }
+
+/** It is closed when the last operation has ended, even if that was given up because the disk doesn't respond. */
+class OpenDirectory {
+  private readonly directory: fs.Dir;
+  private reading = false;
+  private unwanted = false;
+
+  private constructor(directory: fs.Dir) {
+    this.directory = directory;
+  }
+
+  static async at(disk: DiskAccess, path: string): Promise<OpenDirectory> {
+    const directory = await disk.run<fs.Dir>(
+      (done) => fs.opendir(path, { bufferSize: PER_READ }, done),
+      (late) => late.close(ignored),
+    );
+    return new OpenDirectory(directory);
+  }
+
+  /** Fewer than PER_READ names at the end of the directory. */
+  read(disk: DiskAccess): Promise<readonly fs.Dirent[]> {
+    return disk.run((done) => {
+      this.reading = true;
+      const entries: fs.Dirent[] = [];
+      const ended = (error: NodeJS.ErrnoException | null): void => {
+        this.reading = false;
+        if (this.unwanted) this.directory.close(ignored);
+        done(error, entries);
+      };
+      const next = (error: NodeJS.ErrnoException | null, entry: fs.Dirent | null): void => {
+        if (entry !== null && !error) entries.push(entry);
+        if (error || entry === null || this.unwanted || entries.length === PER_READ) ended(error);
+        else this.directory.read(next);
+      };
+      this.directory.read(next);
+    });
+  }
+
+  close(): void {
+    this.unwanted = true;
+    if (!this.reading) this.directory.close(ignored);
+  }
+}
+
+const ignored = (): void => undefined;
 
 /** Nothing is told about what links lead to, since it may be outside of the root. */
-async function shownEntry(disk: DiskAccess, path: string, entry: fs.Dirent): Promise<Entry | null> {
-  const { name } = entry;
-  const isDirectory = entry.isDirectory();
-  if (entry.isSymbolicLink()) return { name, isDirectory, size: null, modified: null };
-  if (!isDirectory && !entry.isFile()) return null;
+async function shownEntry(disk: DiskAccess, path: string, { name, isDirectory, isLink }: Name): Promise<Entry | null> {
+  if (isLink) return { name, isDirectory, size: null, modified: null };
   try {
     const { size, mtimeMs } = await disk.run<fs.Stats>((done) => fs.lstat(`${path}/${name}`, done));
     return { name, isDirectory, size: isDirectory ? null : size, modified: mtimeMs };
@@ -64,38 +131,4 @@ async function shownEntry(disk: DiskAccess, path: string, entry: fs.Dirent): Pro
     // It was deleted after its name was read.
     return null;
   }
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (char) => ESCAPES[char] as string);
-const linkTo = (name: string): string => encodeURIComponent(name.toWellFormed()).replaceAll("'", '%27');
-
-function page(names: readonly string[], entries: readonly Entry[], hasParent: boolean, complete: boolean): string {
-  const title = escaped(`Index of /${names.map((name) => `${name}/`).join('')}`);
-  const rows = entries.map(({ name, isDirectory, size, modified }) => {
-    const slash = isDirectory ? '/' : '';
-    const date = modified === null ? '' : new Date(modified).toISOString();
-    const time = date === '' ? '' : `<time datetime="${date}">${date.slice(0, 16).replace('T', ' ')}</time>`;
-    return `<tr><td><a href="./${linkTo(name)}${slash}">${escaped(name)}${slash}</a><td>${size === null ? '' : sizeText(size)}<td>${time}`;
-  });
-  const parent = hasParent ? '<p><a href="../">Parent directory</a></p>\n' : '';
-  const count = complete ? '' : `<p>Only the first ${entries.length} names are listed.</p>\n`;
-  const table = `<table><thead><tr><th scope="col">Name<th scope="col">Size<th scope="col">Modified (UTC)<tbody>\n${rows.join('\n')}\n</table>`;
-  return `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<style>${STYLE}</style>
-<body><main><h1>${title}</h1>
-${parent}${count}${entries.length === 0 ? '<p>The directory is empty.</p>' : table}
-</main></body></html>
-`;
-}
-
-const STYLE =
-  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui;margin:2rem auto;max-width:60rem;padding:0 1rem}h1{font-size:1.25rem;overflow-wrap:anywhere}table{border-collapse:collapse;width:100%}th,td{padding:.35rem .5rem;text-align:left;border-bottom:1px solid #8884}td:first-child{overflow-wrap:anywhere}td:nth-child(n+2),th:nth-child(n+2){text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}';
-
-function sizeText(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`;
-  const unit = Math.min(4, Math.floor(Math.log10(bytes) / 3));
-  return `${(bytes / 1_000 ** unit).toFixed(1)} ${['B', 'kB', 'MB', 'GB', 'TB'][unit]}`;
 }

@@ -12,6 +12,9 @@ export type OpenFile = {
   readonly modified: number;
   /** Size and time of the last modification in nanoseconds. */
   readonly version: string;
+  /** How it was found, and as what. */
+  readonly path: string;
+  readonly stats: fs.BigIntStats;
 };
 
 /** What is at a path. `refused`: it must not be served. */
@@ -55,6 +58,8 @@ export async function openBelow(disk: DiskAccess, root: Root, names: readonly st
         size: Number(size),
         modified: Math.max(0, Number(mtimeNs / 1_000_000n)),
         version: `${size.toString(36)}-${mtimeNs.toString(36)}`,
+        path,
+        stats,
       },
     };
   } catch (error) {

@@ -1,3 +1,4 @@
+import { httpTime } from '../../codec/http-time.ts';
 import { fieldsIn } from '../../codec/http1/fields.ts';
 
 /** The version of a file that conditions are compared with. */
@@ -50,10 +51,7 @@ function dateIn(fields: string, name: string): number | null {
   return values.length === 1 ? dateOf(values[0] as string) : null;
 }
 
-const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
-
-/** Only the preferred form (RFC 9110 5.6.7): a condition with any other date is ignored. */
 function dateOf(text: string): number | null {
-  const time = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  const time = httpTime(text);
   return Number.isNaN(time) ? null : time;
 }

@@ -2,9 +2,12 @@ import { templateParts } from '../../../../shared/placeholders/template.ts';
 import type { FormatName } from '../../../../shared/policy/encode/formats.ts';
 import type { FileServerSpec } from '../../../../shared/policy/file-server/effective.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { fieldsIn } from '../../codec/http1/fields.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
 import { CodingChoice } from '../encode/accept-encoding.ts';
 import type { FilePath } from './file-path.ts';
 import { compileHidden, type Hidden } from './hidden.ts';
+import { Listings } from './listing.ts';
 import { Root } from './root.ts';
 
 /** A file to try: its path for that of a request, or the status to respond with. */
@@ -15,22 +18,37 @@ export type Settings = {
   readonly root: Root;
   readonly index: readonly string[];
   readonly hidden: Hidden;
-  readonly browse: boolean;
+  /** null if directories are not listed. */
+  readonly listings: Listings | null;
   readonly precompressed: readonly FormatName[];
   /** 200 unless these are error pages. */
   readonly status: number;
   readonly tried: readonly Tried[];
+  /** What decides which file a request gets. */
+  keyOf(x: Pick<Exchange, 'path' | 'fields'>, target: string): string;
 };
 
-export const compileSettings = (spec: FileServerSpec, root: string, tryFiles: readonly string[], clock: Clock): Settings => ({
-  root: new Root(root, clock),
-  index: spec.index ?? ['index.html', 'index.txt'],
-  hidden: compileHidden(spec.hide ?? [], spec.dot_files ?? false),
-  browse: spec.browse ?? false,
-  precompressed: spec.precompressed ?? [],
-  status: spec.status ?? 200,
-  tried: tryFiles.map(compileTried),
-});
+/** Told apart by a number, since two file servers may find different files for the same path. */
+let made = 0;
+
+export function compileSettings(spec: FileServerSpec, root: string, tryFiles: readonly string[], clock: Clock): Settings {
+  const hidden = compileHidden(spec.hide ?? [], spec.dot_files ?? false);
+  const { precompressed = [] } = spec;
+  const number = ++made;
+  return {
+    root: new Root(root, clock),
+    index: spec.index ?? ['index.html', 'index.txt'],
+    hidden,
+    listings: spec.browse ? new Listings(hidden) : null,
+    precompressed,
+    status: spec.status ?? 200,
+    tried: tryFiles.map(compileTried),
+    keyOf(x, target) {
+      const accepted = precompressed.length === 0 ? '' : fieldsIn(x.fields, 'accept-encoding').join();
+      return `${number} ${x.path.endsWith('/') ? '/' : ''} ${accepted} ${target}`;
+    },
+  };
+}
 
 function compileTried(text: string): Tried {
   if (text.startsWith('=')) return { status: Number(text.slice(1)) };

@@ -1,0 +1,107 @@
+import type { Attempt } from './attempt.ts';
+import type { ErrorPage, PageSearch } from './error-pages.ts';
+import { detachAttempt, type Exchange } from './exchange.ts';
+import { guardExchange } from './faults.ts';
+import type { BodyStage } from './filter.ts';
+
+/** An error of the proxy itself whose page is being read from a file. The rest of the request's body is dropped. */
+export class PendingPage implements Attempt {
+  private readonly stop: () => void;
+
+  constructor(x: Exchange, search: PageSearch, send: (page: ErrorPage | null) => void) {
+    x.attempt = this;
+    this.stop = search(
+      (page) =>
+        guardExchange(x, () => {
+          x.attempt = null;
+          send(page);
+        }),
+      (error) => x.client.onFault(error),
+    );
+  }
+
+  body(): boolean {
+    return true;
+  }
+
+  bodyEnd(): void {
+    // Nothing waits for it.
+  }
+
+  resume(): void {
+    // Nothing has been sent yet.
+  }
+
+  cancel(): void {
+    this.stop();
+  }
+}
+
+/** Bytes of a replaced body that are read to keep the upstream's connection. */
+const MOST_DISCARDED = 65_536;
+
+/** An upstream's error whose page is being read from a file, while the body that it replaces is dropped. */
+export class PendingReplacement implements BodyStage {
+  private readonly x: Exchange;
+  private readonly send: (page: ErrorPage | null) => void;
+  private readonly stop: () => void;
+  /** undefined until it was looked for. */
+  private page: ErrorPage | null | undefined;
+  private discarded = 0;
+  private ended = false;
+  private over = false;
+
+  constructor(x: Exchange, search: PageSearch, send: (page: ErrorPage | null) => void) {
+    this.x = x;
+    this.send = send;
+    x.filtering = this;
+    this.stop = search(
+      (page) =>
+        guardExchange(x, () => {
+          this.page = page;
+          if (this.ended || this.discarded > MOST_DISCARDED) this.finish();
+        }),
+      (error) => x.client.onFault(error),
+    );
+  }
+
+  body(_: Buffer, from: number, to: number): boolean {
+    const before = this.discarded;
+    this.discarded += to - from;
+    if (this.discarded <= MOST_DISCARDED) return true;
+    // The upstream is not cancelled while it is being read from.
+    if (before <= MOST_DISCARDED && this.page !== undefined) setImmediate(() => guardExchange(this.x, () => this.finish()));
+    return false;
+  }
+
+  flush(): void {
+    // Nothing of the replaced body is sent.
+  }
+
+  end(): void {
+    this.ended = true;
+    if (this.page !== undefined) this.finish();
+  }
+
+  /** The page is complete although the body that it replaces is not. */
+  abort(): void {
+    this.end();
+  }
+
+  resume(): void {
+    // Nothing has been sent yet.
+  }
+
+  cancel(): void {
+    this.over = true;
+    this.stop();
+  }
+
+  private finish(): void {
+    const { page, x } = this;
+    if (this.over || page === undefined) return;
+    this.over = true;
+    detachAttempt(x)();
+    this.send(page);
+  }
+}

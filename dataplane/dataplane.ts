@@ -188,9 +188,7 @@ function adminDependencies(
       if (!cache.enabled) return null;
       const removing = cache.purgeEverywhere(purge, true);
       if (!(await workers.whenPurged(cache.purged, PURGE_MS))) throw new UnacknowledgedError('not every worker has removed it yet');
-      const { count, saved } = await removing;
-      if (!saved) throw new UnacknowledgedError('it is not served any more, but it could not be removed from the disk yet');
-      return count;
+      return removing;
     },
     reloaded: (ok) => metrics.reloadOutcome(ok),
     addresses: () => ownAddresses(networkInterfaces()),

@@ -44,8 +44,8 @@ export type AdminDependencies = {
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
   readonly overview: (connected: Connected) => Promise<Overview>;
   readonly alerts: (connected: Connected) => Promise<Alert[]>;
-  /** Removes entries of the cache. @returns how many there were; null if there is no cache. @throws UnacknowledgedError after 5 s. */
-  readonly purge: (purge: Purge) => Promise<number | null>;
+  /** Removes entries of the cache. `saved`: their files, too. @returns null if there is no cache. @throws UnacknowledgedError after 5 s. */
+  readonly purge: (purge: Purge) => Promise<{ readonly count: number; readonly saved: boolean } | null>;
   readonly reloaded: (ok: boolean) => void;
   /** The current addresses of this machine's or container's network interfaces. */
   readonly addresses: () => string[];

@@ -58,9 +58,10 @@ function purgeOf(query: URLSearchParams): Purge {
 
 async function removed(purge: AdminDependencies['purge'], which: Purge): Promise<number> {
   try {
-    const count = await purge(which);
-    if (count === null) throw new ApiError('noCache');
-    return count;
+    const outcome = await purge(which);
+    if (outcome === null) throw new ApiError('noCache');
+    if (!outcome.saved) throw new ApiError('unremoved', 'it is not served any more, but a restart may find its files; repeat the request');
+    return outcome.count;
   } catch (error) {
     if (error instanceof UnacknowledgedError) throw new ApiError('unacknowledged', error.message);
     throw error;

@@ -75,6 +75,7 @@ export const ERRORS = {
     message: 'not served yet: ...',
     cause: 'The change is saved, but not every worker serves it after 5 seconds',
   },
+  unremoved: { status: 503, message: 'not removed from disk: ...', cause: 'PURGE: the files could not be deleted within 5 seconds' },
   historyUnavailable: {
     status: 503,
     message: 'history not available: ...',

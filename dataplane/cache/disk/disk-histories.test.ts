@@ -77,6 +77,7 @@ function history(seed: number): { readonly reads: number; readonly hits: number 
     hits += entries.length;
     assert.ok(entries.length <= 1);
     for (const one of entries) {
+      assert.match(textOf(one), /^\S+ \d+ x*$/);
       const text = textOf(one).slice(0, 30);
       assert.ok(
         newest.get(where)?.may.some((version) => version.text === text),

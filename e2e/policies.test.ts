@@ -244,17 +244,22 @@ test('forwarding header fields from a trusted proxy are accepted', async () => {
 test('forward_auth asks the authentication server, over HTTP/1.1 and HTTP/2, and is closed when that is away', async () => {
   using folder = new Folder();
   await using auth = await Upstream.start('auth', (request, response) => {
-    const { cookie, 'x-forwarded-uri': uri, 'x-forwarded-method': method } = request.headers;
-    if (cookie === 'session=bob') response.setHeader('Remote-User', `bob ${method} ${uri}`).end();
+    const { cookie, 'x-forwarded-uri': uri, 'x-forwarded-method': method, 'x-proxy-key': key, host } = request.headers;
+    if (key !== 'k3y' || host !== auth.address) response.writeHead(400).end('this is no question of the proxy');
+    else if (cookie === 'session=bob') response.setHeader('Remote-User', `bob ${method} ${uri}`).end();
     else response.writeHead(302, { location: 'https://auth.test/login', 'set-cookie': 'csrf=1' }).end('log in');
   });
-  await using app = await Upstream.start('app', (request, response) => response.end(`user ${request.headers['remote-user']}`));
+  await using app = await Upstream.start('app', (request, response) =>
+    response.end(`user ${request.headers['remote-user']}${request.headers['x-proxy-key'] ?? ''}`),
+  );
   await using pair = await Pair.start(
     folder,
     `app.test {
   path_case sensitive
   forward_auth ${auth.address} {
     uri /verify
+    header_up X-Proxy-Key k3y
+    header_up Host {upstream_hostport}
     copy_headers Remote-User
   }
   reverse_proxy ${app.address}
@@ -266,7 +271,10 @@ test('forward_auth asks the authentication server, over HTTP/1.1 and HTTP/2, and
   const known = { headers: { cookie: 'session=bob', 'remote-user': 'admin' } };
   assert.equal((await pair.visit('app.test', '/x?y=1', known)).text, 'user bob GET /x?y=1');
   const explained = await pair.command('explain', 'http://app.test/x');
-  assert.match(explained.stdout, /forward_auth.*answers GET \/verify with 2xx/);
+  assert.match(explained.stdout, /forward_auth.*answers GET \/verify with 2xx; header_up changes X-Proxy-Key, Host/);
+  const listing = await pair.admin('/routes?view=full');
+  assert.match(listing.text, /"X-Proxy-Key","value":"\{redacted-[0-9a-f]{4}\}"/);
+  assert.doesNotMatch(listing.text + explained.stdout, /k3y/);
   await auth[Symbol.asyncDispose]();
   assert.equal((await pair.visit('app.test', '/x', known)).status, 502);
 });

@@ -19,9 +19,13 @@ const unasked = (): never => assert.fail('forward_auth does not use this');
 
 function read(head: string, ...lines: (string | Directive)[]) {
   const mistakes: string[] = [];
+  const warnings: string[] = [];
   const part: Parameters<typeof forwardAuthDirective.read>[1] = {};
   const reading: Reading = {
-    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
+    report: {
+      error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')),
+      warn: (_, message) => warnings.push(message),
+    },
     conditionFor: unasked,
     expanded: (block) => block,
     textOf: () => refused('no file'),
@@ -29,7 +33,7 @@ function read(head: string, ...lines: (string | Directive)[]) {
     sourceWords: new WeakMap(),
   };
   forwardAuthDirective.read(line(`forward_auth ${head}`, blockOf(...lines)), part, reading, null);
-  return { auth: part.forward_auth, mistakes };
+  return { auth: part.forward_auth, mistakes, warnings };
 }
 
 test('the server, the path and the fields to copy, in a line or a block as in a Caddyfile', () => {
@@ -47,7 +51,43 @@ test('the server, the path and the fields to copy, in a line or a block as in a 
       timeout_secs: 5,
     },
     mistakes: [],
+    warnings: [],
   });
+});
+
+test('header_up changes what the authentication server gets, and is only a warning where that is sent anyway', () => {
+  const { auth, mistakes, warnings } = read(
+    'auth:80',
+    ...['uri /', 'header_up X-Original-URL {scheme}://{host}{uri}', 'header_up -Accept-Language', 'header_up Host {upstream_hostport}'],
+    ...['header_up X-Forwarded-Uri {uri}', 'header_up X-Real-IP {remote_host}'],
+  );
+  assert.deepEqual(mistakes, []);
+  assert.deepEqual(
+    auth?.request_headers?.map(({ name }) => name),
+    ['X-Original-URL', 'Accept-Language', 'Host'],
+  );
+  assert.deepEqual(warnings, [
+    'header_up X-Forwarded-Uri is not needed: the proxy always sends this header; delete the line',
+    'header_up X-Real-IP is not needed: the proxy always sends this header; delete the line',
+  ]);
+});
+
+test('a route has no conditional changes of what an authentication server gets, and none of what it decides by', () => {
+  const parsed = (change: object) =>
+    parseRoute({
+      domain: 'a.test',
+      upstream: '127.0.0.1:1',
+      tls: false,
+      forward_auth: { upstreams: ['127.0.0.1:2'], uri: '/', request_headers: [change] },
+    });
+  assert.equal(parsed({ name: 'X-A', value: 'b' }).ok, true);
+  for (const change of [
+    { name: 'X-A', value: 'b', upstream_only: true },
+    { name: 'X-A', value: 'b', match: { paths: ['/x'] } },
+    { name: 'X-Forwarded-Method', value: 'GET' },
+    { name: 'Content-Length', value: '1' },
+  ])
+    assert.equal(parsed(change).ok, false, JSON.stringify(change));
 });
 
 test('cookies are passed on only where that is written', () => {
@@ -73,10 +113,22 @@ for (const [head, lines, mistake] of [
     'copy_headers "B>x_user": another value is copied to this header already; keep one of them',
   ],
   ['auth:80', ['uri /', 'timeout 1h'], 'timeout "1h": whole seconds, from 1s to 300s'],
+  ['auth:80', ['uri /', 'header_up'], 'header_up is missing an argument: write header_up [+|-|?]<Name> [<value>|<find> <replacement>]'],
+  ['auth:80', ['uri /', 'header_up Upgrade b'], 'header_up "Upgrade": the proxy itself sets this header; delete the line'],
   [
     'auth:80',
-    ['uri /', 'header_up X-A b'],
-    'forward_auth has no "header_up": the authentication server gets the client’s headers, X-Forwarded-Method and X-Forwarded-Uri: leave it out',
+    ['uri /', 'header_up +x_forwarded_uri /open'],
+    'header_up "+x_forwarded_uri": the proxy itself sets this header, from the request that is decided about; delete the line',
+  ],
+  [
+    'auth:80',
+    ['uri /', 'header_up -Host'],
+    'header_up "-Host": a request always has a host; set it instead, as in Host {upstream_hostport}',
+  ],
+  [
+    'auth:80',
+    ['uri /', 'trusted_proxies private_ranges'],
+    'forward_auth has no "trusted_proxies": delete it, or write it as a global option if clients reach this proxy through another one: it applies to all sites',
   ],
 ] as const)
   test(`reports a mistake and what to write: ${mistake}`, () => {

@@ -5,6 +5,8 @@ import { quote } from '../../config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../config-file/word.ts';
 import { type Address, parseUpstream } from '../../values/address.ts';
 import { parseDuration } from '../../values/duration.ts';
+import { HEADER_UP_FORM, type RequestHeaderPart } from '../request-header/directive.ts';
+import { readQuestionHeader } from './question-headers.ts';
 import { MOST_REJECTIONS, type NamedStatuses, RESPONSE_FORM, type Rejection, readResponse, readStatuses } from './rejections.ts';
 import { faultOfUri } from './uri.ts';
 
@@ -37,10 +39,15 @@ type ForwardAuth = {
   uri: string;
   copy_headers: Copied[];
   pass_cookies?: boolean;
+  request_headers?: RequestHeaderPart['request_headers'];
   rejections?: Rejection[];
   timeout_secs: number;
 };
-type Option = { readonly form: string; read(args: readonly Word[], auth: ForwardAuth, report: Reading['report'], name: Word): void };
+type Option = {
+  readonly form: string;
+  readonly repeats?: true;
+  read(args: readonly Word[], auth: ForwardAuth, report: Reading['report'], name: Word): void;
+};
 
 const OPTIONS: Readonly<Record<string, Option>> = {
   uri: {
@@ -55,7 +62,15 @@ const OPTIONS: Readonly<Record<string, Option>> = {
       else report.error(word, `uri ${quote(word.text)}: ${fault}`);
     },
   },
-  copy_headers: { form: 'copy_headers <Name>[><Name>] …', read: readCopied },
+  copy_headers: { form: 'copy_headers <Name>[><Name>] …', repeats: true, read: readCopied },
+  header_up: {
+    form: HEADER_UP_FORM,
+    repeats: true,
+    read([changed, ...values], auth, report, name) {
+      if (changed) readQuestionHeader(changed, values, auth, report);
+      else report.error(name, `header_up is missing an argument: write ${HEADER_UP_FORM}`);
+    },
+  },
   pass_cookies: {
     form: 'pass_cookies',
     read([extra], auth, report) {
@@ -80,8 +95,7 @@ const FORMS = [...Object.values(OPTIONS).map(({ form }) => form), RESPONSE_FORM]
 
 /** What Caddy allows in its block, and what to write here. */
 const FOREIGN: ReadonlyMap<string, string> = new Map([
-  ['header_up', 'the authentication server gets the client’s headers, X-Forwarded-Method and X-Forwarded-Uri: leave it out'],
-  ['trusted_proxies', 'write it as a global option, because it applies to all sites'],
+  ['trusted_proxies', 'delete it, or write it as a global option if clients reach this proxy through another one: it applies to all sites'],
   ['transport', 'write https:// before the address for TLS'],
   ['method', 'the authentication server is always asked with GET: leave it out'],
 ]);
@@ -136,7 +150,7 @@ function readOption({ name, args, block }: Directive, seen: Word[], auth: Forwar
       name,
       `forward_auth has no ${quote(name.text)}${didYouMean(name.text, [...Object.keys(OPTIONS), 'handle_response']) || `: write ${FORMS.join(', ')}, one per line`}`,
     );
-  const earlier = name.text === 'copy_headers' ? undefined : firstOf(seen, name.text);
+  const earlier = option.repeats ? undefined : firstOf(seen, name.text);
   seen.push(name);
   if (earlier) return report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
   // Caddy also lists the headers in a block.

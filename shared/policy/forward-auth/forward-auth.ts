@@ -4,7 +4,9 @@ import { faultOfTemplate } from '../../placeholders/template.ts';
 import { faultOfTarget } from '../../redirect-target.ts';
 import { parseUpstream } from '../../values/address.ts';
 import { readBy } from '../../values/read-by.ts';
+import { MOST_HEADERS } from '../header/change.ts';
 import type { Policy } from '../policy.ts';
+import { concealedChanges, requestChange } from '../request-header/request-header.ts';
 import {
   COPIED_TWICE,
   COPYABLE,
@@ -16,6 +18,7 @@ import {
   MOST_COPIED,
   MOST_UPSTREAMS,
 } from './directive.ts';
+import { faultOfQuestionHeader } from './question-headers.ts';
 import { isRejected, MOST_REJECTIONS } from './rejections.ts';
 import { faultOfUri } from './uri.ts';
 
@@ -73,6 +76,16 @@ const spec = z
       .boolean()
       .optional()
       .describe('Whether the client gets the cookies that come with an approval, or with a rejection that redirects it.'),
+    request_headers: z
+      .array(requestChange)
+      .max(MOST_HEADERS)
+      .refine(
+        (list) => list.every(({ match, upstream_only }) => match === undefined && upstream_only === undefined),
+        'these changes have no match and no upstream_only',
+      )
+      .refine((list) => list.every(({ name }) => faultOfQuestionHeader(name) === undefined), 'the proxy itself sets this header')
+      .optional()
+      .describe('Changes to the header fields that the authentication server gets, and the upstream does not.'),
     rejections: z.array(rejection).max(MOST_REJECTIONS).optional().describe('Rejections that redirect the client.'),
     timeout_secs: z
       .int()
@@ -93,6 +106,11 @@ export const forwardAuth: Policy<typeof members> = {
   unknownLabels: {
     words: ['forwardauth', 'authrequest', 'oidc', 'oauth', 'oauth2', 'sso'],
     advice: `no label does this: configure the site in the ${CONFIG_FILE}, with forward_auth`,
+  },
+  // A value may be a key for the authentication server.
+  concealed({ forward_auth: auth }) {
+    const marked = auth && concealedChanges(auth.request_headers ?? []);
+    return marked ? { forward_auth: { ...auth, request_headers: marked } } : null;
   },
   restrictsAccess: ({ forward_auth: auth }) => auth != null,
 };

@@ -1,6 +1,7 @@
 import type { Condition } from '../../condition.ts';
 import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
+import type { Word } from '../../config-file/word.ts';
 import { isConstant, templateParts } from '../../placeholders/template.ts';
 import { MOST_HEADERS } from '../header/change.ts';
 import { type Change, type ChangeRules, readChange } from '../header/change-line.ts';
@@ -33,7 +34,7 @@ export const requestHeaderDirective: Grammar<RequestHeaderPart> = {
     const lines = block?.lines ?? (first ? [{ name: first, args: values, block: null }] : []);
     for (const line of lines) {
       if (line.block) report.error(line.block.open, 'a request_header line takes no block');
-      readRequestHeader('request_header', line, condition, part, report);
+      readRequestHeader('request_header', line, condition === null ? {} : { match: condition }, part, report);
     }
   },
 };
@@ -41,28 +42,35 @@ export const requestHeaderDirective: Grammar<RequestHeaderPart> = {
 /** The form of `header_up`, which changes requests for the upstreams of one reverse_proxy. */
 export const HEADER_UP_FORM = `header_up ${FORM}`;
 
-/** What many files for Caddy set although it is sent anyway, here as there: fields by their values. */
-const SENT_ANYWAY: ReadonlyMap<string, readonly string[]> = new Map([
+/** Fields that are sent without a line for them, by the values that they have. */
+export type SentAnyway = ReadonlyMap<string, readonly string[]>;
+
+/** What many files for Caddy set although it is sent anyway, here as there. */
+export const SENT_ANYWAY: SentAnyway = new Map([
   ['x-real-ip', ['{remote_host}', '{http.request.remote.host}', '{client_ip}']],
   ['x-forwarded-for', ['{remote_host}', '{http.request.remote.host}', '{client_ip}']],
   ['x-forwarded-proto', ['{scheme}', '{http.request.scheme}']],
   ['x-forwarded-host', ['{host}', '{hostport}', '{http.request.host}', '{http.request.hostport}']],
 ]);
 
-/** Reads a line of `header_up`. */
+/** Reads a line of `header_up` in the block of reverse_proxy. */
 export function readHeaderUp({ args: [name, ...args] }: Directive, part: RequestHeaderPart, report: Reading['report']): void {
-  if (name === undefined) return;
-  const [value, extra] = args;
-  if (value && !extra && SENT_ANYWAY.get(name.text.toLowerCase())?.includes(value.text))
-    return report.warn(name, `header_up ${name.text} is not needed: the proxy always sends this header; delete the line`);
-  readRequestHeader('header_up', { name, args }, null, part, report);
+  if (name && !isSentAnyway(name, args, SENT_ANYWAY, report))
+    readRequestHeader('header_up', { name, args }, { upstream_only: true }, part, report);
+}
+
+/** Whether a line of `header_up` says what is sent anyway, which is a warning. */
+export function isSentAnyway(name: Word, [value, extra]: readonly Word[], sent: SentAnyway, report: Reading['report']): boolean {
+  const isSent = value !== undefined && extra === undefined && sent.get(name.text.toLowerCase())?.includes(value.text) === true;
+  if (isSent) report.warn(name, `header_up ${name.text} is not needed: the proxy always sends this header; delete the line`);
+  return isSent;
 }
 
 /** Reads one line that changes a request header; `directive` is its name, for errors. */
 export function readRequestHeader(
   directive: string,
   { name, args }: Pick<Directive, 'name' | 'args'>,
-  condition: Condition | null,
+  marks: Pick<Header, 'match' | 'upstream_only'>,
   part: RequestHeaderPart,
   report: Reading['report'],
 ): void {
@@ -72,8 +80,7 @@ export function readRequestHeader(
   const fault = isHost(change.name) ? faultOfHost(change) : undefined;
   if (fault !== undefined) return report.error(args[0] ?? name, `${directive} ${quote(name.text)}: ${fault}`);
   if (headers.length === MOST_HEADERS) return report.error(name, `a block has at most ${MOST_HEADERS} request headers`);
-  const mark = directive === 'header_up' && { upstream_only: true as const };
-  part.request_headers = [...headers, { ...change, ...mark, ...(condition && { match: condition }) }];
+  part.request_headers = [...headers, { ...change, ...marks }];
 }
 
 /** What is wrong with a change of Host, apart from removing it. */

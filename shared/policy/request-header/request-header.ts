@@ -8,7 +8,8 @@ import { CHANGEABLE, isHost, OF_TARGET } from './names.ts';
 
 const scopeOf = (name: string, value: string) => (isHost(name) && OF_TARGET.has(value) ? 'target' : 'request');
 
-const field = changeSchema(CHANGEABLE, 'the proxy itself sets this header', scopeOf)
+/** A change of a field of a request. */
+export const requestChange = changeSchema(CHANGEABLE, 'the proxy itself sets this header', scopeOf)
   .superRefine((change, issues) => {
     if (!isHost(change.name)) return;
     // Anything else about the value is reported already.
@@ -19,7 +20,11 @@ const field = changeSchema(CHANGEABLE, 'the proxy itself sets this header', scop
   .meta({ title: 'request_header', about: 'A change to a request header field for the upstream. Changes apply in order.' });
 
 const members = {
-  request_headers: z.array(field).max(MOST_HEADERS).optional().describe('Changes to the request header fields that the upstream gets.'),
+  request_headers: z
+    .array(requestChange)
+    .max(MOST_HEADERS)
+    .optional()
+    .describe('Changes to the request header fields that the upstream gets.'),
 };
 
 export const requestHeader: Policy<typeof members> = {
@@ -27,10 +32,18 @@ export const requestHeader: Policy<typeof members> = {
   directive: requestHeaderDirective,
   // A value may be a key or a password for the upstream, whatever the name of its field.
   concealed({ request_headers: headers = [] }) {
-    const marked = headers.map((change) => (change.value === null || isHost(change.name) ? change : concealedChange(change)));
-    return marked.every((change, index) => change === headers[index]) ? null : { request_headers: marked };
+    const marked = concealedChanges(headers);
+    return marked && { request_headers: marked };
   },
 };
+
+type Concealable = { readonly name: string; value: string | null };
+
+/** Changes without values that may be secrets; null if there are none. */
+export function concealedChanges<Change extends Concealable>(changes: readonly Change[]): Change[] | null {
+  const marked = changes.map((change) => (change.value === null || isHost(change.name) ? change : concealedChange(change)));
+  return marked.every((change, index) => change === changes[index]) ? null : marked;
+}
 
 function concealedChange<Change extends { value: string | null }>(change: Change): Change {
   const value = change.value === null ? null : concealedText(change.value);

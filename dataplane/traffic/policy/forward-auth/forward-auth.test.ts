@@ -69,6 +69,45 @@ test('the upstream gets the copied fields from the authentication server only, i
   assert.doesNotMatch(head, /admin|root|X_|x_|x\.|X~/);
 });
 
+test('header_up changes what the authentication server gets, in every spelling, and not what the upstream gets', async () => {
+  using auth = await UpstreamFixture.serving(ALLOWED);
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  const request_headers = [
+    { name: 'X-Original-URL', value: '{scheme}://{host}{uri}' },
+    { name: 'X-Key', value: 'secret' },
+    { name: 'Cookie', value: null },
+    { name: 'Accept', value: 'html', op: 'replace', find: 'any' },
+    { name: 'Host', value: '{upstream_hostport}' },
+  ];
+  using proxy = await ProxyFixture.start([guarded(auth, upstream, { request_headers })]);
+  await proxy.request(asking('/a?b=c', 'X_Key: forged', 'X-Original-Url: http://evil/', 'Cookie: s=1', 'Accept: any'));
+  const [asked, sent] = [auth.requests[0]?.head ?? '', upstream.requests[0]?.head ?? ''];
+  assert.deepEqual(
+    ['X-Original-URL', 'X-Key', 'Cookie', 'Accept', 'Host', 'X-Forwarded-Host', 'X-Forwarded-Uri'].map((name) => field(asked, name)),
+    ['http://a.test/a?b=c', 'secret', null, 'html', auth.address, 'a.test', '/a?b=c'],
+  );
+  assert.doesNotMatch(asked, /forged|evil/);
+  assert.deepEqual(
+    ['X_Key', 'Cookie', 'Accept', 'Host'].map((name) => field(sent, name)),
+    ['forged', 's=1', 'any', 'a.test'],
+  );
+  assert.doesNotMatch(sent, /secret/);
+});
+
+test('a request is refused if header_up would make a header that is unsafe, and the authentication server is not asked', async () => {
+  using auth = await UpstreamFixture.serving(ALLOWED);
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  for (const change of [
+    { name: 'Host', value: '{header.x-tenant}' },
+    { name: 'X-Long', value: '{header.x-tenant}'.repeat(3) },
+  ]) {
+    using proxy = await ProxyFixture.start([guarded(auth, upstream, { request_headers: [change] })]);
+    const answer = await proxy.request(asking('/', `X-Tenant: a b${'c'.repeat(6_000)}`));
+    assert.match(answer.line, / 400 /);
+  }
+  assert.deepEqual([auth.requests.length, upstream.requests.length], [0, 0]);
+});
+
 test('any answer but 2xx goes to the client whole, and the upstream is not asked', async () => {
   const login =
     'HTTP/1.1 302 Found\r\nLocation: https://auth.test/login?rd=x\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nlogin\r\n0\r\n\r\n';

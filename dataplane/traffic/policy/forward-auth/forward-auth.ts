@@ -1,15 +1,16 @@
 import type { RouteSpec } from '../../../../shared/route.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import type { InternalTools } from '../../exchange/internal-exchange.ts';
+import type { InternalRequest, InternalTools } from '../../exchange/internal-exchange.ts';
 import { resumeLater } from '../../exchange/later.ts';
-import type { OwnAnswer } from '../../exchange/own-answer.ts';
+import { type OwnAnswer, UNSAFE_VALUE } from '../../exchange/own-answer.ts';
 import type { Responder } from '../../exchange/responder.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import { LONGEST_FIELD_VALUE } from '../../exchange/values/template.ts';
 import { remainderIn } from '../../match/pattern.ts';
 import { LATER, type Policy, type PolicyKind, passes } from '../policy.ts';
-import { type CopiedFields, compileCopied, requestFields } from './fields.ts';
+import { type CopiedFields, compileCopied } from './fields.ts';
 import { Inquiry } from './inquiry.ts';
+import { compileQuestionFields } from './question-fields.ts';
 import { compileReturn, compileUri } from './targets.ts';
 
 type Spec = NonNullable<RouteSpec['forward_auth']>;
@@ -26,6 +27,9 @@ function compile(spec: Spec, server: Responder, tools: InternalTools, remainder:
   const uri = compileUri(spec.uri, remainder);
   const rejections = (spec.rejections ?? []).map(({ to, ...rest }) => ({ ...rest, location: compileReturn(to, remainder) }));
   const copied: CopiedFields = compileCopied(spec.copy_headers);
+  const changes = spec.request_headers ?? [];
+  const { fieldsFor, hostOfTarget } = compileQuestionFields(changes, remainder);
+  const changed = changes.length === 0 ? '' : `; header_up changes ${changes.map(({ name }) => name).join(', ')}`;
   const passesCookies = spec.pass_cookies === true;
   const redirectFor = (x: Exchange, rejected: number): OwnAnswer | null => {
     const rejection = rejections.find(({ statuses }) => statuses.includes(rejected) || statuses.includes(Math.floor(rejected / 100)));
@@ -40,12 +44,14 @@ function compile(spec: Spec, server: Responder, tools: InternalTools, remainder:
     decide(x) {
       const target = uri(x);
       if (target === null) return TOO_LONG;
+      const fields = fieldsFor(x);
+      if (fields === null) return UNSAFE_VALUE;
       const use = { copied, passesCookies, redirectFor: (status: number) => redirectFor(x, status) };
-      const inquiry = new Inquiry(x, requestTo(x, target), server, use, tools);
+      const inquiry = new Inquiry(x, requestTo(x, target, fields, hostOfTarget), server, use, tools);
       const verdict = inquiry.start((own) => resumeLater(x, own));
       return verdict === undefined ? LATER : verdict;
     },
-    explain: () => passes(`allowed if ${spec.upstreams.join(', ')} answers GET ${spec.uri} with 2xx`),
+    explain: () => passes(`allowed if ${spec.upstreams.join(', ')} answers GET ${spec.uri} with 2xx${changed}`),
   };
 }
 
@@ -56,12 +62,13 @@ const TOO_LONG: OwnAnswer = {
   reason: `the path for the authentication server would have more than ${LONGEST_FIELD_VALUE} bytes`,
 };
 
-const requestTo = (x: Exchange, uri: string) => ({
+const requestTo = (x: Exchange, uri: string, fields: string, hostOfTarget: InternalRequest['hostOfTarget']): InternalRequest => ({
   method: 'GET',
   target: uri,
   host: x.host,
   hostField: x.hostField,
-  fields: requestFields(x),
+  fields,
+  hostOfTarget: hostOfTarget ?? null,
   forwarding: `${x.forwarding}X-Forwarded-Method: ${x.method}\r\nX-Forwarded-Uri: ${x.target}\r\n`,
   address: x.client.address,
   hops: x.hops,

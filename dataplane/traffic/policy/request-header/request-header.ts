@@ -15,12 +15,12 @@ import { compileApplies } from '../rewrite/rewriting.ts';
 type Spec = NonNullable<RouteSpec['request_headers']>[number];
 
 /** Longest field section that changes may make (bytes). */
-const LONGEST_SECTION = 65_536;
+export const LONGEST_SECTION = 65_536;
 /**
  * A request always has a host. Upstreams that turn field names into variables take `X_User` for `X-User`, so what a client sends as the one
  * must not remain beside the other.
  */
-const NAMES: Names = { kept: new Set(['host']), confusable: true };
+export const NAMES: Names = { kept: new Set(['host']), confusable: true };
 
 /** `request_header` and `header_up`: changes of the fields for the upstream, the site's before the block's. */
 export const requestHeader: PolicyKind = (route, handle) =>

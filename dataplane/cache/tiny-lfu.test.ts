@@ -107,3 +107,13 @@ test('an entry larger than the cache does not enter it, and one that is removed 
   policy.remove(small);
   assert.deepEqual([policy.count, policy.used, policy.has(small)], [0, 0, false]);
 });
+
+test('what is shed is what matters least, and costs no more than wanted', () => {
+  const policy = new TinyLfu<Sized>(1_000);
+  const entries = Array.from({ length: 8 }, (_, at) => ({ name: `${at}`, cost: 100 }));
+  for (const one of entries) policy.add(one);
+  const often = entries[0] as Sized;
+  policy.touch(often, 5);
+  const gone = policy.shed(250);
+  assert.deepEqual([gone.length, policy.count, policy.used, gone.includes(often)], [2, 6, 600, false]);
+});

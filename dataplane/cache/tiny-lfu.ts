@@ -76,6 +76,20 @@ export class TinyLfu<E extends Sized> {
     this.take(entry);
   }
 
+  /** Removes the entries that matter least. @returns them; together they cost no more than `cost`. */
+  shed(cost: number): E[] {
+    const gone: E[] = [];
+    let left = cost;
+    for (const segment of ['probation', 'window', 'protected'] as const)
+      for (const oldest of this.segments[segment].keys()) {
+        if (oldest.cost > left) return gone;
+        left -= oldest.cost;
+        this.take(oldest);
+        gone.push(oldest);
+      }
+    return gone;
+  }
+
   private shrink(): E[] {
     const evicted: E[] = [];
     const main = this.size * (1 - WINDOW_PART);

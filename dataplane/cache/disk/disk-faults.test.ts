@@ -100,6 +100,24 @@ test('a folder that can not be used is tried again, and one that was removed is 
   assert.deepEqual(process.write(textEntry('/b', 'y')).texts('/b'), ['y']);
 });
 
+test('a full disk gets a sixteenth of the files back each time that it is tried', () => {
+  using disk = new Disk();
+  let free = 1_000_000;
+  const process = disk.open({ statfsSync: (() => ({ bavail: free, bsize: 4_096 })) as never }).run();
+  for (let at = 0; at < 32; at++) process.write(textEntry(`/${at}`, 'x'.repeat(5_000)));
+  free = 1_000;
+  process.write(textEntry('/more', 'x')).write(textEntry('/again', 'x'));
+  assert.equal(process.state.entries, 30);
+  disk.clock.pass(REST_MS);
+  process.state;
+  assert.deepEqual([process.run().state.entries, disk.files().length], [29, 29]);
+  free = 1_000_000;
+  disk.clock.pass(REST_MS);
+  assert.equal(process.state.failure, null);
+  process.write(textEntry('/more', 'x'));
+  assert.deepEqual(process.texts('/more'), ['x']);
+});
+
 test('a nearly full disk is left to others', () => {
   using disk = new Disk();
   const process = disk.open({ statfsSync: (() => ({ bavail: 1_000, bsize: 4_096 })) as never }).write(textEntry('/a', 'x'));

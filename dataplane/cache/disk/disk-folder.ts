@@ -54,7 +54,7 @@ export class DiskFolder {
   /** A new file that is not yet found under its name. */
   createTemporary(): { readonly file: number; readonly path: string } {
     const { bavail, bsize } = this.fs.statfsSync(this.path);
-    if (bavail * bsize < LEAST_FREE) throw new Error('less than 64 MB of the disk are free');
+    if (bavail * bsize < LEAST_FREE) throw Object.assign(new Error('less than 64 MB of the disk are free'), { code: 'ENOSPC' });
     const path = join(this.path, TEMPORARY, `${process.pid}-${++this.lastTemporary}`);
     this.temporaries.add(path);
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;

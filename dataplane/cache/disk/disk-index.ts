@@ -92,6 +92,13 @@ export class DiskIndex {
     return gone;
   }
 
+  /** Removes a part of what is there. @returns the files that have to go. */
+  shed(part: number): OnDisk[] {
+    const gone = this.policy.shed(this.policy.used * part);
+    for (const { name } of gone) this.remove(name);
+    return gone;
+  }
+
   remove(name: string): OnDisk | null {
     const one = this.names.get(name);
     if (one === undefined) return null;

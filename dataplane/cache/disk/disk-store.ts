@@ -23,6 +23,10 @@ import { Writes } from './writes.ts';
 /** Purges before the files that they concern have been looked at; and those of a process that this one has taken over from. */
 const OWN_JOURNAL = 'purges';
 const NOTED_JOURNAL = 'purges-of-predecessor';
+/** Errors of a full disk, and which part of the files goes each time: others need space, too (ms between two times). */
+const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
+const SHED_PART = 0.0625;
+const SHED_MS = 20_000;
 /** A process that was taken over from needs not much more than its time to drain (ms). */
 const END_MS = 60_000;
 
@@ -48,6 +52,7 @@ export class DiskStore {
   private readonly reads: Reads;
   private readonly journal: PurgeJournal;
   private readonly noted: PurgeJournal;
+  private lastShed = Number.NEGATIVE_INFINITY;
   private lastNoted: number;
   private readonly notedMs: number;
   /** Purges so far, until all files have been looked at; then null. */
@@ -326,7 +331,15 @@ export class DiskStore {
   private fail(error: unknown): void {
     this.rest.begin(error);
     this.writes.dropAll('dropped');
+    if (NO_SPACE.has(codeOf(error))) this.shed();
     this.report();
+  }
+
+  private shed(): void {
+    const now = this.tools.clock.monotonic();
+    if (now - this.lastShed < SHED_MS) return;
+    this.lastShed = now;
+    this.deleteAll(this.index.shed(SHED_PART));
   }
 
   /** @returns whether it went well. */

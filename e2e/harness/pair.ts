@@ -13,6 +13,8 @@ type Options = {
   readonly globals?: string;
   /** The status of /ready to wait for: 503 if nothing can be served yet. */
   readonly until?: 200 | 503;
+  /** A program and its arguments that start the pair instead of it being started directly. */
+  readonly command?: readonly string[];
 };
 
 /** `sluice run` with a Sluicefile of the test: both processes under their supervisor. */
@@ -36,11 +38,12 @@ export class Pair {
   /** Starts the pair on a file with these sites and waits until it is ready. */
   static async start(folder: Folder, sites: string, options: Options = {}): Promise<Pair> {
     const [http, admin, controller] = [await freePort(), await freePort(), await freePort()];
-    const { flags = [], env = {}, globals = globalsOf(http), until: wanted = 200 } = options;
+    const { flags = [], env = {}, globals = globalsOf(http), until: wanted = 200, command = [] } = options;
     writeFileSync(folder.file('Sluicefile'), globals + sites);
     const args = ['run', '--config', folder.file('Sluicefile'), '--state-dir', folder.file('state'), '--workers', '2'];
     const listen = ['--admin-listen', `127.0.0.1:${admin}`, '--listen', `127.0.0.1:${controller}`];
-    const pair = new Pair(new Program(SLUICE, [...args, ...listen, ...flags], env), folder, http, controller, globals);
+    const [program, ...more] = [...command, SLUICE, ...args, ...listen, ...flags] as [string, ...string[]];
+    const pair = new Pair(new Program(program, more, env), folder, http, controller, globals);
     await until('the pair to be ready', async () =>
       pair.program.exit !== null ? Promise.reject(new Error(pair.program.output)) : (await pair.admin('/ready')).status === wanted,
     ).catch(async (error: unknown) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
+import { cachingProxy } from '../testing/caching-proxy.ts';
 import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
 import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
@@ -113,4 +114,51 @@ test('which requests get the header_up of a site does not depend on how its path
   assert.match((await proxy.request(get('/open/%2e%2e/x'))).line, / 400 /);
   assert.equal(field((await proxy.request(get('/x'))).body, 'authorization'), 'Bearer x');
   assert.equal(field((await proxy.request(get('/open/x'))).body, 'authorization'), null);
+});
+
+test('in groups that divide the requests they concern the upstreams of their own group', async () => {
+  using old = await echo();
+  using young = await echo();
+  const group = (from: number, upstream: UpstreamFixture, name: string) => ({
+    path: null,
+    match: { share: { from, to: from + 1, of: 2, by: 'header' as const, name: 'X-Visitor' } },
+    upstreams: [upstream],
+    request_headers: [{ name: 'X-Group', value: name, upstream_only: true as const }],
+    headers: [{ name: 'X-From', value: name, upstream_only: true as const }],
+  });
+  using proxy = await ProxyFixture.start([{ ...site('a.test'), handles: [group(0, old, 'old'), group(1, young, 'young')] }]);
+  for (let visitor = 0; old.requests.length === 0 || young.requests.length === 0; visitor++) {
+    const before = old.requests.length;
+    const { head, body } = await proxy.request(get('/', `X-Visitor: ${visitor}\r\n`));
+    const name = old.requests.length > before ? 'old' : 'young';
+    assert.deepEqual([field(body, 'x-group'), field(head, 'x-from')], [name, name]);
+  }
+});
+
+test('header_down changes stored responses on their way to each client once, and does not decide whether they are stored', async () => {
+  const upstream_only = true as const;
+  const headers = [
+    { name: 'X-Added', value: 'b', op: 'add' as const, upstream_only },
+    { name: 'X-Part', value: 'aa', op: 'replace' as const, find: 'a', upstream_only },
+    { name: 'Cache-Control', value: 'no-store', upstream_only },
+  ];
+  using upstream = await UpstreamFixture.serving(ok('page', 'Cache-Control: max-age=60\r\nX-Part: a\r\n'));
+  using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {}, headers });
+  for (let nth = 0; nth < 3; nth++) {
+    const { head } = await proxy.request(get());
+    assert.deepEqual(head.match(/^(?:X-Added|X-Part|Cache-Control): .*$/gm)?.sort(), [
+      'Cache-Control: no-store',
+      'X-Added: b',
+      'X-Part: aa',
+    ]);
+  }
+  assert.equal(upstream.requests.length, 1);
+  using unmarked = await UpstreamFixture.serving(ok('page'));
+  using other = await cachingProxy({
+    ...site('a.test', unmarked),
+    cache: {},
+    headers: [{ name: 'Cache-Control', value: 'max-age=60', upstream_only }],
+  });
+  for (let nth = 0; nth < 2; nth++) await other.request(get());
+  assert.equal(unmarked.requests.length, 2);
 });

@@ -127,6 +127,17 @@ test('copies are counted by what became of them', async () => {
   assert.deepEqual(results(proxy), { '2xx': 2, '3xx': 1, '4xx': 1, '5xx': 2, failed: 1, skipped: 1 });
 });
 
+test('a connection whose last piece of a response is one too many is not used again', async () => {
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  using shadow = await UpstreamFixture.serving(ok('x'.repeat(1_048_576 + 10)));
+  using proxy = await mirrored(upstream, shadow);
+  for (let nth = 1; nth <= 4; nth++) {
+    assert.equal((await proxy.request(get())).body, 'original');
+    await eventually('the copy', () => shadow.requests.length === nth);
+    await eventually('its end', () => proxy.ledger.inFlight.total() === 0 && results(proxy)['2xx'] === nth);
+  }
+});
+
 test('a share of the requests is copied', async () => {
   using upstream = await UpstreamFixture.serving(ok('original'));
   using shadow = await UpstreamFixture.serving(ok('copy'));

@@ -18,9 +18,10 @@ export const CHALLENGE_FIELD = `${NAME.slice(0, 1).toUpperCase()}${NAME.slice(1)
 export const OWN_PATH_PREFIX = `/.${NAME}/`;
 /** The script that measures pages, and where it posts what it has measured. */
 export const BEACON_SCRIPT_PATH = `${OWN_PATH_PREFIX}vitals.js`;
-/** The script of a challenge. */
-export const CHALLENGE_SCRIPT_PATH = `${OWN_PATH_PREFIX}challenge.js`;
 export const BEACON_PATH = `${OWN_PATH_PREFIX}vitals`;
+/** The script of a challenge, and where it gets the token to solve. */
+export const CHALLENGE_SCRIPT_PATH = `${OWN_PATH_PREFIX}challenge.js`;
+export const CHALLENGE_TOKEN_PATH = `${OWN_PATH_PREFIX}challenge`;
 
 export const DEFAULT_ADMIN_LISTEN = '127.0.0.1:6190';
 export const DEFAULT_ADMIN_SOCKET = `/var/run/${NAME}-admin.sock`;

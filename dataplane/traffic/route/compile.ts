@@ -17,8 +17,8 @@ import { type ClientAuth, compileClientAuth } from '../policy/client-certificate
 import { headersIn } from '../policy/header/header.ts';
 import { POLICIES } from '../policy/order.ts';
 import type { KindTools, Policy, PolicyKind } from '../policy/policy.ts';
-import { withChallengeScript } from '../policy/under-attack/own-paths.ts';
-import { type OwnPaths, ownPathsOf } from '../respond/beacon/beacon.ts';
+import { withChallenge } from '../policy/under-attack/own-paths.ts';
+import { ownPathsOf } from '../respond/beacon/beacon.ts';
 import { CachedResponder, keyPartsOf } from '../respond/cache/cached-responder.ts';
 import type { FillTools } from '../respond/cache/fill-block.ts';
 import { invalidationOf } from '../respond/cache/invalidation.ts';
@@ -50,7 +50,7 @@ export type CompiledRoute = Site & {
   /** The pools that policies use, such as authentication servers. */
   readonly policyPools: readonly Pool[];
   /** What is answered under the proxy's own paths. */
-  readonly ownPaths: OwnPaths;
+  readonly ownPaths: ReturnType<typeof withChallenge>;
 };
 
 /** A path block, merged with the site's directives. */
@@ -132,7 +132,7 @@ export class RouteCompiler {
       fields: compileAnswerFields(unconditional(headersIn(route, null).own), route.https),
       ambiguity: compileAmbiguity(route),
       policyPools: this.policyPools,
-      ownPaths: withChallengeScript(route, ownPathsOf(route)),
+      ownPaths: withChallenge(route, ownPathsOf(route)),
       errorPages: errorPagesOf(route, null, this.files),
       excluded: compileExcluded(route),
       log: route.log,

@@ -8,43 +8,53 @@ const NOW = 1_800_000_000;
 const SITE = 'a.test';
 const NETWORK = '192.0.2.1';
 
-/** Runs what browsers run. @returns the cookie. */
-function solved(token: string, bits: number): string {
-  const turns: (() => void)[] = [];
-  let cookie = '';
-  let reloaded = false;
-  solve(
-    { token, bits, cookie: 'c', maxAge: 60 },
-    {
-      document: {
-        get cookie() {
-          return cookie;
+/** Runs what browsers run, until it reloads the page or shows `again`. @returns the cookie. */
+function solved(response: { ok: boolean; json(): Promise<unknown> }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let cookie = '';
+    solve(
+      { path: '/challenge', cookie: 'c' },
+      {
+        document: {
+          get cookie() {
+            return cookie;
+          },
+          set cookie(text) {
+            cookie = text;
+          },
+          getElementById: (id) => ({
+            set hidden(hidden: boolean) {
+              if (id === 'again' && !hidden) reject(new Error('no challenge'));
+            },
+          }),
         },
-        set cookie(text) {
-          cookie = text;
+        location: { protocol: 'https:', reload: () => resolve(cookie) },
+        sessionStorage: { getItem: () => null, setItem: () => undefined },
+        fetch: async (path) => {
+          assert.equal(path, '/challenge');
+          return response;
         },
-        getElementById: () => null,
+        setTimeout: setImmediate,
       },
-      location: {
-        protocol: 'https:',
-        reload: () => {
-          reloaded = true;
-        },
-      },
-      sessionStorage: { getItem: () => null, setItem: () => undefined },
-      setTimeout: (act) => turns.push(act),
-    },
-  );
-  for (let turn = turns.shift(); turn; turn = turns.shift()) turn();
-  assert.ok(reloaded);
+    );
+  });
+}
+
+async function solution(token: string, bits: number): Promise<string> {
+  const cookie = await solved({ ok: true, json: async () => ({ token, bits, max_age: 60 }) });
   assert.match(cookie, /^c=[^;]+; Path=\/; Max-Age=60; SameSite=Lax; Secure$/);
   return cookie.slice(2, cookie.indexOf(';'));
 }
 
-test('what a browser finds is a hash with that many zero bits, and is accepted until it expires', () => {
+test('a browser that gets no challenge, or none that it understands, shows that the check did not succeed', async () => {
+  await assert.rejects(solved({ ok: false, json: async () => ({}) }), /no challenge/);
+  await assert.rejects(solved({ ok: true, json: () => Promise.reject(new SyntaxError('HTML')) }), /no challenge/);
+});
+
+test('what a browser finds is a hash with that many zero bits, and is accepted until it expires', async () => {
   const clearances = new Clearances(Buffer.alloc(32, 1));
   for (const bits of [8, 12, 15]) {
-    const cookie = solved(clearances.token(SITE, NETWORK, NOW + 60, bits), bits);
+    const cookie = await solution(clearances.token(SITE, NETWORK, NOW + 60, bits), bits);
     assert.ok(leadingZeros(hash('sha256', cookie, 'buffer')) >= bits);
     for (let time = 0; time < 2; time++) assert.ok(clearances.isValid(cookie, SITE, NETWORK, NOW, bits), 'verified, then remembered');
     assert.ok(!clearances.isValid(cookie, SITE, NETWORK, NOW, bits + 1), 'too easy for what is wanted now');
@@ -53,9 +63,9 @@ test('what a browser finds is a hash with that many zero bits, and is accepted u
   }
 });
 
-test('a clearance is not accepted from another client, for another site, with another key or changed in any way', () => {
+test('a clearance is not accepted from another client, for another site, with another key or changed in any way', async () => {
   const clearances = new Clearances(Buffer.alloc(32, 1));
-  const cookie = solved(clearances.token(SITE, NETWORK, NOW + 60, 8), 8);
+  const cookie = await solution(clearances.token(SITE, NETWORK, NOW + 60, 8), 8);
   assert.ok(clearances.isValid(cookie, SITE, NETWORK, NOW, 8));
   assert.ok(!clearances.isValid(cookie, SITE, '192.0.2.2', NOW, 8));
   assert.ok(!clearances.isValid(cookie, 'b.test', NETWORK, NOW, 8));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { CHALLENGE_SCRIPT_PATH, NAME } from '../../../../shared/name.ts';
+import { CHALLENGE_SCRIPT_PATH, CHALLENGE_TOKEN_PATH, NAME } from '../../../../shared/name.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { solve } from './solve.ts';
 
@@ -15,9 +15,9 @@ const CONTENT = `<main>
 <p id="cookies" role="alert" hidden>This check needs a cookie. Please allow cookies for this site, then reload the page.</p>
 <p id="again" role="alert" hidden>The check did not succeed. Your address may have changed meanwhile: please reload the page.</p>
 </main>`;
-/** Reads its settings from the page, so that it is the same for all. A style sheet that it constructs needs no exception in the policy. */
+/** A style sheet that it constructs needs no exception in the policy. */
 const SCRIPT = `{document.head.insertAdjacentHTML('beforeend','<meta name="viewport" content="width=device-width">');const style=new CSSStyleSheet();style.replaceSync(${JSON.stringify(STYLE)});document.adoptedStyleSheets=[style];document.body.innerHTML=${JSON.stringify(CONTENT)};
-(${String(solve)})(Object.assign({},document.documentElement.dataset,{cookie:${JSON.stringify(COOKIE_NAME)},bits:Number(document.documentElement.dataset.bits)}),{document,location,sessionStorage,setTimeout:(act,ms)=>setTimeout(act,ms)})}`;
+(${String(solve)})(${JSON.stringify({ path: CHALLENGE_TOKEN_PATH, cookie: COOKIE_NAME })},{document,location,sessionStorage,fetch:(path)=>fetch(path),setTimeout:(act,ms)=>setTimeout(act,ms)})}`;
 const VERSION = createHash('sha256').update(SCRIPT).digest('hex').slice(0, 8);
 
 /** The script of every page. A flood of clients that do not run it does not load it either. */
@@ -29,17 +29,17 @@ export const CHALLENGE_SCRIPT: OwnAnswer = {
 };
 
 /** Nothing from outside, and nothing inline. */
-const POLICY = "default-src 'none'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/** Header fields of the page, as lines. It is about one client at one time. */
-export const PAGE_FIELDS = `Content-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\nContent-Security-Policy: ${POLICY}\r\n`;
-
-/** A page around the token, made once for each site. It is short, so that it costs a flooded worker little. */
-export function challengePage(bits: number, maxAge: number): (token: string) => string {
-  const begin = '<!doctype html>\n<html lang="en" data-token="';
-  const end = `" data-bits="${bits}" data-max-age="${maxAge}"><title>One moment, please</title>
+/** The same for all sites and clients, and short: the script asks for what differs, so that a flood of clients without it costs little. */
+export const CHALLENGE_PAGE: OwnAnswer = {
+  status: 503,
+  fields: `Content-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\nContent-Security-Policy: ${POLICY}\r\n`,
+  body: Buffer.from(`<!doctype html>
+<html lang="en"><title>One moment, please</title>
 <body><noscript><p>This check needs JavaScript. Please enable it for this site, then reload the page.</p></noscript><script src="${CHALLENGE_SCRIPT_PATH}?${VERSION}"></script>
 </html>
-`;
-  return (token) => begin + token + end;
-}
+`),
+  reason: 'under_attack: the browser has to solve a challenge',
+  sealed: true,
+};

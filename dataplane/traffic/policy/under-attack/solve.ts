@@ -1,25 +1,23 @@
-/** What the page shows, for `solve`. */
-type Page = {
-  readonly token: string;
-  readonly bits: number;
-  readonly cookie: string;
-  /** Seconds. */
-  readonly maxAge: number;
-};
+/** Where `solve` gets its challenge, and the cookie for its solution. */
+type Settings = { readonly path: string; readonly cookie: string };
+
+/** `max_age` in seconds. */
+type Challenge = { readonly token: string; readonly bits: number; readonly max_age: number };
 
 /** What `solve` uses of a browser's window. */
 type Browser = {
   readonly document: { cookie: string; getElementById(id: string): { hidden: boolean } | null };
   readonly location: { readonly protocol: string; reload(): void };
   readonly sessionStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void };
+  fetch(path: string): Promise<{ readonly ok: boolean; json(): Promise<unknown> }>;
   setTimeout(act: () => void, ms: number): unknown;
 };
 
 /**
- * Runs in the browser: finds the number and reloads the page. It is sent as its own source text, so it uses nothing from outside. Browsers
+ * Runs in the browser: fetches a challenge, finds the number and reloads the page. It is sent as its own source text, so it uses nothing from outside. Browsers
  * offer SHA-256 only over HTTPS, and one hash at a time, so it has its own (FIPS 180-4).
  */
-export function solve(page: Page, { document, location, sessionStorage, setTimeout }: Browser): void {
+export function solve({ path, cookie }: Settings, { document, location, sessionStorage, fetch, setTimeout }: Browser): void {
   const constants = new Int32Array(64);
   const initial = new Int32Array(8);
   const fraction = (root: number): number => ((root - Math.floor(root)) * 0x100000000) | 0;
@@ -72,24 +70,30 @@ export function solve(page: Page, { document, location, sessionStorage, setTimeo
   };
   /** Not twice within ten seconds: then the solution was not accepted, and a loop would help no one. */
   const isLoop = (): boolean => {
-    const last = Number(sessionStorage.getItem(page.cookie) ?? 0);
-    sessionStorage.setItem(page.cookie, String(Date.now()));
+    const last = Number(sessionStorage.getItem(cookie) ?? 0);
+    sessionStorage.setItem(cookie, String(Date.now()));
     return Date.now() - last < 10_000;
   };
-  const done = (number: number): void => {
-    const value = `${page.token}.${number}`;
+  const done = ({ token, max_age }: Challenge, number: number): void => {
+    const value = `${token}.${number}`;
     const secure = location.protocol === 'https:' ? '; Secure' : '';
-    document.cookie = `${page.cookie}=${value}; Path=/; Max-Age=${page.maxAge}; SameSite=Lax${secure}`;
+    document.cookie = `${cookie}=${value}; Path=/; Max-Age=${max_age}; SameSite=Lax${secure}`;
     if (!document.cookie.includes(value)) return show('cookies');
     if (isLoop()) return show('again');
     location.reload();
   };
-  let number = 0;
-  const work = (): void => {
+  const work = (challenge: Challenge, from: number): void => {
     const end = Date.now() + 40;
+    let number = from;
     while (Date.now() < end)
-      for (let step = 0; step < 200; step++, number++) if (zeros(`${page.token}.${number}`) >= page.bits) return done(number);
-    setTimeout(work, 0);
+      for (let step = 0; step < 200; step++, number++)
+        if (zeros(`${challenge.token}.${number}`) >= challenge.bits) return done(challenge, number);
+    setTimeout(() => work(challenge, number), 0);
   };
-  work();
+  fetch(path)
+    .then((response) => (response.ok ? response.json() : Promise.reject()))
+    .then(
+      (challenge) => work(challenge as Challenge, 0),
+      () => show('again'),
+    );
 }

@@ -17,10 +17,12 @@ const attacked = (more: object = {}): RouteInput => ({
 });
 const HTML = 'Accept: text/html,application/xhtml+xml\r\n';
 
-/** The cookie that the page of an answer would set. */
-function solutionOf(body: string): string {
-  const token = /data-token="([\w-]+)"/.exec(body)?.[1] ?? assert.fail('no challenge');
-  const bits = Number(/data-bits="(\d+)"/.exec(body)?.[1]);
+/** The cookie that the script of a page would set. */
+async function solution(proxy: ProxyFixture, fields = '', host = 'a.test'): Promise<string> {
+  const { line, head, body } = await proxy.request(get('/.sluice/challenge', fields).replace('a.test', host));
+  assert.deepEqual([line.slice(9, 12), field(head, 'Content-Type'), field(head, 'Cache-Control')], ['200', 'application/json', 'no-store']);
+  const { token, bits, max_age } = JSON.parse(body);
+  assert.equal(max_age, 3_600);
   for (let number = 0; ; number++)
     if (leadingZeros(hash('sha256', `${token}.${number}`, 'buffer')) >= bits) return `Cookie: a=b; sluice_clearance=${token}.${number}\r\n`;
 }
@@ -31,18 +33,18 @@ test('a browser gets a page to solve, and with its solution the site, over HTTP/
   const page = await proxy.request(get('/x', HTML));
   assert.match(page.line, / 503 /);
   assert.equal(field(page.head, 'Cache-Control'), 'no-store');
-  assert.match(field(page.head, 'Content-Security-Policy') ?? '', /^default-src 'none'; script-src 'self'; /);
+  assert.match(field(page.head, 'Content-Security-Policy') ?? '', /^default-src 'none'; script-src 'self'; connect-src 'self'; /);
   const [, script = ''] = /src="([^"]+)"/.exec(page.body) ?? [];
   assert.doesNotMatch(page.body.replace(`src="${script}"`, ''), /https?:\/\/|src=|href=/, 'no outside resource');
   assert.match(script, /^\/\.sluice\/challenge\.js\?/);
   const { line, head, body } = await proxy.request(get(script));
   assert.deepEqual([line.slice(9, 12), field(head, 'Content-Type')], ['200', 'text/javascript; charset=utf-8']);
-  assert.doesNotMatch(body, /https?:\/\/|data-token/);
-  assert.match(
-    (await proxy.request(get(script).replace('GET', 'POST').replace('\r\n\r\n', '\r\nContent-Length: 0\r\n\r\n'))).line,
-    / 405 /,
-  );
-  const cookie = solutionOf(page.body);
+  assert.doesNotMatch(body, /https?:\/\//);
+  for (const path of [script, '/.sluice/challenge']) {
+    const post = get(path).replace('GET', 'POST').replace('\r\n\r\n', '\r\nContent-Length: 0\r\n\r\n');
+    assert.match((await proxy.request(post)).line, / 405 /);
+  }
+  const cookie = await solution(proxy);
   assert.equal((await proxy.request(get('/x', HTML + cookie))).body, 'app');
   assert.equal((await proxy.request(get('/x', cookie))).body, 'app', 'scripts of the page, too');
   using client = new Http2Client(proxy);
@@ -60,7 +62,7 @@ test('a client that can’t show a page gets 503 and a header that says why', as
   ]) {
     const { line, head, body } = await proxy.request(request);
     assert.deepEqual([line.slice(9, 12), field(head, 'Sluice-Challenge'), field(head, 'Retry-After')], ['503', 'required', '60']);
-    assert.doesNotMatch(body, /data-token/);
+    assert.doesNotMatch(body, /<script/);
   }
 });
 
@@ -89,7 +91,7 @@ test('a clearance belongs to its client and its site, and expires', async () => 
   using proxy = await ProxyFixture.start([attacked(), { ...attacked(), domain: 'b.test' }], ['127.0.0.1/32']);
   const from = (address: string, cookie = '', host = 'a.test') =>
     proxy.request(get('/', `${HTML}${cookie}X-Forwarded-For: ${address}\r\n`).replace('a.test', host));
-  const cookie = solutionOf((await from('2001:db8::1')).body);
+  const cookie = await solution(proxy, 'X-Forwarded-For: 2001:db8::1\r\n');
   assert.equal((await from('2001:db8::1', cookie)).body, 'in');
   assert.equal((await from('2001:db8::2', cookie)).body, 'in', 'the same /64');
   assert.match((await from('2001:db8:1::1', cookie)).line, / 503 /);
@@ -129,7 +131,8 @@ test('a site without it is not affected, and the beacon of an attacked site is n
   assert.equal((await proxy.request(get('/', HTML).replace('a.test', 'b.test'))).body, 'b');
   assert.match((await proxy.request(get('/.sluice/vitals.js'))).line, / 200 /);
   assert.match((await proxy.request(get('/.sluice/challenge.js'))).line, / 200 /);
-  assert.match((await proxy.request(get('/.sluice/challenge.js').replace('a.test', 'b.test'))).line, / 404 /);
+  for (const path of ['/.sluice/challenge.js', '/.sluice/challenge'])
+    assert.match((await proxy.request(get(path).replace('a.test', 'b.test'))).line, / 404 /);
 });
 
 const GOOGLEBOT = 'User-Agent: Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)\r\n';

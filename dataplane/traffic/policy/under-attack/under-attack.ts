@@ -1,5 +1,5 @@
 import { CHALLENGE_FIELD } from '../../../../shared/name.ts';
-import { CLEARANCE, DIFFICULTY } from '../../../../shared/policy/under-attack/bounds.ts';
+import { DIFFICULTY } from '../../../../shared/policy/under-attack/bounds.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import { attackKeys, countForAttack, isAttacked } from '../../../ledger/attacks.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
@@ -10,7 +10,7 @@ import { compileCondition } from '../../match/condition.ts';
 import { foldsPaths } from '../../match/pattern.ts';
 import { answers, type Policy, type PolicyKind, type PolicyTools, passes } from '../policy.ts';
 import { compileClaims } from './bots.ts';
-import { COOKIE_NAME, challengePage, PAGE_FIELDS } from './page.ts';
+import { CHALLENGE_PAGE, COOKIE_NAME } from './page.ts';
 
 /** For clients that can't show a page: they may try again later. */
 const NOT_A_PAGE: OwnAnswer = {
@@ -21,10 +21,6 @@ const NOT_A_PAGE: OwnAnswer = {
   sealed: true,
 };
 
-/** How long a client gets the same challenge (ms), and for how many clients a worker remembers it. */
-const SAME_TOKEN_MS = 10_000;
-const MOST_TOKENS = 16_384;
-
 /** `under_attack`: browsers solve a challenge before they see the site. */
 export const underAttack: PolicyKind = (route) => {
   const { under_attack: always, challenge } = route;
@@ -33,15 +29,9 @@ export const underAttack: PolicyKind = (route) => {
 
 function compile(route: RouteSpec): Policy {
   const { domain, under_attack: always, challenge } = route;
-  const {
-    difficulty: bits = DIFFICULTY.usual,
-    clearance_secs: seconds = CLEARANCE.usual,
-    auto_rps: threshold,
-    except = [],
-  } = challenge ?? {};
+  const { difficulty: bits = DIFFICULTY.usual, auto_rps: threshold, except = [] } = challenge ?? {};
   const exceptions = except.map((condition) => compileCondition(condition, foldsPaths(route)));
   const claimedBot = compileClaims(challenge?.bots);
-  const page = challengePage(bits, seconds);
   const keys = attackKeys(domain);
   const isUnderAttack = ({ rates, now }: PolicyTools): boolean => {
     if (always || threshold === undefined) return true;
@@ -58,34 +48,11 @@ function compile(route: RouteSpec): Policy {
     const bot = claimedBot(fieldIn(x.fields, 'user-agent') ?? '');
     return bot !== null && bots.isVerified(bot, x.client.address, now());
   };
-  const tokens = new Map<string, string>();
-  let tokensUntil = 0;
-  /** A client that asks again soon gets the same challenge, which costs no signature. */
-  const tokenFor = (x: Exchange, { clearances, now }: PolicyTools): string => {
-    const time = now();
-    if (time >= tokensUntil || time < tokensUntil - SAME_TOKEN_MS || tokens.size >= MOST_TOKENS) {
-      tokens.clear();
-      tokensUntil = time + SAME_TOKEN_MS;
-    }
-    const { address } = x.client;
-    const known = tokens.get(address);
-    if (known !== undefined) return known;
-    const token = clearances.token(domain, clientNetwork(address), Math.floor(time / 1_000) + seconds, bits);
-    tokens.set(address, token);
-    return token;
-  };
   return {
     name: 'under_attack',
     decide(x, tools) {
       if (!isUnderAttack(tools) || isCleared(x, tools) || isExcepted(x) || isBot(x, tools)) return null;
-      if (!wantsPage(x)) return NOT_A_PAGE;
-      return {
-        status: 503,
-        fields: PAGE_FIELDS,
-        body: page(tokenFor(x, tools)),
-        reason: 'under_attack: the browser has to solve a challenge',
-        sealed: true,
-      };
+      return wantsPage(x) ? CHALLENGE_PAGE : NOT_A_PAGE;
     },
     explain(x, { rates, now }) {
       if (!always && !isAttacked(rates, keys, now())) return passes(`begins at ${threshold} requests per second`);

@@ -16,7 +16,7 @@ import { routes } from './routes.ts';
 import { serving } from './serving.ts';
 import { sluicefile } from './sluicefile.ts';
 import { traces } from './traces.ts';
-import { connecting, handshakes, http2, keepalive, large, tls } from './wire.ts';
+import { cached, connecting, handshakes, http2, keepalive, large, tls } from './wire.ts';
 
 /** npm run bench: compares speed and memory with the promised limits, with all ratios from one run on one machine. */
 const BENCHMARKS = {
@@ -28,6 +28,7 @@ const BENCHMARKS = {
   tls,
   handshakes,
   http2,
+  cached,
   certificates,
   certificateStore,
   commands,

@@ -5,7 +5,7 @@ import { caddy } from './contenders/caddy.ts';
 import { type Contender, cpuOf, HOST, type Secure } from './contenders/contender.ts';
 import { haproxy } from './contenders/haproxy.ts';
 import { nginxProxy, nginxUpstream } from './contenders/nginx.ts';
-import { sluice } from './contenders/sluice.ts';
+import { cachingSluice, sluice } from './contenders/sluice.ts';
 import { atLeast, type Figure, median, shown } from './figure.ts';
 import { h2load } from './h2load.ts';
 import type { Load, Measured } from './load.ts';
@@ -19,6 +19,8 @@ type Kind = {
   readonly what: string;
   readonly load: Load;
   readonly goals: Readonly<Record<string, number>>;
+  /** Whether ours answers from its cache; the others do not. */
+  readonly cached?: true;
   /** wrk if absent. */
   readonly tool?: (port: number, load: Load) => Promise<Measured>;
 };
@@ -48,6 +50,10 @@ export const http2 = (): Promise<Figure[]> =>
     tool: h2load,
   });
 
+/** Responses from the cache, compared with the same ones that nginx gets from the upstream. */
+export const cached = (): Promise<Figure[]> =>
+  compared({ what: 'small answers from the cache', load, goals: { nginx: 1.2 }, cached: true });
+
 type Sample = { readonly perSecond: number; readonly user: number; readonly kernel: number };
 
 /** One worker compared with nginx, HAProxy and Caddy on the same core, alternating; load and upstream run on the other. */
@@ -56,7 +62,8 @@ async function compared(kind: Kind): Promise<Figure[]> {
   const upstream = await nginxUpstream(folder, LOAD_CORE);
   const secure = kind.load.secure ? pair(folder) : null;
   const proxies: Contender[] = [];
-  for (const start of [sluice, nginxProxy, haproxy, caddy]) proxies.push(await start(folder, PROXY_CORE, upstream.port, secure));
+  const ours = kind.cached ? cachingSluice : sluice;
+  for (const start of [ours, nginxProxy, haproxy, caddy]) proxies.push(await start(folder, PROXY_CORE, upstream.port, secure));
   try {
     return figuresOf(kind, await rounds(kind, proxies));
   } finally {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Dataplane, type Folder } from '../../harness/dataplane.ts';
 import { freePort } from '../../harness/ports.ts';
+import { until } from '../../harness/until.ts';
 import { type Contender, HOST, type Secure, started } from './contender.ts';
 
 /** A data plane with one worker on one core. */
@@ -17,6 +18,15 @@ export async function sluice(
   if (secure !== null) await push(dataplane, secure);
   const port = secure === null ? dataplane.httpPort : httpsPort;
   return { ...(await started('sluice', dataplane.program, port, secure)), dataplane };
+}
+
+/** The same, once it answers from its cache. */
+export async function cachingSluice(folder: Folder, core: number, upstream: number): Promise<Contender> {
+  const flags = ['--cache-size', '64mb'];
+  const dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1, flags, command: ['taskset', '-c', `${core}`] });
+  await dataplane.route(HOST, `127.0.0.1:${upstream}`, { cache: { ttls: [{ secs: 3_600, statuses: [200] }] } });
+  await until('a hit', async () => /; hit/.test(String((await dataplane.visit(HOST)).headers['cache-status'])) || null);
+  return started('sluice', dataplane.program, dataplane.httpPort);
 }
 
 async function push(dataplane: Dataplane, secure: Secure): Promise<void> {

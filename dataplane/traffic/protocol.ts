@@ -188,6 +188,8 @@ export type DryRun = { readonly url: string };
 export type ToWorker =
   | { readonly kind: 'publish'; readonly publication: Publication }
   | { readonly kind: 'report'; readonly id: number }
+  /** The main thread has taken a part of a report, and the next one may follow. */
+  | { readonly kind: 'report-taken' }
   | { readonly kind: 'dry-run'; readonly id: number; readonly request: DryRun }
   /** A target is back in rotation according to the ledger: requests that wait for one are tried. */
   | { readonly kind: 'verdicts' }
@@ -204,8 +206,8 @@ export type FromWorker =
       readonly generation: number;
       readonly refused?: { readonly code: string; readonly message: string } | null;
     }
-  /** `id` null: sent without a request, once a second. */
-  | { readonly kind: 'report'; readonly id: number | null; readonly report: TrafficReport }
+  /** `id` null: sent without a request, once a second. `more`: parts follow. */
+  | { readonly kind: 'report'; readonly id: number | null; readonly report: TrafficReport; readonly more: boolean }
   | { readonly kind: 'dry-run'; readonly id: number; readonly result: DryRunResult }
   | { readonly kind: 'drained' }
   /** The main thread writes the log; workers have no logger of their own. */

@@ -275,6 +275,8 @@ export class WorkerPool {
         break;
       case 'report':
         this.options.onReport(message.report);
+        // In another turn, so that what else has arrived is not kept waiting.
+        if (message.more) setImmediate(() => member.thread.postMessage({ kind: 'report-taken' } satisfies ToWorker));
         if (message.id !== null) this.answers.get(message.id)?.(message);
         break;
       case 'dry-run':

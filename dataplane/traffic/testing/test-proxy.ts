@@ -90,6 +90,7 @@ export class ProxyFixture {
       log: this.log,
       post: (message) => {
         this.messages.push(message);
+        if (message.kind === 'report' && message.more) setImmediate(() => this.worker.handle({ kind: 'report-taken' }));
         if (message.kind === 'cache') onCache?.(message.message, this.worker);
       },
       ...parts,

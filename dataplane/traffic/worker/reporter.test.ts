@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FromWorker, TrafficReport } from '../protocol.ts';
 import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
+import { Reporter } from './reporter.ts';
 
 const HOSTS = 601;
 
@@ -17,7 +20,34 @@ async function busyProxy(): Promise<ProxyFixture> {
 
 const reports = (proxy: ProxyFixture) => proxy.messages.flatMap((message) => (message.kind === 'report' ? [message] : []));
 
-test('a report of many hosts is sent in parts of 250, each in its own turn, and the last has the id', async () => {
+test('the next part of a report is sent when the main thread has taken the one before', async () => {
+  const sent: FromWorker[] = [];
+  const part: TrafficReport = { domains: [] };
+  const record = {
+    *drain() {
+      yield part;
+      yield part;
+      return part;
+    },
+  };
+  const reporter = new Reporter({ record, faults: { drainCounts: () => null }, post: (message) => sent.push(message) });
+  reporter.report(7);
+  for (const parts of [1, 2, 3]) {
+    await nextTurn();
+    assert.equal(sent.length, parts);
+    reporter.next();
+  }
+  assert.deepEqual(
+    sent.map((message) => message.kind === 'report' && [message.id, message.more]),
+    [
+      [null, true],
+      [null, true],
+      [7, false],
+    ],
+  );
+});
+
+test('a report of many hosts is sent in parts of 250, and the last has the id', async () => {
   using proxy = await busyProxy();
   proxy.collect(7);
   assert.deepEqual(

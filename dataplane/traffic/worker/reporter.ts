@@ -5,14 +5,14 @@ import type { TrafficRecord } from '../record/traffic-record.ts';
 type Parts = Iterator<TrafficReport, TrafficReport>;
 
 type ReporterTools = {
-  readonly record: TrafficRecord;
-  readonly faults: Faults;
+  readonly record: Pick<TrafficRecord, 'drain'>;
+  readonly faults: Pick<Faults, 'drainCounts'>;
   post(message: FromWorker): void;
 };
 
 /**
- * Sends the counts of a worker to the main thread. A second of traffic to thousands of hosts goes in parts, one in each turn of the
- * event loop, so that neither thread stops for it.
+ * Sends the counts of a worker to the main thread. A second of traffic to thousands of hosts goes in parts, each when the main thread has
+ * taken the one before: it would take all that have arrived in one turn of its event loop.
  */
 export class Reporter {
   private readonly tools: ReporterTools;
@@ -41,24 +41,24 @@ export class Reporter {
   private send(parts: Parts, id: number | null): void {
     const { value, done } = parts.next();
     if (!done) {
-      this.tools.post({ kind: 'report', id: null, report: value });
+      this.tools.post({ kind: 'report', id: null, report: value, more: true });
       this.parts = parts;
       this.id = id;
-      setImmediate(this.next);
       return;
     }
     const faults = this.tools.faults.drainCounts();
     const report = { ...value, ...(faults !== null && { faults }) };
     if (id !== null || report.domains.length > 0 || report.targets !== undefined || faults !== null)
-      this.tools.post({ kind: 'report', id, report });
+      this.tools.post({ kind: 'report', id, report, more: false });
     const next = this.waiting.shift();
     if (next !== undefined) this.report(next);
   }
 
-  private readonly next = (): void => {
+  /** Sends the next part: the main thread has taken one. */
+  next(): void {
     const { parts } = this;
     // An exception loses the rest of this report, and none of those that follow.
     this.parts = null;
-    if (parts !== null) this.tools.faults.step(() => this.send(parts, this.id));
-  };
+    if (parts !== null) this.send(parts, this.id);
+  }
 }

@@ -282,6 +282,8 @@ export class TrafficWorker {
         return;
       case 'report':
         return this.reporter.report(message.id);
+      case 'report-taken':
+        return this.reporter.next();
       case 'dry-run':
         return this.tools.post({
           kind: 'dry-run',

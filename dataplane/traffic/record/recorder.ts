@@ -25,7 +25,9 @@ import { isPageView } from './page-view.ts';
 import { increment } from './tally.ts';
 import { UserAgents } from './user-agents.ts';
 
+/** Longer paths and names of referring hosts are cut (characters), so that what is counted has a bounded size. */
 const MAX_PATH = 256;
+const MAX_REFERRER = 128;
 /** Hosts in one part of a report: together they take a few milliseconds on either side. */
 const PART = 250;
 /** Most targets whose failures are counted separately in one report. */
@@ -262,5 +264,5 @@ const pathOf = (referer: string): string => normalizedPath(/^https?:\/\/[^/?#]*(
 /** The host of a Referer in lower case, without port; empty when it has none (RFC 9110 10.1.3). */
 function hostOf(referer: string): string {
   const match = /^https?:\/\/(?:[^@/?#]*@)?(\[[^\]/]*\]|[^:/?#]*)/i.exec(referer);
-  return (match?.[1] ?? '').toLowerCase().slice(0, 253);
+  return (match?.[1] ?? '').toLowerCase().slice(0, MAX_REFERRER);
 }

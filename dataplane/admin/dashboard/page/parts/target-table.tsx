@@ -9,28 +9,38 @@ const COLUMNS = [
   { name: UPSTREAMS.state },
   { name: UPSTREAMS.inFlight, number: true },
   { name: UPSTREAMS.lastFailure },
-  { name: UPSTREAMS.hosts },
 ];
+const HOSTS = { name: UPSTREAMS.hosts };
 
-export function TargetTable({ targets, filter }: { targets: readonly UpstreamStatus[]; filter?: string | undefined }) {
+type TargetTableProps = {
+  readonly targets: readonly UpstreamStatus[];
+  readonly filter?: string | undefined;
+  /** Whether these are the targets of one host: hosts are listed only if others share one. */
+  readonly ofHost?: true;
+};
+
+export function TargetTable({ targets, filter, ofHost }: TargetTableProps) {
+  const isShared = !ofHost || targets.some(({ domain_count }) => domain_count > 1);
   return (
     <Filtered
       caption={UPSTREAMS.address}
-      columns={COLUMNS}
+      columns={isShared ? [...COLUMNS, HOSTS] : COLUMNS}
       items={targets}
       textOf={({ address, id, domains, reason }) => [address, id, reason, ...domains].join(' ').toLowerCase()}
       first={filter}
       empty={UPSTREAMS.empty}
       noMatch={UPSTREAMS.noMatch}
-      row={(target) => <Target key={`${target.address} ${target.id}`} target={target} />}
+      row={(target) => <Target key={`${target.address} ${target.id}`} target={target} hosts={isShared} />}
     />
   );
 }
 
 function Target({
   target: { address, id, tls, transport, healthy, reason, in_flight, last_failure, domains, domain_count },
+  hosts,
 }: {
   target: UpstreamStatus;
+  hosts: boolean;
 }) {
   return (
     <tr>
@@ -54,14 +64,16 @@ function Target({
           </>
         )}
       </td>
-      <td>
-        {domains.map((domain) => (
-          <a key={domain} href={linkTo('hosts', domain)}>
-            {domain}
-          </a>
-        ))}
-        {domain_count > domains.length && <span class="dim">{UPSTREAMS.more(exact(domain_count - domains.length))}</span>}
-      </td>
+      {hosts && (
+        <td>
+          {domains.map((domain) => (
+            <a key={domain} href={linkTo('hosts', domain)}>
+              {domain}
+            </a>
+          ))}
+          {domain_count > domains.length && <span class="dim">{UPSTREAMS.more(exact(domain_count - domains.length))}</span>}
+        </td>
+      )}
     </tr>
   );
 }

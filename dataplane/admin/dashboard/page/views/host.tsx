@@ -81,7 +81,7 @@ function Inside({ domain, generation }: { domain: string; generation: number }) 
         </dl>
       </Card>
       <Card title={HOST.targets(count(targets.length))}>
-        <TargetTable targets={targets} />
+        <TargetTable targets={targets} ofHost />
       </Card>
     </div>
   );

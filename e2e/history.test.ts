@@ -85,8 +85,11 @@ describe('the history of a data plane', { concurrency: true }, () => {
       for (const [query, words] of [
         ['from=yesterday', 'from is a date or a time'],
         ['from=2026-01-02&to=2026-01-01', 'from is before to'],
+        ['previous_from=2026-01-01', 'previous_from and previous_to are given together'],
+        ['previous_from=2026-01-02&previous_to=2026-01-01', 'previous_from is before previous_to'],
+        ['previous_from=2020-01-01&previous_to=2026-01-01', 'at most 1000 points'],
         ['step=minute', 'step is hour or day'],
-        ['form=csv', 'form is not one of from, to, step, format'],
+        ['form=csv', 'form is not one of from, to, step, previous_from, previous_to, format'],
         ['from=2020-01-01&to=2026-01-01&step=hour', 'at most 1000 points'],
       ] as const) {
         const { status, text } = await dataplane.admin('GET', `/analytics/a.test/history?${query}`);

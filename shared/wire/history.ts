@@ -43,6 +43,6 @@ export type History = HistoryRange & {
    * RFC 3339: nothing older is known, at this step: only a `previous` that begins no earlier can be compared with. null if nothing is.
    */
   kept_since: string | null;
-  /** The period of the same length before. */
+  /** What the range is compared with: the period of the same length before, unless the query chooses another. */
   previous: HistoryRange;
 };

@@ -9,9 +9,9 @@ import { sendJson } from '../http/json.ts';
 type Call = { readonly response: ServerResponse; readonly query: URLSearchParams; readonly segments: readonly string[] };
 
 const TYPES = { json: 'application/json', csv: 'text/csv; charset=utf-8; header=present' } as const;
-const PARAMETERS: ReadonlySet<string> = new Set(['from', 'to', 'step', 'format']);
+const PARAMETERS: ReadonlySet<string> = new Set(['from', 'to', 'step', 'previous_from', 'previous_to', 'format']);
 
-/** Answers `from`, `to`, `step` and `format` of one host, or of all. */
+/** Answers the parameters `PARAMETERS` about one host, or of all. */
 export async function getHistory({ response, query }: Omit<Call, 'segments'>, host: string, parts: AdminDependencies): Promise<void> {
   const unknown = [...query.keys()].find((name) => !PARAMETERS.has(name));
   if (unknown !== undefined) throw new ApiError('invalidQuery', `${unknown} is not one of ${[...PARAMETERS].join(', ')}`);
@@ -22,7 +22,7 @@ export async function getHistory({ response, query }: Omit<Call, 'segments'>, ho
   response.end(text);
 }
 
-/** The period in `from`, `to` and `step`. @throws ApiError */
+/** The period, and the one that it is compared with. @throws ApiError */
 export function readRange(query: URLSearchParams, { clock }: Pick<AdminDependencies, 'clock'>): Range {
   const range = parseRange(new Map(query), clock.now());
   if (!range.ok) throw new ApiError('invalidQuery', range.reason);

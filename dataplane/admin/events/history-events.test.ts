@@ -15,7 +15,11 @@ class Fixture {
 
   constructor(step: typeof HOUR | typeof DAY) {
     const text = () => new Promise<string>((answer, fail) => this.asked.push({ answer, fail }));
-    this.stop = historyEvents(text, { from: 0, to: DAY, step }, this.clock)((event) => this.sent.push(event));
+    this.stop = historyEvents(
+      text,
+      { from: 0, to: DAY, step, previous: { from: -DAY, to: 0 } },
+      this.clock,
+    )((event) => this.sent.push(event));
   }
 
   async answer(text: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { Percentiles } from '../../../shared/wire/analytics.ts';
 import type { History, HistoryCounts, HistoryPoint, HistoryRange, VitalHistory } from '../../../shared/wire/history.ts';
 import { LIST_NAMES } from '../../traffic/protocol.ts';
 import { Period } from './period.ts';
-import { pointsOf, type Range, rangeBefore } from './range.ts';
+import { pointsOf, type Range } from './range.ts';
 import { ALL_HOSTS, DAY, HOUR, type HostSums, type Row } from './store.ts';
 import type { VitalCounts } from './vital-counts.ts';
 
@@ -28,11 +28,11 @@ export function historyOf(source: Source, host: string, range: Range, now: numbe
     ...overRange(source, host, range),
     ...(host === ALL_HOSTS && { hosts: hostsOf(source, range) }),
     kept_since: since === null ? null : timeOf(since),
-    previous: overRange(source, host, rangeBefore(range)),
+    previous: overRange(source, host, { ...range.previous, step: range.step }),
   };
 }
 
-function overRange(source: Source, host: string, range: Range): HistoryRange {
+function overRange(source: Source, host: string, range: Omit<Range, 'previous'>): HistoryRange {
   const { from, to, step } = range;
   const points = Array.from({ length: pointsOf(range) }, () => new Period());
   const whole = new Period();

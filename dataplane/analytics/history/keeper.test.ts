@@ -167,6 +167,9 @@ describe('history', () => {
     const { totals, previous, series } = ask(keeper, 'a.test', { from: '2026-01-06', to: '2026-01-07' });
     assert.deepEqual([totals.views, totals.visitors, series.length], [72, 26, 24]);
     assert.deepEqual([previous.totals.views, previous.totals.visitors, previous.series[3]?.views], [24, 1, 1]);
+    const chosen = { previous_from: '2026-01-05T20:00:00Z', previous_to: '2026-01-06T02:00:00Z' };
+    const other = ask(keeper, 'a.test', { from: '2026-01-06', to: '2026-01-07', ...chosen }).previous;
+    assert.deepEqual([other.totals.views, other.series.length, other.from], [10, 6, '2026-01-05T20:00:00.000Z']);
   });
 
   it('tells since when it is kept, so that a period that is known in part is not compared with', () => {

@@ -7,17 +7,22 @@ const MAX_POINTS = 1_000;
 const SHORT = 3 * DAY;
 
 /** A question about history: from `from` until before `to` (ms since 1970), both whole hours; `step` is the span of each point. */
-export type Range = { readonly from: number; readonly to: number; readonly step: typeof HOUR | typeof DAY };
+export type Range = Span & {
+  readonly step: typeof HOUR | typeof DAY;
+  /** What the range is compared with. */
+  readonly previous: Span;
+};
+type Span = { readonly from: number; readonly to: number };
 
-export const pointsOf = ({ from, to, step }: Range): number => Math.ceil((to - from) / step);
+export const pointsOf = ({ from, to, step }: Omit<Range, 'previous'>): number => Math.ceil((to - from) / step);
 
-/** The range of the same length right before. */
-export const rangeBefore = (range: Range): Range => {
+/** The span of the same length right before. */
+const spanBefore = (range: Omit<Range, 'previous'>): Span => {
   const length = pointsOf(range) * range.step;
-  return { ...range, from: range.from - length, to: range.from };
+  return { from: range.from - length, to: range.from };
 };
 
-/** Reads `from`, `to` and `step` of a query; the last 24 hours without them. `now` in ms since 1970. */
+/** Reads `from`, `to`, `step`, `previous_from` and `previous_to` of a query; the last 24 hours without them. `now` in ms since 1970. */
 export function parseRange(query: ReadonlyMap<string, string>, now: number): Parsed<Range> {
   const to = parseTime('to', query.get('to'), Math.floor(now / HOUR) * HOUR + HOUR);
   if (!to.ok) return to;
@@ -29,9 +34,23 @@ export function parseRange(query: ReadonlyMap<string, string>, now: number): Par
   const step = parseStep(query.get('step'), end - begin);
   if (!step.ok) return step;
   const range = { from: begin, to: end, step: step.value };
-  if (pointsOf(range) > MAX_POINTS)
+  const previous = parsePrevious(query, range);
+  if (!previous.ok) return previous;
+  if (Math.max(pointsOf(range), pointsOf({ ...previous.value, step: step.value })) > MAX_POINTS)
     return refused(`a series has at most ${MAX_POINTS} points: choose ${step.value === HOUR ? 'step=day' : 'a shorter range'}`);
-  return accepted(range);
+  return accepted({ ...range, previous: previous.value });
+}
+
+function parsePrevious(query: ReadonlyMap<string, string>, range: Omit<Range, 'previous'>): Parsed<Span> {
+  const texts = [query.get('previous_from'), query.get('previous_to')];
+  if (texts.every((text) => text === undefined)) return accepted(spanBefore(range));
+  if (texts.includes(undefined)) return refused('previous_from and previous_to are given together');
+  const from = parseTime('previous_from', texts[0], 0);
+  if (!from.ok) return from;
+  const to = parseTime('previous_to', texts[1], 0);
+  if (!to.ok) return to;
+  const span = { from: Math.floor(from.value / HOUR) * HOUR, to: Math.ceil(to.value / HOUR) * HOUR };
+  return span.from < span.to ? accepted(span) : refused('previous_from is before previous_to');
 }
 
 function parseTime(name: string, text: string | undefined, otherwise: number): Parsed<number> {

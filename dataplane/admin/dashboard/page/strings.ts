@@ -76,7 +76,7 @@ export const RANGE = {
   from: 'From',
   to: 'To',
   apply: 'Show',
-  compared: 'Changes compare with the period before.',
+  compared: 'Changes compare with the period before, up to the same hour.',
   incomparable: 'No requests are known of the period before, so there is nothing to compare with.',
   partlyKept: (time: string) => `Nothing is compared with the period before, of which a part is unknown: figures are kept since ${time}.`,
   wrongOrder: 'The period ends before it begins.',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { History } from '../../../../../shared/wire/history.ts';
 import { parseRange } from '../../../../analytics/history/range.ts';
-import { comparability, DAY, HOUR, PERIODS, periodOf, periodQuery } from './period.ts';
+import { comparability, DAY, HOUR, PERIODS, periodOf, periodQuery, pointsBefore } from './period.ts';
 
 const NOW = Date.parse('2026-11-23T10:20:30Z');
 const own = (from: string, to: string) => new Map(Object.entries({ range: 'own', from, to }));
@@ -14,9 +14,9 @@ test('the Admin API takes every period as it is', () => {
     own('2025-11-01', '2026-11-02'),
   ];
   for (const question of questions) {
-    const { from, to, step } = periodOf(question, NOW);
-    const asked = parseRange(new Map(new URLSearchParams(periodQuery({ name: 'own', from, to, step }))), NOW);
-    assert.deepEqual(asked.ok && asked.value, { from, to, step: step === 'hour' ? HOUR : DAY });
+    const { from, to, step, previous } = periodOf(question, NOW);
+    const asked = parseRange(new Map(new URLSearchParams(periodQuery({ name: 'own', from, to, step, previous }))), NOW);
+    assert.deepEqual(asked.ok && asked.value, { from, to, step: step === 'hour' ? HOUR : DAY, previous });
   }
 });
 
@@ -26,6 +26,7 @@ test('a period contains the current hour or day', () => {
     from: Date.parse('2026-11-22T11:00:00Z'),
     to: Date.parse('2026-11-23T11:00:00Z'),
     step: 'hour',
+    previous: { from: Date.parse('2026-11-21T11:00:00Z'), to: Date.parse('2026-11-22T11:00:00Z') },
   });
   assert.equal(periodOf(new Map([['range', 'week']]), NOW).to, Date.parse('2026-11-24'));
 });
@@ -43,4 +44,60 @@ test('a period is compared with the one before only if that is known from its fi
   assert.equal(of('2026-11-22T01:00:00.000Z'), 'partly');
   assert.equal(of(null), 'partly');
   assert.equal(of('2026-11-01T00:00:00.000Z', 0), 'empty');
+});
+
+/** Runs with another time zone, as the clock of a browser has one. */
+function inZone(zone: string, run: () => void): void {
+  const { TZ } = process.env;
+  process.env.TZ = zone;
+  try {
+    run();
+  } finally {
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
+  }
+}
+
+const previousOf = (query: ReadonlyMap<string, string>, now: string) => {
+  const { from, to } = periodOf(query, Date.parse(now)).previous;
+  return [new Date(from).toISOString().slice(0, 16), new Date(to).toISOString().slice(0, 16)];
+};
+
+test('today is compared with the same hours of yesterday, also when clocks change', () => {
+  const today = (now: string) => previousOf(new Map([['range', 'today']]), now);
+  inZone('UTC', () => assert.deepEqual(today('2026-11-23T10:20:30Z'), ['2026-11-22T00:00', '2026-11-22T11:00']));
+  inZone('Europe/Berlin', () => {
+    // 29 March 2026 has 23 hours, 25 October 25.
+    assert.deepEqual(today('2026-03-29T10:20:00+02:00'), ['2026-03-27T23:00', '2026-03-28T10:00']);
+    assert.deepEqual(today('2026-03-30T10:20:00+02:00'), ['2026-03-28T23:00', '2026-03-29T09:00']);
+    assert.deepEqual(today('2026-10-25T10:20:00+01:00'), ['2026-10-23T22:00', '2026-10-24T09:00']);
+    assert.deepEqual(today('2026-10-26T10:20:00+01:00'), ['2026-10-24T22:00', '2026-10-25T10:00']);
+    assert.deepEqual(today('2026-11-23T00:00:00+01:00'), ['2026-11-21T23:00', '2026-11-22T00:00']);
+  });
+});
+
+test('a period that is not over is compared with as much of the one before', () => {
+  const of = (range: string) => previousOf(new Map([['range', range]]), '2026-11-23T10:20:30Z');
+  assert.deepEqual(of('week'), ['2026-11-10T00:00', '2026-11-16T11:00']);
+  assert.deepEqual(of('month'), ['2026-09-25T00:00', '2026-10-24T11:00']);
+  assert.deepEqual(of('day'), ['2026-11-21T11:00', '2026-11-22T11:00']);
+  assert.deepEqual(previousOf(own('2026-11-22', '2026-11-23'), '2026-11-23T10:20:30Z'), ['2026-11-20T00:00', '2026-11-21T11:00']);
+  assert.deepEqual(previousOf(own('2026-11-01', '2026-11-02'), '2026-11-23T10:20:30Z'), ['2026-10-30T00:00', '2026-11-01T00:00']);
+  assert.deepEqual(previousOf(own('2027-01-02', '2027-01-02'), '2026-11-23T10:20:30Z'), ['2027-01-01T00:00', '2027-01-02T00:00']);
+});
+
+test('the graph compares each hour of today with the same hour of the clock yesterday', () => {
+  const hours = (from: string, count: number) =>
+    Array.from({ length: count }, (_, hour) => ({ at: new Date(Date.parse(from) + hour * HOUR).toISOString() }));
+  const compared = (from: string, count: number, before: string, countBefore: number) =>
+    pointsBefore({ from, step: 'hour', series: hours(from, count), previous: { from: before, series: hours(before, countBefore) } }).map(
+      (point) => point?.at.slice(11, 13),
+    );
+  inZone('Europe/Berlin', () => {
+    // The clock shows 00, 01, 03, 04; an hour of the day before has no counterpart.
+    assert.deepEqual(compared('2026-03-28T23:00:00Z', 4, '2026-03-27T23:00:00Z', 5), ['23', '00', '02', '03']);
+    // It shows 00, 01, 02, 02, 03.
+    assert.deepEqual(compared('2026-10-24T22:00:00Z', 5, '2026-10-23T22:00:00Z', 4), ['22', '23', '00', '00', '01']);
+    assert.deepEqual(compared('2026-11-22T10:00:00Z', 2, '2026-11-22T08:00:00Z', 2), ['08', '09']);
+  });
 });

@@ -6,24 +6,72 @@ export const PERIODS = ['today', 'day', 'week', 'month', 'year', 'own'] as const
 export type PeriodName = (typeof PERIODS)[number];
 
 /** `from` until before `to`, ms since 1970. */
-export type Period = { readonly name: PeriodName; readonly from: number; readonly to: number; readonly step: 'hour' | 'day' };
+export type Period = Span & { readonly name: PeriodName; readonly step: 'hour' | 'day'; readonly previous: Span };
+type Span = { readonly from: number; readonly to: number };
 
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 /** An own period up to this length is shown by the hour. */
 const SHORT = 3 * DAY;
 
-/** Days are those of UTC, in which history is kept; `today` begins at the visitor's midnight. `now` in ms since 1970. */
+/**
+ * Days are those of UTC, in which history is kept; `today` begins at midnight of the browser's time zone. `now` in ms since 1970.
+ * `previous` ends as early as the period does so far: a day that has just begun isn't compared with a whole one.
+ */
 export function periodOf(query: ReadonlyMap<string, string>, now: number): Period {
+  const period = chosen(query, now);
+  return { ...period, previous: period.name === 'today' ? yesterday(now) : spanBefore(period, hourAfter(now)) };
+}
+
+/** Yesterday's midnight until the hour that the clock shows now; a day on which clocks change has 23 or 25 hours. */
+function yesterday(now: number): Span {
+  const last = dayBefore(now);
+  return { from: midnightOf(last), to: hourAfter(last) };
+}
+
+function spanBefore({ from, to }: Span, end: number): Span {
+  const length = to - from;
+  return { from: from - length, to: (end > from ? Math.min(to, end) : to) - length };
+}
+
+const hourAfter = (time: number): number => Math.floor(time / HOUR) * HOUR + HOUR;
+
+/** When the clock showed the same time the day before. */
+function dayBefore(time: number): number {
+  const date = new Date(time);
+  date.setDate(date.getDate() - 1);
+  return date.getTime();
+}
+
+/** The whole hour in which the day of `time` begins. */
+const midnightOf = (time: number): number => Math.floor(new Date(time).setHours(0, 0, 0, 0) / HOUR) * HOUR;
+
+/** The point of `previous` that each point is compared with: that of the same hour of the clock for today, otherwise the one at the same place. */
+export function pointsBefore<T extends { readonly at: string }>({
+  from,
+  step,
+  series,
+  previous,
+}: {
+  from: string;
+  step: string;
+  series: readonly T[];
+  previous: { from: string; series: readonly T[] };
+}): (T | null)[] {
+  const begin = Date.parse(from);
+  const today = step === 'hour' && midnightOf(begin) === begin && midnightOf(dayBefore(begin)) === Date.parse(previous.from);
+  if (!today) return series.map((_, index) => previous.series[index] ?? null);
+  const byTime = new Map(previous.series.map((point) => [Date.parse(point.at), point]));
+  return series.map(({ at }) => byTime.get(Math.floor(dayBefore(Date.parse(at)) / HOUR) * HOUR) ?? null);
+}
+
+function chosen(query: ReadonlyMap<string, string>, now: number): Omit<Period, 'previous'> {
   const name = PERIODS.find((one) => one === query.get('range')) ?? 'day';
-  const nextHour = Math.floor(now / HOUR) * HOUR + HOUR;
+  const nextHour = hourAfter(now);
   const nextDay = Math.floor(now / DAY) * DAY + DAY;
   switch (name) {
-    case 'today': {
-      const midnight = new Date(now);
-      midnight.setHours(0, 0, 0, 0);
-      return { name, from: Math.floor(midnight.getTime() / HOUR) * HOUR, to: nextHour, step: 'hour' };
-    }
+    case 'today':
+      return { name, from: midnightOf(now), to: nextHour, step: 'hour' };
     case 'day':
       return { name, from: nextHour - DAY, to: nextHour, step: 'hour' };
     case 'week':
@@ -35,7 +83,7 @@ export function periodOf(query: ReadonlyMap<string, string>, now: number): Perio
     case 'own': {
       const from = dayOf(query.get('from'));
       const last = dayOf(query.get('to'));
-      if (from === null || last === null || last < from) return periodOf(new Map(), now);
+      if (from === null || last === null || last < from) return chosen(new Map(), now);
       const to = last + DAY;
       return { name, from, to, step: to - from <= SHORT ? 'hour' : 'day' };
     }
@@ -58,5 +106,10 @@ export function comparability({ kept_since, previous }: Pick<History, 'kept_sinc
 export const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 /** The parameters of the history endpoints. */
-export const periodQuery = ({ from, to, step }: Period): string =>
-  new URLSearchParams({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), step }).toString();
+export const periodQuery = ({ from, to, step, previous }: Period): string =>
+  new URLSearchParams({
+    ...{ from: timeOf(from), to: timeOf(to), step },
+    ...{ previous_from: timeOf(previous.from), previous_to: timeOf(previous.to) },
+  }).toString();
+
+const timeOf = (time: number): string => new Date(time).toISOString();

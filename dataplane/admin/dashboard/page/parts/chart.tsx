@@ -7,7 +7,7 @@ import { CHART, TEXT } from '../strings.ts';
 export type ChartData = {
   readonly times: readonly string[];
   readonly now: readonly number[];
-  readonly before: readonly number[] | null;
+  readonly before: readonly (number | null)[] | null;
   readonly step: 'hour' | 'day';
 };
 type ChartProps = {
@@ -53,7 +53,8 @@ export function Chart({ data, metric, format, whole }: ChartProps) {
     if (current !== null)
       current.setCursor({ left: current.valToPos(index, 'x'), top: current.valToPos(data.now[index] ?? 0, 'y') }, false);
   };
-  const before = data.before === null ? null : format(data.before[point] ?? 0);
+  const compared = data.before?.[point] ?? null;
+  const before = compared === null ? null : format(compared);
   const valueText = CHART.point(timeAt(data, point), format(data.now[point] ?? 0), before);
   return (
     <div class="chart">
@@ -111,7 +112,7 @@ function Figures({ data, metric, format }: Omit<ChartProps, 'whole'>) {
                 <tr key={time}>
                   <th scope="row">{timeAt(data, index)}</th>
                   <td class="number">{format(data.now[index] ?? 0)}</td>
-                  {data.before !== null && <td class="number">{format(data.before[index] ?? 0)}</td>}
+                  {data.before !== null && <td class="number">{comparedAt(data, index, format)}</td>}
                 </tr>
               ))}
             </tbody>
@@ -123,6 +124,12 @@ function Figures({ data, metric, format }: Omit<ChartProps, 'whole'>) {
 }
 
 const timeAt = ({ times, step }: ChartData, index: number): string => pointTime(times[index] ?? 0, step);
+
+/** Empty if there is nothing to compare with, such as yesterday's hour that the clock has skipped. */
+function comparedAt({ before }: ChartData, index: number, format: ChartProps['format']): string {
+  const value = before?.[index] ?? null;
+  return value === null ? '' : format(value);
+}
 
 const dataOf = ({ times, now, before }: ChartData): uPlot.AlignedData => [
   times.map((_, index) => index),

@@ -6,6 +6,7 @@ import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { PROCESS_USER } from '../../shared/runtime/process-user.ts';
 import type { LiveTable } from '../table/live-table.ts';
+import type { OwnedRoute } from '../table/table.ts';
 import { named } from './named-sites.ts';
 
 /** How often the directories are looked at (ms). */
@@ -37,13 +38,13 @@ export class FileRoots {
 
   constructor(table: Pick<LiveTable, 'list' | 'find' | 'onChange'>, clock: Clock) {
     this.clock = clock;
-    for (const { route } of table.list()) this.note(route);
+    for (const owned of table.list()) this.note(owned);
     table.onChange(({ added, changed, removed }) => {
       let touched = false;
       for (const domain of [...removed, ...changed]) touched = this.bySite.delete(domain) || touched;
       for (const domain of [...added, ...changed]) {
         const owned = table.find(domain);
-        if (owned !== undefined) touched = this.note(owned.route) || touched;
+        if (owned !== undefined) touched = this.note(owned) || touched;
       }
       if (touched) void this.look();
     });
@@ -52,7 +53,9 @@ export class FileRoots {
   }
 
   /** @returns whether the site serves files. */
-  private note(route: RouteSpec): boolean {
+  private note(owned: OwnedRoute): boolean {
+    if (!owned.needsSetup) return false;
+    const { route } = owned;
     const roots = rootsOf(route);
     if (roots.size > 0) this.bySite.set(route.domain, roots);
     return roots.size > 0;

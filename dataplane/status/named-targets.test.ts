@@ -9,7 +9,7 @@ type Target = NonNullable<RouteInput['upstreams']>[number];
 function owned(domain: string, upstreams: Target[], more: Partial<RouteInput> = {}, unconfirmed = false): OwnedRoute {
   const read = readAppliedRoute({ domain, upstream: null, tls: false, upstreams, ...more });
   assert.ok('route' in read, JSON.stringify(read));
-  return { route: read.route, controller: null, overrides: null, since: 0, unconfirmed };
+  return { route: read.route, controller: null, overrides: null, since: 0, unconfirmed, needsSetup: false };
 }
 
 const ADDRESS = '10.0.0.1:80';

@@ -1,6 +1,7 @@
 import { NAME } from '../../shared/name.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { LiveTable } from '../table/live-table.ts';
+import type { OwnedRoute } from '../table/table.ts';
 import { named } from './named-sites.ts';
 
 /** How many ports a warning names. */
@@ -15,18 +16,20 @@ export class WatchedSites {
   private readonly ports = new Map<string, readonly number[]>();
 
   constructor(table: Pick<LiveTable, 'list' | 'find' | 'onChange'>) {
-    for (const { route } of table.list()) this.note(route);
+    for (const owned of table.list()) this.note(owned);
     table.onChange(({ added, changed, removed }) => {
       for (const domain of removed) this.forget(domain);
       for (const domain of [...added, ...changed]) {
         this.forget(domain);
         const owned = table.find(domain);
-        if (owned !== undefined) this.note(owned.route);
+        if (owned !== undefined) this.note(owned);
       }
     });
   }
 
-  private note(route: RouteSpec): void {
+  private note(owned: OwnedRoute): void {
+    if (!owned.needsSetup) return;
+    const { route } = owned;
     if (caches(route)) this.caching.add(route.domain);
     if (route.ports !== undefined) this.ports.set(route.domain, route.ports);
   }

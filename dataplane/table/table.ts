@@ -24,6 +24,8 @@ export type OwnedRoute = {
   readonly since: number;
   /** Its targets with an id are not used yet, because their addresses were restored from disk. */
   readonly unconfirmed: boolean;
+  /** Whether it needs what the data plane may not have: a cache, ports of its own, directories. Known without reading `route`, which costs 10 µs. */
+  readonly needsSetup: boolean;
 };
 
 export type KnownController = {

@@ -40,16 +40,30 @@ test('facts come from the members of a route and of its blocks, and members of t
   const entering = { ...target, state: 'starting', probe: true } as const;
   const block = (upstream: object) => ({ handles: [{ path: '/x', upstreams: [{ ...target, ...upstream }] }] });
   const facts = (more: object) => factsOf({ domain: 'a.test', upstream: null, tls: false, ...more });
-  const none = { https: 'auto', identifiedTargets: false, healthChecks: false };
+  const none = { https: 'auto', identifiedTargets: false, healthChecks: false, needsSetup: false };
   assert.deepEqual(facts({}), none);
   assert.deepEqual(facts({ health: null, upstreams: [{ ...entering, probe: false }] }), none);
   assert.deepEqual(
     facts({ transport: { id: 'x', probe: true, health: {}, https: 'off' }, handles: [{ path: '/x', id: 'x', health: null }] }),
     none,
   );
-  assert.deepEqual(facts({ https: 'off', health: { path: '/' } }), { https: 'off', identifiedTargets: false, healthChecks: true });
+  assert.deepEqual(facts({ https: 'off', health: { path: '/' } }), {
+    https: 'off',
+    identifiedTargets: false,
+    healthChecks: true,
+    needsSetup: false,
+  });
+  const files = { files: { names: ['/{err.status_code}.html'] } };
+  for (const more of [
+    { cache: {} },
+    { ports: [80] },
+    { file_server: {} },
+    { handle_errors: [files] },
+    { handles: [{ path: '/x', cache: {} }] },
+  ])
+    assert.deepEqual(facts(more), { ...none, needsSetup: true });
   assert.equal(facts({ handles: [{ path: '/x', health: { path: '/' } }] }).healthChecks, true);
   for (const more of [{ upstreams: [{ ...entering, id: 'x' }] }, block({ ...entering, id: 'x' })])
-    assert.deepEqual(facts(more), { https: 'auto', identifiedTargets: true, healthChecks: true });
+    assert.deepEqual(facts(more), { https: 'auto', identifiedTargets: true, healthChecks: true, needsSetup: false });
   assert.equal(facts(block({ id: 'x' })), facts({ upstreams: [{ ...target, id: 'y' }] }), 'routes with the same facts share one object');
 });

@@ -7,10 +7,12 @@ export type RouteFacts = {
   readonly identifiedTargets: boolean;
   /** Whether any target is checked or probed. */
   readonly healthChecks: boolean;
+  /** Whether it needs what the data plane may not have: a cache, ports of its own, directories. */
+  readonly needsSetup: boolean;
 };
 
-/** There are few combinations, so routes with the same facts share one object. Indexed by ids, checks and `https`. */
-const shared = [0, 1, 2, 3].map(() => new Map<RouteSpec['https'], RouteFacts>());
+/** There are few combinations, so routes with the same facts share one object. Indexed by ids, checks, setup and `https`. */
+const shared = Array.from({ length: 8 }, () => new Map<RouteSpec['https'], RouteFacts>());
 
 /** Facts of a route. An earlier version may have saved it, so members with a default may be missing. */
 export function factsOf(route: RouteInput): RouteFacts {
@@ -18,11 +20,17 @@ export function factsOf(route: RouteInput): RouteFacts {
   const identifiedTargets = hasIdentifiedTargets(route);
   const isChecked = health !== null || handles.some((handle) => handle.health != null);
   const healthChecks = isChecked || hasTarget(route, ({ probe }) => probe === true);
-  const known = shared[Number(identifiedTargets) + 2 * Number(healthChecks)];
-  const facts = known?.get(https) ?? { https, identifiedTargets, healthChecks };
+  const needsSetup = route.ports != null || [route, ...handles].some(needsCacheOrFiles);
+  const known = shared[Number(identifiedTargets) + 2 * Number(healthChecks) + 4 * Number(needsSetup)];
+  const facts = known?.get(https) ?? { https, identifiedTargets, healthChecks, needsSetup };
   known?.set(https, facts);
   return facts;
 }
+
+type Part = Pick<RouteInput, 'cache' | 'file_server' | 'handle_errors'>;
+
+const needsCacheOrFiles = ({ cache, file_server, handle_errors }: Part): boolean =>
+  cache != null || file_server != null || handle_errors != null;
 
 type Target = NonNullable<RouteInput['upstreams']>[number];
 

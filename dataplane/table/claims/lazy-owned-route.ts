@@ -30,6 +30,10 @@ export class LazyOwnedRoute implements OwnedRoute {
     return isUnconfirmed(this.top);
   }
 
+  get needsSetup(): boolean {
+    return this.top.facts.needsSetup;
+  }
+
   private get top(): Claim {
     const top = visible(this.claims);
     if (top === null) throw new Error('a listed domain has a claim');

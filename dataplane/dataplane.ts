@@ -154,7 +154,7 @@ function adminDependencies(
     return read();
   };
   const uptimeSecs = () => Math.floor((clock.monotonic() - startedAt) / 1_000);
-  const parts = overviewParts(components, { clock, settings, certificate, uptimeSecs });
+  const parts = overviewParts(components, { clock, log, settings, certificate, uptimeSecs });
   const described = {
     table,
     upstreams,

@@ -1,25 +1,28 @@
 import { installedVersion, runningBuild } from '../shared/runtime/build.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
+import type { Log } from '../shared/runtime/log.ts';
 import type { AdminDependencies } from './admin/dependencies.ts';
 import type { OwnCertificate } from './admin/own-certificate.ts';
 import type { Components } from './components.ts';
 import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
 import { httpPorts, httpsPorts } from './settings/ports.ts';
 import { type DataplaneSettings, usesHttps } from './settings/settings.ts';
+import { AlertTimes } from './status/alert-times.ts';
 import { FileRoots } from './status/file-roots.ts';
-import type { OverviewParts } from './status/overview.ts';
+import { alertsNow, type OverviewParts } from './status/overview.ts';
 import { WatchedSites } from './status/watched-sites.ts';
 import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
 
 type Context = {
   readonly clock: Clock;
+  readonly log: Log;
   readonly settings: DataplaneSettings;
   readonly certificate: OwnCertificate | null;
   readonly uptimeSecs: () => number;
 };
 
 /** The state of every part of the data plane, for the dashboard, the alerts and the status. */
-export function overviewParts(components: Components, { clock, settings, certificate, uptimeSecs }: Context): OverviewParts {
+export function overviewParts(components: Components, { clock, log, settings, certificate, uptimeSecs }: Context): OverviewParts {
   const {
     table,
     readiness,
@@ -40,7 +43,7 @@ export function overviewParts(components: Components, { clock, settings, certifi
   } = components;
   const watched = new WatchedSites(table);
   const fileRoots = new FileRoots(table, clock);
-  return {
+  const parts: OverviewParts = {
     clock,
     status: () => ({
       instance: table.instance,
@@ -79,8 +82,13 @@ export function overviewParts(components: Components, { clock, settings, certifi
       const { size, used, entries } = cache.status;
       return { ...traffic.cacheUse(), max_bytes: size, bytes: used, entries };
     },
+    since: (alert) => times.since(alert),
     hosts: (limit) => analytics.busiest(limit),
   };
+  // What depends on who is connected knows itself when it began.
+  const times = new AlertTimes(() => alertsNow(parts, { controllers: [], last_reload: null }), { clock, log });
+  void times.watch();
+  return parts;
 }
 
 /** The answer to `GET /status`, but for what the Admin API adds. */

@@ -43,6 +43,7 @@ function parts(problems: Problem[]): OverviewParts {
     overrides: () => [null],
     refused: () => [],
     history: () => null,
+    since: ({ since }) => since,
     traffic: () => ({ requests_per_sec: 5, bytes_per_sec: 6, errors_per_sec: 0, open_requests: 1 }),
     cache: () => null,
     hosts: async (limit) => ({ hosts: [host], count: limit + 1 }),

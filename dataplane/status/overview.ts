@@ -30,6 +30,8 @@ export type OverviewParts = {
   readonly history: () => string | null;
   readonly traffic: () => Traffic;
   readonly cache: () => Overview['cache'];
+  /** When an alert began. */
+  readonly since: (alert: Alert) => string | null;
   readonly hosts: (limit: number) => Promise<{ readonly hosts: HostNow[]; readonly count: number }>;
 };
 
@@ -92,7 +94,7 @@ async function examine(parts: OverviewParts, connected: Connected, limit: number
     history: parts.history(),
   };
   const worst = new WorstFirst(limit);
-  await inTurns(alertsOf(situation), PER_TURN, (alert) => worst.add(alert));
+  await inTurns(alertsOf(situation), PER_TURN, (alert) => worst.add({ ...alert, since: parts.since(alert) }));
   return { status, upstreams, alerts: worst.list(), count: worst.count, certificates: counted(parts.certificates.served, troubles) };
 }
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { COMMANDS } from '../controller/cli/commands.ts';
 import { COMMAND_EXAMPLES } from '../shared/command-examples.ts';
 import { Folder } from './harness/dataplane.ts';
 import { freePort } from './harness/ports.ts';
-import { Program, REPOSITORY, run } from './harness/process.ts';
+import { Program, REPOSITORY, run, SLUICE } from './harness/process.ts';
 import { until } from './harness/until.ts';
 import { EXAMPLE_OUTCOMES, type ExampleOutcome } from './reference/command-examples.ts';
 
@@ -41,7 +41,7 @@ test('the examples of the commands work, run one after another', async () => {
   const ports = new Map(await Promise.all(['8080', '8081'].map(async (port) => [port, String(await freePort())] as const)));
   const shell = async ({ command, serves }: ExampleOutcome) => {
     const env = {
-      PATH: `${REPOSITORY}:${process.env.PATH}`,
+      PATH: `${dirname(SLUICE)}:${process.env.PATH}`,
       SLUICE_ADMIN_LISTEN: `127.0.0.1:${await freePort()}`,
       SLUICE_LISTEN: `127.0.0.1:${await freePort()}`,
       SLUICE_WORKERS: '1',

@@ -1,10 +1,6 @@
 #!/bin/sh
-# npm run build: creates dist/, which installed packages and images run.
+# npm run build: creates dist/, which installed packages and images run. An argument names another directory.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh
-rm -rf dist
-PATH=$PWD/node_modules/.bin:$PATH
-export PATH
-tsc -p tsconfig.dist.json
-node dataplane/admin/dashboard/page/build.ts dist/dataplane/admin/dashboard/page.html
+exec node_modules/.bin/node scripts/build.ts "${1:-dist}"

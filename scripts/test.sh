@@ -7,10 +7,15 @@ sh scripts/install.sh
 PATH=$PWD/node_modules/.bin:$PATH
 export PATH
 node e2e/components.ts
+# Processes are tested as they are installed, beside their packages.
+TESTED_BUILD=$PWD/node_modules/.built
+export TESTED_BUILD
+node scripts/build.ts "$TESTED_BUILD/dist"
+cp sluice package.json "$TESTED_BUILD"
 # Keeps Node's compile cache, because many tests start processes.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/node}"
-# Tests wait for sockets, processes and timers, some of them most of their time, so twice as many run as there are cores.
-jobs=${TEST_JOBS:-$(($(node -p 'os.availableParallelism()') * 2))}
+# Tests wait for sockets, processes and timers, some of them most of their time, so more of them run than there are cores.
+jobs=${TEST_JOBS:-$(($(node -p 'os.availableParallelism()') * 3))}
 groups=$(mktemp -d)
 trap 'rm -rf "$groups"' EXIT
 if [ "${1-}" = --quick ]; then

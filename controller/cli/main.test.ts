@@ -191,7 +191,7 @@ test('routes --json prints the API’s response', async (t) => {
 
 test('commands load only the modules they need: queries neither compiler, schema, log nor API; commands for files only compiler and schema', async (t) => {
   const watch = `import { registerHooks } from 'node:module'; registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); return next(url, context); } });`;
-  const main = LAUNCHER.replace(/sluice$/, 'controller/cli/main.ts');
+  const main = fileURLToPath(new URL('./main.ts', import.meta.url));
   for (const argv of [['routes'], ['status'], ['reload'], ['explain', 'a.example']]) {
     const asked = ['--import', `data:text/javascript,${encodeURIComponent(watch)}`, main, ...argv, '--admin', 'unix:/none/admin.sock'];
     const { err } = await sluice(asked, { launcher: process.execPath });

@@ -1,15 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { until } from './until.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
-export const SLUICE = `${REPOSITORY}sluice`;
+
+/** What `npm test` has built is tested like an installed package. A file that is run alone tests the sources. */
+const BUILT = process.env.TESTED_BUILD;
+export const SLUICE = join(BUILT ?? REPOSITORY, 'sluice');
 
 /** The data plane process itself, without the launcher and its parent. */
 export const DATAPLANE: readonly [node: string, ...entry: string[]] = [
   process.execPath,
   '--max-semi-space-size=2',
-  `${REPOSITORY}dataplane/main.ts`,
+  BUILT === undefined ? join(REPOSITORY, 'dataplane/main.ts') : join(BUILT, 'dist/dataplane/main.js'),
 ];
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };

@@ -8,7 +8,10 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-export const LAUNCHER = fileURLToPath(new URL('../../../sluice', import.meta.url));
+const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** Of what `npm test` has built; of the sources if a test file is run alone. */
+export const LAUNCHER = join(process.env.TESTED_BUILD ?? REPOSITORY, 'sluice');
 
 export type Outcome = { code: number; out: string; err: string };
 

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -23,4 +23,3 @@ export async function buildPage(): Promise<string> {
 }
 
 // `node build.ts FILE` writes it to a file.
-if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(process.argv[2] as string, await buildPage());

@@ -75,7 +75,7 @@ export interface Downstream {
   onFault(error: unknown): void;
   /** Sends what `head` and `body` have buffered; called when no more data is available for now. */
   flush(): void;
-  /** Reads the whole request body before `then`, if it is small and its length is known. */
+  /** Reads the whole request body before `then`, if it is small, its length is known, and it has not been read before. */
   bufferBody(x: Exchange, then: (x: Exchange) => void): void;
   /** Hands the connection to a tunnel; null when the client has already ended its side. */
   detach(x: Exchange): DetachedSocket | DetachedStream | null;
@@ -248,6 +248,8 @@ export class Exchange {
   splitLine = '';
   /** The cookies that the authentication server has set, as lines for the response; empty for none. */
   authCookies = '';
+  /** Whether a mirror has decided about it, so that it is copied once however often it is served. */
+  mirrored = false;
   /** Targets that have already failed this request. */
   tried: NamedEndpoint[] | null = null;
 

@@ -103,7 +103,7 @@ export class ClientStream implements Downstream {
   // Receiving.
 
   bufferBody(x: Exchange, then: (x: Exchange) => void): void {
-    if (x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
+    if (this.inputEnded || x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
     this.held = new HeldBody();
     this.whenHeld = then;
     this.listen();

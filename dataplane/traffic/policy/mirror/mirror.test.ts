@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Http2Client } from '../../testing/http2-upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
@@ -136,6 +137,30 @@ test('a connection whose last piece of a response is one too many is not used ag
     await eventually('the copy', () => shadow.requests.length === nth);
     await eventually('its end', () => proxy.ledger.inFlight.total() === 0 && results(proxy)['2xx'] === nth);
   }
+});
+
+test('a request that is served again by a newer table is answered, whatever its protocol, and not copied again', async () => {
+  using upstream = await UpstreamFixture.serving(({ body }) => ok(`got ${body}`));
+  using shadow = await UpstreamFixture.serving(ok('copy'));
+  const common = { mirror: { upstream: shadow.address }, hold_secs: 10 };
+  const none = '127.0.0.1:1';
+  using proxy = await ProxyFixture.start([
+    { ...site('a.test'), ...common, upstream: none, upstreams: [{ address: none, state: 'starting' as const }] },
+  ]);
+  using client = new Http2Client(proxy);
+  const answers = [
+    client.request({ ':method': 'POST', ':path': '/', 'content-length': 3 }, 'two'),
+    proxy.request('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\none'),
+  ];
+  await eventually('the copies', () => shadow.requests.length === 2 && results(proxy)['2xx'] === 2);
+  await eventually('the requests to wait', () => proxy.ledger.inFlight.total() === 2);
+  await proxy.publish([{ ...site('a.test', upstream), ...common }]);
+  assert.deepEqual(
+    (await Promise.all(answers)).map(({ body }) => body),
+    ['got two', 'got one'],
+  );
+  await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
+  assert.equal(shadow.requests.length, 2);
 });
 
 test('a share of the requests is copied', async () => {

@@ -27,7 +27,9 @@ export const mirror: PolicyKind = (route, handle, _, tools) => {
     {
       name: 'mirror',
       decide(x) {
-        if (x.upgrade !== null || !applies(x) || (spec.percent < 100 && randomInt(100) >= spec.percent)) return null;
+        if (x.mirrored || x.upgrade !== null || !applies(x)) return null;
+        x.mirrored = true;
+        if (spec.percent < 100 && randomInt(100) >= spec.percent) return null;
         if (x.bodyLength === 0) {
           copies.send(x, null);
           return null;

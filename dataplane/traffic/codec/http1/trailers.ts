@@ -1,4 +1,5 @@
 import { FAULT, type Fault } from './fault.ts';
+import { foldedName } from './field-names.ts';
 import { Fields, MAX_TRAILER_FIELDS } from './fields.ts';
 
 /** The beginning of a line that is not allowed in any trailer section, whatever its value. */
@@ -17,12 +18,9 @@ export function validateTrailers(section: Buffer, to: number): string | Fault {
   if (fields.host !== null || fields.contentLength >= 0 || fields.chunked) return FAULT.badTrailer;
   return fields.kept
     .split('\r\n')
-    .filter((line) => line === '' || !HEAD_ONLY.has(folded(line.slice(0, line.indexOf(':')))))
+    .filter((line) => line === '' || !HEAD_ONLY.has(foldedName(line.slice(0, line.indexOf(':')))))
     .join('\r\n');
 }
-
-/** The name as servers fold it into a variable. */
-const folded = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 
 /**
  * Fields that control how a message is processed and must be known before it ends (RFC 9110 6.5.1): authentication, request modifiers, the

@@ -1,5 +1,6 @@
 import type { Scope } from '../../../../shared/placeholders/names.ts';
 import type { HeaderSpec } from '../../../../shared/route.ts';
+import { foldedName } from '../../codec/http1/field-names.ts';
 import type { EvaluatedRequest } from './evaluated-request.ts';
 import type { AnswerFacts, Surroundings } from './placeholders.ts';
 import { CONTROLS, compileText, type Evaluate, LONGEST_FIELD_VALUE } from './template.ts';
@@ -54,7 +55,7 @@ function compileChange({ name, value, op, find }: FieldChange, scope: Scope, sur
   const decides = (other: string): boolean => other === lower;
   if (value === null) {
     if (!lower.startsWith('*') && !lower.endsWith('*')) return { decides, act: (lines) => remove(lines, is) };
-    const stands = namesOf(lower);
+    const stands = namesOf(lower, names.confusable ? foldedName : (other) => other);
     const stood = (line: string): boolean => {
       const other = nameOf(line);
       return stands(other) && !names.kept.has(other);
@@ -116,7 +117,7 @@ const HYPHEN = 0x2d;
 
 /** No text is made of the names of other fields, of which a message has many. */
 function lineTest(lower: string, confusable: boolean): LineTest {
-  const own = confusable ? lower.replace(/[^a-z0-9]/g, () => '-') : lower;
+  const own = confusable ? foldedName(lower) : lower;
   return (line) => {
     if (line.charCodeAt(own.length) !== COLON) return false;
     for (let at = 0; at < own.length; at++) {
@@ -133,11 +134,11 @@ const isAlphanumeric = (code: number): boolean => (code >= 0x61 && code <= 0x7a)
 
 const nameOf = (line: string): string => line.slice(0, Math.max(0, line.indexOf(':'))).toLowerCase();
 
-/** Which names a name with `*` at its ends stands for. */
-function namesOf(lower: string): (name: string) => boolean {
+/** Which names a name with `*` at its ends stands for. Names are compared as `spelled`. */
+function namesOf(lower: string, spelled: (name: string) => string): (name: string) => boolean {
   const [open, close] = [lower.startsWith('*'), lower.endsWith('*')];
-  const core = lower.slice(open ? 1 : 0, close && lower.length > 1 ? -1 : undefined);
-  if (open && close) return (name) => name.includes(core);
-  if (open) return (name) => name.endsWith(core);
-  return (name) => name.startsWith(core);
+  const core = spelled(lower.slice(open ? 1 : 0, close && lower.length > 1 ? -1 : undefined));
+  if (open && close) return (name) => spelled(name).includes(core);
+  if (open) return (name) => spelled(name).endsWith(core);
+  return (name) => spelled(name).startsWith(core);
 }

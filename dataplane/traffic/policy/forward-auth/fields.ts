@@ -1,3 +1,4 @@
+import { foldedName } from '../../codec/http1/field-names.ts';
 import { fieldsIn } from '../../codec/http1/fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 
@@ -10,7 +11,7 @@ export type CopiedFields = {
 };
 
 export function compileCopied(list: readonly { readonly from: string; readonly to: string }[]): CopiedFields {
-  const names = new Set(list.map(({ to }) => spelling(to)));
+  const names = new Set(list.map(({ to }) => foldedName(to)));
   return {
     withoutForged: (fields) => (names.size === 0 ? fields : without(fields, names)),
     linesFrom: (fields) =>
@@ -35,11 +36,8 @@ const ABOUT_CONTENT = new Set([
 /** What the authentication server gets to see of a request: the fields of a verified token, and none that a client has forged. */
 export const requestFields = (x: Exchange): string => without(x.upstreamFields, ABOUT_CONTENT);
 
-/** Many applications read `Remote_User` as `Remote-User`: CGI and WSGI spell both REMOTE_USER, and some servers `Remote.User`, too. */
-const spelling = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, () => '-');
-
 const without = (fields: string, names: ReadonlySet<string>): string =>
   fields
     .split('\r\n')
-    .filter((line) => line === '' || !names.has(spelling(line.slice(0, line.indexOf(':')))))
+    .filter((line) => line === '' || !names.has(foldedName(line.slice(0, line.indexOf(':')))))
     .join('\r\n');

@@ -52,6 +52,19 @@ test('a field that is set or removed does not remain under a spelling that upstr
   );
 });
 
+test('a * also stands for the spellings that upstreams may confuse with a name', async () => {
+  const changes: Changes = [
+    { name: 'X-Internal-*', value: null },
+    { name: '*-Token', value: null },
+    { name: '*-Sso-*', value: null },
+  ];
+  const got = await sent(changes, 'X_Internal_Role: admin\r\nx.internal-id: 1\r\nMy_Token: t\r\nA_SSO.User: eve\r\nX_Inter: 2\r\n');
+  assert.deepEqual(
+    ['x_internal_role', 'x.internal-id', 'my_token', 'a_sso.user', 'x_inter'].map((name) => got?.(name)),
+    [[], [], [], [], ['2']],
+  );
+});
+
 test('a * removes neither Host nor what the proxy sends itself', async () => {
   const got = await sent([{ name: '*', value: null }], 'X-A: 1\r\n');
   assert.deepEqual(

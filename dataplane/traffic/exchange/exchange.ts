@@ -156,6 +156,8 @@ export type Block = {
   readonly filters: readonly Filter[] | null;
   /** Its own pages for errors; null for none. */
   readonly errorPages: ErrorPages | null;
+  /** Whether its policies decide about a field of requests, whose name is folded (`foldedName`); null if they decide about none. */
+  readonly decidesField: ((folded: string) => boolean) | null;
 };
 
 /** One request and its response: the only value that is passed along the whole request path. */

@@ -1,3 +1,4 @@
+import { foldedName } from '../codec/http1/field-names.ts';
 import { answer } from './answer.ts';
 import type { BodyLimit } from './body-limit.ts';
 import { detachAttempt, type Exchange } from './exchange.ts';
@@ -6,6 +7,21 @@ import { detachAttempt, type Exchange } from './exchange.ts';
 export function passBody(x: Exchange, buffer: Buffer, from: number, to: number): boolean {
   if (x.bodyLimit !== null && exceeds(x, x.bodyLimit, to - from)) return true;
   return x.attempt === null || x.attempt.body(buffer, from, to);
+}
+
+/** Passes the end of a request's body to the attempt. `trailers` are whole lines or empty. */
+export function endBody(x: Exchange, trailers: string): void {
+  x.attempt?.bodyEnd(trailers === '' ? '' : undecided(x, trailers));
+}
+
+/** The trailers without those that an upstream could take for a field that the site decides about. */
+function undecided({ block }: Exchange, trailers: string): string {
+  const decides = block?.decidesField ?? null;
+  if (decides === null) return trailers;
+  return trailers
+    .split('\r\n')
+    .filter((line) => line === '' || !decides(foldedName(line.slice(0, line.indexOf(':')))))
+    .join('\r\n');
 }
 
 function exceeds(x: Exchange, limit: BodyLimit, bytes: number): boolean {

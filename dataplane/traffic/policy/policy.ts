@@ -47,6 +47,11 @@ export interface Policy {
    * counters, on what the upstream gets (`upstreamTarget` and `upstreamFields` of the exchange) and on who is logged as its `user`.
    */
   decide(x: Exchange, tools: PolicyTools): OwnAnswer | null | typeof LATER;
+  /**
+   * Whether it sets or removes a field of what the upstream gets, whose name is folded (`foldedName`). An upstream may take a trailer for
+   * such a field, so a client's trailer of that name is not forwarded. Absent: none.
+   */
+  decidesField?(folded: string): boolean;
   /** What `decide` would do now, without any effect; null if the policy does not apply. */
   explain(x: Exchange, tools: PolicyTools): Explanation | null;
 }

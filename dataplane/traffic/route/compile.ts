@@ -141,13 +141,15 @@ export class RouteCompiler {
 
   private siteBlock(route: RouteSpec, pool: Pool | null): CompiledBlock {
     const holdMs = holdOf(route.hold_secs);
+    const policies = this.policiesOf(route, null, -1);
     const block = {
       index: -1,
       pattern: null,
       condition: null,
       strip: '',
       folds: foldsPaths(route),
-      policies: this.policiesOf(route, null, -1),
+      policies,
+      decidesField: fieldsDecidedBy(policies),
       filters: this.filtersOf(route, null),
       errorPages: errorPagesOf(route, null, this.files),
       responder: this.responderOf(route, null, pool, holdMs),
@@ -164,13 +166,15 @@ export class RouteCompiler {
     // A block without directives of its own inherits the site's.
     const holdMs = holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs);
     const pool = this.poolOf(route, ownPool(route, handle)) ?? sitePool;
+    const policies = this.policiesOf(route, handle, index);
     const block = {
       index,
       pattern,
       condition: match === undefined ? null : { name: match.name ?? 'a condition', matches: compileCondition(match, folds) },
       folds,
       strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
-      policies: this.policiesOf(route, handle, index),
+      policies,
+      decidesField: fieldsDecidedBy(policies),
       filters: this.filtersOf(route, handle),
       errorPages: errorPagesOf(route, handle, this.files, remainderIn(route, handle)),
       responder: this.responderOf(route, handle, pool, holdMs),
@@ -233,6 +237,11 @@ export class RouteCompiler {
     if (spec === null || spec.upstreams.length === 0) return null;
     return this.pools.open(domain, spec);
   }
+}
+
+function fieldsDecidedBy(policies: readonly Policy[]): Block['decidesField'] {
+  const tests = policies.flatMap(({ decidesField }) => decidesField ?? []);
+  return tests.length === 0 ? null : (folded) => tests.some((decides) => decides(folded));
 }
 
 /** A block without the directive has that of its site. */

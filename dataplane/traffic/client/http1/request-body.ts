@@ -3,7 +3,7 @@ import type { Fault } from '../../codec/http1/fault.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { CHUNKED, type Exchange } from '../../exchange/exchange.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
-import { passBody } from '../../exchange/request-body.ts';
+import { endBody, passBody } from '../../exchange/request-body.ts';
 import { BodyPace } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 
@@ -148,6 +148,6 @@ export class RequestBody implements ChunkSink {
       const then = this.whenHeld;
       this.whenHeld = null;
       then?.(x);
-    } else if (mode === MODE.stream) x.attempt?.bodyEnd(trailers);
+    } else if (mode === MODE.stream) endBody(x, trailers);
   }
 }

@@ -5,7 +5,7 @@ import { type DetachedStream, type Downstream, detachAttempt, type Exchange, SMA
 import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
-import { passBody } from '../../exchange/request-body.ts';
+import { endBody, passBody } from '../../exchange/request-body.ts';
 import { coalesceSmallPieces } from '../../io/small-pieces.ts';
 import { cancelStream, cutStream, releaseStream } from '../../io/stream-ends.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
@@ -112,7 +112,7 @@ export class ClientStream implements Downstream {
   streamBody(x: Exchange): void {
     if (this.x !== x) return;
     this.receiver = x.attempt;
-    if (this.inputEnded) return x.attempt?.bodyEnd(this.requestTrailers);
+    if (this.inputEnded) return endBody(x, this.requestTrailers);
     this.listen();
     this.stream.resume();
   }
@@ -172,7 +172,7 @@ export class ClientStream implements Downstream {
     this.inputEnded = true;
     x.bodyComplete = true;
     if (this.waits) return;
-    if (this.held === null) return x.attempt?.bodyEnd(this.requestTrailers);
+    if (this.held === null) return endBody(x, this.requestTrailers);
     x.held = this.held.whole;
     this.held = null;
     const then = this.whenHeld;

@@ -12,7 +12,7 @@ export type FieldChange = Pick<HeaderSpec, 'name' | 'value' | 'op' | 'find'>;
 export type FieldChanges = {
   /** The lines afterwards. A change whose value is unsafe is left out; null if `strict`. */
   apply(lines: string, x: EvaluatedRequest, answer: AnswerFacts, strict: boolean): string | null;
-  /** Whether a change says what becomes of a field, in lower case, whatever its value is. */
+  /** Whether a change says what becomes of a field, whatever its value is. The name is in lower case, and folded if names are confusable. */
   decides(name: string): boolean;
 };
 
@@ -52,7 +52,8 @@ export function compileChanges(
 function compileChange({ name, value, op, find }: FieldChange, scope: Scope, surroundings: Surroundings, names: Names): Change {
   const lower = name.toLowerCase();
   const is = lineTest(lower, names.confusable);
-  const decides = (other: string): boolean => other === lower;
+  const own = names.confusable ? foldedName(lower) : lower;
+  const decides = (other: string): boolean => other === own;
   if (value === null) {
     if (!lower.startsWith('*') && !lower.endsWith('*')) return { decides, act: (lines) => remove(lines, is) };
     const stands = namesOf(lower, names.confusable ? foldedName : (other) => other);

@@ -4,6 +4,8 @@ import type { Exchange } from '../../exchange/exchange.ts';
 
 /** The fields that the upstream gets from the authentication server. */
 export type CopiedFields = {
+  /** Whether only the authentication server may set a field, whose name is folded. */
+  decides(folded: string): boolean;
   /** The request's fields without those that only the authentication server may set. */
   withoutForged(fields: string): string;
   /** Lines for the request, from the fields of the authentication server's response. */
@@ -13,6 +15,7 @@ export type CopiedFields = {
 export function compileCopied(list: readonly { readonly from: string; readonly to: string }[]): CopiedFields {
   const names = new Set(list.map(({ to }) => foldedName(to)));
   return {
+    decides: (folded) => names.has(folded),
     withoutForged: (fields) => (names.size === 0 ? fields : without(fields, names)),
     linesFrom: (fields) =>
       list.flatMap(({ from, to }) => fieldsIn(fields, from.toLowerCase()).map((value) => `${to}: ${value}\r\n`)).join(''),

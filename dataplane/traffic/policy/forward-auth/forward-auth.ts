@@ -51,6 +51,7 @@ function compile(spec: Spec, server: Responder, tools: InternalTools, remainder:
       const verdict = inquiry.start((own) => resumeLater(x, own));
       return verdict === undefined ? LATER : verdict;
     },
+    decidesField: copied.decides,
     explain: () => passes(`allowed if ${spec.upstreams.join(', ')} answers GET ${spec.uri} with 2xx${changed}`),
   };
 }

@@ -46,7 +46,7 @@ function compile(spec: Spec, domain: string): Policy {
   const { keys, key_source: source } = spec;
   const name = source === undefined ? null : sourceName(source);
   const own = keys === undefined ? null : compileVerifier(keys);
-  const { withoutForged } = compileCopied(spec.copy_claims.map(({ claim, to }) => ({ from: claim, to })));
+  const { withoutForged, decides } = compileCopied(spec.copy_claims.map(({ claim, to }) => ({ from: claim, to })));
   const challenge = (status: number, error: string, reason: string): OwnAnswer => ({
     status,
     fields: `WWW-Authenticate: Bearer realm="${domain}"${error === '' ? '' : `, error="${error}"`}\r\n`,
@@ -128,6 +128,7 @@ function compile(spec: Spec, domain: string): Policy {
       if (other !== undefined) return several;
       return token.length > LONGEST_TOKEN ? long : decide(x, token, tools, true);
     },
+    decidesField: decides,
     explain(_, { keySets }) {
       if (source === undefined || name === null) return answers(`requires a token signed by one of ${keys?.length ?? 0} keys`);
       const set = keySets.get(name);

@@ -6,7 +6,7 @@ import { fieldIn } from '../../codec/http1/fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { UNSAFE_VALUE } from '../../exchange/own-answer.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
-import { compileChanges, type Names } from '../../exchange/values/field-changes.ts';
+import { compileChanges, type FieldChanges, type Names } from '../../exchange/values/field-changes.ts';
 import { NO_ANSWER } from '../../exchange/values/placeholders.ts';
 import { remainderIn } from '../../match/pattern.ts';
 import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
@@ -60,9 +60,11 @@ function compile(specs: readonly Spec[], route: RouteSpec, remainder: (x: Evalua
   const [first] = specs as [Spec];
   const { match } = first;
   const applies = compileApplies(match, route);
-  const act = compileAct(specs, remainder);
+  const changes = compileChanges(specs.filter(isOfRequest), 'request', { remainder }, NAMES);
+  const act = compileAct(specs, changes);
   return {
     name: nameOf(first),
+    decidesField: changes.decides,
     decide: (x) => (applies(x) && !act(x) ? UNSAFE_VALUE : null),
     explain(x) {
       if (!applies(x)) return passes(`${match?.name ?? 'its condition'} does not match`);
@@ -80,7 +82,10 @@ function describe({ name, value, op }: Spec, x: Exchange): string {
   return isShown ? `${name}: ${fieldIn(x.upstreamFields, name.toLowerCase()) ?? ''}` : `changes ${name}`;
 }
 
-function compileAct(specs: readonly Spec[], remainder: (x: EvaluatedRequest) => string): Act {
+/** One that stands for the target is no placeholder of a request. */
+const isOfRequest = ({ name, value }: Spec): boolean => !isHost(name) || !OF_TARGET.has(value ?? '');
+
+function compileAct(specs: readonly Spec[], changes: FieldChanges): Act {
   const [first] = specs;
   const setsHost = first !== undefined && isHost(first.name);
   const ofTarget = setsHost ? OF_TARGET.get(first.value ?? '') : undefined;
@@ -89,7 +94,6 @@ function compileAct(specs: readonly Spec[], remainder: (x: EvaluatedRequest) => 
       x.hostOfTarget = ofTarget;
       return true;
     };
-  const changes = compileChanges(specs, 'request', { remainder }, NAMES);
   return (x) => {
     const fields = changes.apply(x.upstreamFields, x, NO_ANSWER, true);
     if (fields === null || fields.length > LONGEST_SECTION) return false;

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { join } from 'node:path';
+import { systemRandom } from '../../../shared/runtime/random.ts';
 import { codeOf, type DiskFs } from './disk-fs.ts';
 
 /** The format of the files has its own folder; those of other versions are deleted, since purges did not reach them. */
@@ -120,7 +121,7 @@ export class DiskFolder {
   /** Makes all files unfindable at once; `leftovers` deletes them. */
   setAside(): void {
     try {
-      this.fs.renameSync(this.path, join(this.above, `old-${process.pid}-${Date.now()}-${++this.lastTemporary}`));
+      this.fs.renameSync(this.path, join(this.above, `old-${systemRandom.hex(8)}`));
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error;
     }

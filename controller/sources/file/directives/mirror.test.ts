@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileBytes } from '../../../controller/sources/file/compile.ts';
-import { formatDiagnostic } from '../../../controller/sources/file/diagnostics/diagnostics.ts';
+import { compileBytes } from '../compile.ts';
+import { formatDiagnostic } from '../diagnostics/diagnostics.ts';
 
 const compiled = (line: string) =>
   compileBytes(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
+import { stillness } from '../testing/stillness.ts';
 import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
@@ -175,16 +176,3 @@ test('requests of a client that does not read their responses are not served ahe
   assert.equal(proxy.counted().get('a.test')?.requests, asked);
   assert.ok(got.bytes > asked * body.length);
 });
-
-/** Waits until a counter has not changed for a while. */
-async function stillness(read: () => number): Promise<void> {
-  let last = -1;
-  let since = performance.now();
-  await eventually('the flow to stop', () => {
-    if (read() !== last) {
-      last = read();
-      since = performance.now();
-    }
-    return last > 0 && performance.now() - since > 250;
-  });
-}

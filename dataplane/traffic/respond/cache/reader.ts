@@ -49,6 +49,8 @@ export class Reader implements Attempt {
   private readonly fill: Readable;
   private piece = 0;
   private begun = 0;
+  /** Whether the client accepts nothing until it resumes. */
+  private blocked = false;
   /** Whether it has been answered, or waits for nothing more. */
   over = false;
 
@@ -102,17 +104,18 @@ export class Reader implements Attempt {
   /** Passes on what has arrived, as far as the client accepts it. */
   read(body: GrowingBody): void {
     guardExchange(this.x, () => {
-      while (!this.over && this.at < body.received) {
+      while (!this.over && !this.blocked && this.at < body.received) {
         const buffer = body.pieces[this.piece] as Buffer;
         const inside = this.at - this.begun;
-        if (inside >= buffer.length) {
-          this.begun += buffer.length;
-          this.piece++;
-          continue;
-        }
         const to = Math.min(buffer.length, body.received - this.begun);
         this.at = this.begun + to;
-        if (!relayBody(this.x, buffer, inside, to) && this.at < body.received) return;
+        // What has been read to its end may be dropped before the next piece arrives.
+        if (to === buffer.length) {
+          this.begun = this.at;
+          this.piece++;
+        }
+        this.blocked = true;
+        if (relayBody(this.x, buffer, inside, to)) this.blocked = false;
       }
       if (body.complete && this.at === body.received) this.end(body.trailers);
     });
@@ -177,6 +180,7 @@ export class Reader implements Attempt {
   }
 
   resume(): void {
+    this.blocked = false;
     this.fill.resume(this);
   }
 

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { test } from 'node:test';
+import { cachingProxy } from '../../testing/caching-proxy.ts';
+import { stillness } from '../../testing/stillness.ts';
+import { site } from '../../testing/test-proxy.ts';
+import { UpstreamFixture } from '../../testing/test-upstream.ts';
+
+/** Larger than what the cache stores, and than all buffers between upstream and client. */
+const BODY = Buffer.alloc(60_000_000, '0123456789');
+
+test('a client that reads slowly gets the whole response, also if it is too large to be stored', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} });
+  const asked = request({ host: '127.0.0.1', port: proxy.port, headers: { host: 'a.test' }, agent: false }).end();
+  const { wire } = await upstream.nextRequest();
+  wire.send(`HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n${BODY.length.toString(16)}\r\n`);
+  // Nothing reads it yet.
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  wire.send(BODY);
+  wire.send('\r\n0\r\n\r\n');
+  await stillness(() => wire.socket.bytesWritten - wire.socket.writableLength);
+  assert.ok(wire.socket.writableLength > 0, 'the upstream waits for the client');
+  assert.ok(Buffer.concat(await response.toArray()).equals(BODY));
+});

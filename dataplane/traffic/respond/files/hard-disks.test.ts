@@ -223,6 +223,7 @@ test('a client that leaves while the disk hangs leaves nothing open', async () =
   const clients = await Promise.all(Array.from({ length: 5 }, () => proxy.connect()));
   for (const client of clients) client.send(get('/a.js'));
   await eventually('the disk to hang', () => disk.held === 2);
+  await eventually('all requests to arrive', () => proxy.ledger.inFlight.total() === clients.length);
   for (const client of clients) client.reset();
   await eventually('the clients to be gone', () => (proxy.counted().get('a.test')?.classes[5] ?? 0) >= 5);
   disk[Symbol.dispose]();

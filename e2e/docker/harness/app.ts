@@ -84,7 +84,8 @@ function creation({ app, labels, env = {}, healthcheck, network = APPS, address,
     Env: Object.entries({ APP: app, ...env }).map(([key, value]) => `${key}=${value}`),
     Labels: { ...labels },
     ...(healthcheck && {
-      Healthcheck: { Test: check, Interval: healthcheck.intervalMs * 1e6, Timeout: 5e9, Retries: healthcheck.retries ?? 1 },
+      // Only its exit code decides: on a busy machine the engine takes seconds to start a command in a container.
+      Healthcheck: { Test: check, Interval: healthcheck.intervalMs * 1e6, Timeout: 60e9, Retries: healthcheck.retries ?? 1 },
     }),
     HostConfig: {
       NetworkMode: network,

@@ -5,6 +5,8 @@ import type { BotClaim, CacheFromWorker, TargetChange, TrafficReport, WholeState
 
 export type WorkerPoolOptions = {
   readonly count: number;
+  /** What its threads run, if it isn't the worker of this source tree or build. */
+  readonly entry?: URL | undefined;
   readonly ledger: Ledger;
   readonly hashKey: Uint8Array;
   readonly countries: SharedArrayBuffer | null;

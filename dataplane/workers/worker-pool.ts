@@ -245,7 +245,7 @@ export class WorkerPool {
     const state = parts.state();
     const { ledger, hashKey, countries } = parts;
     const workerData: WorkerStart = { worker: id, slot, ledger: ledger.buffers, state, hashKey, countries };
-    const thread = new Worker(ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
+    const thread = new Worker(parts.entry ?? ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     const member: WorkerHandle = {
       ...{ id, slot, thread, successor, generation: state.generation, startedAt: parts.clock.monotonic() },
       ...{ purged: 0, serving: false, ending: '', leaving: false, refusal: null, unmoved: null },

@@ -1,6 +1,8 @@
 import { get, type IncomingMessage } from 'node:http';
 import { Session } from 'node:inspector';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { type RouteInput, readRoute } from '../../../shared/route.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
@@ -8,6 +10,10 @@ import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import type { TrafficReport } from '../../traffic/protocol.ts';
 import { WorkerPool } from '../../workers/worker-pool.ts';
 import { type RoutesChange, StatePublisher } from '../publisher.ts';
+
+/** What `npm test` has built starts in a fifth of the time. A file that is run alone tests the sources. */
+const BUILT = process.env.TESTED_BUILD;
+const ENTRY = BUILT === undefined ? undefined : pathToFileURL(join(BUILT, 'dist/dataplane/traffic/worker/worker.js'));
 
 /** Test support: real worker threads on their own port, with a real publisher. */
 export class WorkersFixture {
@@ -42,6 +48,7 @@ export class WorkersFixture {
     });
     this.workers = new WorkerPool({
       count,
+      entry: ENTRY,
       ledger: this.ledger,
       hashKey: Buffer.alloc(16),
       countries: null,

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { test } from 'node:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { missing } from '../../../e2e/components.ts';
 import { TemporaryTable } from '../testing/temporary-table.ts';
 
 const SAVER = fileURLToPath(new URL('../testing/saving-process.ts', import.meta.url));
+const bundles = mkdtempSync(join(tmpdir(), 'saver-'));
+/** In one file: under strace, finding hundreds of them takes longer than what is tested. */
+const bundle = join(bundles, 'saver.mjs');
+before(() => build({ entryPoints: [SAVER], outfile: bundle, bundle: true, platform: 'node', format: 'esm', logLevel: 'warning' }));
+after(() => rmSync(bundles, { recursive: true }));
+
 /** All system calls with which a save and the final checkpoint write to the disk. */
 const STEPS = ['pwrite64', 'fdatasync', 'fsync', 'ftruncate', 'unlink'];
 
@@ -21,7 +31,7 @@ function save(
   const [program = '', ...args] = [
     ...command,
     process.execPath,
-    SAVER,
+    bundle,
     folder,
     String(process.hrtime.bigint() / 1_000_000n),
     String(count),

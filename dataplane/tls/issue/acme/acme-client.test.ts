@@ -19,7 +19,7 @@ describe('an authority', async () => {
   });
 
   /** The result of an order if one path is answered in the given way. */
-  async function failureWith(path: string, answer: FaultyAnswer): Promise<IssueError> {
+  async function failureWith(path: string, answer: FaultyAnswer | FaultyAnswer[]): Promise<IssueError> {
     server.overrides.set(path, answer);
     const board = {
       present: async (challenge: Challenge): Promise<void> => void presented.push(challenge),
@@ -120,6 +120,22 @@ describe('an authority', async () => {
       presented.map(({ name, token }) => [name, token]),
       [['shop.test', 'To-k_en']],
     );
+  });
+
+  test('that has just validated the challenge for the process before this one is not asked again, and the order goes on', async () => {
+    const tooLate: FaultyAnswer = {
+      status: 400,
+      body: { type: 'urn:ietf:params:acme:error:malformed', detail: 'Cannot update challenge with status valid' },
+    };
+    const { body } = server.authorization('shop.test', 'a-token') as { readonly body: { readonly challenges: readonly object[] } };
+    const validated: FaultyAnswer = {
+      status: 200,
+      body: { ...body, challenges: body.challenges.map((one) => ({ ...one, status: 'valid' })) },
+    };
+    server.overrides.set('/authorization', [server.authorization('shop.test', 'a-token'), validated]);
+    const { message } = await failureWith('/check', [tooLate, { status: 200, body: { type: 'http-01', status: 'valid' } }]);
+    assert.match(message, /there is no \/finalize/);
+    assert.match((await failureWith('/check', tooLate)).message, /Cannot update challenge/, 'it is still pending');
   });
 
   test('that rejects every nonce is reported as not working', async () => {

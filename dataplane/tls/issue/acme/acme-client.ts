@@ -194,7 +194,7 @@ export class AcmeClient {
     const keyAuthorization = await this.client.getChallengeKeyAuthorization(challenge);
     try {
       await present({ type, name, token: challenge.token, keyAuthorization });
-      if (challenge.status === 'pending') await this.client.completeChallenge(challenge);
+      if (challenge.status === 'pending') await this.completeChallenge(challenge, authorization);
       await this.client.waitForValidStatus(challenge);
       return type;
     } catch (error) {
@@ -202,9 +202,29 @@ export class AcmeClient {
     }
   }
 
-  /** The reason for a failed validation is in the challenge object, not in the error response. */
-  private async validationError(error: unknown, { url }: Acme.Authorization): Promise<unknown> {
+  /**
+   * Asks for validation. The process that began a resumed order may have asked a moment before: a challenge that is not pending any more can't
+   * be asked for again, and its outcome counts.
+   */
+  private async completeChallenge(challenge: Acme.Authorization['challenges'][number], authorization: Acme.Authorization): Promise<void> {
+    try {
+      await this.client.completeChallenge(challenge);
+    } catch (error) {
+      const now = await this.authorizationNow(authorization);
+      const status = now?.challenges.find(({ url }) => url === challenge.url)?.status;
+      if (status === undefined || status === 'pending') throw error;
+    }
+  }
+
+  /** undefined if the authority can't be asked. */
+  private async authorizationNow({ url }: Acme.Authorization): Promise<Acme.Authorization | undefined> {
     const [now] = await this.client.getAuthorizations({ authorizations: [url] } as Acme.Order).catch(() => []);
+    return now;
+  }
+
+  /** The reason for a failed validation is in the challenge object, not in the error response. */
+  private async validationError(error: unknown, authorization: Acme.Authorization): Promise<unknown> {
+    const now = await this.authorizationNow(authorization);
     if (now?.status !== 'invalid') return error;
     const failed = now.challenges.find((challenge) => 'error' in challenge && challenge.error);
     const { detail, type } = (failed && 'error' in failed ? failed.error : {}) as { detail?: string; type?: string };

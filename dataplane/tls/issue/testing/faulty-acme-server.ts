@@ -14,8 +14,8 @@ const DAY_MS = 86_400_000;
 
 /** Test support: an ACME server that handles one order for `shop.test`, with responses that tests can override. */
 export class FaultyAcmeServer {
-  /** Responses to send instead, by path: `/dir`, `/nonce`, `/account`, `/order`, `/authorization`, `/check`. */
-  readonly overrides = new Map<string, FaultyAnswer>();
+  /** Responses to send instead, by path: `/dir`, `/nonce`, `/account`, `/order`, `/authorization`, `/check`. Of several, each is sent once. */
+  readonly overrides = new Map<string, FaultyAnswer | FaultyAnswer[]>();
   /** The requested paths. */
   readonly requested: string[] = [];
   private readonly folder = mkdtempSync(join(tmpdir(), 'odd-authority-'));
@@ -26,7 +26,8 @@ export class FaultyAcmeServer {
     writeFileSync(join(this.folder, 'root.pem'), root);
     server.on('request', ({ url = '' }, response) => {
       this.requested.push(url);
-      const { status, headers, body = '' } = this.overrides.get(url) ?? this.usual(url);
+      const override = this.overrides.get(url);
+      const { status, headers, body = '' } = (Array.isArray(override) ? override.shift() : override) ?? this.usual(url);
       response.writeHead(status, { 'replay-nonce': 'a-nonce', 'content-type': 'application/json', ...headers });
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     });

@@ -32,7 +32,7 @@ const TRAFFIC = join(import.meta.dirname, '..');
 const PROMISED = new Set(['constructor', 'onFault']);
 
 /** Exceptions per pass of traffic. */
-const PER_ROUND = 8;
+const PER_ROUND = 5;
 /** What `MixedTraffic.fresh` returns if everything works. */
 const ALL_SERVED = Array.from({ length: 8 }, () => 200);
 
@@ -46,12 +46,10 @@ type Place = {
 
 /**
  * Of one area, only one place throws in a pass: a second exception would hit the cleanup after the first, which is not promised to survive
- * that. The two versions of HTTP never clean up after each other. The cache and the exchanges that it makes do.
+ * that. The cache and the exchanges that it makes clean up after each other.
  */
 const areaOf = (file: string, owner: string): string =>
-  owner === 'InternalExchange' || file.startsWith('respond/cache/')
-    ? 'cache'
-    : (/^(client|upstream)\/http[12]\//.exec(file)?.[0] ?? (file.split('/')[0] as string));
+  owner === 'InternalExchange' || file.startsWith('respond/cache/') ? 'cache' : (file.split('/')[0] as string);
 
 /** Every method and getter of every class on the traffic path. */
 async function places(): Promise<Place[]> {

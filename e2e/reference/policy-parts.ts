@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LABELS } from '../../controller/sources/docker/labels/label-rules.ts';
+import { LABELS } from '../../controller/sources/labels/label-rules.ts';
 import { LABEL_PREFIX } from '../../shared/name.ts';
 import { SITE_POLICIES } from '../../shared/policy/policies.ts';
 import { REPOSITORY } from '../harness/process.ts';

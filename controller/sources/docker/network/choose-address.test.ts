@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SiteLabels } from '../../labels/read-labels.ts';
 import type { Container } from '../engine/container.ts';
-import type { SiteLabels } from '../labels/read-labels.ts';
 import type { EngineSnapshot } from '../routes/engine-snapshot.ts';
 import { sampleContainer, sampleSnapshot } from '../testing/sample-container.ts';
 import { type AddressChoice, chooseAddress } from './choose-address.ts';

@@ -1,6 +1,6 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import type { SiteLabels } from '../../labels/read-labels.ts';
 import type { Container, ContainerNetwork } from '../engine/container.ts';
-import type { SiteLabels } from '../labels/read-labels.ts';
 import type { NetworkReach } from './network-reach.ts';
 
 /** The address to which a site's requests are sent and why, or why there is none and what would change that. */

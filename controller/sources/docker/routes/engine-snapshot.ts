@@ -3,8 +3,8 @@ import type { Domain } from '../../../../shared/values/host.ts';
 import type { UndatedProblem } from '../../source.ts';
 import type { UndatedReading } from '../../transition-times.ts';
 import type { Container } from '../engine/container.ts';
-import type { LastGood } from '../labels/last-good.ts';
 import type { AddressContext } from '../network/choose-address.ts';
+import type { LastGood } from './last-good.ts';
 
 /** The name of this source in its routes. */
 export const DOCKER_SOURCE = 'docker';

@@ -1,8 +1,8 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
+import type { SiteLabels } from '../../labels/read-labels.ts';
 import type { UndatedProblem } from '../../source.ts';
 import type { Container } from '../engine/container.ts';
-import type { SiteLabels } from '../labels/read-labels.ts';
 import type { AddressChoice } from '../network/choose-address.ts';
 import { DOCKER_SOURCE } from './engine-snapshot.ts';
 import { originOf } from './site-reading.ts';

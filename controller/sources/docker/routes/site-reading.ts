@@ -1,7 +1,7 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import type { InvalidSite, SiteLabels } from '../../labels/read-labels.ts';
 import type { UndatedCondition } from '../../transition-times.ts';
 import type { Container } from '../engine/container.ts';
-import type { InvalidSite, SiteLabels } from '../labels/read-labels.ts';
 import type { AddressChoice } from '../network/choose-address.ts';
 import { DOCKER_SOURCE, type SiteReading } from './engine-snapshot.ts';
 

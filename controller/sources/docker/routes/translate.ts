@@ -1,11 +1,11 @@
 import { type RouteInput, type RouteSpec, readAppliedRoute, type UpstreamSpec } from '../../../../shared/route.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
+import { type InvalidSite, type ReadLabels, readLabels, type SiteLabels } from '../../labels/read-labels.ts';
 import type { UndatedProblem } from '../../source.ts';
 import type { Container } from '../engine/container.ts';
-import { type LastGood, type ReadContainer, recall, remember } from '../labels/last-good.ts';
-import { type InvalidSite, type ReadLabels, readLabels, type SiteLabels } from '../labels/read-labels.ts';
 import { type AddressChoice, chooseAddress } from '../network/choose-address.ts';
 import { DOCKER_SOURCE, type EngineSnapshot, type SiteReading, type Translation } from './engine-snapshot.ts';
+import { type LastGood, type ReadContainer, recall, remember } from './last-good.ts';
 import { peersIn } from './peers.ts';
 import { differencesOf, join, leaderOf, type Member } from './pools.ts';
 import { invalidReading, keptReading, originOf, STAYS, validReading } from './site-reading.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import { LABEL_PREFIX } from '../../../shared/name.ts';
 import { LABELS } from './label-rules.ts';
 import { readLabels } from './read-labels.ts';
 
-const reference = readFileSync(new URL('../../../../docs/reference/labels.md', import.meta.url), 'utf8');
+const reference = readFileSync(new URL('../../../docs/reference/labels.md', import.meta.url), 'utf8');
 const rows = [...reference.matchAll(/^\| `([^`]+)` \| `([^`]+)` \| .+ \| `([^`]+)` \|$/gm)].map(
   ([, label = '', form = '', example = '']) => ({
     word: label.slice(LABEL_PREFIX.length).replace('.<Name>', ''),
@@ -59,7 +59,7 @@ test('the example with several sites in the reference is read as two sites', () 
 
 for (const page of ['containers.md', 'from-traefik.md'])
   test(`every label in docs/${page} is supported`, () => {
-    const text = readFileSync(new URL(`../../../../docs/${page}`, import.meta.url), 'utf8');
+    const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8');
     const labels = Object.fromEntries(
       [...text.matchAll(/^ +(sluice\.[\w.-]+): "?([^"\n]+)"?$/gm)].map(([, name = '', value = '']) => [name, value]),
     );

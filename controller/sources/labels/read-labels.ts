@@ -1,8 +1,17 @@
-import { closest } from '../../../../shared/closest.ts';
-import { LABEL_PREFIX } from '../../../../shared/name.ts';
-import type { Domain } from '../../../../shared/values/host.ts';
+import { closest } from '../../../shared/closest.ts';
+import { LABEL_PREFIX } from '../../../shared/name.ts';
+import type { Domain } from '../../../shared/values/host.ts';
 import { LABELS, type SiteDraft } from './label-rules.ts';
 import { protectionOf } from './protections.ts';
+
+/** How labels are written: as labels of containers, or as annotations of objects in a cluster. */
+export type LabelForm = {
+  readonly prefix: string;
+  /** Whether an object without a domain requests no site. Otherwise its sites are known from elsewhere. */
+  readonly needsDomain: boolean;
+};
+
+export const CONTAINER_LABELS: LabelForm = { prefix: LABEL_PREFIX, needsDomain: true };
 
 /** One site requested by a container. */
 export type SiteLabels = Readonly<SiteDraft> & {
@@ -28,20 +37,21 @@ type Draft = SiteDraft & { site: string | null; common: Map<string, string>; rea
 /**
  * Reads the labels of one container. Never throws; an error invalidates only its own site. Sites without a name come first, then by name.
  */
-export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels {
+export function readLabels(labels: Readonly<Record<string, string>>, form: LabelForm = CONTAINER_LABELS): ReadLabels {
+  const { prefix, needsDomain } = form;
   const drafts = new Map<string | null, Draft>();
   const unknown: string[] = [];
   for (const label of Object.keys(labels).sort()) {
-    if (!label.startsWith(LABEL_PREFIX)) continue;
-    const place = placeOf(label.slice(LABEL_PREFIX.length));
+    if (!label.startsWith(prefix)) continue;
+    const place = placeOf(label.slice(prefix.length));
     if (place === undefined) unknown.push(label);
     else readOne(draftOf(drafts, place.site), label, place, (labels[label] ?? '').trim());
   }
   const all = [...drafts.values()].sort((a, b) => ((a.site ?? '') < (b.site ?? '') ? -1 : 1));
-  const harmless = unknown.filter((label) => !spoils(label, labels[label] ?? '', drafts));
+  const harmless = unknown.filter((label) => !spoils(label, labels[label] ?? '', drafts, prefix));
   for (const { site, domains, reasons } of all)
-    if (domains.length === 0 && reasons.length === 0)
-      reasons.push(oneLine(`${LABEL_PREFIX}${site === null ? '' : `${site}.`}domain is missing: set it to the domain of the site`));
+    if (needsDomain && domains.length === 0 && reasons.length === 0)
+      reasons.push(oneLine(`${prefix}${site === null ? '' : `${site}.`}domain is missing: set it to the domain of the site`));
   const firstDomain = all.find(({ domains }) => domains.length > 0)?.domains[0] ?? null;
   return {
     sites: all.filter(({ reasons }) => reasons.length === 0),
@@ -50,7 +60,7 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
       ...harmless.map((label) => ({
         code: 'unknown_label' as const,
         domain: firstDomain,
-        message: oneLine(`${label} is not a Sluice label${suggestion(label)}`),
+        message: oneLine(`${label} is not a Sluice label${suggestion(label, prefix)}`),
       })),
     ],
   };
@@ -59,8 +69,8 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
 /**
  * Whether an unknown label means a protection, in which case its site is not served. It affects every site if it names none that exists.
  */
-function spoils(label: string, value: string, drafts: ReadonlyMap<string | null, Draft>): boolean {
-  const protection = protectionOf(label.slice(LABEL_PREFIX.length), value.trim());
+function spoils(label: string, value: string, drafts: ReadonlyMap<string | null, Draft>, prefix: string): boolean {
+  const protection = protectionOf(label.slice(prefix.length), value.trim());
   if (protection === undefined) return false;
   const own = drafts.get(protection.site);
   const spoilt = own === undefined ? [...drafts.values()] : [own];
@@ -122,10 +132,10 @@ function oneLine(text: string): string {
 }
 
 /** ` (did you mean …?)` for the closest label, or an empty string. */
-function suggestion(label: string): string {
-  const rest = label.slice(LABEL_PREFIX.length);
+function suggestion(label: string, prefix: string): string {
+  const rest = label.slice(prefix.length);
   const dot = rest.lastIndexOf('.');
   const front = dot > 0 ? rest.slice(0, dot + 1) : '';
   const meant = closest(rest.slice(front.length).toLowerCase(), [...LABELS.keys()]);
-  return meant === undefined ? '' : ` (did you mean ${LABEL_PREFIX}${front}${meant}?)`;
+  return meant === undefined ? '' : ` (did you mean ${prefix}${front}${meant}?)`;
 }

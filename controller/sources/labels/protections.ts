@@ -1,7 +1,7 @@
-import { closest } from '../../../../shared/closest.ts';
-import { LABEL_PREFIX } from '../../../../shared/name.ts';
-import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
-import type { UnknownLabels } from '../../../../shared/policy/policy.ts';
+import { closest } from '../../../shared/closest.ts';
+import { LABEL_PREFIX } from '../../../shared/name.ts';
+import { SITE_POLICIES } from '../../../shared/policy/policies.ts';
+import type { UnknownLabels } from '../../../shared/policy/policy.ts';
 import { LABELS } from './label-rules.ts';
 
 /** An unknown label that was meant to restrict access: ignoring it would leave the site more open than intended. */

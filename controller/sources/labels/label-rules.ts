@@ -1,5 +1,5 @@
-import { readBalancing } from '../../../../shared/balancing/read-balancing.ts';
-import { healthCheckSchema } from '../../../../shared/health-check.ts';
+import { readBalancing } from '../../../shared/balancing/read-balancing.ts';
+import { healthCheckSchema } from '../../../shared/health-check.ts';
 import {
   LONGEST_SLOW_START_SECS,
   MAX_HOLD_SECS,
@@ -8,14 +8,14 @@ import {
   MOST_QUEUED,
   MOST_WEIGHT,
   USUAL_QUEUE_SECS,
-} from '../../../../shared/limits.ts';
-import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
-import type { Label } from '../../../../shared/policy/policy.ts';
-import type { RouteDraft } from '../../../../shared/route.ts';
-import { MAX_ANSWER_SECS } from '../../../../shared/transport.ts';
-import { parseSeconds } from '../../../../shared/values/duration.ts';
-import { type Domain, parseDomain } from '../../../../shared/values/host.ts';
-import { readPort as readTcpPort } from '../../../../shared/values/port.ts';
+} from '../../../shared/limits.ts';
+import { SITE_POLICIES } from '../../../shared/policy/policies.ts';
+import type { Label } from '../../../shared/policy/policy.ts';
+import type { RouteDraft } from '../../../shared/route.ts';
+import { MAX_ANSWER_SECS } from '../../../shared/transport.ts';
+import { parseSeconds } from '../../../shared/values/duration.ts';
+import { type Domain, parseDomain } from '../../../shared/values/host.ts';
+import { readPort as readTcpPort } from '../../../shared/values/port.ts';
 
 /** The draft that labels are read into. */
 export type SiteDraft = {

@@ -1,7 +1,7 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
+import type { InvalidSite, ReadLabels, SiteLabels } from '../../labels/read-labels.ts';
 import type { Container } from '../engine/container.ts';
-import type { InvalidSite, ReadLabels, SiteLabels } from './read-labels.ts';
 
 /** The last valid versions of sites, by owner: labels never change, but a container can be recreated with different ones. */
 export type LastGood = ReadonlyMap<string, Remembered>;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../engine/container.ts';
-import type { EngineSnapshot, Translation } from '../routes/engine-snapshot.ts';
-import { translate } from '../routes/translate.ts';
 import { sampleContainer, sampleSnapshot } from '../testing/sample-container.ts';
+import type { EngineSnapshot, Translation } from './engine-snapshot.ts';
 import { FORGOTTEN_MS } from './last-good.ts';
+import { translate } from './translate.ts';
 
 type Labels = Record<string, string>;
 const GOOD = { 'sluice.domain': 'a.example', 'sluice.rate_limit': '10/s', 'sluice.port': '3000' };

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problemSchema } from '../../../../shared/wire/apply.ts';
+import { LABELS } from '../../labels/label-rules.ts';
 import type { Container } from '../engine/container.ts';
-import type { EngineSnapshot, Translation } from '../routes/engine-snapshot.ts';
-import { STAYS } from '../routes/site-reading.ts';
-import { translate } from '../routes/translate.ts';
 import { fakeId } from '../testing/fake-container.ts';
 import { sampleContainer, sampleSnapshot } from '../testing/sample-container.ts';
-import { LABELS } from './label-rules.ts';
+import type { EngineSnapshot, Translation } from './engine-snapshot.ts';
+import { STAYS } from './site-reading.ts';
+import { translate } from './translate.ts';
 
 /** Each process uses another seed, which is part of the test's name. */
 const SEED = Number(process.env.FUZZ_SEED ?? process.pid);

@@ -78,7 +78,8 @@ export function connectTo(
     failed(FAILURE.noDescriptors);
     return () => undefined;
   }
-  const cancel = tools.clock.after(connectMs, () => fail(FAILURE.connectTimeout));
+  // After a long turn, timers run before the sockets are looked at: the connection may have been established in time.
+  const cancel = tools.clock.after(connectMs, () => setImmediate(fail, FAILURE.connectTimeout));
   const onFault = (error: unknown): void => {
     tools.faults.note('connection', error, { target: endpoint.address });
     fail(FAILURE.fault);

@@ -161,7 +161,7 @@ export class Forwarder implements Responder, Upstream {
   private holdOrGiveUp(x: Exchange, failure: Failure): void {
     const mayWait = noTargetAvailable(failure) || failure === FAILURE.closed;
     const { hold } = this.tools;
-    if (!mayWait || (!hold.follow(x, this.pool) && !hold.enter(x, this, this.holdMs, failure))) this.giveUp(x, failure);
+    if (!mayWait || (!hold.follow(x, this.pool, failure) && !hold.enter(x, this, this.holdMs, failure))) this.giveUp(x, failure);
   }
 
   giveUp(x: Exchange, failure: Failure): void {

@@ -58,17 +58,21 @@ export class Hold {
   }
 
   /**
-   * Serves an exchange by the newest table if that has other targets for it than the pool that it came to, which may have been replaced
-   * while a target took its time. @returns false if it has none, or if too many targets have dropped the request.
+   * Serves an exchange that would have ended with `failure` by the newest table if that has targets for it and is not the one that it came
+   * with, which may have been replaced while a target took its time. A target that did not accept the request's connection may be tried
+   * again, one that dropped the request may not. @returns false if there is none, or if that has happened too often.
    */
-  follow(x: Exchange, pool: Pool): boolean {
+  follow(x: Exchange, pool: Pool, failure: Failure): boolean {
     const newest = this.newest(x);
     if (newest === null || newest === pool || newest.peek(this.tools.clock.now()) === null) return false;
+    const mayTryAgain = noTargetAvailable(failure);
+    if (!mayTryAgain && !newest.hasUntried(x)) return false;
     const request = x.requestPath.routedAs(x) ?? x;
     const times = this.followed.get(request) ?? 0;
     if (times === MAX_DROPS) return false;
     this.followed.set(request, times + 1);
     x.attempt = null;
+    if (mayTryAgain) x.tried = null;
     x.lastFailure = null;
     serveLater(x);
     return true;

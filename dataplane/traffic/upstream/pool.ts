@@ -130,8 +130,12 @@ export class Pool {
   }
 
   /** Whether a target that has not failed the request would get it, if it did not have as many requests as it may have. */
-  isBusy({ tried }: Exchange): boolean {
-    if (this.mostInFlight === 0) return false;
+  isBusy(x: Exchange): boolean {
+    return this.mostInFlight > 0 && this.hasUntried(x);
+  }
+
+  /** Whether a healthy target has not failed the request. */
+  hasUntried({ tried }: Exchange): boolean {
     return this.turns.some((endpoint, turn) => !this.healthFlags?.[turn]?.shut && !tried?.includes(endpoint));
   }
 

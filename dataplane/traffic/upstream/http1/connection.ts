@@ -209,7 +209,10 @@ export class UpstreamConnection implements Attempt {
       case STATE.idle:
         return this.owner.idleExpired(this, now);
       case STATE.connecting:
-        return this.fail(FAILURE.connectTimeout);
+        // After a long turn, timers run before the sockets are looked at: the connection may have been established in time.
+        this.deadline = NEVER;
+        setImmediate(() => guard(this, this.connectLimitReached));
+        return;
       case STATE.head:
         // A client that sends slowly has its own time limit and is not the target's fault either.
         if (this.waitsForClient()) this.deadline = now + this.limits.headMs;
@@ -221,6 +224,10 @@ export class UpstreamConnection implements Attempt {
         if (this.socket?.isPaused() || this.streamsEvents()) this.deadline = now + this.limits.bodyIdleMs;
         else this.fail(FAILURE.bodyTimeout);
     }
+  }
+
+  private connectLimitReached(): void {
+    if (this.state === STATE.connecting) this.fail(FAILURE.connectTimeout);
   }
 
   private waitsForClient(): boolean {

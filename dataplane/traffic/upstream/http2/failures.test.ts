@@ -26,7 +26,8 @@ test('a target that accepts the connection and sends nothing causes a 504', asyn
   using upstream = await UpstreamFixture.start();
   using proxy = await h2c(upstream);
   const asked = proxy.request(get());
-  await upstream.accept();
+  const wire = await upstream.accept();
+  await eventually('the preface of the session', () => wire.unread !== '');
   proxy.clock.pass(6_000);
   assert.match((await asked).line, / 504 /);
   assert.deepEqual(failures(proxy), ['connect_timeout']);

@@ -50,7 +50,7 @@ describe('a connection that is never established', () => {
       });
 
   test('is tried again if the table was changed meanwhile and has no other target', async () => {
-    const route = (others: readonly object[]): RouteInput => ({
+    const route = (others: NonNullable<RouteInput['upstreams']>): RouteInput => ({
       domain: 'a.test',
       upstream: null,
       tls: true,

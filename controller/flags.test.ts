@@ -24,6 +24,7 @@ test('reads flags and environment variables; a flag takes precedence', (t) => {
   assert.deepEqual(read, {
     config,
     docker: null,
+    kubernetes: null,
     dataplanes: [
       { kind: 'tcp', host: '127.0.0.1', port: 1 },
       { kind: 'unix', path: '/a' },
@@ -94,7 +95,10 @@ test('an invalid value is reported in one line that names the flag', (t) => {
     [['--docker', 'ssh://host'], /--docker "ssh:\/\/host": .* not over ssh or TLS/],
     [['--docker', '--docker-address', 'best'], /one of auto, container, published/],
     [['--docker-network', 'edge'], /--docker-network needs --docker/],
-    [['--kubernetes'], /--kubernetes is not available yet/],
+    [['--ingress-class', 'edge'], /--ingress-class needs --kubernetes/],
+    [['--kubernetes', '--namespaces', 'shop,Shop'], /--namespaces "shop,Shop": "Shop" is not the name of a namespace/],
+    [['--kubernetes', '--ingress-class', 'a b'], /a name is lower-case letters, digits, dots and hyphens/],
+    [['--kubernetes', '--publish-address', '192.0.2.1'], /--publish-address is not available yet/],
     [['stray'], /takes no arguments, got "stray"/],
   ];
   for (const [argv, message] of cases)
@@ -117,6 +121,14 @@ test('with containers as a source the config file may be missing, unless it was 
     [null, { engine: { kind: 'unix', path: '/run/engine.sock' }, addresses: 'published', network: 'edge', elsewhere: false }],
   );
   assert.throws(() => read('--config', '/none/x'), /the config file \/none\/x does not exist/);
+});
+
+test('with a cluster as a source the config file may be missing, and the class is sluice', () => {
+  const { config, kubernetes } = settings(['--kubernetes', '--namespaces', 'shop, blog,shop']);
+  assert.equal(config, null);
+  assert.deepEqual(kubernetes, { kubeconfig: null, ingressClass: 'sluice', namespaces: ['shop', 'blog'] });
+  const env = { SLUICE_KUBERNETES: '1', SLUICE_KUBECONFIG: '/etc/kubeconfig', SLUICE_INGRESS_CLASS: 'edge' };
+  assert.deepEqual(settings([], env).kubernetes, { kubeconfig: '/etc/kubeconfig', ingressClass: 'edge', namespaces: null });
 });
 
 test('SLUICE_DOCKER enables or disables discovery, or names the engine', (t) => {

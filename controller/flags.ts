@@ -8,6 +8,7 @@ import { isLoopback } from '../shared/values/loopback.ts';
 import { accepted, type Parsed, refused } from '../shared/values/parsed.ts';
 import { DATAPLANE_CA_FLAG, isRootsFlag, rootsOf } from './dataplane-roots.ts';
 import { DOCKER_FLAGS, type DockerSettings, dockerSettings } from './sources/docker/flags.ts';
+import { KUBERNETES_FLAGS, type KubernetesSettings, kubernetesSettings } from './sources/kubernetes/flags.ts';
 
 export const CONFIG_FLAG: Flag = {
   name: 'config',
@@ -48,9 +49,7 @@ export const CONTROLLER_FLAGS: readonly Flag[] = [
   ID_FLAG,
   { name: 'log-level', placeholder: LOG_LEVELS.join('|'), help: 'minimum level to log', default: 'info', parse: parseLevel },
   ...DOCKER_FLAGS,
-  { name: 'kubernetes', kind: 'switch', help: 'discover routes in a cluster', unavailable: true },
-  { name: 'kubeconfig', placeholder: 'PATH', help: 'how to reach the cluster', unavailable: true },
-  { name: 'ingress-class', placeholder: 'NAME', help: 'ingress class to serve', unavailable: true },
+  ...KUBERNETES_FLAGS,
 ];
 
 export type Listen = { readonly host: string; readonly port: number };
@@ -60,6 +59,8 @@ export type ControllerSettings = {
   readonly config: string | null;
   /** null: no containers are discovered. */
   readonly docker: DockerSettings | null;
+  /** null: no cluster is watched. */
+  readonly kubernetes: KubernetesSettings | null;
   readonly dataplanes: readonly AdminAddress[];
   readonly listen: Listen;
   readonly id: string;
@@ -74,10 +75,13 @@ export function controllerSettings(command: string, flags: Flags): ControllerSet
   const dataplanes = dataplanesOf(command, flags);
   const elsewhere = dataplanes.some((one) => one.kind === 'tls' && !isLoopback(one.host));
   const docker = dockerSettings(command, flags, elsewhere);
+  const kubernetes = kubernetesSettings(command, flags);
+  const isDiscovered = docker !== null || kubernetes !== null;
   const config = given<string | undefined>('config', undefined);
   return {
-    config: docker && config === undefined && !existsSync(defaultConfig()) ? null : readableConfig(command, config),
+    config: isDiscovered && config === undefined && !existsSync(defaultConfig()) ? null : readableConfig(command, config),
     docker,
+    kubernetes,
     dataplanes,
     listen: given('listen', { host, port: Number(port) }),
     id: controllerId(flags),

@@ -10,6 +10,7 @@ import { startController } from './controller.ts';
 import { CONTROLLER_FLAGS, controllerSettings } from './flags.ts';
 import { createDockerSource } from './sources/docker/source.ts';
 import { createFileSource } from './sources/file/source.ts';
+import { createKubernetesSource } from './sources/kubernetes/source.ts';
 import type { Source } from './sources/source.ts';
 
 async function main(): Promise<void> {
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
   const sources: Source[] = [];
   if (settings.config !== null) sources.push(createFileSource({ ...parts, path: settings.config }));
   if (settings.docker !== null) sources.push(createDockerSource({ ...parts, settings: settings.docker }));
+  if (settings.kubernetes !== null) sources.push(createKubernetesSource({ ...parts, settings: settings.kubernetes }));
   const controller = await startController(settings, { ...parts, sources, token: process.env[TOKEN_VARIABLE] });
   let stopping = false;
   const stop = () => {

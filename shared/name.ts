@@ -6,6 +6,10 @@ export const METRIC_PREFIX = `${NAME}_`;
 /** Lists the unknown members of a posted route. */
 export const IGNORED_HEADER = `${NAME.charAt(0).toUpperCase()}${NAME.slice(1)}-Ignored`;
 export const LABEL_PREFIX = `${NAME}.`;
+/** Annotations of objects in a cluster that are not written like labels begin with it, and so does the name of its controller. */
+export const CLUSTER_PREFIX = `${NAME}.dev/`;
+/** Names this controller in an IngressClass. */
+export const INGRESS_CONTROLLER = `${CLUSTER_PREFIX}ingress-controller`;
 export const CONFIG_FILE = 'Sluicefile';
 
 /** The request header field that counts how often a request has been forwarded by the proxy. */

@@ -1,31 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { missing } from '../../components.ts';
+import { separateNetwork } from '../../harness/separate-network.ts';
 
-const MARK = 'IN_OWN_NETWORK';
-
-/**
- * Runs this test file again in separate network and mount namespaces, so that the engine's bridges, ports and mounts
- * don't interfere with the machine or another engine. Loopback exists there, and all its ports are free.
- * @returns undefined there, otherwise the text for `skip` if the engine is not installed.
- * @throws if it is installed and can't run.
- */
-export function ownNetwork(): string | undefined {
-  const lacking = missing('dockerd') ?? missing('busybox');
-  if (lacking !== undefined) return lacking;
-  if (process.env[MARK] !== undefined) {
-    delete process.env[MARK];
-    const { status, stderr } = spawnSync('busybox', ['ip', 'link', 'set', 'lo', 'up'], { encoding: 'utf8' });
-    if (status !== 0) throw new Error(`loopback of the tests' network did not come up: ${stderr}`);
-    return undefined;
-  }
-  const tried = spawnSync('unshare', ['--net', '--mount', 'true'], { encoding: 'utf8' });
-  if (tried.status !== 0)
-    throw new Error(`a container engine needs root and separate namespaces, which this machine does not allow: ${tried.stderr}`);
-  const argv = ['unshare', '--net', '--mount', process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve?.('/usr/bin/unshare', argv, { ...environment(), [MARK]: '1' });
-  throw new Error('this Node cannot replace its own process (execve)');
-}
-
-function environment(): Record<string, string> {
-  return Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
-}
+/** A network and mounts for the engine of these tests, as `separateNetwork`. */
+export const ownNetwork = (): string | undefined => separateNetwork(missing('dockerd') ?? missing('busybox'));

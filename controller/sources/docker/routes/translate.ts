@@ -1,6 +1,7 @@
-import { type RouteInput, type RouteSpec, readAppliedRoute, type UpstreamSpec } from '../../../../shared/route.ts';
+import type { RouteSpec, UpstreamSpec } from '../../../../shared/route.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
 import { type InvalidSite, type ReadLabels, readLabels, type SiteLabels } from '../../labels/read-labels.ts';
+import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
 import type { Container } from '../engine/container.ts';
 import { type AddressChoice, chooseAddress } from '../network/choose-address.ts';
@@ -139,17 +140,4 @@ function stateOf({ id, status, health }: Container, draining: ReadonlySet<string
   return health === 'none' ? { state: 'starting', probe: true } : { state: health };
 }
 
-function checked(input: RouteInput): RouteSpec | { readonly reason: string } {
-  const text = JSON.stringify(input);
-  const known = built.get(input.domain);
-  if (known?.text === text) return known.route;
-  const read = readAppliedRoute(input);
-  if ('problem' in read) return { reason: `${read.problem.member}: ${read.problem.reason}` };
-  if (built.size > MOST_REMEMBERED) built.clear();
-  built.set(input.domain, { text, route: read.route });
-  return read.route;
-}
-
-/** Reuses the objects of unchanged routes, by which readers cache their results. */
-const built = new Map<string, { readonly text: string; readonly route: RouteSpec }>();
-const MOST_REMEMBERED = 10_000;
+const checked = createRouteReader();

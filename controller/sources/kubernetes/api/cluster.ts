@@ -1,0 +1,137 @@
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import http from 'node:http';
+import https from 'node:https';
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { ApiFailure, refusedBy, unreachable } from './api-failure.ts';
+
+/** A page of a list. */
+export type ListPage = { readonly items: readonly unknown[]; readonly version: string; readonly next: string | null };
+
+/** An event of a watch. `object` of a BOOKMARK has only a version. */
+export type WatchEvent = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: unknown };
+
+export type Query = Readonly<Record<string, string | number>>;
+
+export type WatchOptions = {
+  readonly silentMs: number;
+  readonly signal: AbortSignal;
+  /** Called when the server has accepted the watch. */
+  opened(): void;
+};
+
+/** The API server of a cluster. Every method throws ApiFailure. */
+export type Cluster = {
+  /** Its address, for messages. */
+  readonly where: string;
+  list(path: string, query: Query, signal: AbortSignal): Promise<ListPage>;
+  /** Ends when the server ends the watch. @throws ApiFailure also if nothing has come for `silentMs`. */
+  watch(path: string, query: Query, options: WatchOptions): AsyncGenerator<WatchEvent>;
+};
+
+export type ClusterOptions = {
+  /** The path of a kubeconfig; null: the account of this pod, or in its absence KUBECONFIG and the user's own. */
+  readonly kubeconfig: string | null;
+  readonly clock: Clock;
+};
+
+/** A response that does not begin within this time counts as none (ms). */
+const RESPONSE_MS = 30_000;
+
+/** Reads the credentials. The client library is loaded only here. @throws ApiFailure if there are none. */
+export async function openCluster({ kubeconfig, clock }: ClusterOptions): Promise<Cluster> {
+  const { KubeConfig: Config } = await import('@kubernetes/client-node');
+  const config = new Config();
+  try {
+    if (kubeconfig === null) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+  } catch (error) {
+    throw new ApiFailure(`the kubeconfig ${kubeconfig ?? 'of this user'} can’t be read: ${(error as Error).message}`);
+  }
+  const server = config.getCurrentCluster()?.server;
+  if (server === undefined) throw new ApiFailure(`the kubeconfig ${kubeconfig ?? 'of this user'} has no current context with a cluster`);
+  return new ApiServer(config, server.replace(/\/+$/, ''), clock);
+}
+
+class ApiServer implements Cluster {
+  readonly where: string;
+  private readonly config: KubeConfig;
+  private readonly clock: Clock;
+
+  constructor(config: KubeConfig, where: string, clock: Clock) {
+    this.config = config;
+    this.where = where;
+    this.clock = clock;
+  }
+
+  async list(path: string, query: Query, signal: AbortSignal): Promise<ListPage> {
+    const pieces: string[] = [];
+    for await (const piece of this.get(path, query, { silentMs: RESPONSE_MS, signal, opened: () => undefined })) pieces.push(piece);
+    const body = this.parsed(pieces.join(''), path) as {
+      readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+      readonly items?: readonly unknown[];
+    };
+    const { metadata: { resourceVersion = '', continue: next = '' } = {}, items } = body;
+    if (items === undefined) throw new ApiFailure(`the cluster at ${this.where} answers ${path} without a list`);
+    return { items, version: resourceVersion, next: next === '' ? null : next };
+  }
+
+  async *watch(path: string, query: Query, options: WatchOptions): AsyncGenerator<WatchEvent> {
+    let rest = '';
+    for await (const piece of this.get(path, { ...query, watch: 'true' }, options)) {
+      const lines = (rest + piece).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        if (line === '') continue;
+        const event = this.parsed(line, path) as WatchEvent | { readonly type: 'ERROR'; readonly object: { readonly code?: number } };
+        if (event.type === 'ERROR') throw refusedBy(this.where, path, event.object.code ?? 500, JSON.stringify(event.object));
+        yield event;
+      }
+    }
+  }
+
+  /** The text of a response, as it comes. */
+  private async *get(path: string, query: Query, { silentMs, signal, opened }: WatchOptions): AsyncGenerator<string> {
+    const silence = new AbortController();
+    const silent = () => silence.abort(new ApiFailure(`the cluster at ${this.where} has been silent for ${silentMs / 1_000} s in ${path}`));
+    let cancel = this.clock.after(RESPONSE_MS, silent);
+    try {
+      const response = await this.request(path, query, AbortSignal.any([signal, silence.signal]));
+      response.setEncoding('utf8');
+      const failed = response.statusCode !== 200;
+      let body = '';
+      if (!failed) opened();
+      cancel();
+      cancel = this.clock.after(silentMs, silent);
+      for await (const piece of response) {
+        cancel();
+        cancel = this.clock.after(silentMs, silent);
+        if (failed) body += String(piece);
+        else yield String(piece);
+      }
+      if (failed) throw refusedBy(this.where, path, response.statusCode ?? 0, body);
+    } catch (error) {
+      throw unreachable(this.where, silence.signal.aborted ? silence.signal.reason : error);
+    } finally {
+      cancel();
+    }
+  }
+
+  private async request(path: string, query: Query, signal: AbortSignal): Promise<IncomingMessage> {
+    const url = new URL(this.where + path);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+    const options: RequestOptions = { signal, headers: { accept: 'application/json' } };
+    // Tokens and certificates may be renewed at any time.
+    await this.config.applyToHTTPSOptions(options);
+    const { request } = url.protocol === 'http:' ? http : https;
+    return await new Promise((resolve, reject) => request(url, options, resolve).on('error', reject).end());
+  }
+
+  private parsed(text: string, path: string): unknown {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new ApiFailure(`the cluster at ${this.where} answers ${path} with what is not JSON`);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/** What identifies an object, and how old it is. */
+export type Meta = {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+};
+
+export type RawMeta = {
+  readonly namespace?: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly creationTimestamp: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
+};
+
+export const readMeta = ({ namespace = '', name, uid, creationTimestamp }: RawMeta): Meta => ({
+  namespace,
+  name,
+  uid,
+  createdAt: creationTimestamp,
+});
+
+/** As written in messages and as the key of an object: `shop/web`. */
+export const nameOf = ({ namespace, name }: Pick<Meta, 'namespace' | 'name'>): string => `${namespace}/${name}`;
+
+/** The oldest first, then by name, as conflicts are decided. */
+export const byAge = ({ meta: a }: { readonly meta: Meta }, { meta: b }: { readonly meta: Meta }): number =>
+  compare(a.createdAt, b.createdAt) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

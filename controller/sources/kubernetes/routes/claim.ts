@@ -1,0 +1,54 @@
+import type { RouteDraft } from '../../../../shared/route.ts';
+import type { Domain } from '../../../../shared/values/host.ts';
+import type { UndatedProblem } from '../../source.ts';
+import type { Meta } from '../objects/meta.ts';
+import { nameOf } from '../objects/meta.ts';
+import type { Backend } from './backends.ts';
+import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
+
+/** An object that requests hosts. */
+export type Owner = { readonly kind: 'ingress' | 'service'; readonly meta: Meta };
+
+/** As shown: `ingress shop/web`. */
+export const originOf = ({ kind, meta }: Owner): string => `${kind} ${nameOf(meta)}`;
+
+/** What an object requests of a host: some paths for a backend. Objects share hosts; each path has one owner. */
+export type Claim = {
+  readonly owner: Owner;
+  /** `*` for every host that nothing else is known of. */
+  readonly host: Domain;
+  readonly path: PathMatch;
+  readonly backend: Backend;
+  /** From annotations. */
+  readonly members: RouteDraft;
+  /** `off` unless something says otherwise. */
+  readonly https: HostTls;
+};
+
+/** `default` is what no other path of the host matches, whoever owns it. */
+export type PathMatch = { readonly kind: 'exact' | 'prefix'; readonly path: string } | { readonly kind: 'default' };
+
+/** Whether and how a host gets HTTPS: by a Secret, as for containers, or not at all. */
+export type HostTls =
+  | { readonly kind: 'off' }
+  | { readonly kind: 'auto' }
+  | { readonly kind: 'secret'; readonly namespace: string; readonly secret: string };
+
+export const problemOf = (owner: Owner, domain: string | null, code: string, message: string): UndatedProblem => ({
+  source: KUBERNETES_SOURCE,
+  origin: originOf(owner),
+  domain,
+  code,
+  message,
+});
+
+/** What one object requests, and what is wrong with it. */
+export type Request = {
+  readonly owner: Owner;
+  readonly claims: readonly Claim[];
+  readonly problems: readonly UndatedProblem[];
+  /** Why it is not accepted as it is; empty if it is. */
+  readonly reasons: readonly string[];
+  /** Its hosts, whether or not it is accepted. */
+  readonly hosts: readonly string[];
+};

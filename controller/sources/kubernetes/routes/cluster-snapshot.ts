@@ -1,0 +1,31 @@
+import type { RouteSpec } from '../../../../shared/route.ts';
+import type { SourceCertificate, UndatedProblem } from '../../source.ts';
+import type { UndatedReading } from '../../transition-times.ts';
+import type { Ingress, IngressClass } from '../objects/ingress.ts';
+import type { TlsSecret } from '../objects/secret.ts';
+import type { EndpointSlice, Service } from '../objects/service.ts';
+
+/** The name of this source in its routes. */
+export const KUBERNETES_SOURCE = 'kubernetes';
+
+/** Everything that the routes of a cluster are built from: the same snapshot gives the same routes. By `NAMESPACE/NAME`. */
+export type ClusterSnapshot = {
+  /** The name of the class whose Ingresses are served. */
+  readonly ingressClass: string;
+  readonly ingresses: ReadonlyMap<string, Ingress>;
+  readonly classes: ReadonlyMap<string, IngressClass>;
+  readonly services: ReadonlyMap<string, Service>;
+  readonly slices: ReadonlyMap<string, EndpointSlice>;
+  readonly secrets: ReadonlyMap<string, TlsSecret>;
+  /** Ingresses as they were when their annotations were last valid, by uid. */
+  readonly lastGood: ReadonlyMap<string, Ingress>;
+};
+
+export type ClusterTranslation = {
+  /** Sorted by domain, each with source and origin. */
+  readonly routes: readonly RouteSpec[];
+  readonly certificates: readonly SourceCertificate[];
+  readonly problems: readonly UndatedProblem[];
+  readonly readings: readonly UndatedReading[];
+  readonly lastGood: ReadonlyMap<string, Ingress>;
+};

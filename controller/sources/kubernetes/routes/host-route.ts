@@ -1,0 +1,85 @@
+import { BLOCK_MEMBERS } from '../../../../shared/policy/policies.ts';
+import { handleSchema, type RouteDraft, type RouteInput } from '../../../../shared/route.ts';
+import { type Claim, originOf } from './claim.ts';
+import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
+
+type Handle = NonNullable<RouteInput['handles']>[number];
+type Draft = Readonly<Record<string, unknown>>;
+
+/** Members of a block by what they are about: access and changes, or the targets. */
+const POLICIES: ReadonlySet<string> = new Set(Object.keys(BLOCK_MEMBERS));
+const OF_POOLS: ReadonlySet<string> = new Set(Object.keys(handleSchema.shape).filter((member) => !POLICIES.has(member)));
+
+const UNAVAILABLE = { status: 503, body: '' };
+
+/**
+ * The route of a host: its claims as blocks, the strictest path first. `claims` has each path once. If all belong to one object, it is as
+ * if they were one site; otherwise the annotations of each apply to its own paths only, and of what concerns the whole host those of the
+ * oldest object that says anything.
+ */
+export function routeOfHost(claims: readonly [Claim, ...Claim[]], https: RouteInput['https']): RouteInput {
+  const sorted = [...claims].sort((a, b) => rank(a) - rank(b) || lengthOf(b) - lengthOf(a) || (pathOf(a) < pathOf(b) ? -1 : 1));
+  const [first] = claims;
+  const isOneSite = claims.every(({ owner }) => owner.meta.uid === first.owner.meta.uid);
+  // Of `/` and a default backend, `/` is what the other blocks leave.
+  const everything = isOneSite ? (sorted.find(isRoot) ?? sorted.find(({ path }) => path.kind === 'default')) : undefined;
+  const handles = sorted.filter((claim) => claim !== everything).map((claim) => handleOf(claim, isOneSite));
+  const pool = everything && poolOf(everything);
+  const isUnavailable =
+    everything !== undefined && everything.backend.upstreams.length === 0 && (handles.length > 0 || everything.backend.isMissing);
+  return {
+    ...hostMembers(claims, isOneSite),
+    domain: first.host,
+    https,
+    source: KUBERNETES_SOURCE,
+    origin: originsOf(claims),
+    ...pool,
+    tls: pool?.tls ?? false,
+    upstream: everything?.backend.upstreams[0]?.address ?? null,
+    // A site of its own without targets is known to be one; one with blocks would be 404.
+    ...(isUnavailable && { respond: UNAVAILABLE }),
+    handles,
+  };
+}
+
+const rank = ({ path }: Claim): number => ['exact', 'prefix', 'default'].indexOf(path.kind);
+const pathOf = ({ path }: Claim): string => (path.kind === 'default' ? '' : path.path);
+const lengthOf = (claim: Claim): number => pathOf(claim).length;
+const isRoot = ({ path }: Claim): boolean => path.kind === 'prefix' && path.path === '/';
+
+function handleOf(claim: Claim, isOneSite: boolean): Handle {
+  const { path, backend, members } = claim;
+  const isAll = path.kind === 'default' || isRoot(claim);
+  return {
+    path: null,
+    ...(!isAll && { match: { path: path.kind === 'exact' ? [path.path] : [path.path, `${path.path}/*`] } }),
+    ...pick(members, (member) => !isOneSite && POLICIES.has(member)),
+    ...(backend.upstreams.length === 0 ? { respond: UNAVAILABLE } : poolOf(claim)),
+  };
+}
+
+/** The targets of a claim and how they are used: what annotations say, else what the service says of its port. */
+function poolOf({ backend, members }: Claim): Pick<Handle, 'upstreams' | 'tls' | 'transport'> {
+  const { upstreams, tls, transport } = backend;
+  return { tls, ...(transport && { transport }), ...pick(members, (member) => OF_POOLS.has(member)), upstreams };
+}
+
+/** Members of the site itself. */
+function hostMembers(claims: readonly Claim[], isOneSite: boolean): RouteDraft {
+  if (isOneSite) return pick(claims[0]?.members ?? {}, (member) => !OF_POOLS.has(member));
+  const found: Record<string, unknown> = {};
+  for (const { members } of claims)
+    for (const [member, value] of Object.entries(members)) if (!POLICIES.has(member) && !OF_POOLS.has(member)) found[member] ??= value;
+  return found;
+}
+
+const pick = (members: RouteDraft, isWanted: (member: string) => boolean): Draft =>
+  Object.fromEntries(Object.entries(members).filter(([member]) => isWanted(member)));
+
+const MOST_NAMED = 3;
+
+function originsOf(claims: readonly Claim[]): string {
+  const origins = [...new Set(claims.map(({ owner }) => originOf(owner)))];
+  const more = origins.length - MOST_NAMED;
+  return origins.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

@@ -1,0 +1,49 @@
+import type { Domain } from '../../../../shared/values/host.ts';
+import type { UndatedReading } from '../../transition-times.ts';
+import { nameOf } from '../objects/meta.ts';
+import { type Claim, originOf, type Request } from './claim.ts';
+import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
+
+const MOST_NAMED = 10;
+/** Problems that are a mistake in the object itself. */
+const MISTAKES: ReadonlySet<string> = new Set(['bad_host', 'bad_path', 'bad_route']);
+
+/** The state of an object that requests hosts. */
+export function readingOf(
+  { owner, claims, problems, reasons, hosts }: Request,
+  all: ReadonlyMap<Domain, ReadonlyMap<string, Claim>>,
+): UndatedReading {
+  const wrong = [...reasons, ...problems.filter(({ code }) => MISTAKES.has(code)).map(({ message }) => message)];
+  const unresolved = [...new Set(claims.flatMap(({ backend }) => backend.reason ?? []))];
+  const addresses = new Set(claims.flatMap(({ backend }) => backend.upstreams.map(({ address }) => address)));
+  const [address = null] = addresses;
+  const isResolved = claims.length > 0 && unresolved.length === 0;
+  const none = wrong.length > 0 ? 'it is not valid' : 'it requests no path of a host';
+  const accepted = { holds: wrong.length === 0, reason: wrong.length === 0 ? 'it is valid' : wrong.join('; ') };
+  const resolved = {
+    holds: isResolved,
+    reason: isResolved ? 'each of its services has an endpoint that is ready' : unresolved.length > 0 ? unresolved.join('; ') : none,
+  };
+  return {
+    source: KUBERNETES_SOURCE,
+    kind: owner.kind,
+    id: owner.meta.uid,
+    name: nameOf(owner.meta),
+    origin: originOf(owner),
+    section: null,
+    domains: hosts,
+    peers: peersOf(owner.meta.uid, claims, all),
+    accepted,
+    resolved,
+    address: addresses.size === 1 ? address : null,
+    change: !accepted.holds ? 'correct the object and apply it again' : isResolved ? null : 'make a pod of the service ready',
+  };
+}
+
+/** Other objects with paths of the same hosts. */
+function peersOf(uid: string, claims: readonly Claim[], all: ReadonlyMap<Domain, ReadonlyMap<string, Claim>>): UndatedReading['peers'] {
+  const others = new Set<string>();
+  for (const host of new Set(claims.map((claim) => claim.host)))
+    for (const { owner } of all.get(host)?.values() ?? []) if (owner.meta.uid !== uid) others.add(nameOf(owner.meta));
+  return { count: others.size, names: [...others].slice(0, MOST_NAMED) };
+}

@@ -1,0 +1,47 @@
+import { Reflector, type ReflectorOptions } from './reflector.ts';
+import { pathOf, type Resource } from './resource.ts';
+
+type ResourceStoreOptions<T> = Omit<ReflectorOptions<T>, 'namespace' | 'failed' | 'resource'> & {
+  readonly resource: Resource<T>;
+  /** null: all. */
+  readonly namespaces: readonly string[] | null;
+  /** `place` is the list that can't be read; `reason` is null when it can be again. */
+  failed(place: string, reason: string | null): void;
+};
+
+/** The objects of one kind, of one, several or all namespaces. */
+export class ResourceStore<T> {
+  private readonly reflectors: readonly Reflector<T>[];
+
+  constructor({ resource, namespaces, failed, ...options }: ResourceStoreOptions<T>) {
+    const places = resource.namespaced ? (namespaces ?? [null]) : [null];
+    this.reflectors = places.map((namespace) => {
+      const place = pathOf(resource, namespace);
+      return new Reflector({ ...options, resource, namespace, failed: (reason) => failed(place, reason) });
+    });
+  }
+
+  /** Whether all have been listed. */
+  get synced(): boolean {
+    return this.reflectors.every(({ synced }) => synced);
+  }
+
+  get size(): number {
+    return this.reflectors.reduce((size, { objects }) => size + objects.size, 0);
+  }
+
+  /** By `NAMESPACE/NAME`. */
+  objects(): ReadonlyMap<string, T> {
+    const [first] = this.reflectors;
+    if (first !== undefined && this.reflectors.length === 1) return first.objects;
+    return new Map(this.reflectors.flatMap(({ objects }) => [...objects]));
+  }
+
+  relist(): void {
+    for (const reflector of this.reflectors) reflector.relist();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.reflectors.map((reflector) => reflector.run(signal)));
+  }
+}

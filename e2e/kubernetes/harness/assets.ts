@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The programs of a real API server, found like by envtest. */
+const ASSETS = process.env.KUBEBUILDER_ASSETS;
+export type Asset = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'helm';
+
+export const assetPath = (name: Asset): string => join(ASSETS ?? '', name);
+
+/** undefined if they are here, otherwise the text for `skip`. @throws with CI=true if they are not. */
+export function missingAssets(): string | undefined {
+  if (ASSETS !== undefined && existsSync(assetPath('kube-apiserver'))) return undefined;
+  const reason =
+    'needs KUBEBUILDER_ASSETS, the folder of etcd, kube-apiserver, kube-controller-manager, kubectl and helm (see CONTRIBUTING.md)';
+  if (process.env.CI === 'true') throw new Error(reason);
+  return reason;
+}

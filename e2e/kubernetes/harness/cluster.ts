@@ -1,0 +1,171 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { freePort } from '../../harness/ports.ts';
+import { Program } from '../../harness/process.ts';
+import { separateNetwork } from '../../harness/separate-network.ts';
+import { until } from '../../harness/until.ts';
+import { assetPath, missingAssets } from './assets.ts';
+import { Kubelet } from './kubelet.ts';
+
+const TOKEN = 'an-administrator';
+
+export type KubernetesObject = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly [more: string]: unknown };
+  readonly [more: string]: unknown;
+};
+
+/** The tests' own network, in which every address of POD_NETWORK is local. @returns the text for `skip` if there is none. */
+export function clusterNetwork(): string | undefined {
+  const skip = separateNetwork(missingAssets());
+  if (skip !== undefined) return skip;
+  const { status, stderr } = spawnSync('ip', ['route', 'add', 'local', '10.77.0.0/16', 'dev', 'lo'], { encoding: 'utf8' });
+  if (status !== 0 && !stderr.includes('File exists')) throw new Error(`the addresses of pods are not local: ${stderr}`);
+  return undefined;
+}
+
+/** A real API server with the real controllers of Deployments, endpoints and garbage, and a stand-in for the kubelet. */
+export class Cluster {
+  readonly kubeconfig: string;
+  readonly port: number;
+  kubelet: Kubelet;
+  private readonly folder: string;
+  private readonly programs: Program[] = [];
+  private readonly etcdPort: number;
+
+  private constructor(folder: string, port: number, etcdPort: number) {
+    this.folder = folder;
+    this.port = port;
+    this.etcdPort = etcdPort;
+    this.kubeconfig = join(folder, 'kubeconfig');
+    this.kubelet = new Kubelet(this);
+  }
+
+  static async start(): Promise<Cluster> {
+    const folder = mkdtempSync('/dev/shm/sluice-cluster-');
+    const cluster = new Cluster(folder, await freePort(), await freePort());
+    cluster.writeCredentials();
+    await cluster.startEtcd();
+    await cluster.startApiServer();
+    cluster.startControllers();
+    await cluster.kubelet.start();
+    return cluster;
+  }
+
+  /** Creates objects, or replaces them. */
+  async apply(...objects: readonly KubernetesObject[]): Promise<void> {
+    await this.kubectl(
+      ['apply', '--server-side', '--force-conflicts', '-f', '-'],
+      objects.map((one) => JSON.stringify(one)).join('\n---\n'),
+    );
+  }
+
+  async delete(...names: readonly string[]): Promise<void> {
+    await this.kubectl(['delete', '--wait=false', ...names]);
+  }
+
+  kubectl(args: readonly string[], input = ''): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const child = execFile(assetPath('kubectl'), ['--kubeconfig', this.kubeconfig, ...args], (error, stdout, stderr) => {
+        if (error) reject(new Error(`kubectl ${args.join(' ')}: ${stderr}`));
+        else resolve(stdout);
+      });
+      child.stdin?.end(input);
+    });
+  }
+
+  /** A request to the API server. @throws unless it succeeds. */
+  async api<T = unknown>(method: string, path: string, body?: unknown, type = 'application/json'): Promise<T> {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    // For DELETE, Node sends no length by itself.
+    const content = text !== undefined && { 'content-type': type, 'content-length': Buffer.byteLength(text) };
+    const headers = { authorization: `Bearer ${TOKEN}`, ...content };
+    return await new Promise((resolve, reject) => {
+      const call = request(
+        { host: '127.0.0.1', port: this.port, path, method, headers, rejectUnauthorized: false, agent: false },
+        (response) => {
+          let answer = '';
+          response.setEncoding('utf8').on('data', (piece: string) => {
+            answer += piece;
+          });
+          response.on('end', () => {
+            if ((response.statusCode ?? 500) < 300) resolve(JSON.parse(answer) as T);
+            else reject(new Error(`${method} ${path}: ${response.statusCode} ${answer}`));
+          });
+        },
+      );
+      call.on('error', reject).end(text);
+    });
+  }
+
+  /** Starts it, also again after `stopApiServer`. */
+  async startApiServer(): Promise<void> {
+    const file = (name: string) => join(this.folder, name);
+    this.run('kube-apiserver', [
+      `--etcd-servers=http://127.0.0.1:${this.etcdPort}`,
+      ...[`--secure-port=${this.port}`, '--bind-address=127.0.0.1', '--advertise-address=127.0.0.1'],
+      ...['--endpoint-reconciler-type=none', '--disable-admission-plugins=ServiceAccount', '--authorization-mode=RBAC'],
+      ...[`--cert-dir=${file('certificates')}`, `--token-auth-file=${file('tokens.csv')}`],
+      ...[`--service-account-key-file=${file('key.pem')}`, `--service-account-signing-key-file=${file('key.pem')}`],
+      ...['--service-account-issuer=https://kubernetes.default.svc', '--service-cluster-ip-range=10.96.0.0/16'],
+    ]);
+    await until('the API server to be ready', () =>
+      this.kubectl(['get', '--raw', '/readyz']).then(
+        () => true,
+        () => false,
+      ),
+    );
+  }
+
+  async stopApiServer(): Promise<void> {
+    const at = this.programs.findIndex(({ child }) => child.spawnfile.endsWith('kube-apiserver'));
+    const [program] = this.programs.splice(at, 1);
+    program?.child.kill('SIGKILL');
+    await program?.exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kubelet[Symbol.asyncDispose]();
+    for (const program of this.programs.toReversed()) {
+      program.child.kill('SIGKILL');
+      await program.exited;
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private writeCredentials(): void {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    writeFileSync(join(this.folder, 'key.pem'), privateKey.export({ type: 'pkcs1', format: 'pem' }));
+    writeFileSync(join(this.folder, 'tokens.csv'), `${TOKEN},admin,1,"system:masters"\n`);
+    const cluster = { server: `https://127.0.0.1:${this.port}`, 'insecure-skip-tls-verify': true };
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'tests', cluster }],
+      users: [{ name: 'admin', user: { token: TOKEN } }],
+      contexts: [{ name: 'tests', context: { cluster: 'tests', user: 'admin' } }],
+      'current-context': 'tests',
+    };
+    writeFileSync(this.kubeconfig, JSON.stringify(config));
+  }
+
+  private async startEtcd(): Promise<void> {
+    const peer = `http://127.0.0.1:${await freePort()}`;
+    const client = `http://127.0.0.1:${this.etcdPort}`;
+    const urls = ['--listen-client-urls', client, '--advertise-client-urls', client, '--listen-peer-urls', peer];
+    this.run('etcd', ['--unsafe-no-fsync', '--data-dir', join(this.folder, 'etcd'), ...urls]);
+  }
+
+  private startControllers(): void {
+    const controllers = '--controllers=deployment,replicaset,endpointslice,garbagecollector,namespace';
+    this.run('kube-controller-manager', [`--kubeconfig=${this.kubeconfig}`, controllers, '--leader-elect=false', '--secure-port=0']);
+  }
+
+  private run(...[name, args]: [Parameters<typeof assetPath>[0], string[]]): void {
+    this.programs.push(new Program(assetPath(name), args));
+  }
+}

@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { connect } from 'node:tls';
+import { Folder } from '../../harness/dataplane.ts';
+import { type Answer, ask, visit } from '../../harness/http.ts';
+import { freePort } from '../../harness/ports.ts';
+import { Program, run, SLUICE } from '../../harness/process.ts';
+import { until } from '../../harness/until.ts';
+
+type Options = { readonly kubeconfig: string; readonly flags?: readonly string[] };
+
+/** Both processes, of which the controller watches a cluster. */
+export class Pair {
+  readonly httpPort: number;
+  readonly httpsPort: number;
+  dataplane: Program | undefined;
+  controller: Program | undefined;
+  private readonly folder = new Folder();
+  private readonly listen: number;
+
+  private constructor(httpPort: number, httpsPort: number, listen: number) {
+    this.httpPort = httpPort;
+    this.httpsPort = httpsPort;
+    this.listen = listen;
+  }
+
+  static async start({ kubeconfig, flags = [] }: Options): Promise<Pair> {
+    const pair = new Pair(await freePort(), await freePort(), await freePort());
+    const ports = ['--http-port', `${pair.httpPort}`, '--https-port', `${pair.httpsPort}`, '--bind', '127.0.0.1', '--workers', '2'];
+    const rest = ['--admin-socket', pair.socket, '--admin-listen', `127.0.0.1:${await freePort()}`];
+    pair.dataplane = new Program(SLUICE, ['dataplane', '--state-dir', pair.folder.file('state'), ...ports, ...rest]);
+    await pair.answers('the data plane', pair.dataplane, () => pair.admin('/health'));
+    await pair.startController(kubeconfig, flags);
+    return pair;
+  }
+
+  async startController(kubeconfig: string, flags: readonly string[] = []): Promise<void> {
+    const args = ['controller', '--kubernetes', '--kubeconfig', kubeconfig, '--dataplane', `unix:${this.socket}`];
+    this.controller = new Program(SLUICE, [...args, '--listen', `127.0.0.1:${this.listen}`, ...flags]);
+    await this.answers('the controller', this.controller, () => ask({ port: this.listen }, '/health'));
+  }
+
+  visit(host: string, path = '/'): Promise<Answer> {
+    return visit(this.httpPort, host, path);
+  }
+
+  /** Waits until a visit gets this status, and this text if one is given. */
+  async serves(status: number, host: string, path = '/', text = ''): Promise<Answer> {
+    let last = '';
+    const look = async () => {
+      const answer = await this.visit(host, path);
+      last = `${answer.status} ${answer.text}`;
+      return answer.status === status && answer.text.includes(text) ? answer : undefined;
+    };
+    return await until(`${status} for ${host}${path}`, look).catch(async (error: Error) => {
+      throw new Error(`${error.message}; last ${last}\n${await this.command('explain', host)}\n${this.controller?.output.slice(-2_000)}`);
+    });
+  }
+
+  /** The serial number of the certificate that it presents for a name. */
+  async presents(name: string): Promise<string> {
+    const socket = connect({ host: '127.0.0.1', port: this.httpsPort, servername: name, rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const { serialNumber } = socket.getPeerCertificate();
+    socket.destroy();
+    return serialNumber;
+  }
+
+  admin(path: string): Promise<Answer> {
+    return ask({ socketPath: this.socket }, path);
+  }
+
+  /** Runs a sluice command against its socket. @returns its output. */
+  async command(...args: string[]): Promise<string> {
+    const { stdout, stderr } = await run([...args, '--admin', `unix:${this.socket}`]);
+    return stdout + stderr;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.controller?.[Symbol.asyncDispose]();
+    await this.dataplane?.[Symbol.asyncDispose]();
+    this.folder[Symbol.dispose]();
+  }
+
+  private get socket(): string {
+    return this.folder.file('admin.sock');
+  }
+
+  private async answers(name: string, program: Program, health: () => Promise<Answer>): Promise<void> {
+    await until(`${name} to answer`, async () => program.exit !== null || (await health()).status === 200);
+    if (program.exit !== null) throw new Error(`${name} ended:\n${program.output}`);
+  }
+}

@@ -30,6 +30,11 @@ export class ResponseHeadReader {
   fault: Fault | null = null;
   private incomplete: AppendBuffer | null = null;
 
+  /** Whether they are not one because it would be larger than the limits. */
+  get tooLong(): boolean {
+    return this.fault === FAULT.longHead || this.fault === FAULT.manyFields;
+  }
+
   /** `partial`, which contains no complete head, followed by `piece`. Neither is overwritten. */
   join(partial: Buffer | null, piece: Buffer): Buffer {
     return partial === null ? piece : this.incompleteBytes().join(partial, piece);

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import { ChunkedDecoder } from '../../codec/http1/chunked.ts';
-import { FAULT } from '../../codec/http1/fault.ts';
 import { fieldIn } from '../../codec/http1/fields.ts';
 import type { ResponseHead } from '../../codec/http1/response-head.ts';
 import { ResponseHeadReader } from '../../codec/http1/response-head-reader.ts';
@@ -210,9 +209,7 @@ export class UpstreamConnection implements Attempt {
         return this.owner.idleExpired(this, now);
       case STATE.connecting:
         // After a long turn, timers run before the sockets are looked at: the connection may have been established in time.
-        this.deadline = NEVER;
-        setImmediate(() => guard(this, this.connectLimitReached));
-        return;
+        return void setImmediate(guarded(this, () => this.state === STATE.connecting && this.fail(FAILURE.connectTimeout)));
       case STATE.head:
         // A client that sends slowly has its own time limit and is not the target's fault either.
         if (this.waitsForClient()) this.deadline = now + this.limits.headMs;
@@ -224,10 +221,6 @@ export class UpstreamConnection implements Attempt {
         if (this.socket?.isPaused() || this.streamsEvents()) this.deadline = now + this.limits.bodyIdleMs;
         else this.fail(FAILURE.bodyTimeout);
     }
-  }
-
-  private connectLimitReached(): void {
-    if (this.state === STATE.connecting) this.fail(FAILURE.connectTimeout);
   }
 
   private waitsForClient(): boolean {
@@ -294,8 +287,7 @@ export class UpstreamConnection implements Attempt {
   }
 
   private malformed(): number {
-    const { fault } = this.heads;
-    return this.refuse(fault === FAULT.longHead || fault === FAULT.manyFields ? FAILURE.longHead : FAILURE.malformed);
+    return this.refuse(this.heads.tooLong ? FAILURE.longHead : FAILURE.malformed);
   }
 
   private refuse(failure: Failure): number {

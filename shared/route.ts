@@ -107,6 +107,12 @@ export const routeSchema = z
       .describe(
         '`auto`: a certificate is ordered if one can be issued for the domain. `internal`: the internal authority issues it. `provided`: it is supplied, and none is ordered. `off`: no certificate.',
       ),
+    https_redirect: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether requests without TLS are redirected to HTTPS where the domain has it: true if absent. With false they are served as they come.',
+      ),
     ports: z
       .array(portSchema)
       .min(1)

@@ -92,6 +92,17 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
       return undefined;
     },
   }),
+  routeLabel({
+    word: 'https_redirect',
+    form: 'off',
+    otherwise: 'HTTP is redirected to HTTPS',
+    example: 'off',
+    read(value, members) {
+      if (value !== 'off' && value !== 'on') return 'it is off or on';
+      members.https_redirect = value === 'on';
+      return undefined;
+    },
+  }),
   ...SITE_POLICIES.flatMap(({ labels = [] }) => labels.map(routeLabel)),
   routeLabel({
     word: 'health',

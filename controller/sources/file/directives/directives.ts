@@ -3,6 +3,7 @@ import { BLOCK_POLICIES, type PolicyMembers, SITE_POLICIES } from '../../../../s
 import { handle, handlePath } from './handle.ts';
 import { healthUri } from './health.ts';
 import { hold } from './hold.ts';
+import { httpsRedirect } from './https-redirect.ts';
 import { lbPolicy } from './lb-policy.ts';
 import { pathCase } from './path-case.ts';
 import { reverseProxy } from './reverse-proxy.ts';
@@ -33,6 +34,7 @@ export const SITE_RULES: Rules<SiteDraft> = rulesByName([
   split,
   splitBy,
   pathCase,
+  httpsRedirect,
   tls,
   transport,
 ]);

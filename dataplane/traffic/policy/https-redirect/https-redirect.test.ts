@@ -33,6 +33,12 @@ describe('with automatic HTTPS', () => {
       assert.match((await proxy.request(get().replace('a.test', host))).line, / 200 /, host);
   });
 
+  test('a site with https_redirect false is served over HTTP, too', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await ProxyFixture.with([{ ...site('a.test', upstream), https_redirect: false }], { https: ACTIVE });
+    assert.match((await proxy.request(get())).line, / 200 /);
+  });
+
   test('a client that came over HTTPS according to a trusted proxy is not redirected', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.with([site('a.test', upstream)], { https: ACTIVE, trustedProxies: ['127.0.0.0/8' as Cidr] });

@@ -6,11 +6,11 @@ import { answers, type Policy, type PolicyKind, type PolicyTools } from '../poli
 
 /**
  * Redirects requests without TLS to the same URL over HTTPS (308 keeps the method) if certificates are managed
- * automatically, even while the first one is still being ordered, or if one was provided. A site with `off`, or
- * one that cannot get a certificate, stays on HTTP.
+ * automatically, even while the first one is still being ordered, or if one was provided. A site with `off`, one
+ * that cannot get a certificate, or one that says so is served over HTTP, too.
  */
 export const httpsRedirect: PolicyKind = (route) => {
-  if (route.https === 'off') return [];
+  if (route.https === 'off' || route.https_redirect === false) return [];
   const { domain, https, ports } = route;
   // For the catch-all route it is unknown which hosts a certificate would cover.
   const provided = https === 'provided' && domain !== CATCH_ALL;

@@ -49,6 +49,25 @@ test('every path in the documentation exists', () => {
   }
 });
 
+test('every decision has a date, a status and its sections, and a superseded one and its successor name each other', () => {
+  const decisions = documents.filter((name) => dirname(name) === 'docs/decisions');
+  const head = /^# .+\n\nDate: \d{4}-\d\d-\d\d · Status: ((?:accepted|superseded)[\s\S]*?)\n\n## /;
+  for (const name of decisions) {
+    const status = head.exec(text(name))?.[1];
+    assert.ok(status !== undefined, `${name} begins with a title and a line 'Date: … · Status: …'`);
+    const sections = [...text(name).matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+    assert.deepEqual(sections, ['Context', 'Decision', 'Alternatives considered', 'Consequences'], name);
+    const [, number = ''] = /(\d{4})-[^/]*$/.exec(name) ?? [];
+    const [, successor] = /^superseded by \[(\d{4})\]/.exec(status) ?? [];
+    if (status.startsWith('superseded'))
+      assert.ok(
+        decisions.some((other) => other.includes(`/${successor}-`) && text(other).includes(`supersedes [${number}](`)),
+        `${name} names its successor, whose status says that it supersedes [${number}]`,
+      );
+  }
+  assert.equal(new Set(decisions.map((name) => name.slice(0, 'docs/decisions/0000'.length))).size, decisions.length);
+});
+
 test('every npm script in the documentation exists', () => {
   const { scripts } = JSON.parse(text('package.json')) as { scripts: Record<string, string> };
   const known = new Set([...Object.keys(scripts), 'ci']);

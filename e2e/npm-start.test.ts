@@ -11,15 +11,12 @@ import { isFree } from './harness/ports.ts';
 import { Program } from './harness/process.ts';
 import { until } from './harness/until.ts';
 
-const PORTS = [8080, 8443, 9101, 9102, 9103, 6190, 6191];
+const USUAL_PORTS = [8080, 8443, 9101, 9102, 9103, 6190, 6191];
 const LAST_LINE = 'Ctrl-C ends everything.';
 
-const allFree = async (): Promise<boolean> => (await Promise.all(PORTS.map(isFree))).every(Boolean);
-
-/** The ports are fixed, so this waits until another running demo has ended. */
+/** Starts again if another program took a port between the moment in which the demo chose it and its use. */
 async function start(directory: string): Promise<Program> {
   for (;;) {
-    await until(`the ports ${PORTS.join(', ')} to be free`, allFree);
     // A separate session, as in a terminal: Ctrl-C reaches every process in it.
     const program = new Program('setsid', ['npm', 'start'], {}, directory);
     try {
@@ -27,9 +24,16 @@ async function start(directory: string): Promise<Program> {
       return program;
     } catch (error) {
       await program[Symbol.asyncDispose]();
-      if (!/^Port \d+ .* is in use/m.test(program.stderr)) throw error;
+      if (!/^Port \d+ .* is in use|EADDRINUSE/m.test(program.stderr)) throw error;
     }
   }
+}
+
+/** The ports of a demo: the usual ones, or those that it names instead because other programs of this machine use the usual ones. */
+function portsOf({ stdout }: Program): number[] {
+  const moved = [...stdout.matchAll(/^Port (\d+) is in use by another program: .* is on (\d+)\.$/gm)];
+  const instead = new Map(moved.map(([, usual, port]) => [Number(usual), Number(port)]));
+  return USUAL_PORTS.map((usual) => instead.get(usual) ?? usual);
 }
 
 /** The first overview that satisfies `enough`, as the page receives it after its address is opened. */
@@ -56,6 +60,8 @@ test('npm start prints examples that work, and Ctrl-C ends everything', async (c
   checkout(directory);
   await using demo = await start(directory);
   const list = demo.stdout;
+  const ports = portsOf(demo);
+  const [http = 0] = ports;
   const shell = async (line: string) => {
     const program = new Program('sh', ['-c', line], {}, directory);
     return { ...(await program.exited), stdout: program.stdout, stderr: program.stderr };
@@ -65,9 +71,12 @@ test('npm start prints examples that work, and Ctrl-C ends everything', async (c
   const { hosts } = await firstOverview(dashboard, ({ hosts }) => hosts.some(({ unique_visitors }) => unique_visitors > 1));
   assert.ok(hosts.some(({ domain }) => domain === 'shop.localhost'));
 
-  const addresses = [...list.matchAll(/^ {2}http:\/\/(\S+?):8080(\S*)/gm)];
+  const addresses = [...list.matchAll(/^ {2}http:\/\/(\S+?\.localhost):(\d+)(\S*)/gm)];
   assert.ok(addresses.length >= 4, list);
-  for (const [, host = '', path = ''] of addresses) assert.equal((await visit(8080, `${host}:8080`, path)).status, 200, host);
+  for (const [, host = '', port = '', path = ''] of addresses) {
+    assert.equal(port, `${http}`);
+    assert.equal((await visit(http, `${host}:${port}`, path)).status, 200, host);
+  }
 
   const curls = [...list.matchAll(/^ {2}(curl .*)$/gm)].map(([, line = '']) => line);
   assert.ok(curls.length >= 4, list);
@@ -81,7 +90,7 @@ test('npm start prints examples that work, and Ctrl-C ends everything', async (c
     assert.equal(code, 0, line);
     const status = line.includes('https:') ? /^HTTP\/2 200 / : line.endsWith('/old/users') ? /^HTTP\/1\.1 301 / : /^HTTP\/1\.1 200 /;
     assert.match(stdout, status, line);
-    const path = /:8080(\S+)$/.exec(line)?.[1] ?? '';
+    const path = new RegExp(`:${http}(\\S+)$`).exec(line)?.[1] ?? '';
     assert.match(stdout, expected[path] ?? /./, line);
   }
   const [burst = ''] = /^ {2}for .*$/m.exec(list) ?? [];
@@ -94,11 +103,11 @@ test('npm start prints examples that work, and Ctrl-C ends everything', async (c
 
   const file = `${directory}/deploy/demo/Sluicefile`;
   writeFileSync(file, readFileSync(file, 'utf8').replace('"pong"', '"pong, changed"'));
-  await until('the change to be served', async () => (await visit(8080, 'api.localhost', '/ping')).text === 'pong, changed');
+  await until('the change to be served', async () => (await visit(http, 'api.localhost', '/ping')).text === 'pong, changed');
 
   process.kill(-demo.pid, 'SIGINT');
   assert.deepEqual(await demo.exited, { code: 0, signal: null });
-  assert.ok(await allFree(), 'every port is free again');
+  for (const port of ports) assert.ok(await isFree(port), `port ${port} is free again`);
 });
 
 test('a browser that trusts the root as npm start describes shows a padlock, even when it starts with HTTP', async (context) => {
@@ -109,10 +118,11 @@ test('a browser that trusts the root as npm start describes shows a padlock, eve
   checkout(directory);
   await using demo = await start(directory);
   const list = demo.stdout;
+  const [http, https] = portsOf(demo);
   const [, root = ''] = /^ {2}certutil .* -i (\S+)/m.exec(list) ?? [];
-  const [address = ''] = /https:\/\/\S+:8443\//.exec(list) ?? [];
+  const [address = ''] = new RegExp(`https://\\S+:${https}/`).exec(list) ?? [];
   await using browser = await Browser.start(folder, [readFileSync(`${directory}/${root}`, 'utf8')]);
-  const answer = await browser.page.goto(address.replace('https:', 'http:').replace(':8443', ':8080'));
+  const answer = await browser.page.goto(address.replace('https:', 'http:').replace(`:${https}`, `:${http}`));
   assert.equal(browser.page.url(), address);
   assert.match((await answer?.text()) ?? '', /^Hello from the (first|second) upstream[\s\S]*x-forwarded-proto +https$/m);
   assert.equal(await pageProtocol(browser.page), 'h2');

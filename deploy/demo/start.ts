@@ -41,7 +41,8 @@ const QUIET: Flag = { name: 'no-visitors', kind: 'switch', help: 'bring no visit
 const FLAGS = [portFlag('http-port', 'the demo over HTTP'), portFlag('https-port', 'the demo over HTTPS'), QUIET];
 /** The same visitors in every demo. */
 const SEED = 2_026;
-const READY_WITHIN_MS = 20_000;
+/** Long enough for a busy machine: if the proxy can't start, it ends, and this wait with it. */
+const READY_WITHIN_MS = 60_000;
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 

@@ -10,6 +10,8 @@ export const LABEL_PREFIX = `${NAME}.`;
 export const CLUSTER_PREFIX = `${NAME}.dev/`;
 /** Names this controller in an IngressClass. */
 export const INGRESS_CONTROLLER = `${CLUSTER_PREFIX}ingress-controller`;
+/** The same in a GatewayClass. */
+export const GATEWAY_CONTROLLER = `${CLUSTER_PREFIX}gateway-controller`;
 export const CONFIG_FILE = 'Sluicefile';
 
 /** The request header field that counts how often a request has been forwarded by the proxy. */

@@ -12,6 +12,9 @@ export class ApiFailure extends Error {
 /** The version to resume from is too old (HTTP 410): everything is listed again. */
 export const isExpired = (error: unknown): boolean => error instanceof ApiFailure && error.status === 410;
 
+/** The API server has no such kind of object (HTTP 404): its definition is not installed. */
+export const isUnknown = (error: unknown): boolean => error instanceof ApiFailure && error.status === 404;
+
 /** A failed response. `body` is a `Status` object, or any text. */
 export function refusedBy(where: string, path: string, status: number, body: string): ApiFailure {
   const reason = messageIn(body);

@@ -5,6 +5,8 @@ export type Meta = {
   readonly uid: string;
   /** RFC 3339. */
   readonly createdAt: string;
+  /** Grows with each change of the object's spec; 0 for kinds without one. */
+  readonly generation: number;
 };
 
 export type RawMeta = {
@@ -12,15 +14,17 @@ export type RawMeta = {
   readonly name: string;
   readonly uid: string;
   readonly creationTimestamp: string;
+  readonly generation?: number;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly labels?: Readonly<Record<string, string>>;
 };
 
-export const readMeta = ({ namespace = '', name, uid, creationTimestamp }: RawMeta): Meta => ({
+export const readMeta = ({ namespace = '', name, uid, creationTimestamp, generation = 0 }: RawMeta): Meta => ({
   namespace,
   name,
   uid,
   createdAt: creationTimestamp,
+  generation,
 });
 
 /** As written in messages and as the key of an object: `shop/web`. */

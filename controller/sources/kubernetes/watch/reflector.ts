@@ -2,7 +2,7 @@ import { createBackoff } from '../../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
-import { ApiFailure, isExpired } from '../api/api-failure.ts';
+import { ApiFailure, isExpired, isUnknown } from '../api/api-failure.ts';
 import type { Cluster, Query } from '../api/cluster.ts';
 import { pathOf, type Resource } from './resource.ts';
 
@@ -12,6 +12,8 @@ const PAGE = 500;
 const WATCH_SECS = { least: 240, most: 480 };
 /** The server sends a bookmark about once a minute: a watch that is silent for longer has been cut without a word (ms). */
 const SILENT_MS = 150_000;
+/** How often a kind of object that is not defined is asked for again (ms). */
+const UNKNOWN_MS = 10_000;
 
 export type ReflectorOptions<T> = {
   readonly cluster: Cluster;
@@ -64,6 +66,10 @@ export class Reflector<T> {
         if (signal.aborted) return;
         if (this.relisted.signal.aborted) continue;
         if (!(error instanceof ApiFailure)) throw error;
+        if (this.options.resource.optional && isUnknown(error)) {
+          await this.waitUntilKnown(signal);
+          continue;
+        }
         if (isExpired(error)) this.version = null;
         else this.fail(error);
         await sleep(clock, backoff.next(), signal);
@@ -75,6 +81,19 @@ export class Reflector<T> {
   relist(): void {
     this.version = null;
     this.relisted.abort();
+  }
+
+  /** There are none while their kind is not defined. It may be at any time. */
+  private async waitUntilKnown(signal: AbortSignal): Promise<void> {
+    const { clock, changed } = this.options;
+    this.version = null;
+    if (!this.synced || this.objects.size > 0) {
+      this.objects = new Map();
+      this.synced = true;
+      changed();
+    }
+    this.recovered();
+    await sleep(clock, UNKNOWN_MS, AbortSignal.any([signal, this.relisted.signal]));
   }
 
   private async list(signal: AbortSignal): Promise<void> {

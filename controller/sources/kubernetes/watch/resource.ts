@@ -6,6 +6,8 @@ export type Resource<T> = {
   readonly api: string;
   readonly namespaced: boolean;
   readonly fieldSelector?: string;
+  /** Whether the cluster may not know it, because its definition is not installed: then there are none. */
+  readonly optional?: boolean;
   /** Keeps what is used of an object. */
   read(object: never): T;
 };

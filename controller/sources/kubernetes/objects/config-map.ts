@@ -1,0 +1,15 @@
+import type { Resource } from '../watch/resource.ts';
+import { type Meta, type RawMeta, readMeta } from './meta.ts';
+
+/** A ConfigMap with the PEM text of authorities. */
+export type AuthorityConfig = { readonly meta: Meta; readonly authorities: string | null };
+
+type RawConfigMap = { readonly metadata: RawMeta; readonly data?: Readonly<Record<string, string>> };
+
+/** Of all ConfigMaps only the key `ca.crt` is kept. */
+export const AUTHORITIES: Resource<AuthorityConfig> = {
+  name: 'configmaps',
+  api: '/api/v1',
+  namespaced: true,
+  read: ({ metadata, data }: RawConfigMap) => ({ meta: readMeta(metadata), authorities: data?.['ca.crt'] ?? null }),
+};

@@ -1,0 +1,164 @@
+import type { Resource } from '../watch/resource.ts';
+import { type Meta, type RawMeta, readMeta } from './meta.ts';
+import { GATEWAY_API, GATEWAY_GROUP, type ObjectRef, type RawRef, readRef } from './object-ref.ts';
+import { type RawSelector, readSelector, type Selector } from './selector.ts';
+
+/** A GatewayClass: which controller serves the Gateways that name it. */
+export type GatewayClass = { readonly meta: Meta; readonly controller: string; readonly status: unknown };
+
+/** Which namespaces may attach something. */
+export type NamespaceFilter =
+  | { readonly from: 'All' | 'Same' | 'None' }
+  | {
+      readonly from: 'Selector';
+      readonly selector: Selector;
+    };
+
+/** How the connections of a listener are encrypted. */
+export type ListenerTls = { readonly mode: 'Terminate' | 'Passthrough'; readonly certificates: readonly ObjectRef[] };
+
+/** A listener of a Gateway or a ListenerSet. */
+export type Listener = {
+  readonly name: string;
+  /** In lower case; null is every host. */
+  readonly hostname: string | null;
+  readonly port: number;
+  readonly protocol: string;
+  readonly tls: ListenerTls | null;
+  readonly namespaces: NamespaceFilter;
+  /** null: those that go with the protocol. */
+  readonly kinds: readonly { readonly group: string; readonly kind: string }[] | null;
+};
+
+/** How clients are verified by certificates. */
+export type ClientValidation = { readonly authorities: readonly ObjectRef[]; readonly isOptional: boolean };
+
+/** A Gateway (gateway.networking.k8s.io/v1), as far as it is used. */
+export type Gateway = {
+  readonly meta: Meta;
+  readonly className: string;
+  readonly listeners: readonly Listener[];
+  /** The addresses that it requests; an empty value is any of the type. */
+  readonly addresses: readonly { readonly type: string; readonly value: string }[];
+  readonly allowedListeners: NamespaceFilter;
+  /** Whether it has parameters of its own, which no kind of object can give. */
+  readonly hasParameters: boolean;
+  readonly clientValidation: ClientValidation | null;
+  readonly clientValidationByPort: ReadonlyMap<number, ClientValidation | null>;
+  readonly status: unknown;
+};
+
+/** More listeners for a Gateway, in an object of their own. */
+export type ListenerSet = {
+  readonly meta: Meta;
+  readonly parent: ObjectRef;
+  readonly listeners: readonly Listener[];
+  readonly status: unknown;
+};
+
+type RawNamespaces = { readonly from?: string; readonly selector?: RawSelector };
+type RawListener = {
+  readonly name: string;
+  readonly hostname?: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly tls?: { readonly mode?: ListenerTls['mode']; readonly certificateRefs?: readonly RawRef[] };
+  readonly allowedRoutes?: {
+    readonly namespaces?: RawNamespaces;
+    readonly kinds?: readonly { readonly group?: string; readonly kind: string }[];
+  };
+};
+type RawValidation = {
+  readonly validation?: { readonly caCertificateRefs: readonly RawRef[]; readonly mode?: string };
+};
+type RawGateway = {
+  readonly metadata: RawMeta;
+  readonly spec: {
+    readonly gatewayClassName: string;
+    readonly listeners?: readonly RawListener[];
+    readonly addresses?: readonly { readonly type?: string; readonly value?: string }[];
+    readonly allowedListeners?: { readonly namespaces?: RawNamespaces };
+    readonly infrastructure?: { readonly parametersRef?: unknown };
+    readonly tls?: {
+      readonly frontend?: {
+        readonly default?: RawValidation;
+        readonly perPort?: readonly { readonly port: number; readonly tls: RawValidation }[];
+      };
+    };
+  };
+  readonly status?: unknown;
+};
+
+function readNamespaces({ from, selector }: RawNamespaces, usual: 'Same' | 'None'): NamespaceFilter {
+  if (from === 'Selector') return { from, selector: readSelector(selector ?? {}) };
+  return { from: from === 'All' || from === 'Same' || from === 'None' ? from : usual };
+}
+
+const readListener = ({ name, hostname = '', port, protocol, tls, allowedRoutes = {} }: RawListener): Listener => ({
+  name,
+  hostname: hostname === '' ? null : hostname.toLowerCase(),
+  port,
+  protocol,
+  tls: tls ? { mode: tls.mode ?? 'Terminate', certificates: (tls.certificateRefs ?? []).map((ref) => readRef(ref, 'Secret')) } : null,
+  namespaces: readNamespaces(allowedRoutes.namespaces ?? {}, 'Same'),
+  kinds: allowedRoutes.kinds?.map(({ group = GATEWAY_GROUP, kind }) => ({ group, kind })) ?? null,
+});
+
+const readValidation = ({ validation }: RawValidation): ClientValidation | null =>
+  validation
+    ? {
+        authorities: validation.caCertificateRefs.map((ref) => readRef(ref, 'ConfigMap')),
+        isOptional: validation.mode === 'AllowInsecureFallback',
+      }
+    : null;
+
+export const GATEWAY_CLASSES: Resource<GatewayClass> = {
+  name: 'gatewayclasses',
+  api: GATEWAY_API,
+  namespaced: false,
+  optional: true,
+  read: ({ metadata, spec, status }: { metadata: RawMeta; spec: { controllerName: string }; status?: unknown }) => ({
+    meta: readMeta(metadata),
+    controller: spec.controllerName,
+    status,
+  }),
+};
+
+export const GATEWAYS: Resource<Gateway> = {
+  name: 'gateways',
+  api: GATEWAY_API,
+  namespaced: true,
+  optional: true,
+  read: ({ metadata, spec, status }: RawGateway) => ({
+    meta: readMeta(metadata),
+    className: spec.gatewayClassName,
+    listeners: (spec.listeners ?? []).map(readListener),
+    addresses: (spec.addresses ?? []).map(({ type = 'IPAddress', value = '' }) => ({ type, value })),
+    allowedListeners: readNamespaces(spec.allowedListeners?.namespaces ?? {}, 'None'),
+    hasParameters: spec.infrastructure?.parametersRef !== undefined,
+    clientValidation: readValidation(spec.tls?.frontend?.default ?? {}),
+    clientValidationByPort: new Map((spec.tls?.frontend?.perPort ?? []).map(({ port, tls }) => [port, readValidation(tls)])),
+    status,
+  }),
+};
+
+export const LISTENER_SETS: Resource<ListenerSet> = {
+  name: 'listenersets',
+  api: GATEWAY_API,
+  namespaced: true,
+  optional: true,
+  read: ({
+    metadata,
+    spec,
+    status,
+  }: {
+    metadata: RawMeta;
+    spec: { parentRef: RawRef; listeners: readonly RawListener[] };
+    status?: unknown;
+  }) => ({
+    meta: readMeta(metadata),
+    parent: readRef({ group: GATEWAY_GROUP, ...spec.parentRef }, 'Gateway'),
+    listeners: spec.listeners.map(readListener),
+    status,
+  }),
+};

@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { freePort } from '../../harness/ports.ts';
@@ -11,6 +11,8 @@ import { assetPath, missingAssets } from './assets.ts';
 import { Kubelet } from './kubelet.ts';
 
 const TOKEN = 'an-administrator';
+/** The first address of the range of services, for which the API server has a certificate. */
+const SERVICE_ADDRESS = '10.96.0.1';
 
 export type KubernetesObject = {
   readonly apiVersion: string;
@@ -19,12 +21,19 @@ export type KubernetesObject = {
   readonly [more: string]: unknown;
 };
 
+type AuditEvent = {
+  readonly verb: string;
+  readonly objectRef?: { readonly apiGroup?: string; readonly resource?: string; readonly subresource?: string };
+};
+
 /** The tests' own network, in which every address of POD_NETWORK is local. @returns the text for `skip` if there is none. */
 export function clusterNetwork(): string | undefined {
   const skip = separateNetwork(missingAssets());
   if (skip !== undefined) return skip;
   const { status, stderr } = spawnSync('ip', ['route', 'add', 'local', '10.77.0.0/16', 'dev', 'lo'], { encoding: 'utf8' });
   if (status !== 0 && !stderr.includes('File exists')) throw new Error(`the addresses of pods are not local: ${stderr}`);
+  // Where pods reach the API server.
+  spawnSync('ip', ['addr', 'add', `${SERVICE_ADDRESS}/32`, 'dev', 'lo']);
   return undefined;
 }
 
@@ -32,6 +41,7 @@ export function clusterNetwork(): string | undefined {
 export class Cluster {
   readonly kubeconfig: string;
   readonly port: number;
+  readonly serviceAddress = SERVICE_ADDRESS;
   kubelet: Kubelet;
   private readonly folder: string;
   private readonly programs: Program[] = [];
@@ -107,10 +117,11 @@ export class Cluster {
     const file = (name: string) => join(this.folder, name);
     this.run('kube-apiserver', [
       `--etcd-servers=http://127.0.0.1:${this.etcdPort}`,
-      ...[`--secure-port=${this.port}`, '--bind-address=127.0.0.1', '--advertise-address=127.0.0.1'],
+      ...[`--secure-port=${this.port}`, '--bind-address=0.0.0.0', '--advertise-address=127.0.0.1'],
       ...['--endpoint-reconciler-type=none', '--disable-admission-plugins=ServiceAccount', '--authorization-mode=RBAC'],
       ...[`--cert-dir=${file('certificates')}`, `--token-auth-file=${file('tokens.csv')}`],
       ...[`--service-account-key-file=${file('key.pem')}`, `--service-account-signing-key-file=${file('key.pem')}`],
+      ...[`--audit-policy-file=${file('audit.json')}`, `--audit-log-path=${file('audit.log')}`],
       ...['--service-account-issuer=https://kubernetes.default.svc', '--service-cluster-ip-range=10.96.0.0/16'],
     ]);
     await until('the API server to be ready', () =>
@@ -137,6 +148,17 @@ export class Cluster {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** The requests of service accounts so far, each once: `list networking.k8s.io/ingresses`. */
+  requestsOfAccounts(): ReadonlySet<string> {
+    const lines = readFileSync(join(this.folder, 'audit.log'), 'utf8').split('\n');
+    const requests = lines.filter(Boolean).map((line) => {
+      const { verb, objectRef = {} } = JSON.parse(line) as AuditEvent;
+      const { apiGroup = '', resource = '', subresource } = objectRef;
+      return `${verb} ${apiGroup}/${resource}${subresource === undefined ? '' : `/${subresource}`}`;
+    });
+    return new Set(requests);
+  }
+
   private writeCredentials(): void {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     writeFileSync(join(this.folder, 'key.pem'), privateKey.export({ type: 'pkcs1', format: 'pem' }));
@@ -151,6 +173,8 @@ export class Cluster {
       'current-context': 'tests',
     };
     writeFileSync(this.kubeconfig, JSON.stringify(config));
+    const rules = [{ level: 'Metadata', userGroups: ['system:serviceaccounts'], omitStages: ['RequestReceived'] }, { level: 'None' }];
+    writeFileSync(join(this.folder, 'audit.json'), JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules }));
   }
 
   private async startEtcd(): Promise<void> {
@@ -161,8 +185,10 @@ export class Cluster {
   }
 
   private startControllers(): void {
-    const controllers = '--controllers=deployment,replicaset,endpointslice,garbagecollector,namespace';
-    this.run('kube-controller-manager', [`--kubeconfig=${this.kubeconfig}`, controllers, '--leader-elect=false', '--secure-port=0']);
+    const controllers =
+      '--controllers=deployment,replicaset,endpointslice,garbagecollector,namespace,disruption,root-ca-certificate-publisher-controller';
+    const root = `--root-ca-file=${join(this.folder, 'certificates/apiserver.crt')}`;
+    this.run('kube-controller-manager', [`--kubeconfig=${this.kubeconfig}`, controllers, root, '--leader-elect=false', '--secure-port=0']);
   }
 
   private run(...[name, args]: [Parameters<typeof assetPath>[0], string[]]): void {

@@ -1,29 +1,27 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
 import type { Cluster } from './cluster.ts';
+import { runApp } from './pods/app-pod.ts';
+import { isImage } from './pods/container.ts';
+import type { Pod, RunningPod } from './pods/pod.ts';
+import { ProcessPod } from './pods/process-pod.ts';
 
-type Pod = {
-  readonly metadata: { readonly name: string; readonly namespace: string; readonly deletionTimestamp?: string };
-  readonly spec: {
-    readonly nodeName?: string;
-    readonly containers: readonly { readonly ports?: readonly { readonly containerPort: number }[] }[];
-  };
-};
-
-type Running = { readonly address: string; readonly servers: readonly Server[] };
+/** Addresses of pods: small apps on loopback, and processes in networks of their own. */
+const FIRST_PROCESS = 2;
 
 /**
- * Stands in for the scheduler and the kubelet: it runs a small app for each pod on an address of its own, whose port is that of the pod's
- * container, says so in the pod's status, and stops it when the pod is deleted.
+ * Stands in for the scheduler and the kubelet: it runs each pod on an address of its own, says so in the pod's status, and stops it when the
+ * pod is deleted. A pod with a container of the image `sluice` runs as real processes, any other as a small app in this process.
  */
 export class Kubelet {
   /** The requests that each pod has answered, by name. */
   readonly answered = new Map<string, number>();
   private readonly cluster: Cluster;
-  private readonly running = new Map<string, Running>();
+  private readonly running = new Map<string, RunningPod>();
+  private readonly reported = new Map<string, string>();
+  private readonly ending = new Map<string, Promise<void>>();
   /** What went wrong in the last pass that failed. */
   lastError = '';
   private next = 1;
+  private nextProcess = FIRST_PROCESS;
   private timer: NodeJS.Timeout | undefined;
   private working: Promise<void> = Promise.resolve();
 
@@ -46,65 +44,103 @@ export class Kubelet {
 
   /** Makes the status of a pod say that it is ready, or not. */
   async setReady(name: string, ready: boolean): Promise<void> {
-    const [key] = [...this.running.keys()].filter((one) => one.endsWith(`/${name}`));
-    const [namespace = ''] = (key ?? '').split('/');
-    await this.report(namespace, name, ready, this.running.get(key ?? '')?.address ?? '');
+    const [key = '', pod] = [...this.running].find(([one]) => one.endsWith(`/${name}`)) ?? [];
+    await this.report(key, pod?.address ?? '', ready, []);
+  }
+
+  /** The pods of real processes in a namespace, by name. */
+  processPods(namespace: string): ReadonlyMap<string, ProcessPod> {
+    const found = new Map<string, ProcessPod>();
+    for (const [key, pod] of this.running)
+      if (pod instanceof ProcessPod && key.startsWith(`${namespace}/`)) found.set(key.slice(namespace.length + 1), pod);
+    return found;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.timer);
     await this.working;
-    for (const { servers } of this.running.values()) for (const server of servers) server.close().closeAllConnections();
+    await Promise.all([...this.running.values()].map((pod) => pod.kill()));
+    await Promise.all(this.ending.values());
   }
 
   private async sync(): Promise<void> {
     const { items } = await this.cluster.api<{ readonly items: readonly Pod[] }>('GET', '/api/v1/pods');
-    for (const { metadata, spec } of items) {
-      const key = `${metadata.namespace}/${metadata.name}`;
-      if (metadata.deletionTimestamp !== undefined) await this.stop(key);
-      else if (!this.running.has(key)) await this.run(key, metadata, spec);
+    for (const pod of items) {
+      const key = keyOf(pod);
+      if (pod.metadata.deletionTimestamp !== undefined) this.end(key, pod);
+      else if (!this.running.has(key)) await this.run(key, pod);
     }
+    for (const [key, pod] of this.running) if (pod instanceof ProcessPod) await this.reportProcesses(key, pod);
   }
 
-  private async run(key: string, { namespace, name }: Pod['metadata'], { nodeName, containers }: Pod['spec']): Promise<void> {
-    const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
+  private async run(key: string, pod: Pod): Promise<void> {
+    const { namespace, name } = pod.metadata;
     const target = { apiVersion: 'v1', kind: 'Node', name: 'node' };
-    if (nodeName === undefined)
-      await this.cluster.api('POST', `${path}/binding`, { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target });
-    const address = `10.77.${this.next >> 8}.${this.next++ & 255}`;
-    const ports = containers.flatMap((container) => container.ports ?? []);
-    const servers = await Promise.all(ports.map(({ containerPort }) => this.listen(name, address, containerPort)));
-    this.running.set(key, { address, servers });
-    await this.report(namespace, name, true, address);
+    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target };
+    if (pod.spec.nodeName === undefined) await this.cluster.api('POST', `/api/v1/namespaces/${namespace}/pods/${name}/binding`, binding);
+    const { initContainers = [], containers } = pod.spec;
+    if ([...initContainers, ...containers].some(({ image }) => isImage(image, 'sluice'))) {
+      this.running.set(key, await ProcessPod.start(this.cluster, pod, this.nextProcess++));
+      return;
+    }
+    const answered = () => this.answered.set(name, (this.answered.get(name) ?? 0) + 1);
+    const app = await runApp(pod, `10.77.${this.next >> 8}.${this.next++ & 255}`, answered);
+    this.running.set(key, app);
+    await this.report(key, app.address, true, []);
   }
 
-  private async listen(pod: string, address: string, port: number): Promise<Server> {
-    const server = createServer((call, response) => {
-      this.answered.set(pod, (this.answered.get(pod) ?? 0) + 1);
-      response.setHeader('X-Pod', pod);
-      response.end(JSON.stringify({ pod, path: call.url, port, host: call.headers.host }));
+  /** Written when it changes only. */
+  private async reportProcesses(key: string, pod: ProcessPod): Promise<void> {
+    const { ready, containers } = pod.status();
+    const text = JSON.stringify([ready, containers]);
+    if (this.reported.get(key) === text) return;
+    const statusOf = ({ name, ready: isReady, restartCount }: (typeof containers)[number]) => ({
+      ...{ name, ready: isReady, restartCount, started: true, image: '', imageID: '' },
+      state: { running: { startedAt: new Date().toISOString() } },
     });
-    await once(server.listen(port, address), 'listening');
-    return server;
+    await this.report(
+      key,
+      pod.address,
+      ready,
+      containers.filter(({ isInit }) => !isInit).map(statusOf),
+      containers.filter(({ isInit }) => isInit).map(statusOf),
+    );
+    this.reported.set(key, text);
   }
 
-  private async report(namespace: string, name: string, ready: boolean, podIP: string): Promise<void> {
-    const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False' }];
-    const status = { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions };
-    const path = `/api/v1/namespaces/${namespace}/pods/${name}/status`;
-    await this.cluster.api('PATCH', path, { status }, 'application/merge-patch+json');
-  }
-
-  /** An app that stops listening when it is told to end, and finishes what it has begun. */
-  private async stop(key: string): Promise<void> {
+  private async report(
+    key: string,
+    podIP: string,
+    ready: boolean,
+    containerStatuses: readonly object[],
+    initContainerStatuses: readonly object[] = [],
+  ): Promise<void> {
     const [namespace, name] = key.split('/');
-    const running = this.running.get(key);
-    for (const server of running?.servers ?? []) server.close().closeIdleConnections();
-    this.running.delete(key);
-    await this.cluster.api('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, {
-      apiVersion: 'v1',
-      kind: 'DeleteOptions',
-      gracePeriodSeconds: 0,
-    });
+    const status = ready ? 'True' : 'False';
+    const conditions = ['Ready', 'ContainersReady'].map((type) => ({ type, status }));
+    const whole = { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions, containerStatuses, initContainerStatuses };
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/status`;
+    await this.cluster.api('PATCH', path, { status: whole }, 'application/merge-patch+json');
+  }
+
+  /** Lets it end in its own time, and then removes its object. */
+  private end(key: string, { metadata }: Pod): void {
+    if (this.ending.has(key)) return;
+    const { namespace, name, deletionGracePeriodSeconds = 30 } = metadata;
+    const stop = async () => {
+      await this.running.get(key)?.stop(deletionGracePeriodSeconds);
+      this.running.delete(key);
+      this.reported.delete(key);
+      const options = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 };
+      await this.cluster.api('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, options);
+    };
+    const ending = stop()
+      .catch((error: unknown) => {
+        this.lastError = String(error);
+      })
+      .finally(() => this.ending.delete(key));
+    this.ending.set(key, ending);
   }
 }
+
+const keyOf = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;

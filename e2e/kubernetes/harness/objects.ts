@@ -67,3 +67,11 @@ export const INGRESS_CLASS: KubernetesObject = {
   metadata: { name: 'sluice' },
   spec: { controller: 'sluice.dev/ingress-controller' },
 };
+
+export const tlsSecret = (named: Named, { cert, key }: { readonly cert: string; readonly key: string }): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: metadata(named),
+  type: 'kubernetes.io/tls',
+  stringData: { 'tls.crt': cert, 'tls.key': key },
+});

@@ -1,0 +1,16 @@
+/** A Role or ClusterRole. */
+export type Role = {
+  readonly rules: readonly {
+    readonly apiGroups: readonly string[];
+    readonly resources: readonly string[];
+    readonly verbs: readonly string[];
+  }[];
+};
+
+/** The requests that a role allows, as `Cluster.requestsOfAccounts` writes them. */
+export function allowedBy({ rules }: Role): ReadonlySet<string> {
+  const all = rules.flatMap(({ apiGroups, resources, verbs }) =>
+    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`))),
+  );
+  return new Set(all);
+}

@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { Pod, RunningPod } from './pod.ts';
+
+/** A small app in the process of the tests: it answers with its name and what it got. `answered` is called for each request. */
+export async function runApp({ metadata: { name }, spec }: Pod, address: string, answered: () => void): Promise<RunningPod> {
+  const ports = spec.containers.flatMap((container) => container.ports ?? []);
+  const servers = await Promise.all(ports.map(({ containerPort }) => listen(name, address, containerPort, answered)));
+  return {
+    address,
+    status: () => ({ ready: true, containers: [] }),
+    // An app that stops listening when it is told to end, and finishes what it has begun.
+    async stop() {
+      for (const server of servers) server.close().closeIdleConnections();
+    },
+    async kill() {
+      for (const server of servers) server.close().closeAllConnections();
+    },
+  };
+}
+
+async function listen(pod: string, address: string, port: number, answered: () => void): Promise<Server> {
+  const server = createServer((call, response) => {
+    answered();
+    response.setHeader('X-Pod', pod);
+    const { host, ...headers } = call.headers;
+    response.end(JSON.stringify({ pod, path: call.url, port, host, method: call.method, headers }));
+  });
+  await once(server.listen(port, address), 'listening');
+  return server;
+}

@@ -1,0 +1,123 @@
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { until } from '../../harness/until.ts';
+import type { Cluster } from './cluster.ts';
+
+type Slice = {
+  readonly ports?: readonly { readonly name?: string; readonly port: number }[];
+  readonly endpoints?: readonly { readonly addresses: readonly string[]; readonly conditions?: { readonly ready?: boolean } }[];
+};
+type Place = { readonly address: string; readonly port: number };
+
+const LOOK_MS = 200;
+const PAUSE_MS = 10;
+
+/**
+ * Visitors of a Service of the cluster, whose connections go to one of its ready endpoints each, as kube-proxy does it. Half of them keep
+ * their connections; like a browser, they send a GET again if a kept connection ends before any part of its response.
+ */
+export class Visitors {
+  answered = 0;
+  readonly failures: string[] = [];
+  private readonly cluster: Cluster;
+  private readonly host: string;
+  private readonly slices: string;
+  private places: readonly Place[] = [];
+  private isOver = false;
+  private readonly tasks: Promise<void>[] = [];
+  private turn = 0;
+
+  private constructor(cluster: Cluster, [namespace, service]: readonly [string, string], host: string) {
+    this.cluster = cluster;
+    this.host = host;
+    this.slices = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=kubernetes.io/service-name=${service}`;
+  }
+
+  static async start(cluster: Cluster, service: readonly [namespace: string, name: string], host: string): Promise<Visitors> {
+    const visitors = new Visitors(cluster, service, host);
+    await until('an endpoint of the service', async () => {
+      await visitors.look();
+      return visitors.places.length > 0;
+    });
+    visitors.tasks.push(visitors.keepLooking(), ...[false, true, false, true].map((isKept) => visitors.visit(isKept)));
+    return visitors;
+  }
+
+  /** Waits until this many more requests have been answered. */
+  async more(count: number): Promise<void> {
+    const goal = this.answered + count;
+    await until(`${count} more answers (failures: ${this.failures.slice(0, 3).join('; ')})`, () => this.answered >= goal, 120_000);
+  }
+
+  /** Ends after the requests in flight. @returns the failures. */
+  async end(): Promise<readonly string[]> {
+    this.isOver = true;
+    await Promise.all(this.tasks);
+    return this.failures;
+  }
+
+  private async keepLooking(): Promise<void> {
+    while (!this.isOver) {
+      await this.look();
+      await wait(LOOK_MS);
+    }
+  }
+
+  private async look(): Promise<void> {
+    const { items } = await this.cluster.api<{ readonly items: readonly Slice[] }>('GET', this.slices);
+    this.places = items.flatMap(({ ports = [], endpoints = [] }) => {
+      const port = ports.find(({ name }) => name === 'http')?.port;
+      if (port === undefined) return [];
+      return endpoints
+        .filter(({ conditions }) => conditions?.ready !== false)
+        .flatMap(({ addresses }) => addresses.map((address) => ({ address, port })));
+    });
+  }
+
+  private async visit(isKept: boolean): Promise<void> {
+    let agent = new Agent({ keepAlive: isKept, maxSockets: 1 });
+    let place: Place | undefined;
+    while (!this.isOver) {
+      place ??= this.places[this.turn++ % this.places.length];
+      if (place === undefined) {
+        this.failures.push('no endpoint is ready');
+        await wait(LOOK_MS);
+        continue;
+      }
+      const result = await this.ask(agent, place);
+      if (result.kind === 'failed') this.failures.push(`${new Date().toISOString()} ${place.address}: ${result.why}`);
+      if (result.kind === 'answered') this.answered++;
+      if (result.kind !== 'answered' || !result.isKept || !isKept) {
+        agent.destroy();
+        agent = new Agent({ keepAlive: isKept, maxSockets: 1 });
+        place = undefined;
+      }
+      await wait(PAUSE_MS);
+    }
+    agent.destroy();
+  }
+
+  private ask(agent: Agent, { address, port }: Place): Promise<Result> {
+    return new Promise((resolve) => {
+      let response: IncomingMessage | undefined;
+      const call = request({ host: address, port, agent, headers: { host: this.host } }, (arrived) => {
+        response = arrived;
+        arrived.resume().on('end', () => {
+          if (arrived.statusCode === 200) resolve({ kind: 'answered', isKept: arrived.headers.connection !== 'close' });
+          else resolve({ kind: 'failed', why: `status ${arrived.statusCode}` });
+        });
+        arrived.on('error', (error) => resolve({ kind: 'failed', why: `cut: ${error.message}` }));
+      });
+      call.on('error', (error) => {
+        if (response === undefined && call.reusedSocket) resolve({ kind: 'again' });
+        else resolve({ kind: 'failed', why: error.message });
+      });
+      call.end();
+    });
+  }
+}
+
+type Result =
+  | { readonly kind: 'answered'; readonly isKept: boolean }
+  | { readonly kind: 'again' }
+  | { readonly kind: 'failed'; readonly why: string };

@@ -9,6 +9,7 @@ import type { Random } from '../shared/runtime/random.ts';
 import type { ControllerSettings } from './flags.ts';
 import { type PushEvent, Pusher } from './push/pusher.ts';
 import { createReconciler } from './reconcile/reconciler.ts';
+import { ServedSnapshots } from './reconcile/served.ts';
 import { keepRunning } from './reconcile/source-task.ts';
 import type { Snapshot, Source } from './sources/source.ts';
 import { createControllerMetrics } from './status/metrics.ts';
@@ -48,10 +49,12 @@ export async function startController(
   );
   const status = await listen(settings, { report, token, clock, log, uptimeSecs: () => Math.floor((clock.now() - startedAt) / 1_000) });
 
+  const served = new ServedSnapshots(sources);
   const reconciler = createReconciler({
     sources,
     clock,
     log,
+    built: (state, snapshots) => served.built(state, snapshots),
     changed: (state) => {
       report.built(state);
       for (const pusher of pushers) pusher.wake();
@@ -87,6 +90,9 @@ export async function startController(
     const record = createPushRecorder(dataplane, report, log);
     const watch = (event: PushEvent) => {
       record(event);
+      if (event.kind === 'applied') served.applied(dataplane, event);
+      else if (event.kind === 'unchanged') served.unchanged(dataplane, event.state);
+      else if (event.kind === 'disconnected') served.disconnected(dataplane);
       // What is known of routes depends on the health of their targets.
       if (event.kind === 'upstream') for (const pusher of pushers) pusher.wake();
       if (event.kind === 'applied' || event.kind === 'upstream') for (const source of sources) source.hear?.({ ...event, dataplane });

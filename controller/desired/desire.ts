@@ -34,6 +34,11 @@ export type Desired = {
   readonly fingerprint: string;
 };
 
+/** A problem of a route that another source's route has precedence over. */
+export const DOMAIN_TAKEN = 'domain_taken';
+/** A problem of a route that does not fit into a line. */
+export const ROUTE_TOO_LARGE = 'route_too_large';
+
 /** Precedence for a domain wanted by several sources; unlisted sources come last. */
 const PRECEDENCE = ['file', 'kubernetes', 'docker'];
 /** Room for the other members of a route's line. */
@@ -74,12 +79,12 @@ function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteS
   if (owner)
     return {
       ...about,
-      code: 'domain_taken',
+      code: DOMAIN_TAKEN,
       message: `${route.domain} belongs to ${owner.route.origin ?? owner.source}, which takes precedence`,
     };
   const text = canonicalRoute(route);
   if (text.length * 3 > MAX_ROUTE_BYTES && Buffer.byteLength(text) > MAX_ROUTE_BYTES)
-    return { ...about, code: 'route_too_large', message: `${route.domain} is larger than 1 MB as JSON; split it` };
+    return { ...about, code: ROUTE_TOO_LARGE, message: `${route.domain} is larger than 1 MB as JSON; split it` };
   winners.set(route.domain, { route, source, text });
   return undefined;
 }

@@ -21,6 +21,7 @@ const PIECE = 65_536;
 /** Events that a push task reports. */
 export type PushEvent =
   | { readonly kind: 'applied'; readonly applied: Applied; readonly whole: boolean; readonly state: DesiredState }
+  | { readonly kind: 'unchanged' /** It needs no frame: the data plane serves it already. */; readonly state: DesiredState }
   | { readonly kind: 'refused'; readonly error: string }
   | { readonly kind: 'disconnected'; readonly reason: string }
   | ({ readonly kind: 'upstream' } & TargetReport);
@@ -126,6 +127,8 @@ class Session {
   private readonly pauses = new Set<() => void>();
   private readonly stopRetry: () => void;
   private acknowledged: Acknowledged | undefined;
+  /** What the data plane serves. */
+  private current: DesiredState | undefined;
   private inFlight: { frame: Frame; state: DesiredState; reload: ReloadOutcome | undefined } | undefined;
   private cancelRetry: (() => void) | undefined;
   /** Whether the data plane accepts conditions; older ones end the stream at a line that they don't know. */
@@ -160,7 +163,11 @@ class Session {
     if (this.ended || this.inFlight || this.cancelRetry || this.pauses.size > 0 || !state) return;
     const reload = this.reloads[0];
     const frame = this.nextFrame(state, reload);
-    if (!frame) return;
+    if (!frame) {
+      if (state !== this.current) this.options.watch({ kind: 'unchanged', state });
+      this.current = state;
+      return;
+    }
     this.again.clear();
     this.inFlight = { frame, state, reload };
     this.write(frame).catch((error: unknown) => {
@@ -228,6 +235,7 @@ class Session {
     if (!sent || applied.revision !== sent.frame.becomes.revision) return this.stream.close();
     this.inFlight = undefined;
     this.acknowledged = sent.frame.becomes;
+    this.current = sent.state;
     this.takesConditions ||= applied.accepts?.includes(CONDITION) ?? false;
     if (sent.reload) this.reloads.splice(this.reloads.indexOf(sent.reload), 1);
     this.backoff.reset();

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
-import { type Desired, desire, type SourceView } from '../desired/desire.ts';
+import { type Desired, desire, type Listing, type SourceView } from '../desired/desire.ts';
 import type { Snapshot, Source, UndatedProblem } from '../sources/source.ts';
 import { createHoldOff } from './hold-off.ts';
 import { trackProblemDates } from './problem-dates.ts';
@@ -9,6 +9,9 @@ import { type Guarded, guardListing, SECOND_LISTING_MS } from './removal-guard.t
 
 /** The latest routing table, with the start times of its problems. */
 export type DesiredState = { readonly desired: Desired; readonly problems: readonly Problem[] };
+
+/** The snapshots that a routing table was built from, by source. */
+export type Snapshots = ReadonlyMap<string, Listing>;
 
 export type Reconciler = {
   /** A source reports. Only the latest snapshot of each counts. */
@@ -27,13 +30,17 @@ export type Reconciler = {
   stop(): void;
 };
 
-type State = { guarded: Guarded | null; errors: readonly string[]; cancelRelist: () => void };
+type State = { snapshot: Listing | null; guarded: Guarded | null; errors: readonly string[]; cancelRelist: () => void };
 
-/** Level-triggered: after every change the table is rebuilt from the latest snapshots. `changed` is called with each new state. */
+/**
+ * Level-triggered: after every change the table is rebuilt from the latest snapshots. `built` is called each time with the snapshots and the
+ * state that they give, which may be the same as before; `changed` with each new state, after it.
+ */
 export function createReconciler(options: {
   sources: readonly Pick<Source, 'name' | 'relist'>[];
   clock: Clock;
   log: Log;
+  built?: (state: DesiredState, snapshots: Snapshots) => void;
   changed: (state: DesiredState) => void;
 }): Reconciler {
   const { clock, log, sources } = options;
@@ -45,10 +52,10 @@ export function createReconciler(options: {
   const rebuild = () => {
     const views = new Map([...states].map(([name, state]) => [name, viewOf(state)]));
     const desired = desire(views);
-    if (desired.fingerprint !== state?.desired.fingerprint) {
-      state = { desired, problems: dated(desired.problems) };
-      options.changed(state);
-    }
+    const before = state;
+    state = desired.fingerprint === before?.desired.fingerprint ? before : { desired, problems: dated(desired.problems) };
+    options.built?.(state, snapshotsOf(states));
+    if (state !== before) options.changed(state);
     for (const waiter of waiting.splice(0)) {
       if (isHeld(states.get(waiter.source))) waiting.push(waiter);
       else waiter.resolve();
@@ -58,11 +65,12 @@ export function createReconciler(options: {
 
   const accept = (snapshot: Snapshot, confirmed: boolean) => {
     const first = !states.has(snapshot.source);
-    const state = states.get(snapshot.source) ?? { guarded: null, errors: [], cancelRelist: () => undefined };
+    const state = states.get(snapshot.source) ?? { snapshot: null, guarded: null, errors: [], cancelRelist: () => undefined };
     states.set(snapshot.source, state);
     state.cancelRelist();
     if (snapshot.kind === 'failed') state.errors = snapshot.errors;
     else {
+      state.snapshot = snapshot;
       state.guarded = guardListing(state.guarded, snapshot, clock.monotonic(), confirmed);
       state.errors = [];
     }
@@ -94,6 +102,9 @@ export function createReconciler(options: {
 }
 
 const isHeld = (state: State | undefined): boolean => (state?.guarded?.held.size ?? 0) > 0;
+
+const snapshotsOf = (states: ReadonlyMap<string, State>): Snapshots =>
+  new Map([...states].flatMap(([source, { snapshot }]) => (snapshot === null ? [] : [[source, snapshot]])));
 
 function viewOf({ guarded, errors }: State): SourceView {
   if (!guarded || guarded.held.size === 0) return { listing: guarded?.listing ?? null, errors };

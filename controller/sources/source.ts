@@ -55,7 +55,17 @@ export interface Source {
   /** The state of each object that it has seen; the same id and section remain the same object. */
   readings(): readonly Reading[];
   hear?(event: DataplaneEvent): void;
+  /** Called when the data planes serve another one of its snapshots, or serve it differently. */
+  served?(served: Served): void;
 }
+
+/** A snapshot that every data plane serves whose stream is open. Newer ones may be on their way. */
+export type Served = {
+  /** As the source emitted it. */
+  readonly snapshot: Extract<Snapshot, { kind: 'listed' }>;
+  /** Its domains that are not served as it says, and why: a data plane refuses the route, or another source has precedence. */
+  readonly refused: ReadonlyMap<string, string>;
+};
 
 /** The data plane's messages that sources may need. */
 export type DataplaneEvent = { readonly dataplane: string } & (

@@ -6,6 +6,7 @@ import type { Report } from './report.ts';
 /** The events of a push task; see push/pusher.ts. */
 type Event =
   | { readonly kind: 'applied'; readonly applied: Applied; readonly state: DesiredState }
+  | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused'; readonly error: string }
   | { readonly kind: 'disconnected'; readonly reason: string }
   | ({ readonly kind: 'upstream' } & TargetReport);
@@ -34,6 +35,8 @@ export function createPushRecorder(address: string, report: Report, log: Log): (
         else log.warn({ dataplane: address, reason: event.reason }, 'the data plane is unavailable; retrying');
         return;
       }
+      case 'unchanged':
+        return;
       case 'upstream':
         report.upstream(event);
         return;

@@ -31,6 +31,8 @@ type RawPolicy = {
 
 export const BACKEND_TLS_POLICIES: Resource<BackendTlsPolicy> = {
   name: 'backendtlspolicies',
+  kind: 'BackendTLSPolicy',
+  hasStatus: true,
   api: GATEWAY_API,
   namespaced: true,
   optional: true,

@@ -9,6 +9,7 @@ type RawConfigMap = { readonly metadata: RawMeta; readonly data?: Readonly<Recor
 /** Of all ConfigMaps only the key `ca.crt` is kept. */
 export const AUTHORITIES: Resource<AuthorityConfig> = {
   name: 'configmaps',
+  kind: 'ConfigMap',
   api: '/api/v1',
   namespaced: true,
   read: ({ metadata, data }: RawConfigMap) => ({ meta: readMeta(metadata), authorities: data?.['ca.crt'] ?? null }),

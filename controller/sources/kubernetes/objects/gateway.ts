@@ -114,6 +114,8 @@ const readValidation = ({ validation }: RawValidation): ClientValidation | null 
 
 export const GATEWAY_CLASSES: Resource<GatewayClass> = {
   name: 'gatewayclasses',
+  kind: 'GatewayClass',
+  hasStatus: true,
   api: GATEWAY_API,
   namespaced: false,
   optional: true,
@@ -126,6 +128,8 @@ export const GATEWAY_CLASSES: Resource<GatewayClass> = {
 
 export const GATEWAYS: Resource<Gateway> = {
   name: 'gateways',
+  kind: 'Gateway',
+  hasStatus: true,
   api: GATEWAY_API,
   namespaced: true,
   optional: true,
@@ -144,6 +148,8 @@ export const GATEWAYS: Resource<Gateway> = {
 
 export const LISTENER_SETS: Resource<ListenerSet> = {
   name: 'listenersets',
+  kind: 'ListenerSet',
+  hasStatus: true,
   api: GATEWAY_API,
   namespaced: true,
   optional: true,

@@ -30,6 +30,8 @@ function pathOf({ type = 'Exact', service = '', method = '' }: RawGrpcMethod): P
 
 export const GRPC_ROUTES: Resource<HttpRoute> = {
   name: 'grpcroutes',
+  kind: 'GRPCRoute',
+  hasStatus: true,
   api: GATEWAY_API,
   namespaced: true,
   optional: true,

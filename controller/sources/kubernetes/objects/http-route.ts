@@ -144,6 +144,8 @@ const readHttpMatch = ({ path, method, headers = [], queryParams = [] }: NonNull
 
 export const HTTP_ROUTES: Resource<HttpRoute> = {
   name: 'httproutes',
+  kind: 'HTTPRoute',
+  hasStatus: true,
   api: GATEWAY_API,
   namespaced: true,
   optional: true,

@@ -45,6 +45,8 @@ const readBackend = ({ service }: RawBackend): BackendRef | null =>
 
 export const INGRESSES: Resource<Ingress> = {
   name: 'ingresses',
+  kind: 'Ingress',
+  hasStatus: true,
   api: '/apis/networking.k8s.io/v1',
   namespaced: true,
   read: ({ metadata, spec = {} }: RawIngress) => ({
@@ -71,6 +73,7 @@ type RawClass = { readonly metadata: RawMeta; readonly spec?: { readonly control
 
 export const INGRESS_CLASSES: Resource<IngressClass> = {
   name: 'ingressclasses',
+  kind: 'IngressClass',
   api: '/apis/networking.k8s.io/v1',
   namespaced: false,
   read: ({ metadata, spec }: RawClass) => ({

@@ -6,6 +6,7 @@ export type Namespace = { readonly meta: Meta; readonly labels: Readonly<Record<
 
 export const NAMESPACES: Resource<Namespace> = {
   name: 'namespaces',
+  kind: 'Namespace',
   api: '/api/v1',
   namespaced: false,
   read: ({ metadata }: { readonly metadata: RawMeta }) => ({ meta: readMeta(metadata), labels: metadata.labels ?? {} }),

@@ -12,6 +12,7 @@ export type ReferenceGrant = {
 
 export const REFERENCE_GRANTS: Resource<ReferenceGrant> = {
   name: 'referencegrants',
+  kind: 'ReferenceGrant',
   api: GATEWAY_API,
   namespaced: true,
   optional: true,

@@ -11,6 +11,7 @@ const decoded = (text = ''): string => Buffer.from(text, 'base64').toString('utf
 /** Only these: other Secrets are none of our business, and need no memory. */
 export const TLS_SECRETS: Resource<TlsSecret> = {
   name: 'secrets',
+  kind: 'Secret',
   api: '/api/v1',
   namespaced: true,
   fieldSelector: 'type=kubernetes.io/tls',

@@ -17,6 +17,7 @@ type RawService = { readonly metadata: RawMeta; readonly spec?: { readonly type?
 
 export const SERVICES: Resource<Service> = {
   name: 'services',
+  kind: 'Service',
   api: '/api/v1',
   namespaced: true,
   read: ({ metadata, spec = {} }: RawService) => ({
@@ -61,6 +62,7 @@ type RawSlice = {
 
 export const ENDPOINT_SLICES: Resource<EndpointSlice> = {
   name: 'endpointslices',
+  kind: 'EndpointSlice',
   api: '/apis/discovery.k8s.io/v1',
   namespaced: true,
   read: ({ metadata, addressType, ports, endpoints }: RawSlice) => ({

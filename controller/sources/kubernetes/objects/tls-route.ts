@@ -7,6 +7,8 @@ export type TlsRoute = AnyRoute & { readonly kind: 'TLSRoute'; readonly backends
 
 export const TLS_ROUTES: Resource<TlsRoute> = {
   name: 'tlsroutes',
+  kind: 'TLSRoute',
+  hasStatus: true,
   api: GATEWAY_API,
   namespaced: true,
   optional: true,

@@ -1,9 +1,11 @@
 import type { RouteSpec } from '../../../../shared/route.ts';
 import type { SourceCertificate, UndatedProblem } from '../../source.ts';
 import type { UndatedReading } from '../../transition-times.ts';
+import type { Refusal } from '../events/refusal.ts';
 import type { Ingress, IngressClass } from '../objects/ingress.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 import type { EndpointSlice, Service } from '../objects/service.ts';
+import type { DesiredStatus } from '../status/desired-status.ts';
 
 /** The name of this source in its routes. */
 export const KUBERNETES_SOURCE = 'kubernetes';
@@ -27,5 +29,9 @@ export type ClusterTranslation = {
   readonly certificates: readonly SourceCertificate[];
   readonly problems: readonly UndatedProblem[];
   readonly readings: readonly UndatedReading[];
+  /** Written by the leader once the data planes serve the routes. One for each object that may need one. */
+  readonly statuses: readonly DesiredStatus[];
+  /** Told as Events of the objects that they are about, once the data planes serve the routes. */
+  readonly refusals: readonly Refusal[];
   readonly lastGood: ReadonlyMap<string, Ingress>;
 };

@@ -4,6 +4,7 @@ import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
 import type { Ingress } from '../objects/ingress.ts';
 import { byAge } from '../objects/meta.ts';
+import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
 import { Certificates } from './certificates.ts';
 import { type Claim, originOf, problemOf, type Request } from './claim.ts';
@@ -11,6 +12,7 @@ import type { ClusterSnapshot, ClusterTranslation } from './cluster-snapshot.ts'
 import { routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
+import { refusalsOf } from './refusals.ts';
 import { isAnnotated, requestOfService } from './service-claims.ts';
 
 /**
@@ -33,7 +35,9 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     else problems.push(problemOf(first.owner, host, 'bad_route', `${host} can't be routed: ${route.reason}`));
   }
   const readings = requests.map((request) => readingOf(request, hosts));
-  return { routes, certificates: certificates.list(), problems, readings, lastGood };
+  const statuses = [...snapshot.ingresses.values()].map((ingress) => ingressStatusOf(ingress, isOurs(ingress, snapshot)));
+  const owners = requests.map(({ owner }) => owner);
+  return { routes, certificates: certificates.list(), problems, readings, statuses, refusals: refusalsOf(owners, problems), lastGood };
 }
 
 /** What the objects request, the oldest first. */

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { createBackoff } from '../../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { ApiFailure, isExpired, isUnknown } from '../api/api-failure.ts';
 import type { Cluster, Query } from '../api/cluster.ts';
-import { pathOf, type Resource } from './resource.ts';
+import { pathOf, type RawObject, type Resource, type SeenStatus, seenStatusOf } from './resource.ts';
 
 /** Objects per page of a list. */
 const PAGE = 500;
@@ -23,14 +24,13 @@ export type ReflectorOptions<T> = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Called after the first list, and whenever an object may have changed. */
+  /** Called after each list, and when an object has changed. */
   changed(): void;
+  /** Called when the status of an object has changed, by `NAMESPACE/NAME`; null: that of any. */
+  statusChanged?(key: string | null): void;
   /** Called when the API server can't be used, and with null when it can be again. */
   failed(reason: string | null): void;
 };
-
-/** The part of every object that identifies it. */
-type Identified = { readonly metadata: { readonly namespace?: string; readonly name: string; readonly resourceVersion: string } };
 
 /** Keeps a copy of all objects of one kind: lists them, and then watches from the version of the list, whatever happens to watches. */
 export class Reflector<T> {
@@ -38,6 +38,8 @@ export class Reflector<T> {
   synced = false;
   /** By `NAMESPACE/NAME`. */
   objects: ReadonlyMap<string, T> = new Map();
+  /** Of kinds whose status is kept, by `NAMESPACE/NAME`. */
+  statuses: ReadonlyMap<string, SeenStatus> = new Map();
   private readonly options: ReflectorOptions<T>;
   private readonly path: string;
   private failing = false;
@@ -89,6 +91,7 @@ export class Reflector<T> {
     this.version = null;
     if (!this.synced || this.objects.size > 0) {
       this.objects = new Map();
+      this.statuses = new Map();
       this.synced = true;
       changed();
     }
@@ -99,23 +102,30 @@ export class Reflector<T> {
   private async list(signal: AbortSignal): Promise<void> {
     const { cluster, resource } = this.options;
     const found = new Map<string, T>();
+    const statuses = new Map<string, SeenStatus>();
     let next: string | null = '';
     let version = '';
     while (next !== null) {
       const query: Query = { ...this.selector(), limit: PAGE, ...(next !== '' && { continue: next }) };
       const page = await cluster.list(this.path, query, signal);
-      for (const item of page.items) found.set(keyOf(item), resource.read(item as never));
+      for (const item of page.items) {
+        const key = keyOf(item);
+        found.set(key, this.read(key, item).object);
+        if (resource.hasStatus) statuses.set(key, seenStatusOf(item as RawObject));
+      }
       ({ next, version } = page);
     }
     this.objects = found;
+    this.statuses = statuses;
     this.version = version;
     this.synced = true;
     this.options.changed();
+    if (resource.hasStatus) this.options.statusChanged?.(null);
   }
 
   /** @returns whether anything was heard. */
   private async watch(signal: AbortSignal): Promise<boolean> {
-    const { cluster, resource, random, changed } = this.options;
+    const { cluster, random } = this.options;
     const timeoutSeconds = Math.round(WATCH_SECS.least + random.fraction() * (WATCH_SECS.most - WATCH_SECS.least));
     const query = { ...this.selector(), resourceVersion: this.version ?? '', allowWatchBookmarks: 'true', timeoutSeconds };
     let heard = false;
@@ -123,14 +133,32 @@ export class Reflector<T> {
     for await (const { type, object } of cluster.watch(this.path, query, options)) {
       if (signal.aborted) break;
       heard = true;
-      this.version = (object as Identified).metadata.resourceVersion;
-      if (type === 'BOOKMARK') continue;
-      const objects = this.objects as Map<string, T>;
-      if (type === 'DELETED') objects.delete(keyOf(object));
-      else objects.set(keyOf(object), resource.read(object as never));
-      changed();
+      this.version = (object as RawObject).metadata.resourceVersion;
+      if (type !== 'BOOKMARK') this.take(type === 'DELETED', object);
     }
     return heard;
+  }
+
+  private take(isDeleted: boolean, item: unknown): void {
+    const { resource, changed, statusChanged } = this.options;
+    const key = keyOf(item);
+    const objects = this.objects as Map<string, T>;
+    const statuses = this.statuses as Map<string, SeenStatus>;
+    const { object, isNew } = this.read(key, item);
+    if (isDeleted) objects.delete(key);
+    else objects.set(key, object);
+    if (isDeleted) statuses.delete(key);
+    else if (resource.hasStatus) statuses.set(key, seenStatusOf(item as RawObject));
+    if (isDeleted || isNew) changed();
+    if (resource.hasStatus) statusChanged?.(key);
+  }
+
+  /** An object with nothing new in it stays the same, by which what was made of it is found again. */
+  private read(key: string, item: unknown): { readonly object: T; readonly isNew: boolean } {
+    const object = this.options.resource.read(item as never);
+    const before = this.objects.get(key);
+    const isNew = before === undefined || !isDeepStrictEqual(before, object);
+    return isNew ? { object, isNew } : { object: before, isNew };
   }
 
   private selector(): Query {
@@ -154,6 +182,6 @@ export class Reflector<T> {
 }
 
 function keyOf(object: unknown): string {
-  const { namespace = '', name } = (object as Identified).metadata;
+  const { namespace = '', name } = (object as RawObject).metadata;
   return `${namespace}/${name}`;
 }

@@ -1,5 +1,5 @@
 import { Reflector, type ReflectorOptions } from './reflector.ts';
-import { pathOf, type Resource } from './resource.ts';
+import { pathOf, type Resource, type SeenStatus } from './resource.ts';
 
 type ResourceStoreOptions<T> = Omit<ReflectorOptions<T>, 'namespace' | 'failed' | 'resource'> & {
   readonly resource: Resource<T>;
@@ -35,6 +35,15 @@ export class ResourceStore<T> {
     const [first] = this.reflectors;
     if (first !== undefined && this.reflectors.length === 1) return first.objects;
     return new Map(this.reflectors.flatMap(({ objects }) => [...objects]));
+  }
+
+  /** The status of one of them; undefined if it is not there. */
+  status(key: string): SeenStatus | undefined {
+    for (const { statuses } of this.reflectors) {
+      const found = statuses.get(key);
+      if (found) return found;
+    }
+    return undefined;
   }
 
   relist(): void {

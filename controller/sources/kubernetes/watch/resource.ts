@@ -1,18 +1,59 @@
+import { NAME } from '../../../../shared/name.ts';
+
 /** A kind of object that is listed and watched. */
 export type Resource<T> = {
   /** In the API server's words: `ingresses`. */
   readonly name: string;
+  /** As in its objects: `Ingress`. */
+  readonly kind: string;
   /** `/api/v1` or `/apis/GROUP/VERSION`. */
   readonly api: string;
   readonly namespaced: boolean;
   readonly fieldSelector?: string;
   /** Whether the cluster may not know it, because its definition is not installed: then there are none. */
   readonly optional?: boolean;
-  /** Keeps what is used of an object. */
+  /** Whether its status is written, and therefore kept as it is. */
+  readonly hasStatus?: boolean;
+  /** Keeps what is used of an object. What is deeply equal is the same: such a change is none. */
   read(object: never): T;
 };
+
+/** `networking.k8s.io/v1`. */
+export const apiVersionOf = ({ api }: Pick<Resource<unknown>, 'api'>): string => api.replace(/^\/apis?\//, '');
 
 /** The path of its list, of one namespace or of all. */
 export function pathOf({ api, name, namespaced }: Resource<unknown>, namespace: string | null): string {
   return namespaced && namespace !== null ? `${api}/namespaces/${namespace}/${name}` : `${api}/${name}`;
 }
+
+/** The status of an object as the API server has it. */
+export type SeenStatus = {
+  readonly uid: string;
+  /** The version of the object that has it. */
+  readonly version: string;
+  readonly status: Readonly<Record<string, unknown>>;
+  /** Whether this controller wrote some of it. */
+  readonly isWritten: boolean;
+};
+
+/** The name under which the API server remembers who wrote what. */
+export const FIELD_MANAGER = NAME;
+
+/** The part of every object that identifies it and its status. */
+export type RawObject = {
+  readonly metadata: {
+    readonly namespace?: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly managedFields?: readonly { readonly manager?: string; readonly subresource?: string }[];
+  };
+  readonly status?: Readonly<Record<string, unknown>>;
+};
+
+export const seenStatusOf = ({ metadata, status = {} }: RawObject): SeenStatus => ({
+  uid: metadata.uid,
+  version: metadata.resourceVersion,
+  status,
+  isWritten: (metadata.managedFields ?? []).some(({ manager, subresource }) => manager === FIELD_MANAGER && subresource === 'status'),
+});

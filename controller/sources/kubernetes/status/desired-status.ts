@@ -1,0 +1,34 @@
+import type { Meta } from '../objects/meta.ts';
+import type { Resource } from '../watch/resource.ts';
+
+/** What a status may depend on besides the objects: known only once the data planes serve the snapshot. */
+export type StatusContext = {
+  /** The status as the API server has it; an empty object if it has none. */
+  readonly current: Readonly<Record<string, unknown>>;
+  /** Whether this controller wrote some of it, now or in an earlier life. */
+  readonly isWritten: boolean;
+  /** Where visitors reach the data planes, sorted; null while that is unknown. */
+  readonly addresses: readonly PublishedAddress[] | null;
+  /** Domains that a data plane refuses, or that another source has, and why. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** RFC 3339, in whole seconds. */
+  readonly now: string;
+};
+
+/** An address to publish. */
+export type PublishedAddress = { readonly kind: 'ip' | 'hostname'; readonly value: string };
+
+/**
+ * The status that an object should have. It is built when the data planes serve the snapshot that it belongs to, and again when the object's
+ * status changes, so that what others overwrite is restored.
+ */
+export type DesiredStatus = {
+  /** Its `read` may ignore the status: the store keeps it as it is. */
+  readonly resource: Resource<unknown>;
+  readonly meta: Meta;
+  /**
+   * The members of the status to set; null removes one, and the others stay as they are. A list is replaced as a whole, so it must contain
+   * what others wrote into it (`parentsOf`). undefined: nothing is to be written. Must give equal values for equal arguments.
+   */
+  build(context: StatusContext): Readonly<Record<string, unknown>> | undefined;
+};

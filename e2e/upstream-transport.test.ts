@@ -46,6 +46,34 @@ test('upstreams are verified with the authority in the Sluicefile, which is relo
   await until('the first authority to be trusted again', async () => (await pair.visit('a.test')).text === 'hello');
 });
 
+test('upstreams get the certificate of tls_client_auth for requests and health checks, and a renewed one once its files change', async () => {
+  using folder = new Folder();
+  using authority = new CertificatesFixture();
+  using clients = new CertificatesFixture();
+  using stranger = new CertificatesFixture();
+  const demanding = { ...authority.issue('inner.test'), ca: clients.ca, requestCert: true };
+  using upstream = await Http2UpstreamFixture.serving(okay('hello'), demanding);
+  const put = ({ cert, key }: { cert: string; key: string }): void => {
+    replace(folder.file('proxy.key'), key);
+    replace(folder.file('proxy.pem'), cert);
+  };
+  put(stranger.issue('proxy.test'));
+  writeFileSync(folder.file('ca.pem'), authority.ca);
+  const options = '{\n    tls_server_name inner.test\n    ca ca.pem\n    tls_client_auth proxy.pem proxy.key\n  }';
+  const health = '  health_uri /up\n';
+  await using pair = await Pair.start(
+    folder,
+    `a.test {\n  reverse_proxy https://${upstream.address}\n${health}  transport h2 ${options}\n}\n`,
+  );
+  assert.equal((await pair.visit('a.test')).status, 502, 'the upstream trusts another authority');
+  put(clients.issue('proxy.test'));
+  await until('the new certificate to be used', async () => (await pair.visit('a.test')).text === 'hello');
+  await until('a health check to succeed', async () => upstream.requests.some(({ field }) => field(':path') === '/up'));
+  const shown = (await pair.admin('/routes?view=full')).text;
+  assert.match(shown, /"client_certificate":\{"certificate":"-----BEGIN CERTIFICATE-----/);
+  assert.doesNotMatch(shown, /PRIVATE KEY/);
+});
+
 test('health checks use the same transport as requests', async () => {
   using folder = new Folder();
   using upstream = await Http2UpstreamFixture.serving(okay('well'));

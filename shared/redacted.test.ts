@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makePair } from './certificates/testing/pairs.ts';
 import { redacted } from './redacted.ts';
 import { parseRoute, type RouteSpec } from './route.ts';
 
@@ -65,5 +66,33 @@ test('redaction hides what a site sends to its upstream in fields and parameters
     assert.match(uri?.[0]?.query?.value ?? '', /^\{redacted-/);
     assert.deepEqual(uri?.[1], changes.uri[1]);
   }
+  assert.equal(parseRoute(shown).ok, false);
+});
+
+test('redaction hides the keys of client certificates for upstreams', async () => {
+  const [one, other] = await Promise.all([makePair(['proxy']), makePair(['proxy'])]);
+  const transport = ({ certificate, privateKey }: typeof one) => ({ client_certificate: { certificate, private_key: privateKey } });
+  const upstreams = [{ address: 'up:2' }];
+  const parsed = parseRoute({
+    domain: 'a.example',
+    upstream: 'up:1',
+    tls: true,
+    transport: transport(one),
+    handles: [
+      { path: '/x', tls: true, upstreams, transport: transport(other) },
+      { path: '/y', tls: true, upstreams, transport: transport(one) },
+    ],
+  });
+  assert.ok(parsed.ok, parsed.ok ? '' : parsed.reason);
+  const shown = redacted(parsed.value);
+  assert.doesNotMatch(JSON.stringify(shown), /PRIVATE KEY/);
+  const pairs = [shown, ...shown.handles].map((part) => part.transport?.client_certificate);
+  assert.deepEqual(
+    pairs.map((pair) => pair?.certificate),
+    [one, other, one].map(({ certificate }) => certificate),
+  );
+  const [site, x, y] = pairs.map((pair) => pair?.private_key);
+  assert.equal(site, y);
+  assert.notEqual(site, x);
   assert.equal(parseRoute(shown).ok, false);
 });

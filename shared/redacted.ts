@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto';
+import type { ClientPair } from './certificates/client-pair.ts';
 import { BLOCK_POLICIES, type PolicyMembers, SITE_POLICIES } from './policy/policies.ts';
 import type { Description } from './policy/policy.ts';
+import type { PoolOptions } from './pool-options.ts';
 import type { RouteSpec } from './route.ts';
+import type { TransportSpec } from './transport.ts';
 
 /**
  * A route for display: each secret is replaced by a mark that reveals only whether two secrets are equal. Every parser rejects a route
@@ -13,7 +17,14 @@ export function redacted(route: RouteSpec): RouteSpec {
 }
 
 /** The same object if it contains no secrets. */
-function concealed<Part extends PolicyMembers>(part: Part, policies: readonly Description<PolicyMembers>[]): Part {
-  const marked = policies.flatMap((policy) => policy.concealed?.(part) ?? []);
+function concealed<Part extends PolicyMembers & PoolOptions>(part: Part, policies: readonly Description<PolicyMembers>[]): Part {
+  const marked: object[] = policies.flatMap((policy) => policy.concealed?.(part) ?? []);
+  if (part.transport?.client_certificate) marked.push({ transport: withoutKey(part.transport, part.transport.client_certificate) });
   return marked.length === 0 ? part : Object.assign({}, part, ...marked);
+}
+
+/** A key is long and random, so its digest tells nothing about it. */
+function withoutKey(transport: TransportSpec, pair: ClientPair): TransportSpec {
+  const mark = `redacted-${createHash('sha256').update(pair.private_key).digest('hex').slice(0, 12)}`;
+  return { ...transport, client_certificate: { ...pair, private_key: mark } };
 }

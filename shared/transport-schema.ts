@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type ClientPair, readClientPair } from './certificates/client-pair.ts';
 import {
   MAX_ANSWER_SECS,
   MAX_DIAL_SECS,
@@ -9,6 +10,21 @@ import {
   type TransportSpec,
 } from './transport.ts';
 import { readBy } from './values/read-by.ts';
+
+const PLACES = { certificate: 'certificate', privateKey: 'private_key' };
+
+const clientPair: z.ZodType<ClientPair, ClientPair> = z
+  .object({
+    certificate: z.string().max(MOST_CA_TEXT).describe('PEM: the certificate, followed by those that issued it.'),
+    private_key: z.string().max(MOST_CA_TEXT).describe('PEM: its key. Responses show a mark instead, the same for equal keys.'),
+  })
+  .transform((given, issues) => {
+    const read = readClientPair(given.certificate, given.private_key, PLACES);
+    if (read.ok) return { certificate: read.value.certificate, private_key: read.value.private_key };
+    issues.addIssue({ code: 'custom', message: read.reason });
+    return z.NEVER;
+  })
+  .meta({ title: 'client_certificate', about: 'What the proxy presents to targets that ask for a certificate (mutual TLS).' });
 
 export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
   .object({
@@ -22,6 +38,7 @@ export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
       .optional()
       .describe('PEM: the authorities that verify the certificates, instead of those the system trusts.'),
     insecure: z.boolean().optional().describe('Whether certificate verification is skipped.'),
+    client_certificate: clientPair.optional().describe('The certificate that targets with TLS get from the proxy if they ask for one.'),
     dial_timeout_secs: z
       .int()
       .min(1)
@@ -61,5 +78,6 @@ export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
   })
   .meta({
     title: 'transport',
-    about: 'How to connect to targets, and with which time limits. `server_name`, `ca` and `insecure` are for targets with TLS.',
+    about:
+      'How to connect to targets, and with which time limits. `server_name`, `ca`, `insecure` and `client_certificate` are for targets with TLS.',
   });

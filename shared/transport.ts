@@ -1,5 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import type { ClientPair } from './certificates/client-pair.ts';
 import { pemBlocks } from './certificates/pem.ts';
 import { type Domain, parseDomain } from './values/host.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
@@ -22,6 +23,8 @@ export type TransportSpec = {
   readonly ca?: string | undefined;
   /** Whether certificate verification is skipped. */
   readonly insecure?: boolean | undefined;
+  /** What the proxy presents to targets that ask for a certificate. */
+  readonly client_certificate?: ClientPair | undefined;
   /** Seconds to establish a connection, including name resolution and TLS. */
   readonly dial_timeout_secs?: number | undefined;
   /** Seconds from the end of a request until its response must begin; 0 is no limit. */
@@ -68,19 +71,24 @@ function isCertificate(text: string): boolean {
  */
 export function transportName(transport: TransportSpec | null | undefined): string {
   if (transport == null) return '';
-  const { protocol, server_name: name, ca, insecure } = transport;
-  const parts = [protocol, name && `tls_server_name=${name}`, ca && `ca=${fingerprint(ca)}`, insecure && 'insecure'];
+  const { protocol, server_name: name, ca, insecure, client_certificate: own } = transport;
+  const verified = [name && `tls_server_name=${name}`, ca && `ca=${fingerprint(ca)}`, insecure && 'insecure'];
+  // A key belongs to one certificate, so the certificate alone tells two pairs apart.
+  const parts = [protocol, ...verified, own && `tls_client_auth=${fingerprint(own.certificate)}`];
   return parts.filter((part) => typeof part === 'string' && part !== '').join(' ');
 }
 
 const fingerprint = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
 
 /** Why a pool can't use this transport; null if it can. `tls`: whether the pool uses TLS. */
-export function whyNotSo({ protocol, server_name: name, ca, insecure }: TransportSpec, tls: boolean): string | null {
+export function whyNotSo(
+  { protocol, server_name: name, ca, insecure, client_certificate: own }: TransportSpec,
+  tls: boolean,
+): string | null {
   if (protocol === 'h2' && !tls) return 'h2 is HTTP/2 over TLS, but TLS to the upstreams is off; write h2c for HTTP/2 without TLS';
   if (protocol === 'h2c' && tls) return 'h2c is HTTP/2 without TLS, but TLS to the upstreams is on; write h2 for HTTP/2 over TLS';
-  if (!tls && (name !== undefined || ca !== undefined || insecure === true))
-    return 'server_name, ca and insecure apply only to TLS, and TLS to the upstreams is off';
+  if (!tls && (name !== undefined || ca !== undefined || insecure === true || own !== undefined))
+    return 'server_name, ca, insecure and client_certificate apply only to TLS, and TLS to the upstreams is off';
   if (insecure === true && ca !== undefined) return 'ca verifies the certificate and insecure skips verification; keep one of them';
   return null;
 }

@@ -9,7 +9,7 @@ const SECRETS_FLAG: Flag = { name: 'secrets', kind: 'switch', help: 'print passw
 export const adapt: Command = {
   usage: '--config PATH [--secrets]',
   summary:
-    'Prints the routes that a config file compiles to, as JSON, in the format of POST /routes and GET /routes?view=full.\nPassword hashes and values of request_header and uri query are redacted unless --secrets is given; certificates and keys named by\n`tls` are never shown.\nIf the file has errors, prints them as validate does and exits with 1.',
+    'Prints the routes that a config file compiles to, as JSON, in the format of POST /routes and GET /routes?view=full.\nPassword hashes, keys of tls_client_auth, and values of request_header and uri query are redacted unless --secrets is given;\ncertificates and keys named by `tls` are never shown.\nIf the file has errors, prints them as validate does and exits with 1.',
   flags: [CONFIG_FLAG, SECRETS_FLAG],
   run: async (flags, terminal) => {
     const config = await readConfig('adapt', flags, terminal);

@@ -26,11 +26,12 @@ type PageRequest = (
 
 const AGENT = `${NAME}-health`;
 
-/** The certificate of a target is verified as it is for requests. */
+/** The certificate of a target is verified as it is for requests, and the target gets the same certificate of the proxy. */
 const verification = (serverName: string, transport: TransportSpec | null) => ({
   ...verifiedName(serverName),
   rejectUnauthorized: transport?.insecure !== true,
   ...(transport?.ca !== undefined && { ca: transport.ca }),
+  ...(transport?.client_certificate && { cert: transport.client_certificate.certificate, key: transport.client_certificate.private_key }),
 });
 
 /**

@@ -41,7 +41,7 @@ ${tableOf([...directives, ...RENAMED, ...CADDY_DIRECTIVES])}
 ${tableOf([...CADDY_REVERSE_PROXY])}
 ## transport http options
 
-${tableOf([['dial_timeout', SAME], ['read_timeout', SAME], ['response_header_timeout', SAME], ['tls_server_name', SAME], ...CADDY_TRANSPORT])}
+${tableOf([['dial_timeout', SAME], ['read_timeout', SAME], ['response_header_timeout', SAME], ['tls_server_name', SAME], ['tls_client_auth', SAME], ...CADDY_TRANSPORT])}
 ## tls options
 
 ${tableOf([...CADDY_TLS])}

@@ -25,7 +25,7 @@ const destinationOf = ({ path, port }: Endpoint, address: string) => (path === n
  */
 export function openSecure(endpoint: Endpoint, address: string, serverName: string, { alpn, halfOpen = false }: Opening): TLSSocket {
   const { transport } = endpoint;
-  const secureContext = transport.authorities();
+  const secureContext = transport.secureContext();
   const socket = connectTls({
     ...destinationOf(endpoint, address),
     ...verifiedName(serverName),

@@ -24,11 +24,14 @@ const over = (target: { readonly address: string }, transport: TransportSpec, do
   transport,
 });
 
+/** Its certificate, and the authority of those that it demands from clients. */
+type Options = { readonly cert: string; readonly key: string; readonly ca?: string; readonly requestCert?: true };
+
 /** A target for each protocol, with this certificate. */
 const TARGETS = {
-  h2: (pair: { cert: string; key: string }) => Http2UpstreamFixture.serving(okay('x'), { ...pair }),
-  'http/1.1': async (pair: { cert: string; key: string }) => {
-    const server = createSecureServer(pair, (_, response) => void response.end('x'));
+  h2: (options: Options) => Http2UpstreamFixture.serving(okay('x'), { ...options }),
+  'http/1.1': async (options: Options) => {
+    const server = createSecureServer(options, (_, response) => void response.end('x'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const end = () => {
@@ -77,6 +80,21 @@ for (const protocol of ['h2', 'http/1.1'] as const) {
       using target = await serving(certificates.issue('inner.test'));
       using proxy = await ProxyFixture.start([over(target, { ...spoken, ca, server_name: 'inner.test' })]);
       assert.equal((await proxy.request(get())).body, 'x');
+    });
+
+    test('a target that demands a certificate gets that of the route, on every connection', async () => {
+      using target = await serving({ ...certificates.issue('a.test'), ca: strangers.ca, requestCert: true });
+      const present = ({ cert: certificate, key: private_key }: { cert: string; key: string }) => ({
+        ...over(target, { ...spoken, ca, client_certificate: { certificate, private_key } }),
+      });
+      using proxy = await ProxyFixture.start([present(strangers.issue('proxy.test'))]);
+      for (let turn = 0; turn < 2; turn++) assert.equal((await proxy.request(get())).body, 'x');
+      await proxy.publish([present(certificates.issue('proxy.test'))]);
+      assert.match((await proxy.request(get())).line, / 502 /, 'of another authority');
+      await proxy.publish([over(target, { ...spoken, ca })]);
+      assert.match((await proxy.request(get())).line, / 502 /, 'none');
+      await proxy.publish([present(strangers.issue('proxy.test'))]);
+      assert.equal((await proxy.request(get())).body, 'x', 'a new one');
     });
 
     test("a route with insecure accepts any certificate, and other routes don't", async () => {

@@ -97,7 +97,6 @@ export const CADDY_TRANSPORT: ReadonlyMap<string, string> = new Map([
   ['expect_continue_timeout', 'the client waits for the response of the target'],
   ['resolvers', 'names are resolved by the system'],
   ['tls', 'write reverse_proxy https://host:port'],
-  ['tls_client_auth', 'client certificates for upstreams are not available yet'],
   ['tls_insecure_skip_verify', 'write insecure'],
   ['tls_trusted_ca_certs', 'write ca ca.pem'],
   ['tls_trust_pool', 'write ca ca.pem'],

@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { makePair } from '../../../../shared/certificates/testing/pairs.ts';
 import { compileBytes } from '../compile.ts';
 import { formatDiagnostic } from '../diagnostics/diagnostics.ts';
 import { filesOnDisk } from '../text/files.ts';
 
+const folder = mkdtempSync(join(tmpdir(), 'transport-'));
+after(() => rmSync(folder, { recursive: true }));
+
 const compile = (...lines: string[]) =>
   compileBytes(
-    Buffer.from(`a.test {\nreverse_proxy 10.0.0.1:80\ntransport {\n${lines.join('\n')}\n}\n}\n`),
+    Buffer.from(`a.test {\nreverse_proxy https://10.0.0.1:80\ntransport {\n${lines.join('\n')}\n}\n}\n`),
     'Sluicefile',
     {},
-    filesOnDisk('/'),
+    filesOnDisk(folder),
   );
 
 function transportOf(...lines: string[]): unknown {
@@ -37,6 +44,47 @@ test('time limits are in whole seconds, and off disables them', () => {
 test('the size of a response head is in bytes', () => {
   assert.deepEqual(transportOf('max_response_header_size 512kb'), { max_response_header_bytes: 524_288 });
   assert.deepEqual(transportOf('max_response_header_size 1MB'), { max_response_header_bytes: 1_048_576 });
+});
+
+test('tls_client_auth reads a certificate and its key, and what it can not use is an error at the file', async () => {
+  const [own, other, server, old] = await Promise.all([
+    makePair([], { subject: 'CN=proxy', usages: ['1.3.6.1.5.5.7.3.2'] }),
+    makePair(['proxy']),
+    makePair(['proxy'], { usages: ['1.3.6.1.5.5.7.3.1'] }),
+    makePair(['proxy'], { notBefore: 0, notAfter: 1_000 }),
+  ]);
+  for (const [name, { certificate, privateKey }] of Object.entries({ own, other, server, old })) {
+    writeFileSync(join(folder, `${name}.pem`), certificate);
+    writeFileSync(join(folder, `${name}.key`), privateKey);
+  }
+  const line = (certificate: string, key: string): string => `tls_client_auth ${certificate} ${key}`;
+  assert.deepEqual(transportOf(line('own.pem', 'own.key')), {
+    client_certificate: { certificate: own.certificate, private_key: own.privateKey },
+  });
+  for (const [lines, column, reason] of [
+    [line('own.pem', 'other.key'), 17 + 'own.pem '.length, /"other\.key": the key does not belong to the certificate/],
+    [line('server.pem', 'server.key'), 17, /"server\.pem": the certificate is not for clients/],
+    [line('own.key', 'own.key'), 0, /"own\.key": it contains no certificate/],
+    [line('none.pem', 'own.key'), 17, /"none\.pem": there is no such file/],
+    ['tls_client_auth own.pem', 1, /is missing an argument: write tls_client_auth <certificate> <key>/],
+    [`${line('own.pem', 'own.key')} x`, 0, /"x" is one argument too many/],
+  ] as const) {
+    const mistake = mistakeIn(lines);
+    assert.match(mistake, reason);
+    if (column > 0) assert.match(mistake, new RegExp(`^Sluicefile:4:${column}: `), mistake);
+  }
+  const expired = compile(line('old.pem', 'old.key'));
+  assert.ok(expired.ok);
+  assert.match(expired.warnings.map(formatDiagnostic).join('\n'), /old\.pem": it expired on 1970-01-01/);
+});
+
+test('tls_client_auth needs upstreams with TLS', async () => {
+  const { certificate, privateKey } = await makePair(['proxy']);
+  writeFileSync(join(folder, 'both.pem'), certificate + privateKey);
+  const text = `a.test {\nreverse_proxy 10.0.0.1:80\ntransport {\ntls_client_auth ${join(folder, 'both.pem')} ${join(folder, 'both.pem')}\n}\n}\n`;
+  const compiled = compileBytes(Buffer.from(text), 'Sluicefile', {}, filesOnDisk(folder));
+  assert.ok(!compiled.ok);
+  assert.match(compiled.diagnostics.map(formatDiagnostic).join('\n'), /transport: certificate options need TLS: write https:\/\//);
 });
 
 for (const [line, reason] of [

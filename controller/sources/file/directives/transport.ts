@@ -1,3 +1,4 @@
+import { readClientPair } from '../../../../shared/certificates/client-pair.ts';
 import { type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
@@ -16,22 +17,25 @@ import type { Context, Rule, SiteDraft } from './rule.ts';
 
 type Draft = { -readonly [member in keyof TransportSpec]: TransportSpec[member] };
 
-/** An option in the block, at most once there: its form, and how its argument is read. `insecure` has none. */
-type Option = { readonly form: string; readonly read?: ReadArgument };
-type ReadArgument = (word: Word, spec: Draft, refuse: (why: string) => void, context: Context) => void;
+/** An option in the block, at most once there: its form, how many arguments it has, and how they are read. `insecure` has none. */
+type Option = { readonly form: string; readonly args: 0 | 1 | 2; readonly read?: ReadArguments };
+/** `last` is the only argument, too. */
+type ReadArguments = (first: Word, spec: Draft, refuse: Refuse, context: Context, last: Word) => void;
+type Refuse = (why: string) => void;
 
 const OPTIONS: ReadonlyMap<string, Option> = new Map([
-  ['tls_server_name', { form: 'tls_server_name <name>', read: readName }],
-  ['ca', { form: 'ca <path>', read: readCa }],
-  ['insecure', { form: 'insecure' }],
-  ['dial_timeout', { form: 'dial_timeout <duration>', read: timeReader('dial_timeout_secs', MAX_DIAL_SECS, false) }],
+  ['tls_server_name', { form: 'tls_server_name <name>', args: 1, read: readName }],
+  ['ca', { form: 'ca <path>', args: 1, read: readCa }],
+  ['tls_client_auth', { form: 'tls_client_auth <certificate> <key>', args: 2, read: readPair }],
+  ['insecure', { form: 'insecure', args: 0 }],
+  ['dial_timeout', { form: 'dial_timeout <duration>', args: 1, read: timeReader('dial_timeout_secs', MAX_DIAL_SECS, false) }],
   [
     'response_header_timeout',
-    { form: 'response_header_timeout <duration>|off', read: timeReader('response_header_timeout_secs', MAX_ANSWER_SECS, true) },
+    { form: 'response_header_timeout <duration>|off', args: 1, read: timeReader('response_header_timeout_secs', MAX_ANSWER_SECS, true) },
   ],
-  ['read_timeout', { form: 'read_timeout <duration>|off', read: timeReader('read_timeout_secs', MAX_ANSWER_SECS, true) }],
-  ['request_timeout', { form: 'request_timeout <duration>|off', read: timeReader('request_timeout_secs', MAX_ANSWER_SECS, true) }],
-  ['max_response_header_size', { form: 'max_response_header_size <size>', read: readSize }],
+  ['read_timeout', { form: 'read_timeout <duration>|off', args: 1, read: timeReader('read_timeout_secs', MAX_ANSWER_SECS, true) }],
+  ['request_timeout', { form: 'request_timeout <duration>|off', args: 1, read: timeReader('request_timeout_secs', MAX_ANSWER_SECS, true) }],
+  ['max_response_header_size', { form: 'max_response_header_size <size>', args: 1, read: readSize }],
 ]);
 /** `http` is what other proxies write before a block. */
 const PROTOCOLS = ['h2', 'h2c', 'http/1.1', 'http'];
@@ -57,23 +61,24 @@ export const transport: Rule<SiteDraft> = {
   },
 };
 
-function readOption({ name, args: [word, extra], block }: Directive, seen: Word[], spec: Draft, context: Context): void {
+function readOption({ name, args, block }: Directive, seen: Word[], spec: Draft, context: Context): void {
   const { report } = context;
   const option = OPTIONS.get(name.text);
   if (option === undefined) {
     const forms = [...OPTIONS.values()].map(({ form }) => form).join(', ');
     return report.error(name, `transport has no ${quote(name.text)}: ${CADDY_TRANSPORT.get(name.text) ?? `write ${forms}, one per line`}`);
   }
-  const { form, read } = option;
+  const { form, read, args: wanted } = option;
   const earlier = firstOf(seen, name.text);
   seen.push(name);
   if (earlier) return report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
   if (block) return report.error(block.open, `${name.text} takes no block: write ${form}`);
-  const surplus = read ? extra : word;
+  const surplus = args[wanted];
   if (surplus) return report.error(surplus, `${quote(surplus.text)} is one argument too many for ${name.text}: write ${form}`);
-  if (!read) spec.insecure = true;
-  else if (!word) report.error(name, `${name.text} is missing an argument: write ${form}`);
-  else read(word, spec, (why) => report.error(word, `${name.text} ${quote(word.text)}: ${why}`), context);
+  if (args.length < wanted) return report.error(name, `${name.text} is missing an argument: write ${form}`);
+  const [first, last = first] = args;
+  if (!read || !first || !last) spec.insecure = true;
+  else read(first, spec, (why) => report.error(first, `${name.text} ${quote(first.text)}: ${why}`), context, last);
 }
 
 /** Reads a time limit of at most `most` seconds into a member; `offable`: it may be off. */
@@ -81,7 +86,7 @@ function timeReader(
   member: 'dial_timeout_secs' | 'response_header_timeout_secs' | 'read_timeout_secs' | 'request_timeout_secs',
   most: number,
   offable: boolean,
-): ReadArgument {
+): ReadArguments {
   const alsoOff = offable ? '; off is no limit' : '';
   return ({ text }, spec, refuse) => {
     const time = parseDuration(offable && (text === 'off' || text === '0') ? '0s' : text);
@@ -92,7 +97,7 @@ function timeReader(
   };
 }
 
-function readSize({ text }: Word, spec: Draft, refuse: (why: string) => void): void {
+function readSize({ text }: Word, spec: Draft, refuse: Refuse): void {
   const size = parseSize(text);
   const { least, most } = RESPONSE_HEADER_BYTES;
   if (!size.ok) refuse(size.reason);
@@ -100,15 +105,33 @@ function readSize({ text }: Word, spec: Draft, refuse: (why: string) => void): v
   else refuse(`${least / 1_024}kb to ${most / 1_048_576}mb`);
 }
 
-function readName({ text }: Word, spec: Draft, refuse: (why: string) => void): void {
+function readName({ text }: Word, spec: Draft, refuse: Refuse): void {
   const name = readServerName(text);
   if (name.ok) spec.server_name = name.value;
   else refuse(name.reason);
 }
 
-function readCa(word: Word, spec: Draft, refuse: (why: string) => void, { textOf }: Context): void {
+function readCa(word: Word, spec: Draft, refuse: Refuse, { textOf }: Context): void {
   const text = textOf(word);
   const authorities = text.ok ? readAuthorities(text.value) : text;
   if (authorities.ok) spec.ca = authorities.value;
   else refuse(authorities.reason);
+}
+
+/** The files are read again whenever they change. */
+function readPair(certificate: Word, spec: Draft, _: Refuse, { report, textOf, now }: Context, key: Word): void {
+  const refuse = (word: Word, why: string): void => report.error(word, `tls_client_auth ${why}`);
+  const [chainText, keyText] = [certificate, key].map((word) => {
+    const text = textOf(word);
+    if (!text.ok) refuse(word, `${quote(word.text)}: ${text.reason}`);
+    return text.ok ? text.value : undefined;
+  });
+  if (chainText === undefined || keyText === undefined) return;
+  const places = { certificate: quote(certificate.text), privateKey: quote(key.text) };
+  const read = readClientPair(chainText, keyText, places);
+  if (!read.ok) return refuse(read.reason.startsWith(`${places.privateKey}:`) ? key : certificate, read.reason);
+  const { notAfter, ...pair } = read.value;
+  spec.client_certificate = pair;
+  const day = new Date(notAfter).toISOString().slice(0, 10);
+  if (notAfter <= now) report.warn(certificate, `tls_client_auth ${quote(certificate.text)}: it expired on ${day}; provide a newer one`);
 }

@@ -33,5 +33,5 @@ function faultOf({ upstreams, tls, transport }: PoolSpec<unknown>): string | nul
   return !tls && isAboutTls(transport) ? 'certificate options need TLS: write https:// before the upstreams' : null;
 }
 
-const isAboutTls = ({ server_name: name, ca, insecure }: TransportSpec): boolean =>
-  name !== undefined || ca !== undefined || insecure === true;
+const isAboutTls = ({ server_name: name, ca, insecure, client_certificate: own }: TransportSpec): boolean =>
+  name !== undefined || ca !== undefined || insecure === true || own !== undefined;

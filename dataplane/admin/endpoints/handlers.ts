@@ -14,9 +14,9 @@ import type { ControllerStreams, ReloadResult } from '../apply/controller-stream
 import type { Reload } from '../apply/reload.ts';
 import { serveDashboard } from '../dashboard/dashboard.ts';
 import type { AdminDependencies } from '../dependencies.ts';
-import { eventsOf, type Send, type Subscribe, serveEvents } from '../events/event-stream.ts';
-import { historyEvents } from '../events/history-events.ts';
-import { OverviewFeed } from '../events/overview-feed.ts';
+import { EventStreams, eventsOf, type Send, type Subscribe } from '../events/event-stream.ts';
+import { HistoryFeeds } from '../events/history-feeds.ts';
+import { SharedFeed } from '../events/shared-feed.ts';
 import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson, sendList } from '../http/json.ts';
@@ -25,6 +25,9 @@ import type { HandlerName } from './endpoints.ts';
 import { forgetAnalytics, getHistory, historyText, readRange } from './history.ts';
 import { ignoredMembers } from './ignored-members.ts';
 import { purgeMany, purgeOne } from './purge.ts';
+
+/** How often the overview is computed while anyone reads it (ms). */
+const OVERVIEW_EVERY_MS = 2_000;
 
 export type Call = {
   readonly request: IncomingMessage;
@@ -38,7 +41,13 @@ export type Handlers = Readonly<Record<HandlerName, (call: Call) => unknown>>;
 export function createHandlers(parts: AdminDependencies, streams: ControllerStreams, reload: Reload): Handlers {
   const { table } = parts;
   const connected = () => ({ controllers: controllersOf(parts, streams), last_reload: reload.last });
-  const overview = new OverviewFeed({ ...parts, overview: () => parts.overview(connected()) });
+  const overview = new SharedFeed({
+    ...parts,
+    ...{ name: 'the overview', everyMs: OVERVIEW_EVERY_MS },
+    compute: async () => `event: overview\ndata: ${JSON.stringify(await parts.overview(connected()))}\n\n`,
+  });
+  const histories = new HistoryFeeds({ ...parts, text: (host, range) => historyText(host, range, 'json', parts) });
+  const eventStreams = new EventStreams(parts.clock);
   return {
     health: ({ response }) => sendJson(response, 200, { status: 'ok', uptime_secs: parts.uptimeSecs() }),
     ready: ({ response }) => {
@@ -92,13 +101,13 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     events: ({ response, query }) => {
       const view = query.get('view');
       if (view !== null && view !== 'dashboard') throw new ApiError('invalidQuery', 'view must be "dashboard" or absent');
-      if (view === null) return serveEvents(response, [eventsOf(parts.events)], parts.clock);
+      if (view === null) return eventStreams.serve(response, [eventsOf(parts.events)]);
       const history = query.get('history');
       const subscriptions = [
         (send: Send) => overview.subscribe((text) => send(text, 'overview')),
-        ...(history === null ? [] : [eventsOfHistory(history, query, parts)]),
+        ...(history === null ? [] : [eventsOfHistory(history, query, histories, parts)]),
       ];
-      return serveEvents(response, subscriptions, parts.clock);
+      return eventStreams.serve(response, subscriptions);
     },
     forgetController: async ({ response, segments: [id = ''] }) => {
       if (streams.isConnected(id)) throw new ApiError('controllerConnected');
@@ -129,11 +138,10 @@ function inForce(route: RouteSpec, { isAttacked }: AdminDependencies): Published
 }
 
 /** `history=DOMAIN`, or `*` for all hosts, with the period in the other parameters. @throws ApiError */
-function eventsOfHistory(subject: string, query: URLSearchParams, parts: AdminDependencies): Subscribe {
+function eventsOfHistory(subject: string, query: URLSearchParams, histories: HistoryFeeds, parts: AdminDependencies): Subscribe {
   const domain = subject === '*' ? { ok: true as const, value: ALL_HOSTS } : parseDomain(subject);
   if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
-  const range = readRange(query, parts);
-  return historyEvents(() => historyText(domain.value, range, 'json', parts), range, parts.clock);
+  return histories.of(domain.value, readRange(query, parts));
 }
 
 const isApply = (request: IncomingMessage): boolean =>

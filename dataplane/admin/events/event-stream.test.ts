@@ -101,6 +101,24 @@ describe('server-sent events', () => {
     assert.ok(slow.text.length < quick.text.length);
     assert.equal(quick.closed, false);
   });
+
+  it('are at most 256, so that the rest of the Admin API stays reachable, and one more is told when to ask again', async () => {
+    await using api = await RunningAdmin.start();
+    using readers = new DisposableStack();
+    const opened = Array.from({ length: 256 }, () => readers.use(new Reader(api)));
+    for (const reader of opened) await reader.sees(': connected');
+    const { status, headers, text } = await api.request('GET', '/events');
+    assert.deepEqual([status, headers['retry-after'], JSON.parse(text)], [503, '15', { error: 'too many event streams' }]);
+    assert.equal((await api.request('GET', '/status')).status, 200);
+    for (const reader of opened) reader.socket.destroy();
+    // The other side notices a moment later.
+    const admitted = async (): Promise<boolean> => {
+      using next = new Reader(api);
+      await next.sees(/HTTP.1.1 (?:200|503) /);
+      return next.text.startsWith('HTTP/1.1 200');
+    };
+    while (!(await admitted()));
+  });
 });
 
 const OVERVIEW: Omit<Overview, 'at' | 'status'> = {

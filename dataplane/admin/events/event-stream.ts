@@ -1,8 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { ServiceEvent } from '../../../shared/wire/events.ts';
+import { ApiError } from '../http/errors.ts';
 import type { EventFeed } from './event-feed.ts';
 
+/** How many streams may be open at once. The other connections of the Admin API remain for controllers and commands. */
+const MAX_STREAMS = 256;
+/** When one that was rejected should ask again (s). */
+const RETRY_SECS = 15;
 const HEARTBEAT_MS = 20_000;
 /** A reader that leaves this many bytes unread is cut off. */
 const MAX_UNREAD = 1_048_576;
@@ -19,11 +24,28 @@ export const eventsOf =
   (send) =>
     feed.subscribe(({ kind, ...data }: ServiceEvent) => send(`event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`));
 
-/**
- * Sends server-sent events to one reader, until it disconnects. One that reads slowly gets only the newest of each state. It gets no
- * heartbeats either, so that the idle timeout of its connection ends one that reads nothing at all.
- */
-export function serveEvents(response: ServerResponse, subscriptions: readonly Subscribe[], clock: Clock): void {
+/** The streams of server-sent events. */
+export class EventStreams {
+  private readonly clock: Clock;
+  private open = 0;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  /**
+   * Sends events to one reader, until it disconnects. One that reads slowly gets only the newest of each state. It gets no heartbeats either,
+   * so that the idle timeout of its connection ends one that reads nothing at all. @throws ApiError if too many streams are open.
+   */
+  serve(response: ServerResponse, subscriptions: readonly Subscribe[]): void {
+    if (this.open >= MAX_STREAMS) throw new ApiError('tooManyStreams', '', { headers: { 'retry-after': `${RETRY_SECS}` } });
+    this.open++;
+    response.once('close', () => this.open--);
+    serve(response, subscriptions, this.clock);
+  }
+}
+
+function serve(response: ServerResponse, subscriptions: readonly Subscribe[], clock: Clock): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   response.write(': connected\n\n');
   const waiting = new Map<string, string>();

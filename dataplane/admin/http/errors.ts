@@ -81,6 +81,11 @@ export const ERRORS = {
     message: 'history not available: ...',
     cause: 'The history can’t be read, or takes too long to answer',
   },
+  tooManyStreams: {
+    status: 503,
+    message: 'too many event streams',
+    cause: 'GET /events: 256 streams are open already. Close a dashboard, or try again later',
+  },
   reloadUnanswered: {
     status: 503,
     message: 'reload not answered: ...',

@@ -28,7 +28,9 @@ export const TEXT = {
 export const LIVE = {
   on: 'Live',
   connecting: 'Connecting …',
-  lost: (time: string) => `Connection lost. Figures as of ${time}`,
+  /** `refusal` is what the proxy said, if it said anything. */
+  lost: (refusal: string, time: string | null) =>
+    `${refusal === '' ? 'Connection lost' : `Not connected: ${refusal}`}. ${time === null ? 'Trying again …' : `Figures as of ${time}`}`,
 } as const;
 
 export const TOKEN = {

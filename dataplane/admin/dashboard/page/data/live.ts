@@ -14,6 +14,8 @@ export type Live = {
   /** The answer to the question. While the period changes, it is that of the last one. */
   readonly history: Loaded<History>;
   readonly state: 'connecting' | 'live' | 'lost';
+  /** What the proxy said if it refused the stream; empty if it did not respond. */
+  readonly refusal: string;
   /** The token is missing or was refused. */
   readonly unauthorized: boolean;
 };
@@ -31,6 +33,7 @@ export function useLive(attempt: number, { domain, query }: Question): Live {
     overview: null,
     history: NOTHING,
     state: 'connecting',
+    refusal: '',
     unauthorized: false,
     domain,
   });
@@ -55,6 +58,7 @@ export function useLive(attempt: number, { domain, query }: Question): Live {
 async function keepFollowing(query: string, ended: AbortSignal, changed: (change: Partial<Live>) => void): Promise<void> {
   let wait = FIRST_RETRY_MS;
   while (!ended.aborted) {
+    let refusal = '';
     try {
       await followOnce(query, ended, (change) => {
         wait = FIRST_RETRY_MS;
@@ -63,9 +67,10 @@ async function keepFollowing(query: string, ended: AbortSignal, changed: (change
     } catch (error) {
       if (ended.aborted) return;
       if (error instanceof ApiFailure && error.status === 401) return changed({ state: 'lost', unauthorized: true });
+      if (error instanceof ApiFailure) refusal = error.message;
     }
     if (ended.aborted) return;
-    changed({ state: 'lost' });
+    changed({ state: 'lost', refusal });
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(wait * 2, LAST_RETRY_MS);
   }

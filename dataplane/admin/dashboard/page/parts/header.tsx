@@ -44,9 +44,9 @@ export function Header({ place, live, search }: { place: Place; live: Live; sear
   );
 }
 
-function LiveState({ live: { state, overview } }: { live: Live }) {
-  const lost = overview === null ? LIVE.connecting : LIVE.lost(clockTime(overview.at));
-  const text = state === 'live' ? LIVE.on : state === 'connecting' ? LIVE.connecting : lost;
+function LiveState({ live: { state, refusal, overview } }: { live: Live }) {
+  const time = overview === null ? null : clockTime(overview.at);
+  const text = { live: LIVE.on, connecting: LIVE.connecting, lost: LIVE.lost(refusal, time) }[state];
   return (
     <p class={`connection ${state}`} role="status">
       {text}

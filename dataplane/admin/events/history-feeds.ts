@@ -1,0 +1,58 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import type { Range } from '../../analytics/history/range.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Subscribe } from './event-stream.ts';
+import { SharedFeed } from './shared-feed.ts';
+
+const HOUR_MS = 3_600_000;
+/** How often the history of a period is sent again, by what its points stand for (ms). */
+const HOURS_EVERY_MS = 10_000;
+const DAYS_EVERY_MS = 60_000;
+
+type HistoryFeedsTools = { readonly clock: Clock; readonly log: Log; readonly text: (host: string, range: Range) => Promise<string> };
+
+/**
+ * The histories that streams are following, each at once and then again and again, as the event `history`. All who follow the same period of
+ * the same host get the same event. If there is no history, the event has `error` and the `status` that its endpoint would respond with.
+ */
+export class HistoryFeeds {
+  private readonly tools: HistoryFeedsTools;
+  private readonly feeds = new Map<string, SharedFeed>();
+
+  constructor(tools: HistoryFeedsTools) {
+    this.tools = tools;
+  }
+
+  /** How many different histories are being followed. */
+  get size(): number {
+    return this.feeds.size;
+  }
+
+  of(host: string, range: Range): Subscribe {
+    return (send) => {
+      const key = JSON.stringify([host, range]);
+      const feed = this.feeds.get(key) ?? this.feedOf(host, range);
+      this.feeds.set(key, feed);
+      const stop = feed.subscribe((event) => send(event, 'history'));
+      return () => {
+        stop();
+        if (feed.idle) this.feeds.delete(key);
+      };
+    };
+  }
+
+  private feedOf(host: string, range: Range): SharedFeed {
+    const { clock, log, text } = this.tools;
+    return new SharedFeed({
+      ...{ clock, log, name: 'the history of a stream' },
+      everyMs: range.step === HOUR_MS ? HOURS_EVERY_MS : DAYS_EVERY_MS,
+      compute: async () => `event: history\ndata: ${await text(host, range).catch(failure)}\n\n`,
+    });
+  }
+}
+
+function failure(error: unknown): string {
+  if (error instanceof ApiError) return JSON.stringify({ status: error.status, ...error.body });
+  return JSON.stringify({ status: 500, error: error instanceof Error ? error.message : String(error) });
+}

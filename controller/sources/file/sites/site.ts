@@ -150,11 +150,15 @@ function reportFiles(site: SiteDraft, { report }: Shared): void {
 
 /** A site must respond with something, and so must each of its blocks, if only with what the site has. */
 function reportSilence(draft: SiteDraft, place: Position, report: Report): void {
-  if (isSilent(draft)) report.error(place, 'the site has nothing to respond with: write reverse_proxy, respond, redir or handle inside');
+  if (isSilent(draft))
+    report.error(place, 'the site has nothing to respond with: write reverse_proxy, file_server, respond, redir or handle inside');
   if (RESPONDERS.some((name) => firstOf(draft.seen, name))) return;
   for (const { place: at, draft: inner } of draft.handles)
     if (isSilent(inner))
-      report.error(at, 'neither the block nor its site has anything to respond with: write reverse_proxy, respond or redir inside');
+      report.error(
+        at,
+        'neither the block nor its site has anything to respond with: write reverse_proxy, file_server, respond or redir inside',
+      );
 }
 
 /** A rejected or mistyped directive may have been meant to respond: it has its own error, which is enough. */

@@ -18,7 +18,7 @@ export const ENDPOINTS = [
     method: 'GET',
     path: '/analytics/{domain}/history',
     handler: 'history',
-    does: 'Visits of a domain over time and what they were about: `?from=&to=&step=`, `&format=csv`',
+    does: 'Visits of a domain over time, with their pages, referrers and so on: `?from=&to=&step=`, `&format=csv`',
   },
   { method: 'GET', path: '/history', handler: 'historyOfAll', does: 'The same for all domains together, and the busiest of them' },
   { method: 'PURGE', path: '/cache/{host}/{path...}', handler: 'purge', does: 'Invalidates one cache entry' },

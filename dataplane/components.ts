@@ -23,7 +23,7 @@ import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { StatePublisher } from './publish/publisher.ts';
 import { LiveSettings } from './settings/live-settings.ts';
 import { httpsPorts } from './settings/ports.ts';
-import { type DataplaneSettings, trafficSettings } from './settings/settings.ts';
+import { type DataplaneSettings, trafficSettings, WHY_NO_ACME } from './settings/settings.ts';
 import { ownAddresses } from './status/own-addresses.ts';
 import { Readiness } from './status/readiness.ts';
 import { Upstreams } from './status/upstreams.ts';
@@ -146,6 +146,7 @@ export function createComponents(
     sites: () => table.sites(),
     site: (domain) => table.site(domain),
     reachable: () => requireHttpsPort(live.settings),
+    noAcme: base.noAcme ? WHY_NO_ACME : null,
     addresses: () => ownAddresses(networkInterfaces()),
     httpPort: () => live.settings.httpPort,
     opened: async () => {

@@ -225,6 +225,11 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     parse: parseEmail,
   },
   {
+    name: 'no-acme',
+    kind: 'switch',
+    help: 'order no certificates, even if the config file has an email: for several data planes behind one address',
+  },
+  {
     name: 'acme-directory',
     placeholder: 'URL',
     help: 'ACME directory of the certificate authority',

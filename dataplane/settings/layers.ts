@@ -66,7 +66,10 @@ export type SettingValues = {
   readonly traceSampling: number;
   readonly traceTrustClients: boolean;
   readonly drainTimeoutMs: number;
+  /** null: no certificates are ordered. */
   readonly email: string | null;
+  /** Whether none are ordered, whatever the e-mail. */
+  readonly noAcme: boolean;
   /** The URL of the authority's directory. */
   readonly acmeDirectory: string;
   /** A file, or PEM from the config file; null: the system's roots. */
@@ -109,6 +112,8 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
   // A quarter of the sockets is reserved for upstreams, which is enough since many client connections are idle.
   const mostly = Math.ceil(maxSocketsFor(workers, otherHttpPorts.length + otherHttpsPorts.length) * 0.75);
   const maxConnections = pick('maxConnections', 'max-connections', file.max_connections, mostly);
+  const noAcme = pick('noAcme', 'no-acme', undefined, false);
+  const email = pick<string | null>('email', 'acme-email', file.email, null);
   const values: SettingValues = {
     httpPort,
     httpsPort,
@@ -148,7 +153,8 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
     traceSampling: pick('traceSampling', 'trace-sampling', undefined, 1),
     traceTrustClients: pick('traceTrustClients', 'trace-trust-clients', undefined, false),
     drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
-    email: pick<string | null>('email', 'acme-email', file.email, null),
+    email: noAcme ? null : email,
+    noAcme,
     acmeDirectory: pick('acmeDirectory', 'acme-directory', file.acme_directory, DEFAULT_ACME_DIRECTORY),
     acmeRoot: pick<SettingValues['acmeRoot']>(
       'acmeRoot',

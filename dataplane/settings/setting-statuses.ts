@@ -40,6 +40,7 @@ export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
     { name: 'trace_trust_clients', value: settings.traceTrustClients, origin: origins.traceTrustClients },
     { name: 'drain_timeout', value: durationText(settings.drainTimeoutMs), origin: origins.drainTimeoutMs },
     { name: 'email', value: settings.email, origin: origins.email },
+    { name: 'acme', value: !settings.noAcme, origin: origins.noAcme },
     { name: 'acme_directory', value: settings.acmeDirectory, origin: origins.acmeDirectory },
     { name: 'acme_ca_root', value: rootText(settings.acmeRoot), origin: origins.acmeRoot },
     // The key of the binding is secret.

@@ -81,6 +81,7 @@ describe('readSettings', () => {
       traceTrustClients: false,
       drainTimeoutMs: 30_000,
       email: null,
+      noAcme: false,
       acmeDirectory: 'https://acme-v02.api.letsencrypt.org/directory',
       acmeRoot: null,
       acmeBinding: null,
@@ -147,6 +148,7 @@ describe('readSettings', () => {
       traceTrustClients: true,
       drainTimeoutMs: 90_000,
       email: 'a@b.test',
+      noAcme: false,
       acmeDirectory: 'https://ca.test/dir',
       acmeRoot: '/r',
       acmeBinding: { kid: 'kid-1', key: 'c2VjcmV0' },
@@ -430,4 +432,20 @@ test('variables of OpenTelemetry neither turn tracing on nor prevent a start', (
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317', OTEL_EXPORTER_OTLP_HEADERS: 'a=%', OTEL_SERVICE_NAME: 'edge' };
   const { otlpEndpoint, otlpHeaders, otlpServiceName } = readSettings([], env);
   assert.deepEqual([otlpEndpoint, otlpHeaders, otlpServiceName], [null, [], 'sluice']);
+});
+
+describe('--no-acme', () => {
+  it('orders no certificates although the config file has an e-mail, and says why', () => {
+    const { settings, warnings } = effectiveSettings(readSettings(['--no-acme'], {}), globals({ email: 'a@example.com' }));
+    assert.equal(settings.email, null);
+    assert.equal(trafficSettings(settings).https.automatic, false);
+    assert.match(warnings.join(), /^email is set in the config file, but not used: .*--no-acme.*TLS Secrets/);
+    assert.deepEqual(effectiveSettings(readSettings(['--no-acme'], {}), {}).warnings, []);
+    assert.equal(status(readSettings(['--no-acme'], {}), 'acme')?.value, false);
+  });
+
+  it('refuses an e-mail of its own', () => {
+    assert.match(usage(['--no-acme', '--acme-email', 'a@example.com']), /--acme-email does not go with --no-acme: no certificates/);
+    assert.match(usage(['--no-acme'], { SLUICE_ACME_EMAIL: 'a@example.com' }), /does not go with --no-acme/);
+  });
 });

@@ -14,6 +14,9 @@ import { httpPorts, httpsPorts, unusedProxyPorts } from './ports.ts';
 import { requireTlsForOthers } from './remote-admin.ts';
 import { settingStatuses } from './setting-statuses.ts';
 
+/** What follows from `--no-acme`, and what to do instead. */
+export const WHY_NO_ACME = `no certificates are ordered (--no-acme), because an authority's check may reach another data plane behind the same address, which can't answer it; provide certificates, in a cluster as TLS Secrets (cert-manager creates them)`;
+
 export const COMMAND = 'dataplane';
 /** Passes the config file's globals from a supervisor as JSON, before the first apply. */
 export const FILE_GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
@@ -49,6 +52,8 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
   const supervisorGlobals = readSupervisorGlobals(env[FILE_GLOBALS_VARIABLE]);
   const values = mergeLayers(given, supervisorGlobals ?? {});
   if (!help) requireTlsForOthers(values);
+  if (!help && values.noAcme && given.has('acme-email'))
+    throw new UsageError(`${NAME} ${COMMAND}: --acme-email does not go with --no-acme: ${WHY_NO_ACME}`);
   return Object.freeze({ ...values, given, supervisorGlobals, takeover: given.get('takeover')?.value === true, help });
 }
 
@@ -69,6 +74,7 @@ export function effectiveSettings(
   const settings = Object.freeze(kept ? keepListeners(wanted, running) : wanted);
   const warnings = kept ? listenerWarnings(wanted, running, unmovable) : [];
   warnings.push(...connectionWarnings(settings));
+  if (settings.noAcme && file.email !== undefined) warnings.push(`email is set in the config file, but not used: ${WHY_NO_ACME}`);
   return { settings, statuses: settingStatuses(settings), warnings };
 }
 

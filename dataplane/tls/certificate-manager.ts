@@ -34,6 +34,8 @@ import { DirectoryStore } from './store/directory-store.ts';
 const TICKETS_MS = 3_600_000;
 
 export type CertificateManagerTools = Omit<InternalIssuerTools, 'changed'> & {
+  /** Why no certificates are ordered whatever the settings; null: they are if there is an e-mail. */
+  readonly noAcme: string | null;
   readonly keyring: Keyring;
   readonly publisher: Publisher;
   /** The addresses of this machine and its plain HTTP port: where a name should resolve to. */
@@ -215,7 +217,7 @@ export class CertificateManager {
     const attempt = plans?.attempt;
     const failure = attempt ? `; the last try failed: ${attempt.lastError}, the next is at ${new Date(attempt.nextTry).toISOString()}` : '';
     if (held === null && plans === null)
-      return `none, so there is no connection over HTTPS: ${explainMissing(siteFor(host, this.tools), this.automatic.capabilities)}`;
+      return `none, so there is no connection over HTTPS: ${explainMissing(siteFor(host, this.tools), this.automatic.capabilities, this.tools.noAcme)}`;
     if (held === null) return `none yet${failure}`;
     return `${held.domains.join(', ')} by ${held.issuer}, until ${new Date(held.notAfter).toISOString()} (${held.source})${failure}`;
   }
@@ -224,7 +226,7 @@ export class CertificateManager {
   explainPlainHttp(host: string): string {
     const isHeld = this.selection.find(host) !== null;
     const isOrdered = this.automatic.planFor(host) !== null;
-    const plain = explainPlainHttp(siteFor(host, this.tools), isHeld || isOrdered, this.automatic.capabilities);
+    const plain = explainPlainHttp(siteFor(host, this.tools), isHeld || isOrdered, this.automatic.capabilities, this.tools.noAcme);
     return isOrdered && !isHeld ? `${plain}; over HTTPS ${this.explain(host)}` : plain;
   }
 

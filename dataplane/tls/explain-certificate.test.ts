@@ -6,6 +6,7 @@ test('a site that will not get a certificate is explained with a reason', () => 
   const asked = { anyName: false, dns: false };
   assert.equal(explainMissing({ domain: 'a.test', https: 'off' }, asked), 'the site says tls off');
   assert.equal(explainMissing({ domain: 'shop.example.com', https: 'auto' }, null), 'no e-mail is set');
+  assert.equal(explainMissing({ domain: 'shop.example.com', https: 'auto' }, null, 'none are ordered'), 'none are ordered');
   assert.equal(explainMissing({ domain: '*', https: 'auto' }, asked), 'it matches every host');
   assert.match(explainMissing({ domain: '*.example.com', https: 'auto' }, asked), /--acme-dns-hook/);
   assert.match(explainMissing({ domain: 'a.test', https: 'auto' }, asked), /under test$/);

@@ -204,12 +204,13 @@ export class LazyCertificateManager {
 
   /** A human-readable description of the certificate that a visitor of this host gets, or why there is none. */
   explain(host: string): string {
-    return this.manager === null ? 'none: no e-mail is set, and there is no certificate directory' : this.manager.explain(host);
+    if (this.manager !== null) return this.manager.explain(host);
+    return `none: ${this.tools.noAcme ?? 'no e-mail is set, and there is no certificate directory'}`;
   }
 
   /** A human-readable reason why a visitor over plain HTTP needs no certificate, or has none. */
   explainPlainHttp(host: string): string {
-    return this.manager?.explainPlainHttp(host) ?? explainPlainHttp(siteFor(host, this.tools), false, null);
+    return this.manager?.explainPlainHttp(host) ?? explainPlainHttp(siteFor(host, this.tools), false, null, this.tools.noAcme);
   }
 
   stop(): void {

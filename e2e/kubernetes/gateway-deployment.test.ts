@@ -8,6 +8,7 @@ import { Cluster, clusterNetwork } from './harness/cluster.ts';
 import { allowedBy, type Role } from './harness/granted.ts';
 import { app, ingress, tlsSecret } from './harness/objects.ts';
 import type { ProcessPod } from './harness/pods/process-pod.ts';
+import { rolledOut } from './harness/rollout.ts';
 import { Visitors } from './harness/visitors.ts';
 
 const skip = clusterNetwork();
@@ -18,24 +19,9 @@ before(async () => {
   if (skip !== undefined) return;
   cluster = await Cluster.start();
   await cluster.kubectl(['apply', '-k', `${REPOSITORY}/deploy/kubernetes/gateway`]);
-  await rolledOut('sluice', 'sluice');
+  await rolledOut(cluster, 'sluice', 'sluice');
 });
 after(() => cluster?.[Symbol.asyncDispose]());
-
-/** Waits until the pods of a Deployment are its newest ones, all ready, and no others are left. */
-async function rolledOut(namespace: string, name: string): Promise<void> {
-  await cluster.kubectl(['-n', namespace, 'rollout', 'status', `deployment/${name}`, '--timeout=240s']);
-  await until(
-    `the old pods of ${name} to have ended`,
-    async () => {
-      const pods = JSON.parse(await cluster.kubectl(['-n', namespace, 'get', 'pods', '-o', 'json'])) as {
-        items: { metadata: { deletionTimestamp?: string } }[];
-      };
-      return pods.items.every(({ metadata }) => metadata.deletionTimestamp === undefined);
-    },
-    180_000,
-  );
-}
 
 function onePod(): ProcessPod {
   const [pod] = cluster.kubelet.processPods('sluice').values();
@@ -79,6 +65,15 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
     assert.deepEqual(slices.split(' ').sort(), ['8080', '8443']);
   });
 
+  test('order no certificate for an Ingress without a Secret, since several replicas share an address, and say so', async () => {
+    await cluster.apply(...app({ name: 'auto' }));
+    const tls = [{ hosts: ['auto.example.com'] }];
+    await cluster.apply(ingress({ name: 'auto' }, 'auto.example.com', [{ path: '/', service: 'auto' }], { tls }));
+    await serves('auto.example.com');
+    const { output } = await onePod().container('dataplane').exec(['sluice', 'explain', 'auto.example.com']);
+    assert.match(output, /no certificates are ordered \(--no-acme\).*TLS Secrets/);
+  });
+
   test('grant the controller exactly the requests that it makes', async () => {
     const role = JSON.parse(await cluster.kubectl(['get', 'clusterrole', 'sluice', '-o', 'json'])) as Role;
     await until('each request that is granted to be made', () => {
@@ -103,7 +98,7 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
       ['rollout', 'restart', 'deployment/busy'],
     ]) {
       await cluster.kubectl(change);
-      await rolledOut('default', 'busy');
+      await rolledOut(cluster, 'default', 'busy');
       await visitors.more(100);
     }
     assert.deepEqual(await visitors.end(), []);
@@ -119,7 +114,7 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
     await visitors.more(100);
     const before = new Set(cluster.kubelet.processPods('sluice').keys());
     await cluster.kubectl(['-n', 'sluice', 'rollout', 'restart', 'deployment/sluice']);
-    await rolledOut('sluice', 'sluice');
+    await rolledOut(cluster, 'sluice', 'sluice');
     await visitors.more(100);
     assert.deepEqual(await visitors.end(), []);
     for (const name of cluster.kubelet.processPods('sluice').keys()) assert.ok(!before.has(name), `${name} is a new pod`);

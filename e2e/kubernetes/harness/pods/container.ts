@@ -27,6 +27,9 @@ export type ContainerOptions = {
   pathOf(volume: string): string;
 };
 
+/** A race that it loses does not keep the tests running. */
+const pause = (seconds: number): Promise<void> => wait(seconds * 1_000, undefined, { ref: false });
+
 const GUARD = 'set -eu; ';
 /** Folders of this machine that are part of every image. */
 const SYSTEM = ['/usr', '/bin', '/lib', '/lib64', '/sbin'];
@@ -64,8 +67,8 @@ export class Container {
   /** Runs the hook before SIGTERM; a sleep ends early if the container does. */
   async preStop(graceSecs: number): Promise<void> {
     const { sleep, exec } = this.spec.lifecycle?.preStop ?? {};
-    const hook = exec ? this.exec(exec.command).then(() => undefined) : wait((sleep?.seconds ?? 0) * 1_000);
-    await Promise.race([hook, this.program.exited, wait(graceSecs * 1_000)]);
+    const hook = exec ? this.exec(exec.command).then(() => undefined) : pause(sleep?.seconds ?? 0);
+    await Promise.race([hook, this.program.exited, pause(graceSecs)]);
   }
 
   /** SIGTERM, and SIGKILL once the time has passed (s). */

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { INGRESS_CONTROLLER } from '../../shared/name.ts';
+import { ask } from '../harness/http.ts';
+import { Program, REPOSITORY } from '../harness/process.ts';
+import { until } from '../harness/until.ts';
+import { assetPath } from './harness/assets.ts';
+import { Cluster, clusterNetwork } from './harness/cluster.ts';
+import { allowedBy, type Role } from './harness/granted.ts';
+import { app, ingress } from './harness/objects.ts';
+import type { ContainerSpec, PodSpec } from './harness/pods/pod.ts';
+import { rolledOut } from './harness/rollout.ts';
+
+const skip = clusterNetwork();
+const CHART = join(REPOSITORY, 'deploy/helm/sluice');
+
+let cluster: Cluster;
+before(async () => {
+  if (skip === undefined) cluster = await Cluster.start();
+});
+after(() => cluster?.[Symbol.asyncDispose]());
+
+async function run(
+  program: 'helm' | 'kubectl',
+  args: readonly string[],
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const home = { HELM_CACHE_HOME: '/dev/shm', HELM_CONFIG_HOME: '/dev/shm', HELM_DATA_HOME: '/dev/shm' };
+  const started = new Program(assetPath(program), args, home);
+  const { code } = await started.exited;
+  return { code, output: started.output };
+}
+
+async function helm(...args: string[]): Promise<string> {
+  const { code, output } = await run('helm', [...args, '--kubeconfig', cluster.kubeconfig]);
+  assert.equal(code, 0, output);
+  return output;
+}
+
+type Manifest = { readonly kind: string; readonly rules?: Role['rules']; readonly spec: { readonly template: { readonly spec: PodSpec } } };
+
+/** What the API server makes of manifests, without creating them. */
+async function understood(manifests: string, namespace: string): Promise<readonly Manifest[]> {
+  const text = await cluster.kubectl(['-n', namespace, 'apply', '--dry-run=client', '-o', 'json', '-f', '-'], manifests);
+  return (JSON.parse(text) as { readonly items: readonly Manifest[] }).items;
+}
+
+const podOf = (manifests: readonly Manifest[]): PodSpec => {
+  const pod = manifests.find(({ kind }) => kind === 'Deployment')?.spec.template.spec;
+  assert.ok(pod);
+  return pod;
+};
+const roleOf = (manifests: readonly Manifest[]): readonly string[] =>
+  [...allowedBy({ rules: manifests.find(({ kind }) => kind === 'ClusterRole')?.rules ?? [] })].sort();
+
+describe('the chart', { skip }, () => {
+  test('serves Ingresses of its namespaces and its Sluicefile, whose changes need no new pod, and leaves nothing behind', async () => {
+    await cluster.kubectl(['create', 'namespace', 'shop']);
+    const values = ['--set', 'namespaces={shop}', '--set', 'replicas=1', '--set', 'shutdown.delaySeconds=1'];
+    const file = (text: string) => ['--set', `sluicefile=file.test { respond "${text}" }`];
+    const notes = await helm('install', 'edge', CHART, '-n', 'edge', '--create-namespace', ...values, ...file('one'));
+    assert.match(notes, /class sluice in the namespaces shop/);
+    assert.match(notes, /kubectl -n edge exec deploy\/edge-sluice -c dataplane -- sluice status/);
+    await rolledOut(cluster, 'edge', 'edge-sluice');
+    const paths = [{ path: '/', service: 'web' }];
+    await cluster.apply(...app({ name: 'web', namespace: 'shop' }), ingress({ name: 'web', namespace: 'shop' }, 'web.test', paths));
+    await cluster.apply(...app({ name: 'web' }), ingress({ name: 'web' }, 'other.test', paths));
+    const [name = '', pod] = [...cluster.kubelet.processPods('edge')][0] ?? [];
+    assert.ok(pod);
+    const visit = (host: string) => ask({ host: pod.address, port: 8080 }, '/', { headers: { host } });
+    await until('the Ingress to be served', async () => (await visit('web.test')).status === 200);
+    await until('the Sluicefile to be served', async () => (await visit('file.test')).text === 'one');
+    assert.equal((await visit('other.test')).status, 404, 'of a namespace that is not watched');
+    assert.deepEqual(
+      [...cluster.requestsOfAccounts()].filter((one) => !/^(list|watch) /.test(one)),
+      [],
+    );
+    await helm('upgrade', 'edge', CHART, '-n', 'edge', ...values, ...file('two'));
+    await until('the new Sluicefile to be served', async () => (await visit('file.test')).text === 'two');
+    assert.deepEqual([...cluster.kubelet.processPods('edge').keys()], [name], 'the same pod');
+    assert.equal(pod.container('controller').restarts + pod.container('dataplane').restarts, 0);
+    await helm('uninstall', 'edge', '-n', 'edge');
+    await until('the pod to have ended', () => cluster.kubelet.processPods('edge').size === 0, 120_000);
+    const kinds = 'clusterroles,clusterrolebindings,roles,rolebindings,ingressclasses,deployments,services,configmaps,serviceaccounts';
+    const left = await cluster.kubectl(['get', kinds, '-A', '-l', 'app.kubernetes.io/instance=edge', '-o', 'name']);
+    assert.equal(left, '');
+  });
+
+  test('runs what the manifests of deploy/kubernetes/gateway run, with the same rights', async () => {
+    const { output } = await run('helm', ['template', 'sluice', CHART]);
+    const [chart, manifests] = await Promise.all([
+      understood(output, 'sluice'),
+      understood(await cluster.kubectl(['kustomize', join(REPOSITORY, 'deploy/kubernetes/gateway')]), 'sluice'),
+    ]);
+    assert.deepEqual(roleOf(chart), roleOf(manifests));
+    const [fromChart, fromManifests] = [podOf(chart), podOf(manifests)];
+    for (const [at, container] of fromManifests.containers.entries())
+      for (const flag of container.args ?? []) assert.ok(fromChart.containers[at]?.args?.includes(flag), `${container.name} ${flag}`);
+    const withoutFlags = ({ args, image, ...rest }: ContainerSpec) => ({ ...rest, imagePullPolicy: '' });
+    const comparable = ({ containers, ...rest }: PodSpec) => ({
+      ...rest,
+      topologySpreadConstraints: [],
+      containers: containers.map(withoutFlags),
+    });
+    assert.deepEqual(comparable(fromChart), comparable(fromManifests));
+  });
+
+  test('refuses values that it does not know or that contradict each other', async () => {
+    for (const [set, reason] of [
+      ['replica=3', /replica/],
+      ['proxyProtocol=true', /trustedProxies/],
+      ['service.type=Loadbalancer', /service.type|service\/type/],
+      ['namespaces={Shop}', /namespaces/],
+    ] as const) {
+      const { code, output } = await run('helm', ['template', 'sluice', CHART, '--set', set]);
+      assert.notEqual(code, 0, set);
+      assert.match(output, reason);
+    }
+  });
+
+  test('has the version of the package and the controller name of the program', () => {
+    const { version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as { version: string };
+    const chart = readFileSync(join(CHART, 'Chart.yaml'), 'utf8');
+    assert.match(chart, new RegExp(`^version: ${version}\\nappVersion: ${version}$`, 'm'));
+    for (const file of ['deploy/helm/sluice/templates/ingress-class.yaml', 'deploy/kubernetes/gateway/ingress-class.yaml'])
+      assert.ok(readFileSync(join(REPOSITORY, file), 'utf8').includes(`controller: ${INGRESS_CONTROLLER}\n`), file);
+  });
+});

@@ -1,0 +1,17 @@
+import { until } from '../../harness/until.ts';
+import type { Cluster } from './cluster.ts';
+
+/** Waits until the pods of a Deployment are its newest ones, all ready, and no others are left. */
+export async function rolledOut(cluster: Cluster, namespace: string, name: string): Promise<void> {
+  await cluster.kubectl(['-n', namespace, 'rollout', 'status', `deployment/${name}`, '--timeout=240s']);
+  await until(
+    `the old pods of ${name} to have ended`,
+    async () => {
+      const pods = JSON.parse(await cluster.kubectl(['-n', namespace, 'get', 'pods', '-o', 'json'])) as {
+        items: { metadata: { deletionTimestamp?: string } }[];
+      };
+      return pods.items.every(({ metadata }) => metadata.deletionTimestamp === undefined);
+    },
+    180_000,
+  );
+}

@@ -17,6 +17,8 @@ a.test {
   }
   @elsewhere not remote_ip 127.0.0.0/8
   @traced header X-Trace
+  @second local_ip 127.0.0.2
+  @here local_ip 127.0.0.1
   @versioned {
     path_regexp ^/v[0-9]+/
     header_regexp Accept (?i)json
@@ -26,6 +28,8 @@ a.test {
   redir @old https://old.test{uri} 302
   header @traced X-Traced yes
   respond @elsewhere 404
+  respond @second 404
+  header @here X-Arrived-At 127.0.0.1
   handle @write {
     respond 201 "written"
   }
@@ -49,6 +53,7 @@ test('matchers in the file select blocks, redirects, responses and headers by re
   assert.equal((await pair.visit('a.test')).headers['x-traced'], undefined);
   const accept = { headers: { accept: 'application/JSON' } };
   assert.deepEqual([await statusOf('/v1/x', accept), await statusOf('/v1/x'), await statusOf('/vx/x', accept)], [202, 200, 200]);
+  assert.equal((await pair.visit('a.test')).headers['x-arrived-at'], '127.0.0.1');
   const { stdout } = await pair.command('explain', 'a.test/docs/x');
   assert.match(stdout, /redir.*@old does not match/);
   assert.match(stdout, /respond.*@bots does not match/);

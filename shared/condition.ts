@@ -99,6 +99,14 @@ const members = {
     .max(2 * MOST_PORTS)
     .optional()
     .describe('Ports of this machine: the one that the connection arrived at, whatever the request or a PROXY header says.'),
+  local_ip: z
+    .array(rangeSchema)
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe(
+      'Addresses and ranges of this machine: the one that the connection arrived at, whatever the request or a PROXY header says. `explain` assumes that it matches.',
+    ),
   path_regexp: z
     .array(pattern)
     .min(1)

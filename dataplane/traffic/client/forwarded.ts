@@ -1,6 +1,6 @@
 import { isIP, SocketAddress } from 'node:net';
 import type { RequestHead } from '../codec/http1/request-head.ts';
-import type { TlsFacts } from '../exchange/exchange.ts';
+import type { LocalEnd, TlsFacts } from '../exchange/exchange.ts';
 
 /**
  * The client's address, and what the upstream is told about it. A trusted proxy may speak for
@@ -13,6 +13,8 @@ export type Peer = {
   readonly port: number | null;
   /** The port of ours that it arrived at. */
   readonly localPort: number;
+  /** Our end of the connection. */
+  readonly local: LocalEnd;
   readonly secure: boolean;
   /** What was negotiated; null without TLS. */
   readonly tls: TlsFacts | null;
@@ -41,12 +43,13 @@ export function peerOf(
   address: string,
   certificate: Covering | null,
   trusted: boolean,
+  local: LocalEnd,
   localPort: number,
   port: number | null = null,
   tls: TlsFacts | null = null,
 ): Peer {
   const secure = certificate !== null;
-  return { address, port, localPort, secure, tls, certificate, trusted, lines: lines(address, secure ? 'https' : 'http', address) };
+  return { address, port, localPort, local, secure, tls, certificate, trusted, lines: lines(address, secure ? 'https' : 'http', address) };
 }
 
 const lines = (chain: string, proto: string, client: string): string =>

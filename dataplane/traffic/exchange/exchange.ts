@@ -21,7 +21,10 @@ export const UNTIL_CLOSE = -1;
 /** A piece of a body up to this many bytes is cheaper to copy than to pass on. */
 export const SMALL_PIECE = 4_096;
 
-/** What is logged about a connection. */
+/** Our end of a connection, as a socket has it; undefined once it is closed. */
+export type LocalEnd = { readonly localAddress?: string | undefined };
+
+/** What is known about a connection. */
 export type ConnectionFacts = {
   /** Its own address, whatever proxies report. */
   readonly address: string;
@@ -29,6 +32,8 @@ export type ConnectionFacts = {
   readonly port: number | null;
   /** null without TLS. */
   readonly tls: TlsFacts | null;
+  /** Asked only for what depends on it, because the answer is a system call; null for a request that did not arrive over a connection. */
+  readonly local: LocalEnd | null;
 };
 
 /** What was negotiated in a TLS handshake: version and cipher suite as numbers of the protocol (RFC 8446 4.1.2, B.4), 0 if unknown. */

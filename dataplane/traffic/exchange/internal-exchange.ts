@@ -1,4 +1,4 @@
-import { type ClientFacts, type Downstream, detachAttempt, Exchange, type RequestPath } from './exchange.ts';
+import { type ClientFacts, type Downstream, detachAttempt, Exchange, type LocalEnd, type RequestPath } from './exchange.ts';
 import { FAULT_REASON, type Faults } from './faults.ts';
 import { resumeAnswer } from './relay.ts';
 import type { Responder } from './responder.ts';
@@ -20,6 +20,8 @@ export type InternalRequest = {
   readonly address: string;
   readonly hops: number;
   readonly port: number;
+  /** Our end of the connection of the request that it serves. */
+  readonly local: LocalEnd | null;
   readonly secure: boolean;
   readonly body: Buffer | null;
   /** What the target gets as Host instead of the client's; absent: the client's. */
@@ -76,6 +78,7 @@ export type InternalTools = {
 export class InternalExchange implements Downstream {
   readonly address: string;
   readonly holding = false;
+  private readonly local: LocalEnd | null;
   private readonly x: Exchange;
   private readonly sink: AnswerSink;
   private readonly responder: Responder;
@@ -83,8 +86,9 @@ export class InternalExchange implements Downstream {
   private over = false;
 
   constructor(request: InternalRequest, sink: AnswerSink, responder: Responder, tools: InternalTools) {
-    const { method, target, host, hostField, fields, forwarding, hops, port, secure, body, address } = request;
+    const { method, target, host, hostField, fields, forwarding, hops, port, secure, body, address, local } = request;
     this.address = address;
+    this.local = local;
     this.sink = sink;
     this.tools = tools;
     const { routedAs = null } = request;
@@ -164,7 +168,11 @@ export class InternalExchange implements Downstream {
   }
 
   facts(): ClientFacts {
-    return { connection: { address: this.address, port: null, tls: null }, protocol: 'HTTP/1.1', bodyRead: this.x.bodyLength };
+    return {
+      connection: { address: this.address, port: null, tls: null, local: this.local },
+      protocol: 'HTTP/1.1',
+      bodyRead: this.x.bodyLength,
+    };
   }
 
   head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {

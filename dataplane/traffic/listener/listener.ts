@@ -224,7 +224,7 @@ export class Listener {
         return void socket.resetAndDestroy();
       }
       if (at.secure) this.expectTls(socket, address, port, place, at.port);
-      else this.serve(socket, peerOf(address, null, trusted, at.port, port), place, false);
+      else this.serve(socket, peerOf(address, null, trusted, socket, at.port, port), place, false);
     } catch (error) {
       this.drop(socket, place ?? UNCOUNTED, error);
     }
@@ -254,7 +254,7 @@ export class Listener {
         this.connections.delete(stage);
         this.waiting.delete(stage);
         try {
-          const peer = peerOf(address, presented, this.trusts(address), localPort, port, tlsFacts(socket));
+          const peer = peerOf(address, presented, this.trusts(address), raw, localPort, port, tlsFacts(socket));
           this.serve(socket, peer, place, socket.alpnProtocol === 'h2');
         } catch (error) {
           this.drop(socket, place, error);

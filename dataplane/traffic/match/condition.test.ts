@@ -12,13 +12,15 @@ type Request = {
   host?: string;
   secure?: boolean;
   port?: number;
+  local?: string | null;
 };
 
 function matches(condition: unknown, request: Request): boolean {
   const { path = '/', method = 'GET', query, fields = 'Host: a.example\r\n', address = '192.0.2.1', host = 'a.example' } = request;
-  const { secure = false, port = 80 } = request;
+  const { secure = false, port = 80, local = '198.51.100.1' } = request;
   const target = query === undefined ? path : `${path}?${query}`;
-  const x: MatchedRequest = { method, target, fields, host, port, secure, draw: -1, splitLine: '', client: { address } };
+  const facts = () => ({ connection: { local: local === null ? null : { localAddress: local } } });
+  const x: MatchedRequest = { method, target, fields, host, port, secure, draw: -1, splitLine: '', client: { address, facts } };
   const parsed: Condition = conditionSchema.parse(condition);
   return compileCondition(parsed)(path, x);
 }
@@ -48,6 +50,13 @@ const TABLE: readonly [what: string, condition: object, request: Request, expect
   ['a single label as a wildcard', { host: ['*.localhost'] }, { host: 'localhost' }, false],
   ['one of several ports', { port: [80, 8443] }, { port: 8443 }, true],
   ['another port, whatever Host says', { port: [8443] }, { port: 80, host: 'a.example', fields: 'Host: a.example:8443\r\n' }, false],
+  ['one of several addresses of ours', { local_ip: ['198.51.100.7', '198.51.100.1'] }, {}, true],
+  ['another address of ours', { local_ip: ['198.51.100.7'] }, {}, false],
+  ['our IPv4 address at a port that is open to IPv6, too', { local_ip: ['198.51.100.1'] }, { local: '::ffff:198.51.100.1' }, true],
+  ['a range of addresses of ours', { local_ip: ['198.51.100.0/24', '2001:db8::/32'] }, { local: '::ffff:198.51.100.9' }, true],
+  ['an IPv6 address of ours', { local_ip: ['2001:db8::1'] }, { local: '2001:db8::1' }, true],
+  ['a range without our address', { local_ip: ['203.0.113.0/24'] }, {}, false],
+  ['any address of ours for a request without a connection', { local_ip: ['198.51.100.7'] }, { local: null }, true],
   ['the scheme', { protocol: 'https' }, { secure: true }, true],
   ['another scheme', { protocol: 'https' }, {}, false],
   ['an expression that matches in the path', { path_regexp: ['\\.(?:css|js)$'] }, { path: '/x/a.css' }, true],

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import type {
   Condition,
   FieldCondition,
@@ -6,15 +7,16 @@ import type {
   PlainCondition,
   ShareCondition,
 } from '../../../shared/condition.ts';
-import { matcherOf } from '../../../shared/values/cidr.ts';
+import { type Cidr, matcherOf } from '../../../shared/values/cidr.ts';
 import { compileRegexp } from '../../../shared/values/regexp.ts';
 import { withoutOws } from '../codec/http1/protocols.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import type { Exchange, LocalEnd } from '../exchange/exchange.ts';
 import { compilePattern, folded } from './pattern.ts';
 import { type DrawnRequest, shareTest } from './share.ts';
 
 /** What a condition needs to know about a request, besides its path. */
-export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields' | 'host' | 'port' | 'secure'> & DrawnRequest;
+export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields' | 'host' | 'port' | 'secure'> &
+  DrawnRequest & { readonly client: { facts(): { readonly connection: { readonly local: LocalEnd | null } } } };
 
 /** Whether a request with this path, in its normal form, matches. */
 export type Test = (path: string, x: MatchedRequest) => boolean;
@@ -31,12 +33,13 @@ export function compileCondition(condition: Condition, folds = false): Test {
 }
 
 function compilePlain(condition: PlainCondition, folds: boolean): Test {
-  const { path, method, protocol, port, host, header, query, remote_ip, path_regexp, share } = condition;
+  const { path, method, protocol, port, host, header, query, remote_ip, local_ip, path_regexp, share } = condition;
   const { header_regexp = [], query_regexp = [] } = condition;
   // The cheapest tests come first.
   const tests: Test[] = [];
   if (protocol) tests.push((_, x) => x.secure === (protocol === 'https'));
   if (port) tests.push((_, x) => port.includes(x.port));
+  if (local_ip) tests.push(localTest(local_ip));
   if (method) tests.push((_, x) => method.includes(x.method));
   if (host) tests.push(hostTest(host));
   if (path) tests.push(pathTest(path, folds));
@@ -75,6 +78,17 @@ const addressTest =
   (contains: (address: string) => boolean): Test =>
   (_, x) =>
     contains(x.client.address);
+
+/** A request that did not arrive over a connection, such as one that is only explained, matches. */
+function localTest(ranges: readonly Cidr[]): Test {
+  // A socket that is open to IPv6 has its IPv4 addresses as mapped ones (RFC 4291 2.5.5.2).
+  const exact = ranges.every((range) => isIPv4(range)) ? new Set(ranges.flatMap((range) => [range, `::ffff:${range}`])) : null;
+  const contains = exact === null ? matcherOf(ranges) : (address: string) => exact.has(address);
+  return (_, x) => {
+    const { local } = x.client.facts().connection;
+    return local === null || (local.localAddress !== undefined && contains(local.localAddress));
+  };
+}
 
 function headerTest({ name, values, absent, exact }: FieldCondition): Test {
   const lower = name.toLowerCase();

@@ -18,7 +18,7 @@ const rule = (condition: object): ((request: Request) => boolean) => {
       secure: false,
       draw: -1,
       splitLine: '',
-      client: { address: '192.0.2.1' },
+      client: { address: '192.0.2.1', facts: () => ({ connection: { local: null } }) },
     };
     return matches(path, x);
   };

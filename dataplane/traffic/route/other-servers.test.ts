@@ -193,7 +193,7 @@ const ASKED: MatchedRequest = {
   secure: false,
   draw: -1,
   splitLine: '',
-  client: { address: '127.0.0.1' },
+  client: { address: '127.0.0.1', facts: () => ({ connection: { local: null } }) },
 };
 
 /** Each server alone, and with each additional step that another one could add before or after it. */

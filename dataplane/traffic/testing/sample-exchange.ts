@@ -4,7 +4,7 @@ import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchang
 /** A client that discards everything. */
 const SILENT: Downstream = {
   address: '192.0.2.1',
-  facts: () => ({ connection: { address: '192.0.2.1', port: 50_000, tls: null }, protocol: 'HTTP/1.1', bodyRead: 0 }),
+  facts: () => ({ connection: { address: '192.0.2.1', port: 50_000, tls: null, local: null }, protocol: 'HTTP/1.1', bodyRead: 0 }),
   head: () => undefined,
   informational: () => undefined,
   body: () => true,

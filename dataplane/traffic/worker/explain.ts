@@ -13,7 +13,7 @@ import { blockFor, type CompiledRoute } from '../route/compile.ts';
 /** A placeholder client to which nothing may be sent. */
 const DISCARD: Downstream = {
   address: '127.0.0.1',
-  facts: () => ({ connection: { address: '127.0.0.1', port: null, tls: null }, protocol: 'HTTP/1.1', bodyRead: 0 }),
+  facts: () => ({ connection: { address: '127.0.0.1', port: null, tls: null, local: null }, protocol: 'HTTP/1.1', bodyRead: 0 }),
   head: throwSent,
   informational: throwSent,
   body: throwSent,

@@ -116,18 +116,18 @@ const port: Kind = {
   },
 };
 
-const remoteIp: Kind = {
-  form: 'remote_ip <ip-or-range> [<ip-or-range> …]',
+const ranges = (member: 'remote_ip' | 'local_ip'): Kind => ({
+  form: `${member} <ip-or-range> [<ip-or-range> …]`,
   read(args, draft, refuse) {
     for (const word of args) {
-      const ranges = parseRanges(word.text);
-      if (!ranges.ok) refuse(word, ranges.reason);
-      const all = [...(draft.remote_ip ?? []), ...(ranges.ok ? ranges.value : [])];
+      const read = parseRanges(word.text);
+      if (!read.ok) refuse(word, read.reason);
+      const all = [...(draft[member] ?? []), ...(read.ok ? read.value : [])];
       if (all.length > MOST_RANGES) return refuse(word, `a matcher has at most ${MOST_RANGES} ranges`);
-      if (all.length > 0) draft.remote_ip = all;
+      if (all.length > 0) draft[member] = all;
     }
   },
-};
+});
 
 /**
  * Adds an entry, or its values to those of the same name: any of them matches, and no value matches any. Lists are short, so copying them
@@ -155,5 +155,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   header_regexp: headerRegexp,
   query,
   query_regexp: queryRegexp,
-  remote_ip: remoteIp,
+  remote_ip: ranges('remote_ip'),
+  local_ip: ranges('local_ip'),
 };

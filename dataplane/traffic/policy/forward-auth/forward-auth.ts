@@ -72,6 +72,7 @@ const requestTo = (x: Exchange, uri: string, fields: string, hostOfTarget: Inter
   hostOfTarget: hostOfTarget ?? null,
   forwarding: `${x.forwarding}X-Forwarded-Method: ${x.method}\r\nX-Forwarded-Uri: ${x.target}\r\n`,
   address: x.client.address,
+  local: x.client.facts().connection.local,
   hops: x.hops,
   port: x.port,
   secure: x.secure,

@@ -102,6 +102,7 @@ const copyOf = (x: Exchange, held: Buffer | null) => ({
   fields: x.upstreamFields,
   forwarding: x.forwarding,
   address: x.client.address,
+  local: x.client.facts().connection.local,
   hops: x.hops,
   port: x.port,
   secure: x.secure,

@@ -109,6 +109,7 @@ export const fetchRequest = (x: Exchange, validators: string, background: boolea
   fields: fetchFields(x.upstreamFields, validators),
   forwarding: x.forwarding,
   address: x.client.address,
+  local: x.client.facts().connection.local,
   hops: x.hops,
   port: x.port,
   secure: x.secure,

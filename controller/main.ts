@@ -29,7 +29,8 @@ async function main(): Promise<void> {
   const sources: Source[] = [];
   if (settings.config !== null) sources.push(createFileSource({ ...parts, path: settings.config }));
   if (settings.docker !== null) sources.push(createDockerSource({ ...parts, settings: settings.docker }));
-  if (settings.kubernetes !== null) sources.push(createKubernetesSource({ ...parts, settings: settings.kubernetes }));
+  if (settings.kubernetes !== null)
+    sources.push(createKubernetesSource({ ...parts, settings: settings.kubernetes, pod: process.env.POD_NAME ?? null }));
   const controller = await startController(settings, { ...parts, sources, token: process.env[TOKEN_VARIABLE] });
   let stopping = false;
   const stop = () => {

@@ -1,6 +1,8 @@
+import { isIP } from 'node:net';
 import { NAME } from '../../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
+import type { PublishedAddress } from './status/desired-status.ts';
 
 export type KubernetesSettings = {
   /** The path of a kubeconfig; null: the account of this pod, or in its absence KUBECONFIG and the user's own. */
@@ -9,7 +11,14 @@ export type KubernetesSettings = {
   readonly ingressClass: string;
   /** null: all. */
   readonly namespaces: readonly string[] | null;
+  /** What Ingresses and Gateways report as their addresses; null: nothing. */
+  readonly publish: Publish | null;
 };
+
+/** Where visitors reach the data planes. */
+export type Publish =
+  | { readonly kind: 'addresses'; readonly addresses: readonly PublishedAddress[] }
+  | { readonly kind: 'service'; readonly namespace: string; readonly name: string };
 
 export const KUBERNETES_FLAGS: readonly Flag[] = [
   { name: 'kubernetes', kind: 'switch', help: 'discover Ingresses and annotated Services in a cluster' },
@@ -21,22 +30,38 @@ export const KUBERNETES_FLAGS: readonly Flag[] = [
   },
   { name: 'ingress-class', placeholder: 'NAME', help: 'IngressClass to serve', default: NAME, parse: parseName },
   { name: 'namespaces', placeholder: 'NAME[,NAME…]', help: 'namespaces to watch', default: 'all', parse: parseNamespaces },
-  { name: 'publish-address', placeholder: 'ADDRESS[,ADDRESS…]', help: 'addresses that Ingresses report', unavailable: true },
-  { name: 'publish-service', placeholder: 'NAMESPACE/NAME', help: 'Service whose addresses Ingresses report', unavailable: true },
+  {
+    name: 'publish-address',
+    placeholder: 'ADDRESS[,ADDRESS…]',
+    help: 'addresses and host names that Ingresses report',
+    default: 'none',
+    parse: parseAddresses,
+  },
+  {
+    name: 'publish-service',
+    placeholder: 'NAMESPACE/NAME',
+    help: 'Service whose addresses Ingresses report, instead of fixed ones',
+    default: 'none',
+    parse: parseService,
+  },
 ];
 
 /** @returns null if no cluster is watched. @throws UsageError. */
 export function kubernetesSettings(command: string, { given }: Flags): KubernetesSettings | null {
   const flagOf = <T>(name: string): T | undefined => given.get(name)?.value as T | undefined;
   if (flagOf<boolean>('kubernetes') !== true) {
-    const useless = ['kubeconfig', 'ingress-class', 'namespaces'].find((name) => given.get(name)?.origin === 'flag');
+    const useless = KUBERNETES_FLAGS.find(({ name }) => given.get(name)?.origin === 'flag')?.name;
     if (useless !== undefined) throw new UsageError(`${NAME} ${command}: --${useless} needs --kubernetes`);
     return null;
   }
+  const addresses = flagOf<readonly PublishedAddress[]>('publish-address');
+  const service = flagOf<{ namespace: string; name: string }>('publish-service');
+  if (addresses && service) throw new UsageError(`${NAME} ${command}: --publish-address and --publish-service exclude each other`);
   return {
     kubeconfig: flagOf<string>('kubeconfig') ?? null,
     ingressClass: flagOf<string>('ingress-class') ?? NAME,
     namespaces: flagOf<readonly string[]>('namespaces') ?? null,
+    publish: addresses ? { kind: 'addresses', addresses } : service ? { kind: 'service', ...service } : null,
   };
 }
 
@@ -52,4 +77,17 @@ function parseNamespaces(text: string): Parsed<readonly string[]> {
   const names = [...new Set(text.split(',').map((name) => name.trim()))];
   const wrong = names.find((name) => !LABEL.test(name));
   return wrong === undefined ? accepted(names) : refused(`"${wrong}" is not the name of a namespace`);
+}
+
+function parseAddresses(text: string): Parsed<readonly PublishedAddress[]> {
+  const values = [...new Set(text.split(',').map((value) => value.trim().toLowerCase()))].sort();
+  const wrong = values.find((value) => isIP(value) === 0 && !SUBDOMAIN.test(value));
+  if (wrong !== undefined) return refused(`"${wrong}" is neither an IP address nor a host name`);
+  return accepted(values.map((value) => ({ kind: isIP(value) === 0 ? 'hostname' : 'ip', value })));
+}
+
+function parseService(text: string): Parsed<{ readonly namespace: string; readonly name: string }> {
+  const [namespace = '', name = '', ...rest] = text.split('/');
+  if (!LABEL.test(namespace) || !LABEL.test(name) || rest.length > 0) return refused('a Service is NAMESPACE/NAME');
+  return accepted({ namespace, name });
 }

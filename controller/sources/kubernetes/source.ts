@@ -1,12 +1,14 @@
+import { hostname } from 'node:os';
 import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
-import type { Reading, Snapshot, Source } from '../source.ts';
+import type { Reading, Served, Snapshot, Source } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';
 import { ApiFailure } from './api/api-failure.ts';
 import { type Cluster, openCluster } from './api/cluster.ts';
+import { type Consequences, Feedback } from './feedback.ts';
 import type { KubernetesSettings } from './flags.ts';
 import { INGRESS_CLASSES, INGRESSES, type Ingress } from './objects/ingress.ts';
 import { TLS_SECRETS } from './objects/secret.ts';
@@ -14,6 +16,7 @@ import { ENDPOINT_SLICES, SERVICES } from './objects/service.ts';
 import { KUBERNETES_SOURCE } from './routes/cluster-snapshot.ts';
 import { lostTargets, targetsIn } from './routes/lost-targets.ts';
 import { translate } from './routes/translate.ts';
+import type { Resource } from './watch/resource.ts';
 import { ResourceStore } from './watch/resource-store.ts';
 
 export type KubernetesSourceOptions = {
@@ -21,6 +24,8 @@ export type KubernetesSourceOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** The name of this pod; null outside of a cluster. Only one process may have it at a time. */
+  readonly pod?: string | null;
   /** Reads the credentials. @throws ApiFailure. */
   readonly open?: () => Promise<Cluster>;
 };
@@ -31,7 +36,7 @@ const ABOUT = { source: KUBERNETES_SOURCE, origin: KUBERNETES_SOURCE };
 const QUIET_MS = 20;
 
 /** Ingresses and annotated Services of a cluster as a source of routes. Nothing is listed until every kind of object has been. */
-export function createKubernetesSource({ settings, clock, random, log, open }: KubernetesSourceOptions): Source {
+export function createKubernetesSource({ settings, clock, random, log, pod = null, open }: KubernetesSourceOptions): Source {
   const openApi = open ?? (() => openCluster({ kubeconfig: settings.kubeconfig, clock }));
   const withTransitionTimes = createTransitionTimes(clock);
   let emit: ((snapshot: Snapshot) => void) | undefined;
@@ -40,25 +45,31 @@ export function createKubernetesSource({ settings, clock, random, log, open }: K
   let targets: ReadonlySet<string> = new Set();
   let cancel: (() => void) | undefined;
   let relist: () => void = () => undefined;
+  let feedback: Feedback | undefined;
+  /** Of the snapshots that may still be served. */
+  const consequences = new WeakMap<Snapshot, Consequences>();
+  const identity = pod ?? `${hostname()}_${random.hex(4)}`;
 
   const watchAll = async (cluster: Cluster, signal: AbortSignal): Promise<void> => {
     const { namespaces, ingressClass } = settings;
     let isListed = false;
     const failures = new Map<string, string>();
     const parts = { cluster, clock, random, log };
-    const storeOf = <T>(resource: ConstructorParameters<typeof ResourceStore<T>>[0]['resource']) =>
+    const changed = () => {
+      cancel ??= clock.after(QUIET_MS, publish);
+    };
+    const storeOf = <T>(resource: Resource<T>) =>
       new ResourceStore<T>({
         ...parts,
         resource,
         namespaces,
-        changed: () => {
-          cancel ??= clock.after(QUIET_MS, publish);
-        },
+        changed,
+        statusChanged: (key) => told.statusChanged(resource, key),
         failed: (place, reason) => {
           if (reason === null) failures.delete(place);
           else failures.set(place, reason);
           if (reason !== null) emit?.({ kind: 'failed', source: KUBERNETES_SOURCE, errors: [...new Set(failures.values())] });
-          else if (failures.size === 0) cancel ??= clock.after(QUIET_MS, publish);
+          else if (failures.size === 0) changed();
         },
       });
     const ingresses = storeOf(INGRESSES);
@@ -67,6 +78,9 @@ export function createKubernetesSource({ settings, clock, random, log, open }: K
     const slices = storeOf(ENDPOINT_SLICES);
     const secrets = storeOf(TLS_SECRETS);
     const stores = [ingresses, classes, services, slices, secrets];
+    const seen = (resource: Resource<unknown>, key: string) => stores.find((store) => store.resource === resource)?.status(key);
+    const told = new Feedback({ ...parts, settings, identity, seen, changed });
+    feedback = told;
 
     const publish = (): void => {
       cancel = undefined;
@@ -89,14 +103,19 @@ export function createKubernetesSource({ settings, clock, random, log, open }: K
       const { routes, certificates } = translation;
       // What can't be read now keeps its last state; nothing is withdrawn because of it.
       const unread = [...new Set(failures.values())].map((message) => ({ ...ABOUT, domain: null, code: SOURCE_FAILED, message }));
-      const problems = [...unread, ...translation.problems];
-      emit({ kind: 'listed', source: KUBERNETES_SOURCE, routes, certificates, problems, urgent: lostTargets(before, targets) });
+      const unpublished = told.problem();
+      const general = unpublished === null ? unread : [...unread, { ...ABOUT, domain: null, code: 'no_address', message: unpublished }];
+      const problems = [...general, ...translation.problems];
+      const urgent = lostTargets(before, targets);
+      const snapshot: Snapshot = { kind: 'listed', source: KUBERNETES_SOURCE, routes, certificates, problems, urgent };
+      consequences.set(snapshot, translation);
+      emit(snapshot);
     };
 
     relist = () => {
       for (const store of stores) store.relist();
     };
-    await Promise.all(stores.map((store) => store.run(signal)));
+    await Promise.all([...stores, told].map((one) => one.run(signal)));
   };
 
   const run = async (signal: AbortSignal, tell: (snapshot: Snapshot) => void): Promise<void> => {
@@ -128,5 +147,10 @@ export function createKubernetesSource({ settings, clock, random, log, open }: K
     }
   };
 
-  return { name: KUBERNETES_SOURCE, run, relist: () => relist(), readings: () => readings };
+  const served = (one: Served): void => {
+    const due = consequences.get(one.snapshot);
+    if (due) feedback?.served(due, one);
+  };
+
+  return { name: KUBERNETES_SOURCE, run, relist: () => relist(), readings: () => readings, served };
 }

@@ -2,10 +2,13 @@
 export class ApiFailure extends Error {
   /** The status of the response; null if there was none. */
   readonly status: number | null;
+  /** How long the server asks to wait before another request (ms); 0 if it does not ask. */
+  readonly retryAfterMs: number;
 
-  constructor(message: string, status: number | null = null) {
+  constructor(message: string, status: number | null = null, retryAfterMs = 0) {
     super(message);
     this.status = status;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -15,8 +18,8 @@ export const isExpired = (error: unknown): boolean => error instanceof ApiFailur
 /** The API server has no such kind of object (HTTP 404): its definition is not installed. */
 export const isUnknown = (error: unknown): boolean => error instanceof ApiFailure && error.status === 404;
 
-/** A failed response. `body` is a `Status` object, or any text. */
-export function refusedBy(where: string, path: string, status: number, body: string): ApiFailure {
+/** A failed response. `body` is a `Status` object, or any text; `retryAfter` is the field of that name, in seconds. */
+export function refusedBy(where: string, path: string, status: number, body: string, retryAfter = ''): ApiFailure {
   const reason = messageIn(body);
   if (status === 401)
     return new ApiFailure(
@@ -28,7 +31,12 @@ export function refusedBy(where: string, path: string, status: number, body: str
       `the cluster at ${where} forbids ${path} (403): ${reason}; bind the role of deploy/kubernetes to this account`,
       403,
     );
-  return new ApiFailure(`the cluster at ${where} answers ${status} to ${path}${reason === '' ? '' : `: ${reason}`}`, status);
+  const seconds = /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) : 0;
+  return new ApiFailure(
+    `the cluster at ${where} answers ${status} to ${path}${reason === '' ? '' : `: ${reason}`}`,
+    status,
+    seconds * 1_000,
+  );
 }
 
 const HINTS: Readonly<Record<string, string>> = {

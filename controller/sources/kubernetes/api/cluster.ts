@@ -24,10 +24,24 @@ export type WatchOptions = {
 export type Cluster = {
   /** Its address, for messages. */
   readonly where: string;
+  /** The namespace of the account. */
+  readonly namespace: string;
   list(path: string, query: Query, signal: AbortSignal): Promise<ListPage>;
   /** Ends when the server ends the watch. @throws ApiFailure also if nothing has come for `silentMs`. */
   watch(path: string, query: Query, options: WatchOptions): AsyncGenerator<WatchEvent>;
+  /** A single request about one object. @returns the object of the response. */
+  send(request: ObjectRequest, signal: AbortSignal): Promise<unknown>;
 };
+
+export type ObjectRequest = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly path: string;
+  readonly query?: Query;
+  /** Of PATCH: a JSON merge patch (RFC 7396). */
+  readonly body?: object;
+};
+
+type RawRequest = Omit<ObjectRequest, 'method'> & { readonly method?: ObjectRequest['method']; readonly query: Query };
 
 export type ClusterOptions = {
   /** The path of a kubeconfig; null: the account of this pod, or in its absence KUBECONFIG and the user's own. */
@@ -50,23 +64,28 @@ export async function openCluster({ kubeconfig, clock }: ClusterOptions): Promis
   }
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new ApiFailure(`the kubeconfig ${kubeconfig ?? 'of this user'} has no current context with a cluster`);
-  return new ApiServer(config, server.replace(/\/+$/, ''), clock);
+  const namespace = config.getContextObject(config.getCurrentContext())?.namespace || 'default';
+  return new ApiServer(config, { where: server.replace(/\/+$/, ''), namespace }, clock);
 }
 
 class ApiServer implements Cluster {
   readonly where: string;
+  readonly namespace: string;
   private readonly config: KubeConfig;
   private readonly clock: Clock;
+  /** That of the library opens a connection for each request. */
+  private readonly agent = new https.Agent({ keepAlive: true });
 
-  constructor(config: KubeConfig, where: string, clock: Clock) {
+  constructor(config: KubeConfig, { where, namespace }: Pick<Cluster, 'where' | 'namespace'>, clock: Clock) {
     this.config = config;
     this.where = where;
+    this.namespace = namespace;
     this.clock = clock;
   }
 
   async list(path: string, query: Query, signal: AbortSignal): Promise<ListPage> {
     const pieces: string[] = [];
-    for await (const piece of this.get(path, query, { silentMs: RESPONSE_MS, signal, opened: () => undefined })) pieces.push(piece);
+    for await (const piece of this.text({ path, query }, within(signal))) pieces.push(piece);
     const body = this.parsed(pieces.join(''), path) as {
       readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
       readonly items?: readonly unknown[];
@@ -76,9 +95,15 @@ class ApiServer implements Cluster {
     return { items, version: resourceVersion, next: next === '' ? null : next };
   }
 
+  async send({ query = {}, ...request }: ObjectRequest, signal: AbortSignal): Promise<unknown> {
+    const pieces: string[] = [];
+    for await (const piece of this.text({ ...request, query }, within(signal))) pieces.push(piece);
+    return this.parsed(pieces.join(''), request.path);
+  }
+
   async *watch(path: string, query: Query, options: WatchOptions): AsyncGenerator<WatchEvent> {
     let rest = '';
-    for await (const piece of this.get(path, { ...query, watch: 'true' }, options)) {
+    for await (const piece of this.text({ path, query: { ...query, watch: 'true' } }, options)) {
       const lines = (rest + piece).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
@@ -91,14 +116,16 @@ class ApiServer implements Cluster {
   }
 
   /** The text of a response, as it comes. */
-  private async *get(path: string, query: Query, { silentMs, signal, opened }: WatchOptions): AsyncGenerator<string> {
+  private async *text(request: RawRequest, { silentMs, signal, opened }: WatchOptions): AsyncGenerator<string> {
+    const { path } = request;
     const silence = new AbortController();
     const silent = () => silence.abort(new ApiFailure(`the cluster at ${this.where} has been silent for ${silentMs / 1_000} s in ${path}`));
     let cancel = this.clock.after(RESPONSE_MS, silent);
     try {
-      const response = await this.request(path, query, AbortSignal.any([signal, silence.signal]));
+      const response = await this.request(request, AbortSignal.any([signal, silence.signal]));
       response.setEncoding('utf8');
-      const failed = response.statusCode !== 200;
+      const { statusCode = 0 } = response;
+      const failed = statusCode < 200 || statusCode > 299;
       let body = '';
       if (!failed) opened();
       cancel();
@@ -109,7 +136,7 @@ class ApiServer implements Cluster {
         if (failed) body += String(piece);
         else yield String(piece);
       }
-      if (failed) throw refusedBy(this.where, path, response.statusCode ?? 0, body);
+      if (failed) throw refusedBy(this.where, path, statusCode, body, response.headers['retry-after']);
     } catch (error) {
       throw unreachable(this.where, silence.signal.aborted ? silence.signal.reason : error);
     } finally {
@@ -117,14 +144,20 @@ class ApiServer implements Cluster {
     }
   }
 
-  private async request(path: string, query: Query, signal: AbortSignal): Promise<IncomingMessage> {
+  private async request({ method = 'GET', path, query, body }: RawRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const url = new URL(this.where + path);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
-    const options: RequestOptions = { signal, headers: { accept: 'application/json' } };
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const content = text !== undefined && {
+      'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+      'content-length': Buffer.byteLength(text),
+    };
+    const options: RequestOptions = { method, signal, headers: { accept: 'application/json', ...content } };
     // Tokens and certificates may be renewed at any time.
     await this.config.applyToHTTPSOptions(options);
+    if (options.agent?.constructor === https.Agent) options.agent = this.agent;
     const { request } = url.protocol === 'http:' ? http : https;
-    return await new Promise((resolve, reject) => request(url, options, resolve).on('error', reject).end());
+    return await new Promise((resolve, reject) => request(url, options, resolve).on('error', reject).end(text));
   }
 
   private parsed(text: string, path: string): unknown {
@@ -135,3 +168,5 @@ class ApiServer implements Cluster {
     }
   }
 }
+
+const within = (signal: AbortSignal): WatchOptions => ({ silentMs: RESPONSE_MS, signal, opened: () => undefined });

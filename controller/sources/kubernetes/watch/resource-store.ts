@@ -11,9 +11,11 @@ type ResourceStoreOptions<T> = Omit<ReflectorOptions<T>, 'namespace' | 'failed' 
 
 /** The objects of one kind, of one, several or all namespaces. */
 export class ResourceStore<T> {
+  readonly resource: Resource<T>;
   private readonly reflectors: readonly Reflector<T>[];
 
   constructor({ resource, namespaces, failed, ...options }: ResourceStoreOptions<T>) {
+    this.resource = resource;
     const places = resource.namespaced ? (namespaces ?? [null]) : [null];
     this.reflectors = places.map((namespace) => {
       const place = pathOf(resource, namespace);

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import { INGRESS_CONTROLLER } from '../../../../shared/name.ts';
+import { createBackoff } from '../../../../shared/runtime/backoff.ts';
+import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
+import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Random } from '../../../../shared/runtime/random.ts';
+import { ApiFailure } from '../api/api-failure.ts';
+import type { Cluster } from '../api/cluster.ts';
+import { apiVersionOf } from '../watch/resource.ts';
+import type { Refusal } from './refusal.ts';
+
+/** A refusal that lasts is repeated before the API server forgets its Event, which it does after an hour (ms). */
+const REPEAT_MS = 1_800_000;
+/** One that comes back sooner than this after it was told is not told again (ms). */
+const AGAIN_MS = 300_000;
+/** Events are rare, but a mistake in a template may be in a thousand objects: this many at once, then one every so often (ms). */
+const BURST = 50;
+const EVERY_MS = 200;
+/** Limits of the API. */
+const MOST_NOTE = 1_024;
+const MOST_INSTANCE = 128;
+/** Leaves room for the hash in a name of 253 characters. */
+const MOST_NAME = 230;
+
+export type EventWriterOptions = {
+  readonly cluster: Cluster;
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Whether this controller is the one that writes. Asked before every write. */
+  mayWrite(): boolean;
+};
+
+type RawEvent = { readonly series?: { readonly count?: number } };
+
+/** Tells refusals as Events (events.k8s.io/v1) of the objects that they are about: each once, and again while it lasts. */
+export class EventWriter {
+  private readonly options: EventWriterOptions;
+  /** What is refused now, by the name of its event. */
+  private refusals: ReadonlyMap<string, Refusal> = new Map();
+  /** When each was told (ms, monotonic). */
+  private readonly told = new Map<string, number>();
+  private tokens = BURST;
+  private filledAt = 0;
+  private isReported = false;
+  private wake: () => void = () => undefined;
+
+  constructor(options: EventWriterOptions) {
+    this.options = options;
+    this.filledAt = options.clock.monotonic();
+  }
+
+  /** All refusals of a snapshot that is served now. */
+  want(refusals: readonly Refusal[]): void {
+    this.refusals = new Map(refusals.map((refusal) => [nameOfEvent(refusal), refusal]));
+    this.wake();
+  }
+
+  /** This controller may write from now on. */
+  lead(): void {
+    this.wake();
+  }
+
+  /** Until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.options;
+    const backoff = createBackoff(random);
+    while (!signal.aborted) {
+      const next = this.options.mayWrite() ? this.nextDue() : undefined;
+      if (next === undefined) {
+        await this.pause(REPEAT_MS / 10, signal);
+        continue;
+      }
+      try {
+        await this.write(next.name, next.refusal, signal);
+        this.told.set(next.name, clock.monotonic());
+        backoff.reset();
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(error instanceof ApiFailure)) throw error;
+        if (!this.isReported) this.options.log.warn({ reason: error.message }, 'events about refused objects can’t be written');
+        this.isReported = true;
+        const isTransient = error.status === null || error.status === 429 || error.status >= 500;
+        // Trying again would give the same.
+        if (!isTransient) this.told.set(next.name, clock.monotonic());
+        else await sleep(clock, Math.max(error.retryAfterMs, backoff.next()), signal);
+      }
+      await this.spend(signal);
+    }
+  }
+
+  private nextDue(): { readonly name: string; readonly refusal: Refusal } | undefined {
+    const now = this.options.clock.monotonic();
+    for (const [name, at] of this.told) if (!this.refusals.has(name) && now - at > AGAIN_MS) this.told.delete(name);
+    for (const [name, refusal] of this.refusals) {
+      const at = this.told.get(name);
+      if (at === undefined || now - at > REPEAT_MS) return { name, refusal };
+    }
+    return undefined;
+  }
+
+  private pause(ms: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    this.wake = () => woken.abort();
+    return sleep(this.options.clock, ms, AbortSignal.any([signal, woken.signal]));
+  }
+
+  private async spend(signal: AbortSignal): Promise<void> {
+    const { clock } = this.options;
+    const now = clock.monotonic();
+    this.tokens = Math.min(BURST, this.tokens + (now - this.filledAt) / EVERY_MS) - 1;
+    this.filledAt = now;
+    if (this.tokens < 0) await sleep(clock, EVERY_MS, signal);
+  }
+
+  private async write(name: string, { resource, meta, reason, message }: Refusal, signal: AbortSignal): Promise<void> {
+    const { cluster, identity, clock } = this.options;
+    const namespace = meta.namespace || 'default';
+    const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
+    const now = new Date(clock.now()).toISOString().replace('Z', '000Z');
+    const regarding = {
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+      name: meta.name,
+      uid: meta.uid,
+      ...(meta.namespace !== '' && { namespace: meta.namespace }),
+    };
+    const body = {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name, namespace },
+      eventTime: now,
+      reportingController: INGRESS_CONTROLLER,
+      reportingInstance: identity.slice(0, MOST_INSTANCE),
+      action: 'Route',
+      type: 'Warning',
+      reason,
+      note: message.slice(0, MOST_NOTE),
+      regarding,
+    };
+    try {
+      await cluster.send({ method: 'POST', path, body }, signal);
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || error.status !== 409) throw error;
+      // It was told before, perhaps by another controller.
+      const known = (await cluster.send({ method: 'GET', path: `${path}/${name}` }, signal)) as RawEvent;
+      const series = { count: Math.max(1, known.series?.count ?? 1) + 1, lastObservedTime: now };
+      await cluster.send({ method: 'PATCH', path: `${path}/${name}`, body: { series } }, signal);
+    }
+  }
+}
+
+/** The same for the same refusal, so that it is told once. */
+function nameOfEvent({ meta, reason, message }: Refusal): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([meta.uid, reason, message]))
+    .digest('hex');
+  return `${meta.name.slice(0, MOST_NAME).replace(/[.-]+$/, '')}.${hash.slice(0, 16)}`;
+}

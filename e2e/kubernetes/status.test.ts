@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { until } from '../harness/until.ts';
+import { Cluster, clusterNetwork } from './harness/cluster.ts';
+import { app, INGRESS_CLASS, ingress } from './harness/objects.ts';
+import { Pair } from './harness/pair.ts';
+
+const skip = clusterNetwork();
+
+let cluster: Cluster;
+before(async () => {
+  if (skip !== undefined) return;
+  cluster = await Cluster.start();
+  await cluster.apply(INGRESS_CLASS);
+});
+after(() => cluster?.[Symbol.asyncDispose]());
+
+const INGRESSES = '/apis/networking.k8s.io/v1/namespaces/default/ingresses';
+const LEASE = '/apis/coordination.k8s.io/v1/namespaces/default/leases/sluice-status-sluice';
+
+type Written = { readonly status: { readonly loadBalancer?: { readonly ingress?: readonly { ip?: string; hostname?: string }[] } } };
+
+/** The addresses that an Ingress reports. */
+async function reported(name: string): Promise<string> {
+  const { status } = await cluster.api<Written>('GET', `${INGRESSES}/${name}`);
+  return (status.loadBalancer?.ingress ?? []).map(({ ip, hostname }) => ip ?? hostname).join(' ');
+}
+
+const reports = (name: string, addresses: string) =>
+  until(`${name} to report "${addresses}"`, async () => (await reported(name)) === addresses);
+
+const holder = async () => (await cluster.api<{ readonly spec: { readonly holderIdentity?: string } }>('GET', LEASE)).spec.holderIdentity;
+
+type Told = { readonly reason: string; readonly note: string; readonly type: string; readonly regarding: { readonly name: string } };
+const eventsOf = async (name: string) => {
+  const { items } = await cluster.api<{ readonly items: readonly Told[] }>('GET', '/apis/events.k8s.io/v1/namespaces/default/events');
+  return items.filter(({ regarding }) => regarding.name === name);
+};
+
+describe('an Ingress', { skip }, () => {
+  test('reports the published addresses once it is served, whatever others write, until it is no longer ours', async () => {
+    await cluster.apply(...app({ name: 'web' }));
+    await using pair = await Pair.start({
+      kubeconfig: cluster.kubeconfig,
+      flags: ['--publish-address', 'edge.example.org,203.0.113.7,2001:db8::7'],
+    });
+    const paths = [{ path: '/', service: 'web' }];
+    await cluster.apply(ingress({ name: 'web' }, 'web.test', paths));
+    await reports('web', '2001:db8::7 203.0.113.7 edge.example.org');
+    await pair.serves(200, 'web.test');
+    const overwritten = { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } };
+    await cluster.api('PATCH', `${INGRESSES}/web/status`, overwritten, 'application/merge-patch+json');
+    await reports('web', '2001:db8::7 203.0.113.7 edge.example.org');
+    await cluster.apply(ingress({ name: 'web' }, 'web.test', paths, { className: 'other' }));
+    await reports('web', '');
+  });
+
+  test('that another controller takes over keeps what that one has written', async () => {
+    await cluster.apply(...app({ name: 'moved' }));
+    await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.7'] });
+    const paths = [{ path: '/', service: 'moved' }];
+    await cluster.apply(ingress({ name: 'moved' }, 'moved.test', paths));
+    await reports('moved', '203.0.113.7');
+    await pair.controller?.[Symbol.asyncDispose]();
+    await cluster.apply(ingress({ name: 'moved' }, 'moved.test', paths, { className: 'other' }));
+    const theirs = { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } };
+    await cluster.api('PATCH', `${INGRESSES}/moved/status?fieldManager=other`, theirs, 'application/merge-patch+json');
+    await pair.startController(cluster.kubeconfig, ['--publish-address', '203.0.113.7']);
+    await cluster.apply(ingress({ name: 'later' }, 'later.test', paths));
+    await reports('later', '203.0.113.7');
+    assert.equal(await reported('moved'), '192.0.2.1');
+    await cluster.delete('ingress/later', 'ingress/moved');
+  });
+
+  test('reports the addresses of the published Service, as they change, and keeps them while it has none', async () => {
+    await cluster.apply(...app({ name: 'shown' }));
+    const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'edge', namespace: 'default' } };
+    const spec = { type: 'LoadBalancer', ports: [{ port: 80 }] };
+    await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-service', 'default/edge'] });
+    await cluster.apply(ingress({ name: 'shown' }, 'shown.test', [{ path: '/', service: 'shown' }]));
+    await pair.serves(200, 'shown.test');
+    await until('the reason why none is reported', async () =>
+      (await pair.command('status')).includes('default/edge of --publish-service does not exist'),
+    );
+    await cluster.apply({ ...service, spec });
+    const balancer = (ingress: object[]) =>
+      cluster.api(
+        'PATCH',
+        '/api/v1/namespaces/default/services/edge/status',
+        { status: { loadBalancer: { ingress } } },
+        'application/merge-patch+json',
+      );
+    await balancer([{ ip: '203.0.113.9' }]);
+    await reports('shown', '203.0.113.9');
+    await balancer([{ hostname: 'lb.example.org' }]);
+    await reports('shown', 'lb.example.org');
+    await cluster.delete('service/edge');
+    await until('the reason', async () => (await pair.command('status')).includes('Ingresses keep the addresses that they report'));
+    assert.equal(await reported('shown'), 'lb.example.org');
+  });
+
+  test('that is refused is told so by an Event, once', async () => {
+    await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig });
+    await cluster.apply(ingress({ name: 'wrong' }, 'wrong.test', [{ path: '/', service: 'nowhere' }]));
+    const [event] = await until('the event', async () => {
+      const events = await eventsOf('wrong');
+      return events.length > 0 ? events : undefined;
+    });
+    assert.partialDeepStrictEqual(event, { type: 'Warning', reason: 'NoBackend', note: '/: the service default/nowhere does not exist' });
+    assert.match(await cluster.kubectl(['describe', 'ingress', 'wrong']), /NoBackend.*default\/nowhere does not exist/);
+    await pair.controller?.[Symbol.asyncDispose]();
+    await pair.startController(cluster.kubeconfig, ['--publish-address', '203.0.113.7']);
+    await reports('wrong', '203.0.113.7');
+    assert.equal((await eventsOf('wrong')).length, 1);
+    await cluster.delete('ingress/wrong');
+  });
+});
+
+describe('of several controllers', { skip }, () => {
+  test('one writes, and another one as soon as that one has stopped', async () => {
+    await cluster.apply(...app({ name: 'held' }));
+    const paths = [{ path: '/', service: 'held' }];
+    await using first = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.1'] });
+    await cluster.apply(ingress({ name: 'held' }, 'held.test', paths));
+    await reports('held', '203.0.113.1');
+    const before = await holder();
+    // Would it write, too, the two would undo each other's work.
+    await using second = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.2'] });
+    await second.serves(200, 'held.test');
+    assert.equal(await holder(), before);
+    assert.equal(await reported('held'), '203.0.113.1');
+    await first.controller?.[Symbol.asyncDispose]();
+    await reports('held', '203.0.113.2');
+    assert.notEqual(await holder(), before);
+  });
+
+  test('the one that is gone without a word is succeeded when its lease has expired', async () => {
+    await using first = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.3'] });
+    await reports('held', '203.0.113.3');
+    first.controller?.child.kill('SIGKILL');
+    await using _second = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.4'] });
+    await reports('held', '203.0.113.4');
+  });
+});

@@ -42,3 +42,6 @@ export const MIN_CACHE_BYTES = 1_048_576;
 
 /** Most ports of one kind, HTTP or HTTPS, that a data plane listens on. Each takes a descriptor per worker. */
 export const MOST_PORTS = 16;
+
+/** Most blocks of a route. */
+export const MOST_BLOCKS = 20_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema, portSchema } from './condition.ts';
-import { MAX_HOLD_SECS, MOST_PORTS, MOST_WEIGHT } from './limits.ts';
+import { MAX_HOLD_SECS, MOST_BLOCKS, MOST_PORTS, MOST_WEIGHT } from './limits.ts';
 import { fileServerIn } from './policy/file-server/effective.ts';
 import { errorRootsIn } from './policy/handle-errors/error-roots.ts';
 import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
@@ -129,7 +129,7 @@ export const routeSchema = z
     path_case: z.enum(['sensitive', 'insensitive']).optional().describe('Whether path patterns ignore the case of the letters A to Z.'),
     ...pool,
     ...policies,
-    handles: z.array(handleSchema).max(1_000).default([]).describe('Blocks selected by path or condition.'),
+    handles: z.array(handleSchema).max(MOST_BLOCKS).default([]).describe('Blocks selected by path or condition.'),
     origin: z.string().max(1_024).optional().describe('Where the route was defined, for display: `Sluicefile:12`.'),
   })
   .meta({ title: 'route', about: 'A domain and how its requests are handled. The first six members are those returned by `GET /routes`.' });

@@ -90,8 +90,8 @@ test('the globals come from the source that has them', () => {
 });
 
 test('a route too large for a line of a frame is reported as a problem', () => {
-  const headers = Array.from({ length: 200 }, (_, at) => ({ name: `X-${at}`, value: 'x'.repeat(8_000) }));
-  const { routes, problems } = desire(views(sampleListing([sampleRoute('big.example', '127.0.0.1:1', { headers }), 'a.example'])));
+  const handles = Array.from({ length: 4_500 }, (_, at) => ({ path: `/${at}`, respond: { status: 200, body: 'x'.repeat(8_000) } }));
+  const { routes, problems } = desire(views(sampleListing([sampleRoute('big.example', '127.0.0.1:1', { handles }), 'a.example'])));
   assert.deepEqual([...routes.keys()], ['a.example']);
   assert.equal(problems[0]?.code, 'route_too_large');
 });

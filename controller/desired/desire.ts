@@ -84,7 +84,11 @@ function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteS
     };
   const text = canonicalRoute(route);
   if (text.length * 3 > MAX_ROUTE_BYTES && Buffer.byteLength(text) > MAX_ROUTE_BYTES)
-    return { ...about, code: ROUTE_TOO_LARGE, message: `${route.domain} is larger than 1 MB as JSON; split it` };
+    return {
+      ...about,
+      code: ROUTE_TOO_LARGE,
+      message: `${route.domain} is larger than ${MAX_LINE_BYTES / 1_048_576} MB as JSON; split it`,
+    };
   winners.set(route.domain, { route, source, text });
   return undefined;
 }

@@ -7,7 +7,8 @@ import { isOwnPath } from './match/own-path.ts';
 import { rawPath, withoutPrefix } from './match/path.ts';
 import { LATER, type Policy, type PolicyTools } from './policy/policy.ts';
 import type { Challenges } from './respond/challenges.ts';
-import { blockFor, type CompiledBlock, type CompiledRoute } from './route/compile.ts';
+import { blockFor } from './route/choose.ts';
+import type { CompiledBlock, CompiledRoute } from './route/compiled-route.ts';
 
 /** Where to resume an exchange that is waiting for a policy's decision. */
 type Undecided = { readonly block: CompiledBlock; readonly next: number };

@@ -10,8 +10,8 @@ import { readBy } from '../values/read-by.ts';
  * plane's lines in response. A frame is everything from `apply` to `end`.
  */
 export const APPLY_CONTENT_TYPE = 'application/x-ndjson';
-/** A longer line is malformed (bytes). */
-export const MAX_LINE_BYTES = 1_048_576;
+/** A longer line is malformed (bytes). A route of 10,000 blocks with a few targets each takes 8 MB. */
+export const MAX_LINE_BYTES = 33_554_432;
 /** A blank line at least this often keeps a stream open (ms). */
 export const KEEP_ALIVE_MS = 20_000;
 /** A stream without data for this long is closed (ms). */

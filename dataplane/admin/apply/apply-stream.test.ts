@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { MAX_LINE_BYTES } from '../../../shared/wire/apply.ts';
 import { UnsavedError } from '../../table/table.ts';
 import { RunningAdmin } from '../testing/running-admin.ts';
 import { eventually, frame, header, type Line, NDJSON, route, StreamClient, text } from '../testing/stream-client.ts';
@@ -71,7 +72,7 @@ test('malformed lines are answered with 400 and the reason', async () => {
     [text(header(1), { route: 5 }), /has no domain/],
     [text(header(1), { remove: { domain: 'a', source: 'file' } }), /full frame/],
     [text(header(1), { settings: { http_port: 0 } }), /settings: /],
-    [`${JSON.stringify(header(1))}\n"${'x'.repeat(1_048_577)}"\n`, /longer than 1 MB/],
+    [`${JSON.stringify(header(1))}\n"${'x'.repeat(MAX_LINE_BYTES + 1)}"\n`, /longer than 32 MB/],
   ];
   for (const [body, message] of cases) {
     const reply = await api.post(body, { headers: NDJSON });

@@ -22,7 +22,7 @@ describe('the line reader', () => {
   it('returns the same lines when it reads byte by byte', () =>
     assert.deepEqual(read(...[...whole].map((byte) => Buffer.of(byte))), lines));
 
-  it('rejects a line longer than 1 MB, even before its end arrives', () => {
+  it('rejects a line longer than 32 MB, even before its end arrives', () => {
     const most = Buffer.alloc(MAX_LINE_BYTES, 'x');
     const end = Buffer.from('\n');
     assert.deepEqual(read(most, end), [`${most}`, '']);
@@ -31,7 +31,7 @@ describe('the line reader', () => {
     for (const chunks of [[most, more], [most, more, end], [Buffer.concat([most, more, end])]])
       assert.throws(
         () => read(...chunks),
-        (error) => error instanceof ApiError && /longer than 1 MB/.test(error.message),
+        (error) => error instanceof ApiError && /longer than 32 MB/.test(error.message),
       );
   });
 

@@ -3,6 +3,7 @@ import { MAX_LINE_BYTES } from '../../../shared/wire/apply.ts';
 import { ApiError } from '../http/errors.ts';
 
 const LF = 10;
+const MEGABYTE = 1_048_576;
 /** Initial buffer size for an incomplete line. */
 const FIRST_ROOM = 4_096;
 
@@ -31,7 +32,7 @@ export class LineReader {
     const size = this.held + piece.length;
     if (size > MAX_LINE_BYTES) throw tooLong();
     if (size > this.room.length) {
-      const roomier = Buffer.alloc(Math.max(FIRST_ROOM, 2 * size));
+      const roomier = Buffer.alloc(Math.min(MAX_LINE_BYTES, Math.max(FIRST_ROOM, 2 * size)));
       this.room.copy(roomier, 0, 0, this.held);
       this.room = roomier;
     }
@@ -44,6 +45,8 @@ export class LineReader {
     this.hold(end);
     const line = this.room.subarray(0, this.held);
     this.held = 0;
+    // Few lines are that long, and a stream may be open for months.
+    if (this.room.length > MEGABYTE) this.room = Buffer.alloc(0);
     return textOf(line);
   }
 }
@@ -54,4 +57,4 @@ function textOf(line: Buffer): string {
   return line.toString().trim();
 }
 
-const tooLong = (): ApiError => new ApiError('malformedStream', 'a line is longer than 1 MB');
+const tooLong = (): ApiError => new ApiError('malformedStream', `a line is longer than ${MAX_LINE_BYTES / MEGABYTE} MB`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntriesPublication } from '../protocol.ts';
-import type { CompiledRoute } from '../route/compile.ts';
+import type { CompiledRoute } from '../route/compiled-route.ts';
 import { ANY_PORT, HostIndex } from './host-index.ts';
 import { packEntries } from './packed.ts';
 
@@ -16,9 +16,8 @@ const route = (domain: string, version: string): CompiledRoute & { version: stri
   clientAuth: null,
   version,
   site: null,
-  blocks: [],
+  blocks: { choose: () => null, compiled: () => [], naming: () => [] },
   ambiguity: null,
-  policyPools: [],
   ownPaths: { serve: () => undefined, explain: () => '' },
   fields: { overrides: null, own: '', all: '', strictTransport: true, noSniff: true, sameOrigin: true, changes: null, deferred: null },
 });

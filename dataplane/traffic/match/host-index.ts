@@ -13,6 +13,12 @@ const STEP = 1_000;
 /** A compiled entry may be for some ports only; null is for all. */
 type Served = { readonly ports: readonly number[] | null };
 
+/** An entry with more JSON (bytes) would take too long to compile in one turn, so that is done in several before it takes effect. */
+export const LARGE_BYTES = 65_536;
+
+/** Compiles a large entry; null if that fails, as it will when it is used. `before` is what it replaces, if that has been compiled. */
+type Prepare<Compiled> = (entry: PackedEntry, before: Compiled | null, nextTurn: () => Promise<void>) => Promise<Compiled | null>;
+
 /** In place of a port: whatever the port. */
 export const ANY_PORT = -1;
 
@@ -27,10 +33,16 @@ export class HostIndex<Compiled extends Served> {
   private deep = new Set<string>();
   private readonly compile: (domain: string, json: string) => Compiled;
   private readonly isDeep: (entry: PackedEntry) => boolean;
+  private readonly prepare: Prepare<Compiled> | null;
 
-  constructor(compile: (domain: string, json: string) => Compiled, isDeep: (entry: PackedEntry) => boolean = () => false) {
+  constructor(
+    compile: (domain: string, json: string) => Compiled,
+    isDeep: (entry: PackedEntry) => boolean = () => false,
+    prepare: Prepare<Compiled> | null = null,
+  ) {
     this.compile = compile;
     this.isDeep = isDeep;
+    this.prepare = prepare;
   }
 
   get size(): number {
@@ -77,7 +89,10 @@ export class HostIndex<Compiled extends Served> {
    * @returns the compiled entries that were replaced or removed, by domain. Read them before the next call.
    */
   async apply(change: EntriesPublication, nextTurn: () => Promise<void>): Promise<Iterable<readonly [string, Compiled]>> {
-    if (!change.whole && change.count + change.removed.length <= IN_PLACE) return this.applyInPlace(change);
+    if (!change.whole && change.count + change.removed.length <= IN_PLACE) {
+      const large = [...readPacked(change)].filter(({ size }) => this.isLarge(size));
+      return this.applyInPlace(change, large.length === 0 ? new Map() : await this.prepareAll(large, nextTurn));
+    }
     const staged = new Map<string, Entry<Compiled>>();
     const deep = new Set(change.whole ? [] : this.deep);
     let steps = 0;
@@ -95,7 +110,7 @@ export class HostIndex<Compiled extends Served> {
       }
     }
     for (const entry of readPacked(change)) {
-      staged.set(entry.domain, entry);
+      staged.set(entry.domain, this.isLarge(entry.size) ? await this.prepared(entry, nextTurn) : entry);
       this.note(entry, deep);
       await pause();
     }
@@ -105,7 +120,22 @@ export class HostIndex<Compiled extends Served> {
     return this.replaced(before);
   }
 
-  private applyInPlace(change: EntriesPublication): (readonly [string, Compiled])[] {
+  private isLarge(size: number): boolean {
+    return this.prepare !== null && size > LARGE_BYTES;
+  }
+
+  private async prepareAll(large: readonly PackedEntry[], nextTurn: () => Promise<void>): Promise<ReadonlyMap<string, Entry<Compiled>>> {
+    const prepared = new Map<string, Entry<Compiled>>();
+    for (const entry of large) prepared.set(entry.domain, await this.prepared(entry, nextTurn));
+    return prepared;
+  }
+
+  private async prepared(entry: PackedEntry, nextTurn: () => Promise<void>): Promise<Entry<Compiled>> {
+    const before = this.entries.get(entry.domain) ?? null;
+    return (await this.prepare?.(entry, before instanceof PackedEntry ? null : before, nextTurn)) ?? entry;
+  }
+
+  private applyInPlace(change: EntriesPublication, prepared: ReadonlyMap<string, Entry<Compiled>>): (readonly [string, Compiled])[] {
     const { deep } = this;
     const replaced: (readonly [string, Compiled])[] = [];
     const replace = (domain: string) => {
@@ -119,7 +149,7 @@ export class HostIndex<Compiled extends Served> {
     }
     for (const entry of readPacked(change)) {
       replace(entry.domain);
-      this.entries.set(entry.domain, entry);
+      this.entries.set(entry.domain, prepared.get(entry.domain) ?? entry);
       this.note(entry, deep);
     }
     return replaced;

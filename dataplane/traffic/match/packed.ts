@@ -3,15 +3,21 @@ import type { EntriesPublication } from '../protocol.ts';
 /** A published entry (the route of a domain, the certificate of a name) that has not been used yet. */
 export class PackedEntry {
   readonly domain: string;
-  private readonly bytes: Buffer;
-  private readonly from: number;
-  private readonly to: number;
+  /** Those of its publication; its JSON is from `from` to before `to`. */
+  readonly bytes: Buffer;
+  readonly from: number;
+  readonly to: number;
 
   constructor(domain: string, bytes: Buffer, from: number, to: number) {
     this.domain = domain;
     this.bytes = bytes;
     this.from = from;
     this.to = to;
+  }
+
+  /** The length of its JSON (bytes). */
+  get size(): number {
+    return this.to - this.from;
   }
 
   /** Whether its JSON contains this text, without decoding it. */

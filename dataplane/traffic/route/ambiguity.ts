@@ -1,12 +1,11 @@
-import type { Condition, PlainCondition } from '../../../shared/condition.ts';
+import type { Condition } from '../../../shared/condition.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { rawPath } from '../match/path.ts';
-import { foldsPaths } from '../match/pattern.ts';
 import { type Readings, readingsAfterHost, readingsOf } from '../match/readings.ts';
 import { type ConditionEvaluator, evaluatorForCondition, evaluatorForPattern, type Verdict } from '../match/verdict.ts';
 import { guardsOf } from '../policy/order.ts';
-import type { Guard } from '../policy/policy.ts';
+import { type BlockTraits, dependsOnPaths, isAboutPaths } from './block-traits.ts';
 
 /**
  * Whether an upstream could interpret a path, as it was sent, so that it belongs to a different block than here, or gets a different result
@@ -29,10 +28,9 @@ type Questions = {
   readonly site: readonly Question[];
 };
 
-/** null if no path can make a difference; then there is no check. */
-export function compileAmbiguity(route: RouteSpec): Ambiguity | null {
-  if (!dependsOnPaths(route)) return null;
-  const folds = foldsPaths(route);
+/** null if no path can make a difference; then there is no check. `traits` and `whole` are of the route with all of its blocks. */
+export function compileAmbiguity(traits: BlockTraits, folds: boolean, whole: () => RouteSpec): Ambiguity | null {
+  if (!dependsOnPaths(traits)) return null;
   // Most sites never get a request with an ambiguous path.
   let questions: Questions | null = null;
   return (x) => {
@@ -42,7 +40,7 @@ export function compileAmbiguity(route: RouteSpec): Ambiguity | null {
     if (readings === undefined && behind === undefined) return false;
     x.pathCost = sent.length;
     if (readings === null || behind === null) return true;
-    questions ??= compileQuestions(route, folds);
+    questions ??= compileQuestions(whole(), folds);
     const ambiguous =
       (readings !== undefined && isAmbiguous(questions, readings, x)) || (behind !== undefined && mayMatchGuard(questions, behind, x));
     x.pathCost += (readings ?? behind)?.effort.spent ?? 0;
@@ -74,21 +72,6 @@ function mayMatchGuard({ blocks, site }: Questions, behind: Readings, x: Exchang
   }
   return false;
 }
-
-/** Whether some paths are guarded and others not, either by a block or by a guard that matches the path itself. */
-function dependsOnPaths(route: RouteSpec): boolean {
-  const ofSite = guardsOf(route, null);
-  const ofBlocks = route.handles.flatMap((handle) => guardsOf(handle, handle));
-  if ([...ofSite, ...ofBlocks].some(isAboutPaths)) return true;
-  const choosesByPath = route.handles.some(({ path, match }) => isAboutPaths({ from: path ?? '/*', match }));
-  // A site with a password may have blocks with a different one.
-  return choosesByPath && (ofBlocks.length > 0 || ofSite.some(({ from, match }) => from === undefined && match === undefined));
-}
-
-const isAboutPaths = ({ from = '/*', match }: Guard): boolean =>
-  (from !== '/*' && from !== '*') || (match !== undefined && (testsPaths(match) || match.not?.some(testsPaths) === true));
-
-const testsPaths = ({ path, path_regexp }: PlainCondition): boolean => path !== undefined || path_regexp !== undefined;
 
 function compileQuestions(route: RouteSpec, folds: boolean): Questions {
   const questionsOf = (part: RouteSpec | HandleSpec, handle: HandleSpec | null): Question[] =>

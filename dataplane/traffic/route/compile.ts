@@ -5,15 +5,14 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
 import type { Address } from '../../../shared/values/address.ts';
 import { type AnswerFields, compileAnswerFields } from '../exchange/answer-fields.ts';
-import type { Block, Exchange, Site } from '../exchange/exchange.ts';
+import type { Block, Exchange } from '../exchange/exchange.ts';
 import type { Filter } from '../exchange/filter.ts';
 import type { InternalTools } from '../exchange/internal-exchange.ts';
 import type { Responder } from '../exchange/responder.ts';
-import { compileCondition, type Test } from '../match/condition.ts';
+import { compileCondition } from '../match/condition.ts';
 import { compileExcluded } from '../match/excluded.ts';
-import type { HostIndex } from '../match/host-index.ts';
-import { compilePattern, foldsPaths, type Pattern, remainderIn } from '../match/pattern.ts';
-import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
+import { compilePattern, foldsPaths, remainderIn } from '../match/pattern.ts';
+import { compileClientAuth } from '../policy/client-certificate/client-auth.ts';
 import { headersIn } from '../policy/header/header.ts';
 import { POLICIES } from '../policy/order.ts';
 import type { KindTools, Policy, PolicyKind } from '../policy/policy.ts';
@@ -30,51 +29,11 @@ import { fixedResponder } from '../respond/fixed.ts';
 import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
 import type { Pool, Pools } from '../upstream/pool.ts';
 import { type Ambiguity, compileAmbiguity } from './ambiguity.ts';
-import { ownCookiesOf } from './own-cookies.ts';
-import { compileVariants, unconditional, type Variants } from './variants.ts';
-
-/** A route as the request path uses it: everything that depends on the route alone is precomputed. */
-export type CompiledRoute = Site & {
-  readonly https: RouteSpec['https'];
-  /** The ports that it is served on; null for all. */
-  readonly ports: readonly number[] | null;
-  /** Identifies the client certificate rule; equal only for equal rules. Empty for none. */
-  readonly clientRule: string;
-  /** The same, for TLS handshakes. */
-  readonly clientAuth: ClientAuth | null;
-  /** What answers when no block matches; null if the site has nothing outside its blocks. */
-  readonly site: CompiledBlock | null;
-  readonly blocks: readonly CompiledBlock[];
-  /** Set if access to the site depends on the path: then a path must mean the same to every server that reads it. */
-  readonly ambiguity: Ambiguity | null;
-  /** The pools that policies use, such as authentication servers. */
-  readonly policyPools: readonly Pool[];
-  /** What is answered under the proxy's own paths. */
-  readonly ownPaths: ReturnType<typeof withChallenge>;
-};
-
-/** A path block, merged with the site's directives. */
-export type CompiledBlock = Block & {
-  /** Its index among the blocks, -1 for the site itself. */
-  readonly index: number;
-  /** null matches every path. */
-  readonly pattern: Pattern | null;
-  /** Further conditions on the request; null for none. */
-  readonly condition: { readonly name: string; readonly matches: Test } | null;
-  /** The prefix that handle_path strips from the path before forwarding; empty for none. */
-  readonly strip: string;
-  /** Whether the prefix is matched case-insensitively. */
-  readonly folds: boolean;
-  readonly policies: readonly Policy[];
-  /** What answers when all policies have allowed a request; null for nothing. */
-  readonly responder: Responder | null;
-  /** How long a request waits for a target when the pool has none for it (ms); 0 is not at all. */
-  readonly holdMs: number;
-  /** null if nothing is forwarded. */
-  readonly pool: Pool | null;
-  /** Response headers that depend on the request; null for none. */
-  readonly variants: Variants<CompiledBlock> | null;
-};
+import { type BlockTraits, keepsUsualSessions, traitsOf } from './block-traits.ts';
+import type { Blocks, CompiledBlock, CompiledRoute } from './compiled-route.ts';
+import { ListedBlocks } from './listed-blocks.ts';
+import { ownCookies } from './own-cookies.ts';
+import { compileVariants, unconditional } from './variants.ts';
 
 /** Compiles a kind of responder that `RouteCompiler` does not; null if the block has none of this kind. */
 export type ResponderKind = (route: RouteSpec, handle: HandleSpec | null, tools: FileTools) => Responder | null;
@@ -85,6 +44,9 @@ export type BlockKinds = {
   readonly responders: readonly ResponderKind[];
   readonly filters: readonly FilterKind[];
 };
+
+/** What blocks are compiled with: their route, whose own blocks do not matter, the pool of its site, and the cookies of the proxy itself. */
+export type BlockContext = { readonly route: RouteSpec; readonly pool: Pool | null; readonly ownCookies: RegExp };
 
 const KINDS: BlockKinds = { policies: POLICIES, responders: [fileServerOf], filters: FILTERS };
 
@@ -100,7 +62,7 @@ export class RouteCompiler {
   private readonly kinds: BlockKinds;
   private readonly files: FileTools;
 
-  /** What the route that is being compiled has opened for its policies. */
+  /** What the block that is being compiled has opened for its policies. */
   private policyPools: Pool[] = [];
 
   constructor(pools: Pools, tools: CompilerTools, kinds = KINDS) {
@@ -113,13 +75,28 @@ export class RouteCompiler {
   /** Parses a published route. It was validated before it was saved, so a worker needs no schema, nor the memory for one. */
   compile(json: string): CompiledRoute {
     const route: RouteSpec = JSON.parse(json);
-    this.policyPools = [];
-    const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined || route.file_server != null;
+    const traits = traitsOf(route);
+    const context = this.contextOf(route, traits, route.handles.length > 0);
+    const blocks = new ListedBlocks(route.handles.map((handle, index) => this.block(context, handle, index)));
+    return this.routeOf(
+      context,
+      blocks,
+      compileAmbiguity(traits, foldsPaths(route), () => route),
+    );
+  }
+
+  /** `traits` are those of the whole route; `route` itself needs no blocks. */
+  contextOf(route: RouteSpec, traits: BlockTraits, hasBlocks: boolean): BlockContext {
     // A site without any directive is one whose last target was removed.
-    const hasNoTargets = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
-    const sitePool = hasNoTargets
+    const hasNoTargets = route.upstreams.length === 0 && !hasBlocks && !answersOutsideBlocks(route);
+    const pool = hasNoTargets
       ? this.pools.open(route.domain, { upstreams: [], tls: route.tls, transport: route.transport })
       : this.poolOf(route, route);
+    return { route, pool, ownCookies: ownCookies(keepsUsualSessions(traits)) };
+  }
+
+  routeOf(context: BlockContext, blocks: Blocks, ambiguity: Ambiguity | null): CompiledRoute {
+    const { route, pool } = context;
     const clientAuth = compileClientAuth(route);
     return {
       domain: route.domain,
@@ -127,11 +104,10 @@ export class RouteCompiler {
       ports: route.ports ?? null,
       clientRule: clientAuth?.rule ?? '',
       clientAuth,
-      site: answers || sitePool !== null ? this.siteBlock(route, sitePool) : null,
-      blocks: route.handles.map((handle, index) => this.pathBlock(route, handle, index, sitePool)),
+      site: answersOutsideBlocks(route) || pool !== null ? this.siteBlock(context) : null,
+      blocks,
       fields: compileAnswerFields(unconditional(headersIn(route, null).own), route.https),
-      ambiguity: compileAmbiguity(route),
-      policyPools: this.policyPools,
+      ambiguity,
       ownPaths: withChallenge(route, ownPathsOf(route)),
       errorPages: errorPagesOf(route, null, this.files),
       excluded: compileExcluded(route),
@@ -139,9 +115,10 @@ export class RouteCompiler {
     };
   }
 
-  private siteBlock(route: RouteSpec, pool: Pool | null): CompiledBlock {
+  private siteBlock(context: BlockContext): CompiledBlock {
+    const { route, pool } = context;
     const holdMs = holdOf(route.hold_secs);
-    const policies = this.policiesOf(route, null, -1);
+    const { policies, policyPools } = this.policiesOf(route, null, -1);
     const block = {
       index: -1,
       pattern: null,
@@ -149,24 +126,26 @@ export class RouteCompiler {
       strip: '',
       folds: foldsPaths(route),
       policies,
+      policyPools,
       decidesField: fieldsDecidedBy(policies),
       filters: this.filtersOf(route, null),
       errorPages: errorPagesOf(route, null, this.files),
-      responder: this.responderOf(route, null, pool, holdMs),
+      responder: this.responderOf(context, null, pool, holdMs),
       holdMs,
       pool,
     };
     return withHeaders(block, route, null);
   }
 
-  private pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool: Pool | null): CompiledBlock {
+  block(context: BlockContext, handle: HandleSpec, index: number): CompiledBlock {
+    const { route } = context;
     const folds = foldsPaths(route);
     const pattern = handle.path === null ? null : compilePattern(handle.path, folds);
     const { match } = handle;
     // A block without directives of its own inherits the site's.
     const holdMs = holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs);
-    const pool = this.poolOf(route, ownPool(route, handle)) ?? sitePool;
-    const policies = this.policiesOf(route, handle, index);
+    const pool = this.poolOf(route, ownPool(route, handle)) ?? context.pool;
+    const { policies, policyPools } = this.policiesOf(route, handle, index);
     const block = {
       index,
       pattern,
@@ -174,10 +153,11 @@ export class RouteCompiler {
       folds,
       strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
       policies,
+      policyPools,
       decidesField: fieldsDecidedBy(policies),
       filters: this.filtersOf(route, handle),
       errorPages: errorPagesOf(route, handle, this.files, remainderIn(route, handle)),
-      responder: this.responderOf(route, handle, pool, holdMs),
+      responder: this.responderOf(context, handle, pool, holdMs),
       holdMs,
       pool,
     };
@@ -185,37 +165,40 @@ export class RouteCompiler {
   }
 
   /** The block's own fixed response, or the site's if the block has neither response nor upstream; else the upstream. */
-  private responderOf(route: RouteSpec, handle: HandleSpec | null, pool: Pool | null, holdMs: number): Responder | null {
+  private responderOf(context: BlockContext, handle: HandleSpec | null, pool: Pool | null, holdMs: number): Responder | null {
+    const { route } = context;
     for (const kind of this.kinds.responders) {
       const responder = kind(route, handle, this.files);
       if (responder !== null) return responder;
     }
     const fixed = handle === null ? route.respond : (handle.respond ?? (handle.upstreams.length === 0 ? route.respond : null));
     if (fixed !== null) return fixedResponder(fixed, remainderIn(route, handle));
-    return pool === null ? null : this.cached(route, handle, new Forwarder(pool, holdMs, this.tools));
+    return pool === null ? null : this.cached(context, handle, new Forwarder(pool, holdMs, this.tools));
   }
 
   /** The upstream behind the cache, if the block has one. */
-  private cached(route: RouteSpec, handle: HandleSpec | null, upstream: Responder): Responder {
+  private cached({ route, ownCookies }: BlockContext, handle: HandleSpec | null, upstream: Responder): Responder {
     const spec = cacheOf(route, handle);
     if (spec === null) return upstream;
     const bypass = spec.bypass === undefined ? null : compileCondition(spec.bypass, foldsPaths(route));
     const block = {
       name: cachedBlockName(route, handle),
-      ownCookies: ownCookiesOf(route),
+      ownCookies,
       identified: identifiesUsers(route) || (handle !== null && identifiesUsers(handle)),
       bypass: bypass === null ? null : (x: Exchange) => bypass(x.path, x),
     };
     return new CachedResponder(upstream, spec, block, this.tools);
   }
 
-  private policiesOf(route: RouteSpec, handle: HandleSpec | null, index: number): readonly Policy[] {
+  private policiesOf(route: RouteSpec, handle: HandleSpec | null, index: number): Pick<CompiledBlock, 'policies' | 'policyPools'> {
+    this.policyPools = [];
     const tools: KindTools = {
       upstream: (addresses, tls, transport) => this.policyUpstream(route, addresses, tls, transport),
       internal: this.tools,
       mirrored: this.tools.mirrored,
     };
-    return this.kinds.policies.flatMap((kind) => kind(route, handle, index, tools));
+    const policies = this.kinds.policies.flatMap((kind) => kind(route, handle, index, tools));
+    return { policies, policyPools: this.policyPools };
   }
 
   private policyUpstream({ domain }: RouteSpec, addresses: readonly Address[], tls: boolean, transport: TransportSpec): Responder {
@@ -238,6 +221,10 @@ export class RouteCompiler {
     return this.pools.open(domain, spec);
   }
 }
+
+/** Whether the site answers requests that no block matches, without a target. */
+const answersOutsideBlocks = ({ respond, redirects, responds, file_server }: RouteSpec): boolean =>
+  respond !== null || redirects.length > 0 || responds !== undefined || file_server != null;
 
 function fieldsDecidedBy(policies: readonly Policy[]): Block['decidesField'] {
   const tests = policies.flatMap(({ decidesField }) => decidesField ?? []);
@@ -272,35 +259,4 @@ function withHeaders(
   };
   const block: CompiledBlock = { ...bare, ...fieldsFor(unconditional(all)), variants: null };
   return { ...block, variants: compileVariants(block, all, route, fieldsFor) };
-}
-
-/** The pools of a route, each once. */
-export const poolsOf = (route: CompiledRoute): Set<Pool> =>
-  new Set([...[route.site, ...route.blocks].flatMap((block) => block?.pool ?? []), ...route.policyPools]);
-
-/** The pools of a domain in a table; none if it is not routed. */
-export function poolsAt(index: HostIndex<CompiledRoute>, domain: string): ReadonlySet<Pool> {
-  const route = index.at(domain);
-  return route === null ? new Set() : poolsOf(route);
-}
-
-/** The block in this table for an exchange that may have been served by an earlier one; null if it has none, or keeps its own pool. */
-export function newestBlock(index: HostIndex<CompiledRoute>, x: Exchange): CompiledBlock | null {
-  const request = x.requestPath.routedAs(x);
-  const route = request && index.find(request.host, request.port);
-  return route && blockFor(route, request);
-}
-
-/** The block that answers a request: the first that matches in the order written, else the site itself. */
-export function blockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null {
-  const block = plainBlockFor(route, x);
-  return block === null || block.variants === null ? block : block.variants.choose(x);
-}
-
-function plainBlockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null {
-  for (const block of route.blocks) {
-    if (block.pattern !== null && !block.pattern.matches(x.path)) continue;
-    if (block.condition === null || block.condition.matches(x.path, x)) return block;
-  }
-  return route.site;
 }

@@ -5,9 +5,10 @@ import { serveLater } from '../exchange/later.ts';
 import type { HostIndex } from '../match/host-index.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import type { Pool } from '../upstream/pool.ts';
-import { type CompiledRoute, newestBlock, poolsOf } from './compile.ts';
+import { newestBlock, poolsNaming, poolsOf } from './choose.ts';
+import type { CompiledRoute } from './compiled-route.ts';
 
-/** Routes processed per turn of the event loop: each has to be compiled. */
+/** Routes and targets processed per turn of the event loop: each has a route or some of its blocks compiled. */
 const STEP = 50;
 
 export type DepartureTools = {
@@ -31,23 +32,33 @@ export class Departures {
   /** Processes every route that was in use and has been replaced. */
   async follow(replaced: Iterable<readonly [string, CompiledRoute]>, nextTurn: () => Promise<void>): Promise<void> {
     let steps = 0;
-    for (const [domain, was] of replaced) {
-      this.tools.faults.step(() => this.look(was, this.tools.index.at(domain)));
+    const step = async (act: () => void): Promise<void> => {
+      this.tools.faults.step(act);
       if (++steps % STEP === 0) await nextTurn();
+    };
+    for (const [domain, was] of replaced) {
+      let left: ReadonlySet<Endpoint> = new Set();
+      await step(() => {
+        left = this.closePools(was, this.tools.index.at(domain));
+      });
+      for (const endpoint of left) await step(() => this.checkEndpoint(endpoint, this.tools.index.at(domain)));
     }
   }
 
-  private look(was: CompiledRoute, now: CompiledRoute | null): void {
+  /** A large route keeps the pools of the blocks that have not changed. @returns the targets of the others. */
+  private closePools(was: CompiledRoute, now: CompiledRoute | null): Set<Endpoint> {
+    const kept = now === null ? new Set<Pool>() : poolsOf(now);
     const endpoints = new Set<Endpoint>();
     for (const pool of poolsOf(was)) {
+      if (kept.has(pool)) continue;
       pool.close();
       for (const endpoint of pool.endpoints) endpoints.add(endpoint);
     }
-    const pools = now === null ? [] : [...poolsOf(now)];
-    for (const endpoint of endpoints) this.checkEndpoint(endpoint, pools);
+    return endpoints;
   }
 
-  private checkEndpoint(endpoint: Endpoint, pools: readonly Pool[]): void {
+  private checkEndpoint(endpoint: Endpoint, now: CompiledRoute | null): void {
+    const pools = now === null ? [] : [...poolsNaming(now, endpoint.address)];
     const states = pools.flatMap((pool) => pool.stateOf(endpoint) ?? []);
     const only = (state: string) => states.length > 0 && states.every((one) => one === state);
     endpoint.keepIdle(endpoint.named > 0 && !only('draining'));

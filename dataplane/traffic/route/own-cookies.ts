@@ -14,7 +14,10 @@ const STICKY = fieldOf([...RESERVED, `${USUAL_COOKIE}=[\\w-]{24}`]);
  * Matches a Cookie field that has nothing but cookies of the proxy itself, in the form that it gives them: they tell the upstream nothing
  * about a person. A name that the site has chosen may be that of a cookie of its application.
  */
-export const ownCookiesOf = ({ handles, lb_policy }: RouteSpec): RegExp =>
-  [lb_policy, ...handles.map((handle) => handle.lb_policy)].some(isSticky) ? STICKY : USUAL;
+export const ownCookies = (keepsUsualSessions: boolean): RegExp => (keepsUsualSessions ? STICKY : USUAL);
+
+/** Whether a site or one of its blocks keeps sessions with a cookie of the usual name. */
+export const hasUsualSession = ({ handles, lb_policy }: RouteSpec): boolean =>
+  isSticky(lb_policy) || handles.some((handle) => isSticky(handle.lb_policy));
 
 const isSticky = (policy: RouteSpec['lb_policy']): boolean => policy?.policy === 'cookie' && (policy.name ?? USUAL_COOKIE) === USUAL_COOKIE;

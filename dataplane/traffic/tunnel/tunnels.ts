@@ -111,7 +111,7 @@ export class Tunnels {
   };
 
   /** The table has been swapped: tunnels whose target no longer belongs to their route are ended after a while. */
-  tableChanged(poolsOf: (domain: string) => Iterable<Pool>): void {
+  tableChanged(poolsOf: (domain: string, address: string) => Iterable<Pool>): void {
     const check = (tunnel: Tunnel): void => {
       if (isStillRouted(tunnel, poolsOf)) tunnel.cancelClose();
       else tunnel.closeLater();
@@ -250,9 +250,9 @@ export class Tunnels {
   }
 }
 
-function isStillRouted({ x, endpoint }: Tunnel, poolsOf: (domain: string) => Iterable<Pool>): boolean {
+function isStillRouted({ x, endpoint }: Tunnel, poolsOf: (domain: string, address: string) => Iterable<Pool>): boolean {
   if (x.route === null) return false;
-  for (const pool of poolsOf(x.route.domain)) if (pool.keeps(endpoint)) return true;
+  for (const pool of poolsOf(x.route.domain, endpoint.address)) if (pool.keeps(endpoint)) return true;
   return false;
 }
 

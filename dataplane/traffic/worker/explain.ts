@@ -8,7 +8,8 @@ import { isOwnPath } from '../match/own-path.ts';
 import { rawPath, withoutPrefix } from '../match/path.ts';
 import type { PolicyTools } from '../policy/policy.ts';
 import type { DryRun, DryRunResult } from '../protocol.ts';
-import { blockFor, type CompiledRoute } from '../route/compile.ts';
+import { blockFor } from '../route/choose.ts';
+import type { CompiledRoute } from '../route/compiled-route.ts';
 
 /** A placeholder client to which nothing may be sent. */
 const DISCARD: Downstream = {

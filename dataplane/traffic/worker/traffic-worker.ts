@@ -26,8 +26,11 @@ import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWork
 import { TrafficRecord } from '../record/traffic-record.ts';
 import { CacheStore } from '../respond/cache/store.ts';
 import { Challenges } from '../respond/challenges.ts';
-import { type BlockKinds, type CompiledRoute, newestBlock, poolsAt, RouteCompiler } from '../route/compile.ts';
+import { newestBlock, poolsAt } from '../route/choose.ts';
+import { type BlockKinds, RouteCompiler } from '../route/compile.ts';
+import type { CompiledRoute } from '../route/compiled-route.ts';
 import { Departures } from '../route/departures.ts';
+import { LargeRoutes } from '../route/large-route.ts';
 import { Server } from '../serve.ts';
 import { Tunnels } from '../tunnel/tunnels.ts';
 import { Endpoints } from '../upstream/endpoints.ts';
@@ -148,7 +151,16 @@ export class TrafficWorker {
       },
       tools.blockKinds,
     );
-    const index = new HostIndex<CompiledRoute>((_, json) => compiler.compile(json), matchesSeveralLabels);
+    const largeRoutes = new LargeRoutes(compiler);
+    const index = new HostIndex<CompiledRoute>(
+      (_, json) => compiler.compile(json),
+      matchesSeveralLabels,
+      (entry, before, pause) =>
+        largeRoutes.prepare(entry, before, pause).catch((error: unknown) => {
+          faults.note('nothing', error);
+          return null;
+        }),
+    );
     const https = { settings: state.settings.https, ports: httpsPortsOf(state.settings) };
     const certificates = new Certificates((name) => {
       const route = index.find(name, ANY_PORT);
@@ -322,7 +334,7 @@ export class TrafficWorker {
     if (publication.routes !== undefined) {
       const replaced = await this.index.apply(publication.routes, nextTurn);
       this.faults.step(() => this.hold.tableChanged((x) => newestBlock(this.index, x)?.pool ?? null));
-      this.faults.step(() => this.tunnels.tableChanged((domain) => poolsAt(this.index, domain)));
+      this.faults.step(() => this.tunnels.tableChanged((domain, address) => poolsAt(this.index, domain, address)));
       this.acknowledge(publication, refused);
       try {
         return await this.departures.follow(replaced, nextTurn);

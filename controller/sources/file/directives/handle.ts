@@ -1,11 +1,10 @@
-import type { Condition } from '../../../../shared/condition.ts';
 import type { Directive } from '../../../../shared/config-file/directive.ts';
-import { covers, parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
+import { parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
+import { MOST_BLOCKS } from '../../../../shared/limits.ts';
+import { addBlock, hidingBlock } from './hiding.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';
-
-export const MOST_HANDLES = 1_000;
 
 export const handle: Rule<SiteDraft> = {
   name: 'handle',
@@ -39,10 +38,10 @@ function readHandle({ name, args: [word], block }: Directive, draft: SiteDraft, 
   const inner = emptyDraft();
   context.readBlock(block, 'handle', inner);
   if (path === undefined || match === undefined) return;
-  const earlier = draft.handles.find((other) => hidesPath(other, path, match));
+  const earlier = hidingBlock(draft, { path, match });
   if (earlier) report.error(word ?? name, `this block is never reached: ${describe(earlier, name)} matches first; move it up or delete it`);
-  else if (draft.handles.length === MOST_HANDLES) report.error(name, `a site has at most ${MOST_HANDLES} blocks`);
-  else draft.handles.push({ place: name, path, match, strip, draft: inner });
+  else if (draft.handles.length === MOST_BLOCKS) report.error(name, `a site has at most ${MOST_BLOCKS} blocks`);
+  else addBlock(draft, { place: name, path, match, strip, draft: inner });
 }
 
 function readPattern(name: Word, word: Word, strip: boolean, report: Context['report']): string | undefined {
@@ -56,13 +55,6 @@ function readPattern(name: Word, word: Word, strip: boolean, report: Context['re
   if (strip && /[^/]\*$/.test(pattern.value))
     return refuse(`only whole segments are taken off: write ${unquoted(`${pattern.value.slice(0, -1)}/*`)}`);
   return pattern.value;
-}
-
-/** Whether an earlier block handles every request that a block with this path or condition would. */
-export function hidesPath(earlier: HandleDraft, path: string | null, match: Condition | null): boolean {
-  if (earlier.match !== null) return earlier.match === match;
-  if (match === null) return covers(earlier.path, path);
-  return earlier.path === null || match.path?.every((pattern) => covers(earlier.path, pattern)) === true;
 }
 
 function describe({ path, match, place, group }: HandleDraft, reader: Position): string {

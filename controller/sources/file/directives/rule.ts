@@ -5,6 +5,7 @@ import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
+import { Selections } from './selections.ts';
 
 /** The kind of block that contains a directive. */
 export type Scope = 'globals' | 'site' | 'handle';
@@ -47,6 +48,8 @@ export type SiteDraft = {
   /** The certificate supplied by the site, and the word that names its file. */
   pair: { readonly word: Word; readonly pair: Certificate } | null;
   readonly handles: HandleDraft[];
+  /** What they are for. */
+  readonly selections: Selections;
   /** What decides which group of a split gets a request; each request by itself if absent. */
   splitBy?: Pick<ShareCondition, 'by' | 'name'>;
   splitByPlace?: Position;
@@ -68,6 +71,13 @@ export type HandleDraft = {
   readonly draft: SiteDraft;
 };
 
-export const emptyDraft = (): SiteDraft => ({ seen: [], members: {}, pair: null, handles: [], ofPool: new Set() });
+export const emptyDraft = (): SiteDraft => ({
+  seen: [],
+  members: {},
+  pair: null,
+  handles: [],
+  selections: new Selections(),
+  ofPool: new Set(),
+});
 
 export const rulesByName = <Draft>(rules: readonly Rule<Draft>[]): Rules<Draft> => new Map(rules.map((rule) => [rule.name, rule]));

@@ -2,9 +2,10 @@ import type { Condition, ShareCondition } from '../../../../shared/condition.ts'
 import { parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
+import { MOST_BLOCKS } from '../../../../shared/limits.ts';
 import { MOST_PARTS } from '../../../../shared/share.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
-import { hidesPath, MOST_HANDLES } from './handle.ts';
+import { addBlock, hidingBlock } from './hiding.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';
 
 const FORM = 'split [<path-pattern>|<matcher>] <weight> { … }';
@@ -32,10 +33,10 @@ export const split: Rule<SiteDraft> = {
     context.readBlock(block, 'handle', inner);
     if (selection === undefined || weight === undefined) return;
     const isOfSet = (other: HandleDraft): boolean => other.group !== undefined && setOf(other) === setOf(selection);
-    const earlier = draft.handles.find((other) => !isOfSet(other) && hidesPath(other, selection.path, selection.match));
+    const earlier = hidingBlock(draft, selection, (other) => !isOfSet(other));
     if (earlier) report.error(selected ?? name, `this group is never reached: the block in ${lineOf(earlier.place, name)} matches first`);
-    else if (draft.handles.length === MOST_HANDLES) report.error(name, `a site has at most ${MOST_HANDLES} blocks`);
-    else draft.handles.push({ place: name, ...selection, strip: false, draft: inner, group: { weight } });
+    else if (draft.handles.length === MOST_BLOCKS) report.error(name, `a site has at most ${MOST_BLOCKS} blocks`);
+    else addBlock(draft, { place: name, ...selection, strip: false, draft: inner, group: { weight } });
   },
 };
 

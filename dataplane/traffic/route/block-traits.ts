@@ -1,0 +1,51 @@
+import type { PlainCondition } from '../../../shared/condition.ts';
+import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
+import { guardsOf } from '../policy/order.ts';
+import type { Guard } from '../policy/policy.ts';
+import { hasUsualSession } from './own-cookies.ts';
+
+/** What a route knows of its blocks as a whole, as bits; those of a route are those of all of its blocks together. */
+export type BlockTraits = number;
+
+/** A guard is about some paths. */
+const GUARDS_PATHS = 1;
+/** Which block answers depends on the path. */
+const CHOOSES_BY_PATH = 2;
+/** A block has guards of its own. */
+const GUARDED = 4;
+/** The site has a guard for all of its requests. */
+const GUARDED_SITE = 8;
+/** A pool keeps sessions with a cookie of the usual name. */
+const USUAL_SESSION = 16;
+
+/** Of a route with some or all of its blocks. */
+export function traitsOf(route: RouteSpec): BlockTraits {
+  const ofSite = guardsOf(route, null);
+  const ofBlocks = route.handles.flatMap((handle) => guardsOf(handle, handle));
+  return (
+    bit(GUARDS_PATHS, [...ofSite, ...ofBlocks].some(isAboutPaths)) |
+    bit(CHOOSES_BY_PATH, route.handles.some(choosesByPath)) |
+    bit(GUARDED, ofBlocks.length > 0) |
+    // A site with a password may have blocks with a different one.
+    bit(
+      GUARDED_SITE,
+      ofSite.some(({ from, match }) => from === undefined && match === undefined),
+    ) |
+    bit(USUAL_SESSION, hasUsualSession(route))
+  );
+}
+
+const bit = (trait: BlockTraits, holds: boolean): BlockTraits => (holds ? trait : 0);
+
+const choosesByPath = ({ path, match }: HandleSpec): boolean => isAboutPaths({ from: path ?? '/*', match });
+
+/** Whether some paths are guarded and others not, either by a block or by a guard that matches the path itself. */
+export const dependsOnPaths = (traits: BlockTraits): boolean =>
+  (traits & GUARDS_PATHS) !== 0 || ((traits & CHOOSES_BY_PATH) !== 0 && (traits & (GUARDED | GUARDED_SITE)) !== 0);
+
+export const keepsUsualSessions = (traits: BlockTraits): boolean => (traits & USUAL_SESSION) !== 0;
+
+export const isAboutPaths = ({ from = '/*', match }: Guard): boolean =>
+  (from !== '/*' && from !== '*') || (match !== undefined && (testsPaths(match) || match.not?.some(testsPaths) === true));
+
+const testsPaths = ({ path, path_regexp }: PlainCondition): boolean => path !== undefined || path_regexp !== undefined;

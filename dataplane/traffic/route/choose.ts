@@ -1,0 +1,32 @@
+import type { Exchange } from '../exchange/exchange.ts';
+import type { HostIndex } from '../match/host-index.ts';
+import type { Pool } from '../upstream/pool.ts';
+import type { CompiledBlock, CompiledRoute } from './compiled-route.ts';
+
+/** The block that answers a request: the first that matches in the order written, else the site itself. */
+export function blockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null {
+  const block = route.blocks.choose(x) ?? route.site;
+  return block === null || block.variants === null ? block : block.variants.choose(x);
+}
+
+/** The block in this table for an exchange that may have been served by an earlier one; null if it has none, or keeps its own pool. */
+export function newestBlock(index: HostIndex<CompiledRoute>, x: Exchange): CompiledBlock | null {
+  const request = x.requestPath.routedAs(x);
+  const route = request && index.find(request.host, request.port);
+  return route && blockFor(route, request);
+}
+
+/** The pools that a route has opened, each once. */
+export const poolsOf = (route: CompiledRoute): Set<Pool> => poolsIn([route.site, ...route.blocks.compiled()]);
+
+/** The pools of a route that may have a target with this address, each once. */
+export const poolsNaming = (route: CompiledRoute, address: string): Set<Pool> => poolsIn([route.site, ...route.blocks.naming(address)]);
+
+const poolsIn = (blocks: readonly (CompiledBlock | null)[]): Set<Pool> =>
+  new Set(blocks.flatMap((block) => (block === null ? [] : [...(block.pool === null ? [] : [block.pool]), ...block.policyPools])));
+
+/** The pools of a domain in a table that may have a target with this address; none if it is not routed. */
+export function poolsAt(index: HostIndex<CompiledRoute>, domain: string, address: string): ReadonlySet<Pool> {
+  const route = index.at(domain);
+  return route === null ? new Set() : poolsNaming(route, address);
+}

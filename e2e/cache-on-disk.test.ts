@@ -123,7 +123,7 @@ test('a damaged file is not served, and files are deleted when the cache is no l
   assert.equal(counted.requests, 3);
 });
 
-test('what is for one person is never on disk', async () => {
+test('a personal response is never on disk', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('site', (request, response) => {
     response.setHeader('cache-control', request.url === '/private' ? 'private, max-age=600' : 'max-age=600');

@@ -146,7 +146,7 @@ describe('the history of a data plane', { concurrency: true }, () => {
     assert.equal((await ok(successor)).totals.views, 5);
   });
 
-  test('a full disk hurts nothing but the history, is reported, and what was counted meanwhile is saved once there is space', async (context) => {
+  test('a full disk affects only the history, is reported, and the counts of that time are saved once there is space', async (context) => {
     using disk = SmallDisk.mount();
     if (disk === undefined) return context.skip(MAY_NOT_MOUNT);
     const { stateDir, history } = disk;

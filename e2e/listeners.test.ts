@@ -215,7 +215,7 @@ test('a start with a port that is taken ends, naming it; a takeover keeps every 
   );
 });
 
-test('a wildcard for several labels comes only by an apply stream, survives a restart, and gives way to what is more specific', async () => {
+test('a wildcard for several labels is only accepted in an apply stream, survives a restart, and gives way to more specific routes', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one', (_, response) => response.end('deep'));
   const site = (domain: string, more: object = {}) => ({ domain, upstream: null, respond: { status: 200, body: domain }, ...more });

@@ -7,7 +7,7 @@ import { Pair } from './harness/pair.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-test('a mirror gets copies of requests over HTTP/1.1 and HTTP/2, and nobody notices when it hangs or is gone', async () => {
+test('a mirror gets copies of requests over HTTP/1.1 and HTTP/2, and visitors do not notice when it hangs or is gone', async () => {
   using folder = new Folder();
   const copies: string[] = [];
   let hangs = false;

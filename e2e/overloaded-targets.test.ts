@@ -51,7 +51,7 @@ class Counting {
 const site = (lines: string): string => `site.test {\n  reverse_proxy ${lines}\n}\n`;
 const LIMIT = 3;
 
-test('a target never has more requests at once than its limit, over all workers and protocols, and none of those that wait is lost', async () => {
+test('a target never has more requests at once than its limit, across all workers and protocols, and no waiting request is lost', async () => {
   using folder = new Folder();
   await using counting = await Counting.start();
   await using pair = await Pair.start(folder, site(`${counting.upstream.address} {\n    max_in_flight ${LIMIT}\n    queue 1000 60s\n  }`));
@@ -70,7 +70,7 @@ test('a target never has more requests at once than its limit, over all workers 
   assert.match((await pair.admin('/metrics')).text, /sluice_upstream_failures_total\{[^}]*reason="at_limit"\} [1-9]/);
 });
 
-test('a target whose requests fail too often leaves the rotation, and visitors of the others see nothing of it', async () => {
+test('a target whose requests fail too often leaves the rotation, and visitors of the others do not notice', async () => {
   using folder = new Folder();
   let status = 503;
   await using flaky = await Upstream.start('flaky', (_, response) => {

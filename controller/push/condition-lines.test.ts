@@ -26,7 +26,7 @@ test('domains with equal conditions share a line', () => {
   ]);
 });
 
-test('only what has changed since is sent, and what is sent again', () => {
+test('only conditions that have changed since are sent, and those of routes that are sent again', () => {
   const [a, b, c] = [known('a.test'), known('b.test'), known('c.test')];
   const { becomes } = conditionLines(source(1, a, b, c), NOTHING_TOLD);
   const next = source(2, a, { ...b, resolved: NO }, c);

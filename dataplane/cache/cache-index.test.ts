@@ -17,7 +17,7 @@ function indexOf(size: number) {
   return { index, sent, store, found };
 }
 
-test('what is stored is found by its key, and a newer variant replaces the same one', () => {
+test('a stored response is found by its key, and a newer one replaces the same variant', () => {
   const { index, store, found } = indexOf(1_000_000);
   const [one, two, other] = [entry('/a'), entry('/a'), entry('/a', { vary: ['accept'], variant: '=x' })];
   for (const stored of [one, two, other]) store(stored);
@@ -57,7 +57,7 @@ test('a response that was requested before its purge is not stored', () => {
   assert.deepEqual(found(old.key), [], 'not even if the purge is forgotten');
 });
 
-test('the memory stays within the size, and what is used often stays', () => {
+test('memory stays within the size, and responses that are used often stay', () => {
   const { index, store, found } = indexOf(500_000);
   const [often] = [entry('/often')];
   store(often);
@@ -71,7 +71,7 @@ test('the memory stays within the size, and what is used often stays', () => {
   assert.deepEqual([index.status.entries, index.status.used], [0, 0]);
 });
 
-test('each route has its share: what it takes, and what had no room; at most 1,000 of them, then other', () => {
+test('bytes, entries and evictions are counted for each route, for at most 1,000 routes and then as other', () => {
   const { index, store } = indexOf(100_000_000);
   const shares = () => new Map([...index.status.routes].map(([domain, share]) => [domain, { ...share }]));
   const one = entry('/1', { domain: '*.test', tags: ['t'] });
@@ -92,7 +92,7 @@ test('each route has its share: what it takes, and what had no room; at most 1,0
   assert.deepEqual([sum(), bytes, entries, evicted], [0, 0, 0, 1]);
 });
 
-test('a purge of a URL also removes what was stored without the parameters that do not decide', () => {
+test('a purge of a URL also removes entries that were stored without the parameters that are not in the key', () => {
   const { index, store } = indexOf(1_000_000);
   const ignoring = JSON.stringify({ ignore_query: ['utm_*'] });
   const [one, two] = [entry('/a?b', { queryRule: ignoring }), entry('/a', { queryRule: JSON.stringify({ query: ['page'] }) })];

@@ -37,7 +37,7 @@ function cacheOf() {
   return { index, reads, calls, onDisk, found, lookUp, store };
 }
 
-test('what is on disk is read once for all workers that look for it, and then found in memory', () => {
+test('a response on disk is read once for all workers that look for it, and then found in memory', () => {
   const { index, reads, calls, onDisk, found, lookUp } = cacheOf();
   const one = entry('/a');
   onDisk.add(one.key);
@@ -53,7 +53,7 @@ test('what is on disk is read once for all workers that look for it, and then fo
   assert.deepEqual(calls, [], 'it is not written again');
 });
 
-test('what is purged or replaced while it is read is not used', async () => {
+test('a response that is purged or replaced while it is read is not used', async () => {
   const { index, reads, onDisk, found, lookUp, store } = cacheOf();
   const [one, other, newer] = [entry('/a'), entry('/b'), entry('/b')];
   for (const { key } of [one, other]) {
@@ -68,7 +68,7 @@ test('what is purged or replaced while it is read is not used', async () => {
   assert.deepEqual(await purging, { count: 2, saved: false });
 });
 
-test('what is stored, used and purged is passed on to the disk', async () => {
+test('stores, uses and purges are passed on to the disk', async () => {
   const { index, calls, store } = cacheOf();
   const [one, two] = [entry('/a'), entry('/a')];
   store(one);

@@ -108,7 +108,7 @@ test('an entry larger than the cache does not enter it, and one that is removed 
   assert.deepEqual([policy.count, policy.used, policy.has(small)], [0, 0, false]);
 });
 
-test('what is shed is what matters least, and costs no more than wanted', () => {
+test('shedding removes the entries that matter least, within the cost that is given', () => {
   const policy = new TinyLfu<Sized>(1_000);
   const entries = Array.from({ length: 8 }, (_, at) => ({ name: `${at}`, cost: 100 }));
   for (const one of entries) policy.add(one);

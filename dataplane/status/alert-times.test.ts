@@ -52,7 +52,7 @@ test('an alert that does not know when it began has the time of the look that fo
   assert.equal(times.since(alert('b.test', '', '2026-01-01T00:00:00.000Z')), '2026-01-01T00:00:00.000Z', 'it knows it itself');
 });
 
-test('an alert that ends and comes back begins anew', async () => {
+test('an alert that ends and comes back gets a new start time', async () => {
   const fixture = new Fixture();
   fixture.wrong = [alert('a.test')];
   await fixture.pass(10_000);

@@ -56,7 +56,7 @@ test('50 names added at once all get certificates', { skip }, async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-test('a certificate is issued by itself after an outage of the authority', { skip }, async () => {
+test('a certificate is issued without intervention after an outage of the authority', { skip }, async () => {
   await using scene = await Scene.start();
   const { ports } = scene.pebble as Pebble;
   await using dataplane = await scene.dataplane();

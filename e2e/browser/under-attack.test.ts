@@ -8,7 +8,7 @@ import { Browser, missingBrowser, pageProtocol } from './browser.ts';
 
 const skip = missingBrowser();
 
-test('a browser solves the challenge by itself and sees the page, over HTTP/1.1 and HTTP/2', { skip }, async () => {
+test('a browser solves the challenge without its user and sees the page, over HTTP/1.1 and HTTP/2', { skip }, async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('app', (request, response) => {
     response.setHeader('content-type', 'text/html');

@@ -98,7 +98,7 @@ test('when the process ends, a slow reader gets half a second for the last lines
   scene.leave();
 });
 
-test('when the process ends, a pipe that nobody reads delays it once, for half a second', () => {
+test('when the process ends, a pipe without a reader delays it once, for half a second', () => {
   using scene = new Scene();
   for (let nth = 0; nth < 500; nth++) scene.stream.write(`${line(nth)}\n`);
   scene.stream.flushSync();

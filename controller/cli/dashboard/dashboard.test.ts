@@ -101,7 +101,7 @@ async function onTerminal(
   return { opened: () => readFileSync(log, 'utf8'), url: /http:\S+/.exec(out)?.[0] ?? '' };
 }
 
-test('in a terminal with a screen it opens the address in a browser, whose failure ends nothing', {
+test('in a terminal with a screen it opens the address in a browser, and continues if that fails', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const address = await admin(t, WITH_PAGE);

@@ -24,7 +24,7 @@ for (const [purge, removed, kept] of PURGES) {
     for (const one of [process, disk.open().run()]) assert.deepEqual([one.texts(removed.target), one.texts(kept.target)], [[], ['x']]);
   });
 
-  test(`a purge by ${title} holds for files that have not been looked at yet, also if the process is killed then`, () => {
+  test(`a purge by ${title} applies to files that have not been indexed yet, even if the process is killed then`, () => {
     using disk = new Disk();
     disk.open().write(removed).write(kept);
     const killed = disk.open();
@@ -53,7 +53,7 @@ test('a response that is stored after a purge stays, although older ones have no
   assert.deepEqual(disk.open().run().texts('/a'), ['newer']);
 });
 
-test('a purge counts what is only on disk', () => {
+test('a purge counts responses that are only on disk', () => {
   using disk = new Disk();
   const [one, two] = [textEntry('/1', 'x'), textEntry('/2', 'x')];
   const process = disk.open().write(one).write(two).run();

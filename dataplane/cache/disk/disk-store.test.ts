@@ -110,7 +110,7 @@ test('a newer response takes the place of an older one, also one that is not wri
   assert.deepEqual([process.run().texts('/a'), disk.files()], [[], []]);
 });
 
-test('what is not written yet is found, and a purge removes it', () => {
+test('a response that is not written yet is found, and a purge removes it', () => {
   using disk = new Disk();
   const process = disk.open().run();
   const one = textEntry('/a', 'x'.repeat(1_000_000));
@@ -125,7 +125,7 @@ test('what is not written yet is found, and a purge removes it', () => {
   assert.deepEqual([count, saved, process.outcomes(), disk.files()], [1, true, ['unwanted'], []]);
 });
 
-test('what is too old to be used, or from the future, is deleted', () => {
+test('a response that is too old to be used, or from the future, is deleted', () => {
   using disk = new Disk();
   const process = disk.open();
   process.write(textEntry('/old', 'x', { lifetime: 100 }));

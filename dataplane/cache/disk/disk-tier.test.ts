@@ -95,7 +95,7 @@ test('at most 64 requests wait for the disk at once', () => {
   assert.equal(results.filter(Boolean).length, 64);
 });
 
-test('what waits to be written is limited to an eighth of the cache, and the older file of what is dropped goes', () => {
+test('responses that wait to be written take at most an eighth of the cache, and the older file of one that is dropped is deleted', () => {
   const { tier, thread } = tierOf(8_000);
   for (let round = 0; round < 3; round++) tier.offer(kept(500), null);
   assert.deepEqual([thread().kinds(), tier.status.dropped], [['write', 'write', 'forget'], 1]);
@@ -106,7 +106,7 @@ test('what waits to be written is limited to an eighth of the cache, and the old
   assert.deepEqual([thread().kinds(), written, dropped], [['write'], 1, 2]);
 });
 
-test('what is not fresh for long, for its size, is not written', () => {
+test('a response that does not stay fresh long enough for its size is not written', () => {
   const { tier, thread } = tierOf(800_000_000);
   const kindOf = (length: number, more: object) => {
     tier.offer(kept(length, more), null);

@@ -39,7 +39,7 @@ test('header_up is applied after request_header, and header_down before header',
   );
 });
 
-test('they concern neither a block with upstreams of its own nor responses of the proxy itself', async () => {
+test('they apply neither to a block with its own upstreams nor to responses of the proxy itself', async () => {
   using upstream = await echo();
   using other = await echo();
   const gone = { address: await refusingAddress() };

@@ -17,7 +17,7 @@ const saying = (domain: string, body: string): RouteInput => ({ domain, upstream
 const many = (body: string): RouteInput[] => Array.from({ length: ROUTES }, (_, at) => saying(`site-${at}.test`, body));
 const asking = (domain: string): string => get().replace('a.test', domain);
 
-test('what is published while a worker starts is in effect when it serves', async () => {
+test('changes published while a worker starts are in effect when it serves', async () => {
   const messages: FromWorker[] = [];
   const settings = {
     bind: '127.0.0.1',

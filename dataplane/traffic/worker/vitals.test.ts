@@ -75,7 +75,7 @@ test('what a page has measured is taken, any subset of it, and members that are 
   assert.equal(proxy.counted().get('a.test')?.requests, 0, 'they are no requests of visitors');
 });
 
-test('what visitors measure whose visits are set apart is not kept: Sec-GPC, excluded addresses and paths, prefetches', async () => {
+test('Web Vitals of visits that are counted separately are not kept: Sec-GPC, excluded addresses and paths, prefetches', async () => {
   const analytics = { exclude: ['203.0.113.0/24', '/admin/*'] };
   using proxy = await ProxyFixture.with([{ ...site('a.test', ABSENT), analytics }], { trustedProxies: ['127.0.0.0/8'] as Cidr[] });
   for (const field of [

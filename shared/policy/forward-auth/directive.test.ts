@@ -72,7 +72,7 @@ test('header_up changes what the authentication server gets, and is only a warni
   ]);
 });
 
-test('a route has no conditional changes of what an authentication server gets, and none of what it decides by', () => {
+test('a route can’t change fields for an authentication server conditionally, or those that it decides by', () => {
   const parsed = (change: object) =>
     parseRoute({
       domain: 'a.test',

@@ -29,7 +29,7 @@ function read(head: string, ...lines: string[]) {
   return { part, mistakes };
 }
 
-test('it is on, off or begins by itself, with its options', () => {
+test('it is on, off or automatic, with its options', () => {
   assert.deepEqual(read('on'), { part: { under_attack: true }, mistakes: [] });
   assert.deepEqual(read('off').part, { under_attack: false });
   assert.deepEqual(read('auto 500/s', 'except @api', 'difficulty 18', 'clearance 6h'), {

@@ -36,7 +36,7 @@ test('the block of reverse_proxy has retries, passive health, slow start and a l
   assert.deepEqual(routeOf('max_in_flight 1')?.max_in_flight, { requests: 1, queue: 0, queue_secs: 5 });
 });
 
-test('a handle with other targets keeps none of it', () => {
+test('a handle with its own targets inherits none of it', () => {
   const text = `a.example {
   reverse_proxy a:80 {
     max_fails 5

@@ -108,7 +108,7 @@ test('exceptions are let in, and a path that may be one to another server is ref
   assert.equal(await status('/x/..%2fapi/y'), '400');
 });
 
-test('it begins by itself above its threshold, and ends after minutes below it', async () => {
+test('it begins automatically above its threshold, and ends after minutes below it', async () => {
   using proxy = await ProxyFixture.start([attacked({ under_attack: false, challenge: { difficulty: 8, auto_rps: 5 } })]);
   const burst = async (count: number) => {
     const client = await proxy.connect();

@@ -73,7 +73,7 @@ test('a response marked for all is stored and used even with cookies and credent
   ]);
 });
 
-test('requests with cookies do not get what is not marked for all', async () => {
+test('requests with cookies only get responses that are marked as meant for everyone', async () => {
   using upstream = await UpstreamFixture.serving(ok('x', FRESH));
   using proxy = await caching(upstream);
   assert.deepEqual(await statuses(proxy, asking('/'), asking('/', 'Cookie: s=1'), asking('/')), ['fwd=uri-miss', 'fwd=vary-miss', 'hit']);
@@ -148,7 +148,7 @@ test('simultaneous requests are one request to the upstream', async () => {
   assert.equal(upstream.connections.length, 1);
 });
 
-test('a response that may not be stored keeps nobody waiting, and no later request waits for another', async () => {
+test('a response that may not be stored keeps no request waiting, and no later request waits for another', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await caching(upstream);
   const clients = await Promise.all([1, 2].map(() => proxy.connect()));
@@ -207,7 +207,7 @@ test('a stale response is used while it is refreshed, and when the upstream fail
   assert.match((await proxy.request(get('/'))).line, / 503 /);
 });
 
-test('an unsafe request removes what it may have changed, also what Location names', async () => {
+test('a request with an unsafe method invalidates its URL, and the URL that Location names', async () => {
   using upstream = await UpstreamFixture.serving((request: Message) =>
     request.line.startsWith('POST') ? ok('', 'Location: /b\r\n') : ok('x', FRESH),
   );

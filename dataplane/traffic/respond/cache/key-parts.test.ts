@@ -63,7 +63,7 @@ test('if only some query parameters decide, all others are removed', async () =>
   );
 });
 
-test('parameters are also removed from what a block has rewritten, and what is left of that decides', async () => {
+test('parameters are also removed from a rewritten query, and the rest of it is in the key', async () => {
   using upstream = await echoing();
   using proxy = await caching(upstream, { ignore_query: ['utm_*'] }, { handles: [{ path: '/in/*', strip_prefix: true }] });
   assert.deepEqual(await results(proxy, get('/in/a?utm_a=1&b=2'), get('/in/a?b=2&utm_c'), get('/a?b=2')), ['stored', 'hit', 'stored']);
@@ -97,7 +97,7 @@ test('a header that is a part of the key decides as if the response named it in 
   ]);
 });
 
-test('a request whose cookies are all a part of the key is stored and answered as one without cookies', async () => {
+test('a request whose cookies are all in the key is stored and answered like one without cookies', async () => {
   using upstream = await echoing();
   using proxy = await caching(upstream, { cookies: ['currency', 'lang'] });
   const euro = asking('/', 'Cookie: currency=EUR');
@@ -158,7 +158,7 @@ test('after a swap nothing is found under the key of another rule', async () => 
   assert.deepEqual(await results(proxy, request), ['stored']);
 });
 
-test('an unsafe request removes what was stored of its target, whatever parameters do not decide', async () => {
+test('a request with an unsafe method invalidates all entries of its URL, whatever parameters the key ignores', async () => {
   using upstream = await UpstreamFixture.serving(({ line }: Message) =>
     ok('x', line.startsWith('POST') ? 'Location: /b?utm_x=1\r\n' : FRESH),
   );

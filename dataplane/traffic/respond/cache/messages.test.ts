@@ -86,7 +86,7 @@ test('an interim response goes only to the client whose request it answers', asy
   for (const client of [first, second]) assert.match((await client?.readHead()) ?? '', /^HTTP\/1\.1 200 /);
 });
 
-test('if the client leaves for which a response was requested, those who wait for it get the response once it is known to be for all', async () => {
+test('if the client for which a response was requested leaves, the others that wait get it once it is known to be meant for everyone', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await caching(upstream);
   const [first, second, third] = await sendWaiting(proxy, get(), get(), get());
@@ -99,7 +99,7 @@ test('if the client leaves for which a response was requested, those who wait fo
 });
 
 for (const fields of ['Set-Cookie: session=bob\r\n', 'Cache-Control: private, max-age=60\r\n', FRESH])
-  test(`if the client leaves for which a response was requested, nobody else gets it where it is the client's own: ${fields.trim()}`, async () => {
+  test(`if the client for which a response was requested leaves, no other client gets it if it is personal: ${fields.trim()}`, async () => {
     using upstream = await UpstreamFixture.start();
     using proxy = await caching(upstream);
     const [first, second] = await sendWaiting(proxy, get('/', 'Cookie: user=bob\r\n'), get());
@@ -114,7 +114,7 @@ for (const fields of ['Set-Cookie: session=bob\r\n', 'Cache-Control: private, ma
     assert.deepEqual([answer?.body, field(answer?.head ?? '', 'Set-Cookie')], ['for all', null]);
   });
 
-test('a request for a range does not keep the whole response from being stored for others who wait for the same look-up', async () => {
+test('a request for a range does not keep the whole response from being stored for others that wait for the same lookup', async () => {
   using upstream = await UpstreamFixture.serving(({ head }) => ok(field(head, 'Range') ?? 'whole', FRESH));
   let found = (): void => undefined;
   using proxy = await ProxyFixture.with([{ ...site('a.test', upstream), cache: {} }], CACHE, {
@@ -130,7 +130,7 @@ test('a request for a range does not keep the whole response from being stored f
   assert.match(field((await proxy.request(get())).head, 'Cache-Status') ?? '', /; hit/);
 });
 
-test('the cookie that keeps a client at its target goes to that client, and is no part of what is stored', async () => {
+test('the cookie that keeps a client at its target goes only to that client, and is not stored', async () => {
   using upstream = await UpstreamFixture.serving(({ line }) => ok('x', line.includes('/private') ? 'Cache-Control: no-store\r\n' : FRESH));
   using proxy = await cachingProxy({ ...site('a.test', upstream), lb_policy: { policy: 'cookie' }, cache: {} });
   const [first, second] = [await proxy.request(get()), await proxy.request(get())];
@@ -170,7 +170,7 @@ test('HEAD and a request for a range are answered from the whole response that t
   assert.equal(upstream.requests.length, 4, 'the whole response was requested for HEAD, and stored');
 });
 
-test('what a site says about stale responses does not apply to one whose own lifetime is 0', async () => {
+test('a site’s settings for stale responses do not apply to one whose own lifetime is 0', async () => {
   for (const [fields, isStale] of [
     ['Cache-Control: max-age=0\r\nETag: "1"\r\n', false],
     ['Expires: 0\r\n', false],

@@ -65,7 +65,7 @@ test('a response that does not arrive is given up at the end of the drain timeou
 test('an idle connection does not delay shutdown', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
-  // Whoever waited for it would wait longer than any test.
+  // Waiting for it would take longer than any test.
   await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '1h'] });
   await dataplane.route('a.test', upstream.address);
   using idle = await RawClient.open(dataplane.httpPort);

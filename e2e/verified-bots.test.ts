@@ -24,7 +24,7 @@ const RECORDS: Records = {
   ...Object.fromEntries(
     CRAWLERS.flatMap((address) => [[pointer(address), [nameOf(address)]] as const, [`A ${nameOf(address)}`, [address]] as const]),
   ),
-  // Whoever owns an address can give it any name.
+  // The owner of an address can give it any name.
   [pointer(FORGER)]: [nameOf('66.249.66.1')],
   [pointer(UNDECIDED)]: 'silence',
 };

@@ -1,7 +1,7 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** So many that the processes end at about the same time, and so few that loading the sources is no matter. */
+/** Enough that the processes end at about the same time, and few enough that loading the sources takes little of their time. */
 const GROUPS = 8;
 const BESIDE_SOURCES = '{shared,controller,dataplane,deploy}/**/*.test.ts';
 const ALONE = /^\/\/ Runs alone: ./;

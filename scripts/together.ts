@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 /** How long one file may take: whatever takes longer hangs. */
 const HUNG_MS = 300_000;
 
-/** What a test can change of its process, by name: whoever runs next would find it changed. */
+/** What a test can change in its process, by name. The next test would find it changed. */
 function surroundings(): ReadonlyMap<string, unknown> {
   const { stdout, stderr, exit, kill, emitWarning } = process;
   return new Map<string, unknown>([

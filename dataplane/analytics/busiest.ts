@@ -1,4 +1,4 @@
-/** The items with the highest scores, highest first, of any number of items: of these only the best are kept and sorted. */
+/** The items with the highest scores, highest first. Of any number of items, only the best are kept and sorted. */
 export class Busiest<T> {
   private readonly limit: number;
   private kept: { readonly item: T; readonly score: number }[] = [];

@@ -5,7 +5,7 @@ import { SlidingCount } from './sliding-count.ts';
 /** Answered with a stored response, even if it was validated before. */
 const HITS: ReadonlySet<string> = new Set(['hit', 'stale', 'revalidated']);
 
-/** How much of what the cache handled in the last hour it answered. Times are in ms of a monotonic clock. */
+/** The share of the requests that the cache handled in the last hour for which it had a response. Times are in ms of a monotonic clock. */
 export class CacheUsed {
   private readonly requests = new SlidingCount(60, 60_000);
   private readonly hits = new SlidingCount(60, 60_000);

@@ -5,7 +5,7 @@ import type { BotClaim } from '../traffic/protocol.ts';
 
 /** How long each of the two questions may take (ms). */
 const TIMEOUT_MS = 2_000;
-/** Names of an address that are looked at, and those that are resolved: whoever owns the address decides how many there are. */
+/** How many names of an address are considered, and how many of those are resolved. The owner of the address decides how many it has. */
 const MOST_NAMES = 8;
 const MOST_RESOLVED = 2;
 

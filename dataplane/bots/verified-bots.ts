@@ -22,7 +22,7 @@ type VerifiedBotsOptions = {
   readonly reply: (verdict: BotVerdict, worker: number | null) => void;
 };
 
-/** Finds out by DNS which addresses belong to search engines, at a bounded rate: whoever sends requests chooses the addresses. */
+/** Finds out by DNS which addresses belong to search engines, at a bounded rate, because senders of requests choose the addresses. */
 export class VerifiedBots {
   private readonly options: VerifiedBotsOptions;
   private readonly verified = new Map<string, BotVerdict>();

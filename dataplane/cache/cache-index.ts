@@ -29,7 +29,7 @@ export type CacheIndexTools = {
   reply(worker: number, message: CacheToWorker): void;
   /** Sends a message to all workers. */
   broadcast(message: CacheToWorker): void;
-  /** What is kept on disk, too; null for nothing. */
+  /** The responses that are also kept on disk; null if none are. */
   readonly disk?: Pick<DiskTier, 'look' | 'offer' | 'used' | 'purge' | 'resize'> | null;
 };
 
@@ -42,7 +42,7 @@ export type CacheStatus = {
   readonly routes: ReturnType<RouteShares['list']>;
 };
 
-/** The index of the cache: what is stored, what goes when there is no room, and what has been purged. Bodies are only referred to. */
+/** The index of the cache: which responses are stored, which are evicted, and which were purged. It refers to bodies but doesn't hold them. */
 export class CacheIndex {
   private readonly tools: CacheIndexTools;
   private readonly policy: TinyLfu<Held>;
@@ -117,7 +117,7 @@ export class CacheIndex {
     this.tools.reply(worker, { kind: 'found', key, entries: (this.keys.get(key) ?? []).map(({ entry }) => entry) });
   }
 
-  /** Takes over what has been read from disk, unless something newer is stored, or it has been purged since. */
+  /** Stores a response that was read from disk, unless a newer one is stored or it has been purged since. */
   private promote(key: string, entries: readonly CacheEntry[], since: number): void {
     for (const entry of [...entries].sort((one, other) => one.receivedAt - other.receivedAt))
       if (this.enabled && this.sameAs(entry, null).length === 0 && !this.wasPurged(entry, since)) this.add(entry, []);
@@ -126,7 +126,9 @@ export class CacheIndex {
     for (const worker of workers) this.answer(worker, key);
   }
 
-  /** Removes entries from memory and from disk. `urgent`: someone waits for it. Memory is done when it returns, the disk when it resolves. */
+  /**
+   * Removes entries from memory, before it returns, and from the disk, before it resolves. `urgent`: a caller waits for it.
+   */
   async purgeEverywhere(purge: Purge, urgent: boolean): Promise<DiskPurge> {
     const found = this.purgeMemory(purge);
     const { disk } = this.tools;
@@ -165,7 +167,7 @@ export class CacheIndex {
     this.add(entry, gone);
   }
 
-  /** What a new entry takes the place of. */
+  /** The entry that a new one replaces. */
   private sameAs(entry: CacheEntry, replaces: number | null): Held[] {
     const old = replaces === null ? undefined : this.ids.get(replaces);
     return (this.keys.get(entry.key) ?? []).filter(

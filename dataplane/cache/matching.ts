@@ -2,7 +2,7 @@ import type { Purge } from '../../shared/wire/purge.ts';
 import type { CacheEntry } from '../traffic/protocol.ts';
 import { answers, pathOf } from './places.ts';
 
-/** What of a response decides whether a purge removes it. */
+/** The properties of a response that decide whether a purge removes it. */
 export type Purgeable = Pick<CacheEntry, 'host' | 'target' | 'queryRule' | 'tags'>;
 
 export function matches(purge: Purge, entry: Purgeable): boolean {

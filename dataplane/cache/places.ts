@@ -36,7 +36,7 @@ export class Places<P extends Placed> {
     if (rules.size === 0) this.rules.delete(entry.host);
   }
 
-  /** All that may answer a request for this target, as it is or without the parameters that do not decide. */
+  /** All responses that may answer a request for this target, as it is or without the parameters that are not in the key. */
   at(host: string, target: string): Set<P> {
     const places = new Set([placeOf(host, target)]);
     for (const { filter } of this.rules.get(host)?.values() ?? []) places.add(placeOf(host, filter(target)));

@@ -1,9 +1,9 @@
 import { MAX_DOMAIN_LABELS, OVERFLOW_LABEL } from '../../shared/domain-labels.ts';
 
-/** What one route has of the cache; `evicted` since the start. */
+/** The share of the cache that one route uses; `evicted` counts since the start. */
 export type RouteShare = { bytes: number; entries: number; evicted: number };
 
-/** The shares of the routes that have stored anything, by their pattern. As labels of metrics they are bounded: the others are one share. */
+/** The shares of the routes that have stored anything, by pattern. These are labels of metrics, so the routes beyond a limit share one. */
 export class RouteShares {
   private readonly shares = new Map<string, RouteShare>();
 

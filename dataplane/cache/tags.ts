@@ -1,4 +1,4 @@
-/** What has a tag, by tag. */
+/** Entries by tag. */
 export class Tags<E extends { readonly entry: { readonly tags: readonly string[] } }> {
   private readonly tags = new Map<string, Set<E>>();
 

@@ -62,7 +62,7 @@ function get(url: URL, isPrivate: boolean, aborted?: AbortSignal): Promise<Respo
 
 const NOT_PRIVATE = 'over HTTP, keys are only fetched from loopback and private addresses';
 
-/** Resolves names to private addresses alone, so that no name leads an unprotected request into the internet. */
+/** Resolves names to private addresses only, so that no unprotected request is sent to the internet. */
 const lookupPrivate: LookupFunction = (host, options, done) => {
   lookup(host, { ...options, all: true }, (error, found) => {
     const addresses = error ? [] : found.filter(({ address }) => isPrivateAddress(address));

@@ -14,10 +14,10 @@ const STALE_MS = 86_400_000;
 const PAUSE = { first: 1_000, most: 60_000 } as const;
 /** A set is not fetched again this soon after a token named a key that it does not have (ms). */
 const LEAST_AGE_MS = 10_000;
-/** How often it is looked which sets are due (ms). */
+/** How often sets are checked for being due (ms). */
 const TURN_MS = 1_000;
 const MOST_AT_A_TIME = 4;
-/** Sets. Those beyond have no keys. */
+/** Maximum number of sets. Any beyond that have no keys. */
 const MOST_SETS = 100;
 
 type PublishedRoutes = {

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 
-/** What the files of the cache hold, in bytes and responses; and since the start: what was read, written, not written, and found damaged. */
+/** The size of the cache on disk in bytes and responses, and how many were read, written, dropped and found damaged since the start. */
 export type CacheDiskReading = {
   readonly size: number;
   readonly bytes: number;
@@ -15,17 +15,17 @@ export type CacheDiskReading = {
 };
 
 const GAUGES = [
-  ['bytes', 'Bytes of the disk that stored responses take.', (reading) => reading.bytes],
-  ['max_bytes', 'Bytes of the disk that they may take.', (reading) => reading.size],
+  ['bytes', 'Disk space that stored responses take, in bytes.', (reading) => reading.bytes],
+  ['max_bytes', 'Disk space that stored responses may take, in bytes.', (reading) => reading.size],
   ['entries', 'Stored responses on disk.', (reading) => reading.entries],
   ['available', 'Whether responses can be written to disk.', (reading) => (reading.failure === null ? 1 : 0)],
 ] as const satisfies readonly (readonly [string, string, (reading: CacheDiskReading) => number])[];
 
 const COUNTERS = [
-  ['hits_total', 'Requests of workers for a URL that was not in memory, but on disk.', (reading) => reading.hits],
+  ['hits_total', 'Lookups of a URL that was not in memory but on disk.', (reading) => reading.hits],
   ['writes_total', 'Responses that were written to disk.', (reading) => reading.written],
   ['writes_dropped_total', 'Responses that were not written because the disk was too slow or failed.', (reading) => reading.dropped],
-  ['damaged_total', 'Files that were deleted because they were not what had been written.', (reading) => reading.damaged],
+  ['damaged_total', 'Files that were deleted because they were damaged.', (reading) => reading.damaged],
 ] as const satisfies readonly (readonly [string, string, (reading: CacheDiskReading) => number])[];
 
 /** Absent if nothing is kept on disk. */

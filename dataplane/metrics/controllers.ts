@@ -42,7 +42,7 @@ export function registerControllers(registry: Registry): (reading: ControllersRe
   });
   return (reading) => {
     for (const metric of [connected, routes, lastApplied, problems]) metric.reset();
-    // One without routes that is not connected was removed for all that is known.
+    // A controller without routes that is not connected has probably been removed.
     const current = [...reading.controllers].filter((one) => one.connected || one.routes > 0);
     for (const one of current.slice(0, MAX_CONTROLLERS)) {
       const labels = { controller: one.id };

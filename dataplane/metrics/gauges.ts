@@ -78,7 +78,7 @@ export function registerGauges(registry: Registry): ((reading: MetricsSnapshot) 
   ];
 }
 
-/** The routes are bounded by whoever counts them. */
+/** The caller limits the number of routes. */
 function registerCacheRoutes(registry: Registry): (routes: CacheReading['routes']) => void {
   const options = { labelNames: ['domain'], registers: [registry] };
   const bytes = new Gauge({

@@ -52,7 +52,7 @@ function only(situation: Situation): Alert {
   const [alert, ...others] = [...alertsOf(situation)];
   assert.ok(alert !== undefined && others.length === 0, JSON.stringify([alert, ...others], null, 2));
   if (situation.status.problems.length === 0) seen.add(`${alert.code} ${alert.severity}`);
-  // Whatever it is about, it says what to do, in a sentence.
+  // Every alert says in a sentence what to do.
   assert.match(alert.action, /^[A-Z].+\.$/);
   assert.notEqual(alert.subject, '');
   return alert;

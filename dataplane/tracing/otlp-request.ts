@@ -91,7 +91,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : error.message;
 }
 
-/** Without line breaks and whatever else controls a terminal. */
+/** Without line breaks and other characters that control a terminal. */
 const shortened = (text: string): string =>
   text
     .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')

@@ -36,7 +36,7 @@ const LONGEST_PAUSE_MS = 30_000;
 type Spans = { readonly text: string; readonly count: number };
 type Batch = { readonly body: string; readonly spans: number; readonly bytes: number; firstSentAt: number };
 
-/** Gathers the spans of all workers and sends them in batches, one after the other. What has no room is dropped and counted. */
+/** Collects the spans of all workers and sends them in batches, one after the other. Spans that don't fit are dropped and counted. */
 export class SpanExporter {
   private readonly tools: SpanExporterTools;
   private waiting: Spans[] = [];

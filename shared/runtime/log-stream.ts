@@ -18,7 +18,7 @@ export type LogStreamTools = {
 };
 
 /**
- * Writes lines synchronously to a descriptor that does not block. While nobody reads them, they wait in a bounded buffer; those beyond it
+ * Writes lines synchronously to a descriptor that does not block. While there is no reader, they wait in a bounded buffer; those beyond it
  * are lost and counted. A log without a reader must not stop the process that writes it.
  */
 export class LogStream {

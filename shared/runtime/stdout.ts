@@ -5,7 +5,7 @@ const STDOUT_FD = 1;
 const { O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
 
 /**
- * Opens standard output so that writing to a pipe, a socket or a terminal that nobody reads fails with EAGAIN instead of waiting. It is
+ * Opens standard output so that writing to a pipe, a socket or a terminal without a reader fails with EAGAIN instead of waiting. It is
  * opened anew where possible, because the flag belongs to the open file, which other processes share. The main thread has to call it first.
  * @returns a descriptor; it may be that of standard output itself.
  */

@@ -43,7 +43,7 @@ export const dashboard: Command = {
     const ended = interrupted();
     terminal.out(`The dashboard is at ${forwarder.url}\nThe address works once, in one browser. Ctrl-C ends it.\n`);
     const program = browserOpener(process.platform, process.env);
-    // Without a terminal, nobody sits in front of this machine.
+    // Without a terminal, no one is using this machine directly.
     if (program !== null && terminal.columns !== null && flags.given.get(NO_OPEN_FLAG.name)?.value !== true)
       openBrowser(program, forwarder.url);
     await ended;

@@ -93,7 +93,7 @@ const percentilesOf = (quantile: (share: number) => number): Percentiles => ({
   p99: rounded(quantile(0.99)),
 });
 
-/** Four digits: more would pretend an accuracy that a bucket does not have. */
+/** Four digits: more would suggest an accuracy that a bucket does not have. */
 const rounded = (value: number): number => Number(value.toPrecision(4));
 
 const timeOf = (at: number): string => new Date(at).toISOString();

@@ -25,8 +25,8 @@ export type HistoryAnswer =
   | { readonly kind: 'unavailable'; readonly reason: string };
 
 /**
- * Keeps the history: counts in memory, saved every few seconds, answered from both. Whatever happens to the file, counting goes on: what
- * can't be saved waits, within bounds, and a damaged file is renamed.
+ * Keeps the history: counts in memory, which are saved every few seconds; queries read both. Whatever happens to the file, counting
+ * continues: counts that can't be saved wait, within bounds, and a damaged file is renamed.
  */
 export class HistoryKeeper {
   private readonly tools: KeeperTools;
@@ -164,7 +164,7 @@ export class HistoryKeeper {
     return step === HOUR ? Math.max(first, store.hoursFrom) : first;
   }
 
-  /** What the time of day may be taken for when something is deleted for its age; null: nothing is. */
+  /** The time by which ages are judged when something is deleted; null if nothing may be. */
   private dateFor(store: HistoryStore): number | null {
     const { clock, log } = this.tools;
     this.dates ??= new PlausibleClock(clock, store.sweptAt);

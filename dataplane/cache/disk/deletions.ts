@@ -5,11 +5,11 @@ const AT_ONCE = 64;
 
 type Waiting = { readonly urgent: boolean; readonly done: (saved: boolean) => void };
 
-/** Files that no longer count, on their way to be deleted. */
+/** Files that are no longer valid and wait to be deleted. */
 export class Deletions {
   private readonly folder: DiskFolder;
   private readonly failed: (error: unknown) => void;
-  /** By name: whether a restart after a loss of power must not find it. */
+  /** By name: whether the deletion must survive a power failure. */
   private readonly names = new Map<string, boolean>();
   private waiting: Waiting[] = [];
   private stuck = false;
@@ -37,7 +37,7 @@ export class Deletions {
     this.names.clear();
   }
 
-  /** Calls back once everything until now is deleted, also after a loss of power; with false if that fails. */
+  /** Calls back once the deletion of all files so far is durable; with false if that fails. */
   whenDone(urgent: boolean, done: (saved: boolean) => void): void {
     this.waiting.push({ urgent, done });
   }

@@ -10,9 +10,9 @@ const NAME = /^[0-9a-f]{64}$/;
 const TEMPORARY = 'writing';
 const SHARD = /^[0-9a-f]{2}$/;
 const OTHER_USERS = 0o077;
-/** Whatever the cache may take, so much stays free for the table, for certificates and for logs (bytes). */
+/** This much always stays free for the table, certificates and logs (bytes). */
 const LEAST_FREE = 67_108_864;
-/** What is written to see whether the disk can be used again (bytes). */
+/** Bytes written to test whether the disk can be used again. */
 const PROBE = 4_096;
 
 /** The folder of the files, with one below for each first byte of their names. Its methods throw the system's errors. */
@@ -94,7 +94,7 @@ export class DiskFolder {
     this.unlink(path);
   }
 
-  /** Deletes a file, if there is one. With `durably`, it stays deleted after a loss of power once `sync` has returned. */
+  /** Deletes a file, if there is one. With `durably`, the deletion survives a power failure once `sync` has returned. */
   remove(name: string, durably: boolean): void {
     this.unlink(this.pathOf(name));
     if (durably) this.dirty.add(name.slice(0, 2));
@@ -118,7 +118,7 @@ export class DiskFolder {
       yield this.fs.readdirSync(join(this.path, shard)).filter((name) => NAME.test(name) && name.startsWith(shard));
   }
 
-  /** Makes all files unfindable at once; `leftovers` deletes them. */
+  /** Moves all files out of the way at once; `leftovers` deletes them. */
   setAside(): void {
     try {
       this.fs.renameSync(this.path, join(this.above, `old-${systemRandom.hex(8)}`));
@@ -138,7 +138,7 @@ export class DiskFolder {
     }
   }
 
-  /** Deletes what earlier processes have left: temporary files, other versions, and what was set aside; a file at a time. */
+  /** Deletes what earlier processes left behind, one file at a time: temporary files, other versions, and files that were moved aside. */
   *leftovers(): Generator<void> {
     const writing = join(this.path, TEMPORARY);
     for (const name of this.list(writing)) {

@@ -9,7 +9,7 @@ import type { KeyFilter } from './key-filter.ts';
 /** Most files, and most memory of this index (bytes), whatever the size of the disk. */
 const MOST_FILES = 250_000;
 const MOST_MEMORY = 268_435_456;
-/** What a file takes of memory besides its texts, and what the system allocates at least (bytes). */
+/** Memory for a file besides its texts, and the least disk space that the system allocates (bytes). */
 const ENTRY_MEMORY = 1_000;
 const BLOCK = 4_096;
 /** Most responses to one URL that differ by Vary. */
@@ -30,7 +30,7 @@ export type OnDisk = {
   id: number;
 };
 
-/** Which responses are on disk, and which of them go when there is no room. */
+/** Which responses are on disk, and which of them are evicted when space runs out. */
 export class DiskIndex {
   private readonly size: number;
   private readonly filter: KeyFilter;
@@ -69,7 +69,7 @@ export class DiskIndex {
     return this.keys.get(keyDigest) ?? [];
   }
 
-  /** @returns the files that have to go, perhaps the new one itself. */
+  /** @returns the evicted files, possibly including the new one. */
   add(name: string, head: SavedHead, bytes: number, id: number): OnDisk[] {
     this.remove(name);
     const { keyDigest, host, target, queryRule, tags, length } = head;
@@ -77,7 +77,7 @@ export class DiskIndex {
     const memory =
       ENTRY_MEMORY + keyDigest.length + target.length + 2 * place.length + tags.reduce((sum, tag) => sum + 100 + tag.length, 0);
     const onDisk = Math.ceil(bytes / BLOCK) * BLOCK;
-    // A file takes its part of whatever is scarcest: the disk, the number of files, or memory.
+    // The cost of a file is its share of the scarcest resource: disk space, number of files, or memory.
     const cost = Math.ceil(Math.max(onDisk, this.size / MOST_FILES, (this.size * memory) / MOST_MEMORY));
     const one: OnDisk = { name, entry: { keyDigest, host, target, queryRule, tags, length }, place, bytes: onDisk, cost, id };
     this.names.set(name, one);
@@ -92,7 +92,7 @@ export class DiskIndex {
     return gone;
   }
 
-  /** Removes a part of what is there. @returns the files that have to go. */
+  /** Evicts a share of all files. @returns them. */
   shed(part: number): OnDisk[] {
     const gone = this.policy.shed(this.policy.used * part);
     for (const { name } of gone) this.remove(name);

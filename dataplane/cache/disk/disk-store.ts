@@ -20,10 +20,10 @@ import { scanFiles } from './start-scan.ts';
 import type { WriteJob } from './write-job.ts';
 import { Writes } from './writes.ts';
 
-/** Purges before the files that they concern have been looked at; and those of a process that this one has taken over from. */
+/** Purges from before the affected files were indexed, and those of a process that this one took over from. */
 const OWN_JOURNAL = 'purges';
 const NOTED_JOURNAL = 'purges-of-predecessor';
-/** Errors of a full disk, and which part of the files goes each time: others need space, too (ms between two times). */
+/** Errors of a full disk, the share of the files that is deleted each time because others need space too, and the time between (ms). */
 const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
 const SHED_PART = 0.0625;
 const SHED_MS = 20_000;
@@ -55,9 +55,9 @@ export class DiskStore {
   private lastShed = Number.NEGATIVE_INFINITY;
   private lastNoted: number;
   private readonly notedMs: number;
-  /** Purges so far, until all files have been looked at; then null. */
+  /** Purges so far, until all files have been indexed; then null. */
   private pending: PendingPurges | null = new PendingPurges();
-  /** What is done while there is nothing else: looking at the files, and deleting what others have left. */
+  /** Work for idle times: indexing the files, and deleting what other processes left behind. */
   private background: Generator<void> | null = null;
   /** `released`: they belong to another process. */
   private state: 'closed' | 'open' | 'released' = 'closed';
@@ -163,7 +163,7 @@ export class DiskStore {
     }
   }
 
-  /** Does a little of everything that is to be done. @returns whether there is more to do at once. */
+  /** Takes one step of each task. @returns whether there is more to do at once. */
   turn(): boolean {
     const reading = this.reads.step();
     const writing = this.writes.step();
@@ -245,7 +245,7 @@ export class DiskStore {
       if (job !== undefined && this.writes.get(job.name) === job) this.writes.drop(job, 'unwanted');
     const old = replaces === null ? undefined : this.index.withId(replaces);
     for (const one of [this.index.get(name), old]) if (one !== undefined) this.delete(one, false);
-    // It may be a file that has not been looked at.
+    // It may be in a file that has not been indexed yet.
     if (this.pending !== null && this.state !== 'released') this.deletions.add(name, false);
   }
 
@@ -316,7 +316,7 @@ export class DiskStore {
     this.report();
   }
 
-  /** Finishes what is waiting. */
+  /** Completes the pending work. */
   private close(): void {
     this.background = null;
     this.reads.cancel();

@@ -10,7 +10,7 @@ import type { DiskStart, DiskState, FromDisk, ToDisk } from './messages.ts';
 import { QueueLimit } from './queue-limit.ts';
 import { isWorthKeeping } from './worth.ts';
 
-/** How long a request waits for the disk, and how many do (ms). */
+/** How long a request waits for the disk (ms), and how many may wait. */
 const READ_MS = 500;
 const MOST_READS = 64;
 /** A thread that ended is started again after this long (ms). */
@@ -21,7 +21,7 @@ const CLOSE_MS = 5_000;
 const RELEASE_MS = 3_000;
 /** A disk that is silent for longer is an alert (ms). */
 const SILENT_MS = 5_000;
-/** More purges that are not confirmed than these, and everything is deleted when the thread is started again. */
+/** With more unconfirmed purges than this, everything is deleted when the thread is restarted. */
 const MOST_UNCONFIRMED = 10_000;
 /** Size of the thread's young generation (MB): more costs memory and gains nothing. */
 const YOUNG_GENERATION_MB = 4;
@@ -57,7 +57,7 @@ export type DiskThread = {
   unref(): void;
 };
 
-/** The figures of the files, for metrics. */
+/** Figures about the files, for metrics. */
 export type DiskStatus = DiskState & { readonly size: number; readonly hits: number; readonly written: number; readonly dropped: number };
 
 export type DiskPurge = { readonly count: number; readonly saved: boolean };
@@ -83,7 +83,7 @@ export class DiskTier {
   private starts = 0;
   private lastPurge = 0;
   private hits = 0;
-  /** Since when the thread has not answered; null if it does. On the monotonic clock. */
+  /** When the thread stopped answering, on the monotonic clock; null if it answers. */
   private silentSince: number | null = null;
   private released: () => void = () => undefined;
 
@@ -93,7 +93,7 @@ export class DiskTier {
     this.tools = tools;
     this.owned = !options.shared;
     this.queue = new QueueLimit(cacheSize);
-    // While the cache was off, requests that changed something did not remove anything.
+    // While the cache was off, requests with unsafe methods invalidated nothing.
     this.lost = cacheSize === 0;
     this.spawn();
   }
@@ -139,11 +139,11 @@ export class DiskTier {
     return true;
   }
 
-  /** A response that memory has begun to hold, in place of `replaces`. */
+  /** A response was stored in memory, in place of `replaces`. */
   offer(entry: CacheEntry, replaces: number | null): void {
     if (this.use !== 'used') return;
     const { key, vary, variant, host, target } = entry;
-    // The thread will find the file of the older response when it has been started again.
+    // After its restart, the thread would find the file of the older response.
     if (this.thread === null) return void this.purge({ kind: 'target', host, target }, [], false);
     if (isWorthKeeping(entry, this.options.size) && this.queue.take(entry.length)) this.post({ kind: 'write', entry, replaces });
     else this.post({ kind: 'forget', identity: { key, vary, variant }, replaces });

@@ -10,7 +10,7 @@ import { headFrom, type SavedHead } from './entry-shape.ts';
  *   56–87         SHA-256 of bytes 0–55 and of the head
  *   88–           the head as JSON, and the body
  *
- * The first 88 bytes are written last. So a file is complete and unchanged, or it is recognized without looking at anything else.
+ * The first 88 bytes are written last, so an incomplete or changed file is recognized from the file alone.
  */
 const MAGIC = Buffer.from('SLUICE\x00\x01', 'latin1');
 export const PRELUDE = 88;

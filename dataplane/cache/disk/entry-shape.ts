@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 
 /**
- * What is on disk of a response besides its body. Of its key there is only a digest: who looks for it knows the key, in which there may be
- * what policies add to requests for the upstream.
+ * What is stored on disk for a response besides its body. It contains only a digest of the key, because the key may contain what policies
+ * add to requests for the upstream. A lookup knows the key.
  */
 export type SavedHead = Omit<CacheEntry, 'id' | 'body' | 'key'> & { readonly keyDigest: string };
 
@@ -60,10 +60,10 @@ export function headOf({ id: _, body: __, key, ...head }: CacheEntry): SavedHead
 
 export const digestOf = (key: string): string => createHash('sha256').update(key).digest('base64url');
 
-/** A response that is received later than now has come while the clock was wrong (ms). */
+/** A response that was received later than this much from now was received while the clock was wrong (ms). */
 const CLOCK_SLACK_MS = 60_000;
 
-/** Whether a response can still be used at all, be it after it has been validated. `now` in ms since 1970. */
+/** Whether a response can still be used, if only after revalidation. `now` in ms since 1970. */
 export function isUsable(head: SavedHead, now: number): boolean {
   if (head.receivedAt > now + CLOCK_SLACK_MS) return false;
   if (head.etag !== null || head.lastModified !== null) return true;

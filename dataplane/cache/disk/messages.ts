@@ -37,9 +37,9 @@ export type ToDisk =
       readonly counted: readonly number[];
       readonly urgent: boolean;
     }
-  /** Everything goes. */
+  /** Deletes everything. */
   | { readonly kind: 'clear' }
-  /** Another process takes over: from now on, purges are only noted for it. */
+  /** Another process takes over: from now on, purges are only written down for it. */
   | { readonly kind: 'release' }
   /** It has not taken over. */
   | { readonly kind: 'reclaim' }
@@ -66,7 +66,7 @@ export type DiskState = {
   /** Bytes of files, and responses in them. */
   readonly bytes: number;
   readonly entries: number;
-  /** Files that were deleted because what they contained was not what had been written. */
+  /** Files that were deleted because they were damaged. */
   readonly damaged: number;
   /** Why nothing is written now; null if it is. */
   readonly failure: string | null;

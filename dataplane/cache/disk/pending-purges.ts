@@ -3,7 +3,7 @@ import type { Purge } from '../../../shared/wire/purge.ts';
 import { matches, type Purgeable } from '../matching.ts';
 import { placeOf } from '../places.ts';
 
-/** More than these, and everything that is not read yet counts as purged. */
+/** With more than this, everything that has not been indexed yet counts as purged. */
 const MOST = 100_000;
 
 /** Purges that hold for files that have not been read yet, each of which is compared with all of them at once. */

@@ -4,7 +4,7 @@ import type { WriteOutcome } from './messages.ts';
 const PART = 0.125;
 const MOST = 1_024;
 
-/** How much may wait for the disk, and what became of it. */
+/** Limits what may wait for the disk, and counts what is written and dropped. */
 export class QueueLimit {
   private most: number;
   private bytes = 0;
@@ -39,7 +39,7 @@ export class QueueLimit {
     else if (outcome === 'dropped') this.dropped++;
   }
 
-  /** All that waited is lost. */
+  /** Everything that waited is lost. */
   empty(): void {
     this.dropped += this.count;
     this.bytes = 0;

@@ -7,7 +7,7 @@ import type { SavedHead } from './entry-shape.ts';
 /** What is read in one step (bytes). */
 const PIECE = 1_048_576;
 
-/** A file that is not what was written. */
+/** A file whose content differs from what was written. */
 export class DamagedFileError extends Error {
   constructor() {
     super('it is not what was written');

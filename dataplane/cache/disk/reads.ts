@@ -12,7 +12,7 @@ export type ReadTools = {
   readonly now: () => number;
   readonly nextId: () => number;
   readonly answer: (key: string, entries: readonly CacheEntry[]) => void;
-  /** The file of a response is of no use. `error` null: it is only too old. */
+  /** The file of a response can't be used. `error` null: it is only too old. */
   readonly useless: (one: OnDisk, error: unknown) => void;
 };
 

@@ -4,7 +4,7 @@ import type { Log } from '../../../shared/runtime/log.ts';
 /** How long nothing is tried after a failure (ms). */
 const REST_MS = 30_000;
 
-/** Whether the disk is used: after a failure it rests for a while. The first failure is logged, and the end of failing. */
+/** Whether the disk is used: after a failure it isn't for a while. The first failure and the recovery are logged. */
 export class Rest {
   private readonly clock: Clock;
   private readonly log: Log;

@@ -1,8 +1,8 @@
 import type { CacheEntry } from '../../traffic/protocol.ts';
 
-/** What is not fresh for this long is requested again soon anyway (s). */
+/** A response that stays fresh for less than this is requested again soon anyway (s). */
 const LEAST_LIFETIME = 30;
-/** Most bytes that are written for each second of freshness: a response is written again whenever it has been validated. */
+/** Maximum number of bytes written per second of freshness: a response is written again each time it is revalidated. */
 const MOST_PER_SECOND = 65_536;
 /** Most of the disk that one response takes. */
 const LARGEST_PART = 0.1;

@@ -56,7 +56,7 @@ export class WriteJob {
       if (this.piece < this.entry.body.length) return false;
     }
     this.writeAt(file, 0, Buffer.concat([writePrelude(this.head, this.entry.length, this.digest.digest()), this.head]));
-    // Some file systems report a full disk only now. The file is closed then, too.
+    // Some file systems only report a full disk at this point. The file is closed even then.
     this.closed = true;
     this.fs.closeSync(file);
     this.folder.commit(path, this.name);

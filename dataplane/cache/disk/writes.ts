@@ -18,7 +18,7 @@ export type WriteTools = {
   readonly failed: (error: unknown) => void;
 };
 
-/** Responses that are to be written, one after the other. How many there are is bounded by who sends them. */
+/** Responses that wait to be written, one after the other. The sender limits their number. */
 export class Writes {
   private readonly tools: WriteTools;
   private readonly queue = new Map<string, WriteJob>();

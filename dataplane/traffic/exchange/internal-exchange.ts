@@ -146,7 +146,7 @@ export class InternalExchange implements Downstream {
     }
   }
 
-  /** It has waited for a target, and the table was swapped meanwhile. */
+  /** It waited for a target, and the table was swapped in the meantime. */
   private serveAgain(): void {
     if (this.sink.moved === undefined) this.responder.respond(this.x);
     else this.sink.moved();
@@ -162,7 +162,7 @@ export class InternalExchange implements Downstream {
     if (this.over) return;
     this.over = true;
     this.x.timeLimit?.();
-    // It waits for nothing any more, so that others need not wait for what becomes of it.
+    // It no longer waits for anything, so others need not wait for its result.
     if (this.x.status === 0) this.x.status = 499;
     detachAttempt(this.x)();
   }

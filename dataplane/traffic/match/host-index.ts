@@ -10,7 +10,7 @@ const IN_PLACE = 500;
 /** Entries staged per turn: about 1 ms, or 5 ms while the code is cold. */
 const STEP = 1_000;
 
-/** A compiled entry may be for some ports only; null is for all. */
+/** A compiled entry may be limited to some ports; null means all. */
 type Served = { readonly ports: readonly number[] | null };
 
 /** An entry with more JSON (bytes) would take too long to compile in one turn, so that is done in several before it takes effect. */
@@ -19,7 +19,7 @@ export const LARGE_BYTES = 65_536;
 /** Compiles a large entry; null if that fails, as it will when it is used. `before` is what it replaces, if that has been compiled. */
 type Prepare<Compiled> = (entry: PackedEntry, before: Compiled | null, nextTurn: () => Promise<void>) => Promise<Compiled | null>;
 
-/** In place of a port: whatever the port. */
+/** In place of a port: any port. */
 export const ANY_PORT = -1;
 
 /**

@@ -12,12 +12,12 @@ const DRAWS = 1_000_000;
 /** How long a browser keeps its draw (s): 30 days. */
 const COOKIE_SECS = 2_592_000;
 
-/** What a share needs of a request, and remembers in it. */
+/** What a share reads from a request, and stores in it. */
 export type DrawnRequest = Pick<Exchange, 'fields' | 'secure' | 'draw' | 'splitLine'> & { readonly client: { readonly address: string } };
 
 /**
- * Whether a request is within a share of all. Shares of one kind divide the same draws among them, so exactly one of `0-90` and `90-100` of
- * 100 has a request. Who is in a share that grows stays in it, if it grows at the cost of the one next to it.
+ * Whether a request is within a share of all requests. Shares of one kind divide the same draws, so each request is in exactly one of `0-90`
+ * and `90-100` of 100. A client stays in a share that grows at the expense of the one next to it.
  */
 export function shareTest({ from, to, of, by = 'request', name }: ShareCondition): (x: DrawnRequest) => boolean {
   const [least, end] = [(from / of) * DRAWS, (to / of) * DRAWS];

@@ -29,7 +29,7 @@ export class AccessLines {
   constructor(tools: AccessLinesTools) {
     this.tools = tools;
     const { everywhere } = tools;
-    // Whoever starts the process may link the file to another; who names the file of a site may not.
+    // The person who starts the process may link the file to another. The author of a route may not.
     if (everywhere === null || everywhere === 'stdout') this.everywhere = everywhere && STDOUT;
     else this.everywhere = announcementOf({ path: everywhere, follows: true });
   }

@@ -129,5 +129,5 @@ export class AudienceCounts {
   }
 }
 
-/** An audience of nobody. */
+/** An empty audience. */
 export const NOBODY: Audience = { humans: 0, machines: NO_MACHINES, pageViews: 0, visitors: [], lists: NO_LISTS };

@@ -127,7 +127,7 @@ export class Tunnels {
       x.attempt = null;
       return answer(x, HALF_CLOSED);
     }
-    // Whoever uses the socket at the time handles its error; afterwards its close event suffices.
+    // The current user of the socket handles its error; after that its close event suffices.
     upstream.on('error', () => upstream.destroy());
     if ('stream' in detached) this.overStream(x, endpoint, detached.stream, upstream);
     else this.overSocket(x, endpoint, detached, upstream);

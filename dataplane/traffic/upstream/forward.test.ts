@@ -288,7 +288,7 @@ test('a request that has waited 5 s for a connection is answered with 503, never
 });
 
 test('the number of requests that wait for a target is limited, and the next one is answered with 503 at once', async () => {
-  using pool = await poolOf(() => assert.fail('nobody connects'), { maxHeld: 2 });
+  using pool = await poolOf(() => assert.fail('no connection is opened'), { maxHeld: 2 });
   pool.refuse();
   const answers = [pool.send(), pool.send(), pool.send()];
   await Promise.any(answers.map(({ over }) => over));

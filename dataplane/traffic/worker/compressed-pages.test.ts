@@ -24,7 +24,7 @@ const CODINGS = {
 type Coding = keyof typeof CODINGS;
 const codings = Object.keys(CODINGS) as Coding[];
 
-/** Decoders and encoders that somebody reads from and that are not closed. */
+/** Decoders and encoders that are being read and are not closed. */
 let open = 0;
 const base: EventEmitter = Object.getPrototypeOf(Object.getPrototypeOf(zlib.BrotliDecompress.prototype));
 const { on } = base;

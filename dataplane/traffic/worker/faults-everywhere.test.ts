@@ -1,4 +1,4 @@
-// Runs alone: it makes the functions of every module throw, whoever calls them.
+// Runs alone: it makes the functions of every module throw, for every caller.
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';

@@ -124,7 +124,7 @@ function person(random: Seeded, from: Fields, port: number): VisitorRequest[] {
   return requests;
 }
 
-/** Largest Contentful Paint and Interaction to Next Paint in ms, and Cumulative Layout Shift; not everybody clicks. */
+/** Largest Contentful Paint and Interaction to Next Paint in ms, and Cumulative Layout Shift; not every visitor clicks. */
 const vitals = (random: Seeded, slowness: number): { lcp: number; cls: number; inp?: number } => ({
   lcp: Math.min(Math.round(random.skewed(1_100, 0.5) * slowness), 30_000),
   cls: random.fraction() < 0.7 ? 0 : Number(random.skewed(0.07, 0.9).toFixed(4)),

@@ -157,7 +157,7 @@ export const LIST_COLUMN = { views: 'Page views', share: 'Share', change: 'Chang
 export const VITALS = {
   title: 'How fast pages feel',
   lcp: { name: 'Largest Contentful Paint', short: 'LCP', meaning: 'How long until the main content of a page is visible.' },
-  inp: { name: 'Interaction to Next Paint', short: 'INP', meaning: 'How long a page takes to react when somebody clicks, taps or types.' },
+  inp: { name: 'Interaction to Next Paint', short: 'INP', meaning: 'How long a page takes to react when someone clicks, taps or types.' },
   cls: { name: 'Cumulative Layout Shift', short: 'CLS', meaning: 'How much the content of a page moves while it is being read.' },
   good: 'Good',
   needs_improvement: 'Needs improvement',

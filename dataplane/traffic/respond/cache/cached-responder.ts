@@ -165,7 +165,7 @@ export const keyPartsOf = ({ key }: CacheSpec): KeyParts | null => (key === unde
 
 const secondsOf = (text: string | undefined): number => (text === undefined ? Number.POSITIVE_INFINITY : seconds(text));
 
-/** Whether a stored response may be used for this request, whoever has sent it. */
+/** Whether a stored response may be used for this request, regardless of who sent it. */
 const allows = (entry: CacheEntry, request: CacheRequest, identified: boolean): boolean =>
   entry.shared || !(identified || isPersonal(request));
 

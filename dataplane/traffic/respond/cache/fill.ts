@@ -178,7 +178,7 @@ export class Fill implements AnswerSink {
     return storingFor(this.leader, response, this.block);
   }
 
-  /** The response is not stored: only the client gets it whose request it answers, and nobody waits for the next. */
+  /** The response is not stored: only the client whose request it answers gets it, and no other request waits for the next one. */
   private pass(answer: InternalAnswer, once: boolean): void {
     const { store, clock } = this.block.tools;
     const { requester } = this;
@@ -358,7 +358,7 @@ export class Fill implements AnswerSink {
     this.block.tools.store.invalidate(x.host, [x.target], [this.key]);
   }
 
-  /** Does something for each client: an exception ends its exchange, and no other. Whoever has been answered leaves. */
+  /** Does something for each client. An exception ends only that client's exchange. Clients that have been answered are removed. */
   private each(act: (reader: Reader) => void): void {
     for (const reader of [...this.readers]) {
       guardExchange(reader.x, () => act(reader));

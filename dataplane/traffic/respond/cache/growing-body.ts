@@ -7,7 +7,7 @@ const LARGEST_PIECE = 1_048_576;
 /** The body of a response that is being received: once, in shared memory, for all who read it and for the cache. */
 export class GrowingBody {
   private readonly store: CacheStore;
-  /** Pieces of `sizes`; null where nobody needs them any more. */
+  /** Pieces of `sizes`; null where they are no longer needed. */
   readonly pieces: (Buffer | null)[] = [];
   private memory: SharedArrayBuffer[] = [];
   private room = 0;
@@ -70,7 +70,7 @@ export class GrowingBody {
     this.free();
   }
 
-  /** Forgets pieces before this position, which nobody reads any more. */
+  /** Forgets pieces before this position, which no one will read again. */
   dropUntil(position: number): void {
     for (; this.dropped < this.pieces.length - 1; this.dropped++) {
       const piece = this.pieces[this.dropped] as Buffer;

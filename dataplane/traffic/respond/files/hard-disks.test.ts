@@ -1,4 +1,4 @@
-// Runs alone: it replaces functions of node:fs, whoever calls them.
+// Runs alone: it replaces functions of node:fs for every caller.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import fs from 'node:fs';

@@ -34,7 +34,7 @@ export type HotFile = {
   readonly file: OpenFile;
   readonly name: string;
   readonly coding: string | null;
-  /** null if nobody has requested it yet. */
+  /** null if it has not been requested yet. */
   readonly body: Buffer | null;
 };
 

@@ -3,7 +3,7 @@ import { type DiskAccess, DiskTimeout } from './disk.ts';
 import type { Hidden } from './hidden.ts';
 import type { Root } from './root.ts';
 
-/** An open descriptor of a file inside the root. Whoever gets it closes it. */
+/** An open descriptor of a file inside the root. The receiver closes it. */
 export type OpenFile = {
   readonly fd: number;
   /** Bytes. */

@@ -357,7 +357,7 @@ export class UpstreamConnection implements Attempt {
 
   /** The response is complete. The connection is freed before the client's next request is parsed, so that it can be reused for it. */
   private finish(x: Exchange, trailers: string): void {
-    if (this.x !== x) return; // Whoever got the last piece has canceled the rest, and the connection is closed.
+    if (this.x !== x) return; // The receiver of the last piece has canceled the rest, and the connection is closed.
     x.trace?.spans?.attemptOver(null);
     this.release();
     this.reused = true;

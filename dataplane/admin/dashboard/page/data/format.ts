@@ -73,7 +73,7 @@ export const country = (code: string): string => {
 };
 
 /**
- * Control characters, and those that are invisible or change the direction of text, as their code points: whoever chose a name must not be
+ * Control characters, and those that are invisible or change the direction of text, as their code points: the author of a name must not be
  * able to have it read as another (Unicode Technical Report 36, section 2.10).
  */
 export const visible = (text: string): string =>

@@ -1,6 +1,6 @@
 import { type Fact, MOST_CONDITION_DOMAINS, type RouteCondition } from '../../shared/wire/apply.ts';
 
-/** What is known of the route to a domain, apart from what data planes know themselves. */
+/** What the controller knows about the route of a domain, apart from what data planes know themselves. */
 export type KnownConditions = {
   readonly domain: string;
   readonly source: string;
@@ -11,7 +11,7 @@ export type KnownConditions = {
 /** Where the conditions come from. A condition that changes is another object, and increases the version. */
 export type ConditionsSource = { readonly version: number; list(): Iterable<KnownConditions> };
 
-/** What a data plane has been told. */
+/** What has been sent to a data plane. */
 export type ToldConditions = {
   readonly version: number;
   readonly byDomain: ReadonlyMap<string, Pick<KnownConditions, 'accepted' | 'resolved'>>;
@@ -24,7 +24,7 @@ export type ConditionLines = { readonly lines: readonly string[]; readonly becom
 
 export const NO_CONDITIONS: ConditionLines = { lines: [], becomes: NOTHING_TOLD };
 
-/** The conditions that the data plane has not been told, and those of the domains in `again`. Domains with equal conditions share a line. */
+/** The conditions that were not sent to the data plane yet, and those of the domains in `again`. Domains with equal conditions share a line. */
 export function conditionLines(source: ConditionsSource, told: ToldConditions, again: ReadonlySet<string> = new Set()): ConditionLines {
   const { version } = source;
   if (version === told.version && again.size === 0) return { lines: [], becomes: told };

@@ -17,7 +17,7 @@ const FIRST_BYTES = 65_536;
 
 const { O_APPEND, O_CREAT, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
-/** Bytes that wait in all outputs. */
+/** Bytes that wait in all outputs together. */
 export type Waiting = { bytes: number };
 
 /**

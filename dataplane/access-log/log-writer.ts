@@ -65,7 +65,7 @@ export class LogWriter {
     return [...this.outputs.values()].some((output) => output.busy);
   }
 
-  /** The process ends: what has not been written is lost. */
+  /** The process ends: lines that have not been written are lost. */
   end(): void {
     for (const output of this.outputs.values()) this.rings.lose(output.unwritten);
   }

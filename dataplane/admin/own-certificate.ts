@@ -65,7 +65,7 @@ export class OwnCertificate {
     return covers(this.loaded.certificate.domains, shortAddress(host));
   }
 
-  /** What is wrong with the certificate, one line each. */
+  /** Problems of the certificate, one line each. */
   get warnings(): string[] {
     const { certificate, privateKey } = this.paths;
     const { notBefore, notAfter } = this.loaded.certificate;

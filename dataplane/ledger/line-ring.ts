@@ -20,8 +20,8 @@ const DROPPED = 32;
 const RING_HEAD = 192;
 
 /**
- * Lines from a worker to the thread that writes them: a ring in shared memory with one writer and one reader, neither of which ever waits
- * for the other. A line that doesn't fit is dropped and counted. Lines outlive the worker that wrote them.
+ * Lines from a worker to the thread that writes them: a ring in shared memory with one writer and one reader. Neither ever waits for the
+ * other. A line that doesn't fit is dropped and counted. Lines outlive the worker that wrote them.
  */
 export class LineRing {
   private readonly shared: Int32Array;

@@ -50,5 +50,5 @@ async function run(): Promise<void> {
   }
 }
 
-// What it throws ends the thread, which the main thread starts again.
+// An exception ends the thread, and the main thread starts it again.
 void run();

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LineRings } from '../ledger/line-ring.ts';
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export type Outcome =
   /** `rejected` spans of it were not accepted, for a reason; a collector may name more than it was sent. */
   | { readonly kind: 'delivered'; readonly rejected: number; readonly reason: string }
@@ -83,7 +83,7 @@ export class SpanExporter {
     return this.batch !== null || (this.waiting.length > 0 && (last || this.bytes >= BATCH_BYTES || now - this.since >= GATHER_MS));
   }
 
-  /** The process ends: what has not been sent is lost. */
+  /** The process ends: spans that have not been sent are lost. */
   end(): void {
     this.tools.rings.lose(countOf(this.waiting) + (this.batch?.spans ?? 0));
     this.waiting = [];

@@ -74,7 +74,7 @@ function shownHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** No name but localhost leads to this machine for certain: a foreign page can have its own name resolve to 127.0.0.1. */
+/** Only localhost is certain to lead to this machine: another site's name can resolve to 127.0.0.1. */
 const LOOPBACK: KnownBy = { knows: isLoopback, otherName: 'the requested host is neither localhost nor a loopback address (Host)' };
 const AGAIN = `Run ${NAME} dashboard again for a new address.`;
 
@@ -142,7 +142,7 @@ function forward({ headers }: IncomingMessage, response: ServerResponse, { path,
   );
   upstream.on('timeout', () => upstream.destroy(Object.assign(new Error('no response in time'), { code: 'ETIMEDOUT' })));
   upstream.on('error', (error) => {
-    // What cuts a response in the middle must not look like its end.
+    // An interrupted response must not look complete.
     if (response.headersSent || response.destroyed) return void response.destroy();
     unusable(response, admin, reasonOf(error, admin));
   });

@@ -13,8 +13,8 @@ const DAYS_EVERY_MS = 60_000;
 type HistoryFeedsTools = { readonly clock: Clock; readonly log: Log; readonly text: (host: string, range: Range) => Promise<string> };
 
 /**
- * The histories that streams are following, each at once and then again and again, as the event `history`. All who follow the same period of
- * the same host get the same event. If there is no history, the event has `error` and the `status` that its endpoint would respond with.
+ * The histories that streams follow: each is sent at once and then periodically as the event `history`. Streams that follow the same period
+ * of the same host get the same event. If there is no history, the event has `error` and the `status` that its endpoint would respond with.
  */
 export class HistoryFeeds {
   private readonly tools: HistoryFeedsTools;

@@ -11,7 +11,7 @@ type SharedFeedTools = {
   readonly compute: () => Promise<string>;
 };
 
-/** Computes an event again and again, once for all its readers, and not at all while there are none. */
+/** Computes an event periodically, once for all its readers, and not at all while there are none. */
 export class SharedFeed {
   private readonly tools: SharedFeedTools;
   private readonly readers = new Set<(event: string) => void>();

@@ -61,7 +61,7 @@ export class FilterChain implements BodyStage {
     if (!this.over) this.x.client.onFault(error);
   }
 
-  /** What the last filter passes on. Nothing reaches the client once the chain has ended. */
+  /** The output of the last filter. Nothing reaches the client once the chain has ended. */
   private readonly client: BodySink = {
     body: (buffer, from, to) => this.over || this.x.client.body(buffer, from, to),
     flush: () => {

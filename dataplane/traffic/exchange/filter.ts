@@ -2,7 +2,7 @@ import type { BeaconOutcome, CacheResult } from '../protocol.ts';
 import type { FaultOwner } from './fault-owner.ts';
 import type { EvaluatedRequest } from './values/evaluated-request.ts';
 
-/** What a filter may know about the request that a response belongs to. */
+/** The facts about the request that are available to filters of its response. */
 export type FilteredRequest = EvaluatedRequest & {
   /** The target that responded; null for a response of the site itself. */
   readonly endpoint: { readonly address: string } | null;
@@ -10,7 +10,7 @@ export type FilteredRequest = EvaluatedRequest & {
   readonly cached: CacheResult | null;
   /** Whether the response is a page for an error of the proxy itself. */
   readonly hasErrorPage: boolean;
-  /** What became of the script that measures pages; null where the answer is no page, or analytics are off. */
+  /** What happened to the script that measures pages; null if the response is not a page, or analytics are off. */
   beacon: BeaconOutcome | null;
 };
 

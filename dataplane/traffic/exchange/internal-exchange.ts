@@ -31,7 +31,7 @@ export type InternalRequest = {
    * policy, and it stays there.
    */
   readonly routedAs?: Exchange;
-  /** Where it belongs in a trace; its spans are kept there. */
+  /** Its place in a trace, where its spans are kept. */
   readonly trace?: Trace | null;
 };
 
@@ -213,7 +213,7 @@ export class InternalExchange implements Downstream {
     try {
       this.sink.failed(reason);
     } catch (error) {
-      // Those who wait for the answer wait for nothing else, so the sink is told once more.
+      // Clients that wait for the answer wait for nothing else, so the sink is told once more.
       this.tools.faults.note('exchange', error);
       this.tools.faults.step(() => this.sink.failed(reason));
     }

@@ -11,7 +11,7 @@ const NOBODY = '"user_id":""';
 
 type ConnectionText = { readonly address: string; readonly client: string; readonly remote: string; readonly tls: string };
 
-/** What a line has of a connection, for all of its requests. */
+/** The part of a line that is the same for all requests of a connection. */
 const connections = new WeakMap<ConnectionFacts, ConnectionText>();
 
 /**
@@ -66,7 +66,7 @@ function connectionIn({ connection }: ClientFacts): ConnectionText {
 let second = -1;
 let secondText = '';
 
-/** Written from integers, which takes a fraction of the time that a fraction takes. */
+/** Composed of integers, which is several times as fast as formatting a fraction. */
 function seconds(ms: number): string {
   const whole = Math.floor(ms / 1_000);
   if (whole !== second) {
@@ -76,7 +76,7 @@ function seconds(ms: number): string {
   return secondText + `${1_000 + Math.floor(ms - whole * 1_000)}`.slice(1);
 }
 
-/** In microseconds, which is as exact as it is measured. */
+/** In microseconds, the resolution of the measurement. */
 function exactSeconds(ms: number): string {
   const micros = Math.max(0, Math.round(ms * 1_000));
   if (micros >= MILLION) return `${micros / MILLION}`;

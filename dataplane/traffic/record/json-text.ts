@@ -1,4 +1,4 @@
-/** Everything that JSON, or a terminal that shows the log, could take for something else. */
+/** Every character with a special meaning in JSON or to a terminal that shows the log. */
 const SPECIAL = /[^ !#-[\]-~]/;
 const BEYOND_ASCII = /[^ -~]/g;
 

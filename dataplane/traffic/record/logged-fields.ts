@@ -25,11 +25,11 @@ let sections = 0;
 /** Sections that are remembered, and the longest of them. */
 const MOST_SECTIONS = 500;
 const LONGEST_SECTION = 2_048;
-/** After this many more sections that were not known than that were, the next ones are not looked for. */
+/** Once this many more sections were unknown than known, lookups pause. */
 const MOST_UNKNOWN = 500;
 const PAUSE = 50_000;
 
-/** What can't be part of a JSON string as it is, or may belong to a URL with a query or a user in it. */
+/** Characters that can't be part of a JSON string unescaped, or may belong to a URL with a query or a user. */
 const SPECIAL = /[^ !$%'->A-[\]-~\r\n]/g;
 const URL_PART = /[?#&@]/;
 

@@ -45,7 +45,7 @@ const MONITORS = [
   'kube-probe/',
   'Envoy/HC',
   'Consul Health Check',
-  // What people run themselves
+  // Programs that people run themselves
   'Prometheus/',
   'Blackbox[ -]Exporter',
   'Uptime-Kuma',

@@ -1,8 +1,8 @@
 import type { Exchange } from '../exchange/exchange.ts';
 
-/** What a browser shows as a page (Fetch Standard, destination). */
+/** Destinations that a browser shows as a page (Fetch Standard). */
 const PAGES = new Set(['document', 'iframe', 'frame']);
-/** What a script fetches: a page where scripts replace parts of pages, data otherwise. */
+/** The destination of what a script fetches: a page if scripts replace parts of pages, data otherwise. */
 const FETCHED = 'empty';
 const ASSET_TYPE =
   /^(?:(?:image|font|audio|video)\/|text\/(?:css|javascript|ecmascript)|application\/(?:(?:x-)?javascript|ecmascript|wasm|manifest\+json|(?:x-)?font-))/i;

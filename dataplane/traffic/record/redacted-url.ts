@@ -1,13 +1,13 @@
 /** In place of a secret, as in Caddy's log. */
 export const REDACTED = 'REDACTED';
 
-/** A name that tells that its value is a secret, whether it names a query parameter or a field. */
+/** A name that indicates a secret value, of a query parameter or of a field. */
 const SECRET =
   /token|secret|passw|passphrase|pwd|api[-_.]?key|access[-_.]?key|private[-_.]?key|credential|authori[sz]ation|^auth$|[-_.]auth$|cookie|session|^sid$|^sig$|signature|jwt|assertion|^(?:code|key|otp|pin|ticket)$/i;
 
 export const namesSecret = (name: string): boolean => SECRET.test(name);
 
-/** What is known of parameter names. Clients choose them, so there is a limit. */
+/** Results for parameter names. Clients choose the names, so their number is limited. */
 const known = new Map<string, boolean>();
 const MOST_KNOWN = 2_000;
 const LONGEST_KNOWN = 64;

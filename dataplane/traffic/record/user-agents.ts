@@ -14,7 +14,7 @@ export type Device = 'desktop' | 'mobile' | 'tablet' | 'other';
 /** What a person uses. There is one object for each combination. */
 export type Client = { readonly browser: string; readonly system: string; readonly device: Device };
 
-/** What is known of one User-Agent. */
+/** What is known about one User-Agent. */
 export class UserAgent {
   readonly machine: 'monitor' | 'bot' | null;
   /** null until it is needed. */
@@ -37,7 +37,7 @@ const DESKTOP_SYSTEMS = new Set(['Windows', 'macOS', 'Linux', 'Chrome OS']);
 /** A request without User-Agent, which every browser sends. */
 const NONE = new UserAgent('bot');
 
-/** Tells from the User-Agent who sends a request and with what. Each is read once, while it is remembered. */
+/** Determines from the User-Agent who sends a request, and with which browser. Each is parsed once, as long as it is remembered. */
 export class UserAgents {
   /** Two generations, so that a flood of invented ones does not displace those in use. */
   private recent = new Map<string, UserAgent>();
@@ -78,7 +78,7 @@ export class UserAgents {
   private identify(text: string): Client {
     const parser = bowser.getParser(text, true);
     const [browser, system] = [parser.getBrowserName(), parser.getOSName()];
-    // The library takes a name that it does not know from the text itself. Clients would choose what is listed.
+    // The library copies names that it doesn't know from the text itself, so clients would choose what is listed.
     const known = SYSTEMS.has(system) ? system : OTHER;
     const device = DEVICES.get(parser.getPlatformType()) ?? (DESKTOP_SYSTEMS.has(known) ? 'desktop' : OTHER);
     return this.shared(BROWSERS.has(browser) ? browser : OTHER, known, device);

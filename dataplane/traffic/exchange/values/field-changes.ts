@@ -12,7 +12,7 @@ export type FieldChange = Pick<HeaderSpec, 'name' | 'value' | 'op' | 'find'>;
 export type FieldChanges = {
   /** The lines afterwards. A change whose value is unsafe is left out; null if `strict`. */
   apply(lines: string, x: EvaluatedRequest, answer: AnswerFacts, strict: boolean): string | null;
-  /** Whether a change says what becomes of a field, whatever its value is. The name is in lower case, and folded if names are confusable. */
+  /** Whether a change determines a field, whatever its value is. The name is in lower case, and folded if names are confusable. */
   decides(name: string): boolean;
 };
 
@@ -116,7 +116,7 @@ type LineTest = (line: string) => boolean;
 const COLON = 0x3a;
 const HYPHEN = 0x2d;
 
-/** No text is made of the names of other fields, of which a message has many. */
+/** Creates no strings for the names of other fields, of which a message has many. */
 function lineTest(lower: string, confusable: boolean): LineTest {
   const own = confusable ? foldedName(lower) : lower;
   return (line) => {

@@ -4,7 +4,7 @@ import type { Placeholder } from '../../../../shared/placeholders/template.ts';
 const AS_SENT = /^http\.request\.(?:orig_)?(?:uri(?!\.query\.)|host|port|scheme)/;
 
 /**
- * A value as a part of a URL: what was decoded, or was never encoded, must not add a query, a parameter or a fragment. Slashes are kept.
+ * A value as part of a URL: a decoded or unencoded value must not add a query, a parameter or a fragment. Slashes are kept.
  */
 export function encodedComponent(value: string, { name }: Placeholder): string {
   return AS_SENT.test(name) ? value : value.replace(/[^A-Za-z0-9\-._~/]/g, (char) => escaped(char));

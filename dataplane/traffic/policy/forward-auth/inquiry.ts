@@ -30,7 +30,7 @@ export type Use = {
 type Verdict = OwnAnswer | null;
 
 /**
- * One question to the authentication server, which takes the place of the client's attempt: when the client leaves, the question is
+ * One request to the authentication server, which takes the place of the client's attempt: when the client leaves, the request is
  * cancelled.
  */
 export class Inquiry implements AnswerSink, Attempt {

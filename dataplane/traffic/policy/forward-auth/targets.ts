@@ -9,7 +9,7 @@ type Remainder = (x: EvaluatedRequest) => string;
 /** null if the value would be too long. */
 type Target = (x: EvaluatedRequest) => string | null;
 
-/** What an authentication server is asked for. */
+/** The target of requests to the authentication server. */
 export function compileUri(text: string, remainder: Remainder): Target {
   const { path, query } = split(text);
   if (isConstant(path) && isConstant(query)) {
@@ -50,6 +50,6 @@ function queryMark(text: string): number {
   return mark < 0 ? text.length : mark;
 }
 
-/** Whole, whatever is in it: what a client sends must not add a parameter that the authentication server obeys. */
+/** Encoded as a whole: a client's text must not add a parameter that the authentication server obeys. */
 const asParameter = (value: string): string =>
   value.replace(/[^A-Za-z0-9\-._~/:]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);

@@ -41,7 +41,7 @@ export class KeySets {
     return this.sets.get(name) ?? null;
   }
 
-  /** Whether newer keys may come soon: the first are on their way, or those that there are were not requested just now. */
+  /** Whether newer keys may arrive soon: the first ones are being fetched, or the present ones were not requested just now. */
   mayWait(name: string): boolean {
     if (this.count >= MOST_WAITING) return false;
     const set = this.sets.get(name);

@@ -12,7 +12,7 @@ export function parseStrictObject(bytes: Buffer): Readonly<Record<string, unknow
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     return isObject && isUnambiguous(text) ? (value as Record<string, unknown>) : null;
   } catch {
-    // Not UTF-8 or not JSON: one of the things that this function says no to.
+    // Not UTF-8 or not JSON, so null like everything else that is rejected.
     return null;
   }
 }

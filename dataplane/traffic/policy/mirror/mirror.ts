@@ -111,7 +111,7 @@ const copyOf = (x: Exchange, held: Buffer | null) => ({
   trace: x.trace?.aside() ?? null,
 });
 
-/** Reads a response to its end, or as much of it as is worth it. */
+/** Reads a response to its end, or up to a limit. */
 class Discard implements AnswerSink {
   private readonly cancel: () => void;
   private readonly over: (result: MirrorResult) => void;

@@ -8,7 +8,7 @@ import { NO_ANSWER } from '../../exchange/values/placeholders.ts';
 import { queryOf } from '../../exchange/values/query.ts';
 import { compileText } from '../../exchange/values/template.ts';
 
-/** Whose requests are counted together. */
+/** Which requests are counted together. */
 export type ClientOf = (x: Exchange) => Key;
 
 /** Bytes. Longer values are counted by address, so that making one longer is no way around the limit. */

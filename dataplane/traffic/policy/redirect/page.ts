@@ -1,7 +1,7 @@
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 
 /**
- * `redir … html`: a page that leads on, for clients that don't follow redirects. The location contains visible ASCII only, and leads to a
+ * `redir … html`: a page that redirects, for clients that don't follow redirects. The location contains visible ASCII only, and leads to a
  * path or to http or https, as the schema demands; it needs no script.
  */
 export function redirectPage(location: string): OwnAnswer {

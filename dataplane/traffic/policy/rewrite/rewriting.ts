@@ -14,7 +14,7 @@ export const LONGEST_TARGET = 16_384;
 /** What the path and query for the upstream become; null if they would be too long. */
 export type Rewriting = (target: string, x: Exchange) => string | null;
 
-/** Whether a request is meant by a line of the site. */
+/** Whether a line of the site applies to a request. */
 export function compileApplies(match: Condition | undefined, route: RouteSpec): (x: Exchange) => boolean {
   if (match === undefined) return () => true;
   const matches = compileCondition(match, foldsPaths(route));

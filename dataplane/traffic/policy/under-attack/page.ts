@@ -8,7 +8,7 @@ export const COOKIE_NAME = `${NAME}_clearance`;
 
 const STYLE =
   ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:18vh auto;max-width:32em;padding:0 1em;text-align:center}h1{font-size:1.3em}progress{width:12em}';
-/** What visitors see. The script has it, so that clients that do not run it are not sent it. */
+/** The text that visitors see. It is in the script, so clients that don't run the script don't receive it. */
 const CONTENT = `<main>
 <h1>One moment, please</h1>
 <div id="working" role="status"><p>This site is under heavy load. Your browser is being checked, which takes a few seconds; then the page appears by itself.</p><p><progress aria-label="Checking your browser"></progress></p></div>
@@ -28,10 +28,10 @@ export const CHALLENGE_SCRIPT: OwnAnswer = {
   reason: 'the script of under_attack',
 };
 
-/** Nothing from outside, and nothing inline. */
+/** Nothing from other hosts, and nothing inline. */
 const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/** The same for all sites and clients, and short: the script asks for what differs, so that a flood of clients without it costs little. */
+/** The same for all sites and clients, and short: the script requests what differs, so a flood of clients that don't run it costs little. */
 export const CHALLENGE_PAGE: OwnAnswer = {
   status: 503,
   fields: `Content-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\nContent-Security-Policy: ${POLICY}\r\n`,

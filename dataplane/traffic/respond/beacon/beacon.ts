@@ -19,7 +19,7 @@ const SCOPE = keyOf('beacon');
 
 export type BeaconTools = { readonly rates: Ledger['rates']; now(): number };
 
-/** What a site answers under the proxy's own paths: 404 where it does not measure its pages. */
+/** What a site answers under the proxy's own paths: 404 if it does not measure its pages. */
 export type OwnPaths<Tools = BeaconTools> = {
   serve(x: Exchange, tools: Tools): void;
   /** What a GET of this path would be answered. */

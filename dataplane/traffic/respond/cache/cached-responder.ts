@@ -61,7 +61,7 @@ export class CachedResponder implements Responder, FillBlock {
       x.upstreamFields = withoutFields(x.upstreamFields, COOKIE);
     }
     if (request.odd || request.control.has('no-store') || this.block.bypass?.(x) === true) return this.forward(x);
-    // What does not decide must not reach the upstream: one client's value could be in the response that all others get.
+    // Parameters that are not in the key must not reach the upstream: one client's value could end up in the response that all others get.
     if (this.parts !== null) x.upstreamTarget = this.parts.targetOf(x.upstreamTarget);
     const key = keyOf(x, this.block.name, this.parts);
     const stored = store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
@@ -85,7 +85,7 @@ export class CachedResponder implements Responder, FillBlock {
     return { answeredBy, words: `${words}; ${cached}` };
   }
 
-  /** Answers from what has just become known. */
+  /** Answers with an entry that has just become known. */
   serve({ x, request }: Wanted): boolean {
     const key = keyOf(x, this.block.name, this.parts);
     const stored = this.tools.store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
@@ -98,7 +98,7 @@ export class CachedResponder implements Responder, FillBlock {
     return true;
   }
 
-  /** Uses a stored response that fits (RFC 9111 4). */
+  /** Uses a matching stored response (RFC 9111 4). */
   private use(x: Exchange, key: string, stored: Stored, request: CacheRequest, now: number): void {
     const { entry } = stored;
     const { control } = request;

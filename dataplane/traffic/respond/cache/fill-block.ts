@@ -10,13 +10,13 @@ export type FillTools = InternalTools & {
   readonly clock: { now(): number; after(ms: number, act: () => void): () => void };
 };
 
-/** What the requests for one key have in common. */
+/** What all requests for one key have in common. */
 export type FillBlock = {
   readonly upstream: Responder;
   readonly rules: CacheRules;
-  /** What the site says about the key; null for nothing. */
+  /** The site's settings for the key; null if it has none. */
   readonly parts: KeyParts | null;
   readonly tools: FillTools;
-  /** Answers from what is stored now; false: nothing fits. */
+  /** Answers with an entry that is stored now; false if none matches. */
   serve(wanted: Wanted): boolean;
 };

@@ -29,7 +29,7 @@ const NOT_STORED = new Set(['age', 'trailer']);
 export class Fill implements AnswerSink {
   readonly key: string;
   private readonly block: FillBlock;
-  /** What is validated; null: nothing is stored. */
+  /** The entry to validate; null if none is stored. */
   private stale: Stored | null;
   private readonly readers = new Set<Reader>();
   /** For which the response is requested; its client may have left. */
@@ -53,7 +53,7 @@ export class Fill implements AnswerSink {
     if (!background) this.add(leader, false);
   }
 
-  /** Starts with what the main thread knows, if this worker knows nothing. */
+  /** Queries the main thread first if this worker has no entry. */
   start(): void {
     const { store, clock, faults } = this.block.tools;
     this.register();
@@ -113,7 +113,7 @@ export class Fill implements AnswerSink {
   }
 
   private lookedUp(): void {
-    // What has been found may have to be validated, by one request for all of them.
+    // The entry that was found may have to be validated, by one request for all clients.
     this.unregister();
     this.each((reader) => {
       reader.x.attempt = null;
@@ -140,7 +140,7 @@ export class Fill implements AnswerSink {
 
   // What the upstream answers.
 
-  /** Before the head it is not known whether others may get what one client's request is answered with. */
+  /** Before the head has arrived, it is unknown whether other clients may get the response to one client's request. */
   informational(status: number, reason: string, fields: string): void {
     this.requester?.informational(status, reason, fields);
   }
@@ -214,7 +214,7 @@ export class Fill implements AnswerSink {
     return this.trim(body);
   }
 
-  /** A response that has become too large: what every client has read is dropped. @returns whether all of them keep up. */
+  /** The response is too large to store: the part that every client has read is dropped. @returns whether all of them keep up. */
   private trim(body: GrowingBody): boolean {
     if (this.readers.size === 0) {
       this.exchange?.cancel();
@@ -352,7 +352,7 @@ export class Fill implements AnswerSink {
     reader.forward(this.block.upstream);
   }
 
-  /** What is stored is no longer what the upstream would send. */
+  /** The stored response is no longer what the upstream would send. */
   private forget(): void {
     const { x } = this.leader;
     this.block.tools.store.invalidate(x.host, [x.target], [this.key]);
@@ -366,9 +366,9 @@ export class Fill implements AnswerSink {
     }
   }
 
-  /** Answers all. It is over before: a client's next request may come at once, and must not wait for this. */
+  /** Answers all clients. This fill ends first, because a client's next request may arrive at once and must not wait for it. */
   private conclude(act: (reader: Reader) => void): void {
-    // Whatever fails in it, the clients are answered, and it is tried again so that no one joins what is over.
+    // Whatever fails here, the clients are answered. It is tried again, so that no request joins a fill that has ended.
     this.block.tools.faults.step(() => this.finish());
     this.each(act);
     this.exchange?.cancel();

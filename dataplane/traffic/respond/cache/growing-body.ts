@@ -4,7 +4,7 @@ import type { CacheStore } from './store.ts';
 const FIRST_PIECE = 16_384;
 const LARGEST_PIECE = 1_048_576;
 
-/** The body of a response that is being received: once, in shared memory, for all who read it and for the cache. */
+/** The body of a response that is being received, held once in shared memory for all readers and for the cache. */
 export class GrowingBody {
   private readonly store: CacheStore;
   /** Pieces of `sizes`; null where they are no longer needed. */
@@ -93,7 +93,7 @@ export class GrowingBody {
     return size === 0 ? memory.slice(0, -1) : [...memory.slice(0, -1), exact];
   }
 
-  /** Gives back what was reserved while it was received. */
+  /** Releases the memory that was reserved while it was received. */
   free(): void {
     this.store.free(this.reserved);
     this.reserved = 0;

@@ -3,11 +3,11 @@ import { compileQueryRule } from '../../../../shared/policy/cache/query-rule.ts'
 import { fieldsIn } from '../../codec/http1/fields.ts';
 import { variantOf } from './response.ts';
 
-/** What a site says about the key: which query parameters decide, and which header fields and cookies do, too. */
+/** A site's settings for the key: which query parameters, header fields and cookies are part of it. */
 export class KeyParts {
-  /** Which header fields and cookies there are, so that a key of other ones is another key. Empty if there are none. */
+  /** The names of the header fields and cookies, so that keys with other names differ. Empty if there are none. */
   readonly names: string;
-  /** The rule for query parameters, for the index; empty if all of them decide. */
+  /** The rule for query parameters, for the index; empty if all of them are in the key. */
   readonly queryRule: string;
   private readonly filter: ((target: string) => string) | null;
   private last = '';
@@ -23,10 +23,10 @@ export class KeyParts {
     this.names = headers.length + cookies.length === 0 ? '' : JSON.stringify([this.headers, cookies]);
   }
 
-  /** A target without the parameters that do not decide. */
+  /** A target without the parameters that are not in the key. */
   targetOf(target: string): string {
     if (this.filter === null) return target;
-    // It is wanted several times for a request, and a long query takes a while.
+    // A request needs it several times, and computing it for a long query takes a while.
     if (target !== this.last) {
       this.left = this.filter(target);
       this.last = target;
@@ -37,7 +37,7 @@ export class KeyParts {
   /** The values of the header fields and cookies, one line for each. */
   valuesOf(fields: string): string {
     const cookies = this.cookies.length === 0 ? [] : pairsIn(fields);
-    // Of several cookies of one name, every server uses the one that it likes.
+    // If there are several cookies of one name, servers differ in which one they use.
     const values = this.cookies.map((name) => cookies.flatMap((pair) => (nameOf(pair) === name ? [pair] : [])).join(';'));
     return `${variantOf(fields, this.headers)}\n${values.join('\n')}`;
   }

@@ -17,7 +17,7 @@ export type CacheRequest = {
   readonly odd: boolean;
 };
 
-/** Whether its sender may get another response than others. */
+/** Whether its sender may get a different response than others. */
 export const isPersonal = ({ cookies, authorized }: CacheRequest): boolean => cookies || authorized;
 
 const NO_CACHE: Directives = new Map([['no-cache', '']]);
@@ -81,7 +81,7 @@ export function readRequest(fields: string, parts: KeyParts | null): CacheReques
 
 const joined = (before: string, value: string): string => (before === '' ? value : `${before}, ${value}`);
 
-/** What a request for the whole response, on behalf of the cache, does not carry. */
+/** Fields that a request on behalf of the cache, for the whole response, does not have. */
 const OF_ONE_CLIENT = new Set(['range', 'if-range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since']);
 
 /** The fields of a request to the upstream whose response may be stored, with conditions of our own. */

@@ -2,7 +2,7 @@ import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../../protocol.
 import { variantOf } from './response.ts';
 import { Stored } from './stored.ts';
 
-/** Most keys whose responses are known not to be storable; for how long that is believed (ms). */
+/** How many keys are remembered whose responses can't be stored, and for how long (ms). */
 const MOST_UNCACHEABLE = 10_000;
 const UNCACHEABLE_MS = 60_000;
 /** Most bytes of one response, as a part of the cache; and at most (bytes). */
@@ -15,7 +15,7 @@ export type StoreTools = {
   post(message: CacheFromWorker): void;
 };
 
-/** What one worker knows of the cache: entries that it has used, and requests under way. */
+/** What one worker knows about the cache: the entries that it has used, and the requests in progress. */
 export class CacheStore {
   private readonly tools: StoreTools;
   private readonly keys = new Map<string, Stored[]>();
@@ -93,7 +93,7 @@ export class CacheStore {
     this.tools.post({ kind: 'used', counts });
   }
 
-  /** Asks the main thread what is stored; `then` is called with whether anything is. */
+  /** Queries the main thread; `then` is called with whether an entry is stored. */
   lookUp(key: string, then: (found: boolean) => void): void {
     const waiting = this.lookUps.get(key);
     if (waiting !== undefined) return void waiting.push(then);
@@ -131,7 +131,7 @@ export class CacheStore {
     return stored;
   }
 
-  /** Removes what unsafe requests may have changed, here at once and everywhere soon. */
+  /** Removes entries that a request with an unsafe method may have changed, at once in this worker and soon in all others. */
   invalidate(host: string, targets: readonly string[], keys: readonly string[]): void {
     for (const key of keys) {
       this.forgetKey(key);
@@ -140,7 +140,7 @@ export class CacheStore {
     this.tools.post({ kind: 'invalidate', host, targets });
   }
 
-  /** `personal`: for requests whose response may be for one person, which says nothing about that of others. */
+  /** `personal`: for requests whose response may be personal, which says nothing about the responses to others. */
   isUncacheable(key: string, personal: boolean, now: number): boolean {
     if (personal) return this.isUncacheable(personalKey(key), false, now);
     const until = this.uncacheable.get(key);

@@ -5,7 +5,7 @@ import type { Exchange } from '../../exchange/exchange.ts';
 import { type StoredHead, storedLines } from '../../exchange/relay.ts';
 import type { CacheEntry } from '../../protocol.ts';
 
-/** An entry as one worker uses it: what every hit needs is computed once. */
+/** An entry as one worker uses it. Everything that each hit needs is computed once. */
 export class Stored {
   readonly entry: CacheEntry;
   /** Views of the body, which is shared. */
@@ -39,7 +39,7 @@ export class Stored {
     return this.codings;
   }
 
-  /** The lines for a response to this exchange. They depend on little, so that they are rarely computed. */
+  /** The lines for a response to this exchange. They depend on little, so they are rarely recomputed. */
   linesOf(x: Exchange): string {
     const { entry } = this;
     const fields = x.block?.fields ?? null;
@@ -58,7 +58,7 @@ export class Stored {
     return initialAge + Math.max(0, Math.floor((now - receivedAt) / 1_000));
   }
 
-  /** Whether it may be used although it is stale, since the upstream fails (RFC 5861 4). `now` in ms since 1970. */
+  /** Whether it may be used while stale because the upstream fails (RFC 5861 4). `now` in ms since 1970. */
   maySubstitute(now: number): boolean {
     const { noCache, mustRevalidate, staleIfError, lifetime } = this.entry;
     return !noCache && !mustRevalidate && staleIfError > 0 && this.age(now) - lifetime <= staleIfError;

@@ -2,14 +2,14 @@ import { type Directives, seconds } from './directives.ts';
 import type { CacheRequest } from './request.ts';
 import type { CacheResponse } from './response.ts';
 
-/** What a site or block says about its cache. */
+/** The cache settings of a site or block. */
 export type CacheRules = {
-  /** For responses that say nothing about their lifetime: seconds by status. */
+  /** For responses that state no lifetime: seconds by status. */
   readonly ttls: ReadonlyMap<number, number>;
   /** Seconds, for responses that do not say. */
   readonly staleWhileRevalidate: number;
   readonly staleIfError: number;
-  /** Whether requests are identified in a way that the upstream sees and the key does not. */
+  /** Whether requests are identified by something that the upstream sees but the key does not contain. */
   readonly identified: boolean;
 };
 
@@ -51,7 +51,7 @@ export function storingOf(
   const open = control.has('public') || control.has('s-maxage') || (response.own && control.has('max-age'));
   if (request.authorized && !control.has('public') && !control.has('s-maxage') && !control.has('must-revalidate')) return null;
   if ((request.cookies || rules.identified) && !open) return null;
-  // A response that depends on cookies or credentials is one person's.
+  // A response that depends on cookies or credentials is personal.
   if (response.vary.includes('authorization') || (response.vary.includes('cookie') && request.cookies)) return null;
   const stated = statedLifetime(response, now);
   const personal = request.authorized || request.cookies || rules.identified;
@@ -64,7 +64,7 @@ export function storingOf(
   const staleIfError = within(control, 'stale-if-error', rules.staleIfError);
   if (lifetime === null && !(noCache && hasValidator)) return null;
   const seen = lifetime ?? 0;
-  // A response that is to be validated each time must not be used without that because of what the site says.
+  // The site's settings must not cause a response to be used without validation if it requires validation each time.
   const staleWhileRevalidate = within(control, 'stale-while-revalidate', seen === 0 ? 0 : rules.staleWhileRevalidate);
   const usable = seen > response.age && !noCache;
   if (!usable && !hasValidator && (noCache || mustRevalidate || (staleIfError === 0 && staleWhileRevalidate === 0))) return null;

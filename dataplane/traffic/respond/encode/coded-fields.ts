@@ -11,7 +11,7 @@ export function varyingFields(fields: string): string {
   return `${fields.slice(0, end).trimEnd()}${isEmpty ? ' ' : ', '}Accept-Encoding${fields.slice(end)}`;
 }
 
-/** Field lines of a response that is encoded: its tag is weak, because another coding has other bytes. */
+/** Field lines of an encoded response. Its tag is weak, because other codings have other bytes. */
 export const codedFields = (fields: string, coding: string): string => `${changedFields(fields)}Content-Encoding: ${coding}\r\n`;
 
 /** Field lines of a 304: if the client's response was encoded, so that its tag is weak, they are those of the encoded one. */

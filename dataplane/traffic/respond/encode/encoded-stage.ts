@@ -8,7 +8,7 @@ export const SMALL_BODY = 16_384;
 
 /**
  * The body of one response, encoded. A small body is encoded in one step once it is complete. A larger or slower one is encoded by a stream
- * on the thread pool. What the upstream sends alone reaches the client without waiting for more: the encoder is flushed whenever it has
+ * on the thread pool. Each piece from the upstream reaches the client without waiting for more: the encoder is flushed whenever it has
  * nothing left to do, so a body that arrives faster than it is encoded is never cut into small blocks.
  */
 export class EncodedStage implements BodyStage {

@@ -45,7 +45,7 @@ export class Encoder implements Filter {
     if ((length !== UNTIL_CLOSE && length < this.minimum) || this.isStatus?.(status) === false) return null;
     const { type, fixed, setsCookies, varies } = readFacts(head.fields);
     if (fixed || (setsCookies && !this.withCookies) || !this.isType(type)) return null;
-    // Also for a response that is not encoded: a cache must not send it to everyone.
+    // Even for a response that is not encoded: a cache must not send it to everyone.
     if (!varies) head.fields = varyingFields(head.fields);
     const coding = this.codings.get(this.choice.choose(request.fields) ?? '');
     if (coding === undefined || !this.memory.has(coding.cost)) return null;

@@ -19,7 +19,7 @@ export class EncoderMemory {
     return this.free >= bytes;
   }
 
-  /** @returns what gives the bytes back, once. */
+  /** @returns a function that releases the bytes, once. */
   take(bytes: number): () => void {
     this.free -= bytes;
     let taken = bytes;

@@ -27,7 +27,7 @@ export class FilePages {
   constructor({ root, paths }: Spec, siteRoot: string | null, tools: FileTools, remainder: (x: EvaluatedRequest) => string) {
     this.settings = compileSettings({}, root ?? siteRoot ?? '/', [], tools.clock);
     this.tools = tools;
-    // What is written is the name of a file, and what is replaced comes from URLs, where a percent sign begins an escape.
+    // The template is the name of a file, but the inserted values come from URLs, where a percent sign begins an escape.
     this.paths = paths.map((path) =>
       compileText(Buffer.from(path.replaceAll('%', '%25')).toString('latin1'), {
         scope: 'answer',

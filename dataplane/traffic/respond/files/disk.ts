@@ -17,7 +17,7 @@ type Operation = {
   start(): void;
   /** Whether the result is no longer needed. */
   unwanted(): boolean;
-  /** null for what must be done however long it takes. */
+  /** null for an operation that must complete however long it takes. */
   readonly fail: ((error: Error) => void) | null;
   ended: boolean;
 };
@@ -131,7 +131,7 @@ export class Disks {
     });
   }
 
-  /** Fails what has taken too long. An exception may have left something behind that has ended. */
+  /** Fails operations that have taken too long. An exception may have left behind one that has ended. */
   private sweep(lane: Lane): void {
     for (const operation of lane.running) if (operation.ended) lane.running.delete(operation);
     this.running += lane.running.size;
@@ -155,7 +155,7 @@ export type DiskTools = { readonly faults: Faults; readonly disks: Disks };
 
 /** What one response does on a disk. */
 export class DiskAccess {
-  /** Set when the response is no longer needed: what has not begun is not done then. */
+  /** Set when the response is no longer needed. Operations that have not begun are then skipped. */
   over = false;
   private readonly tools: DiskTools;
   private readonly root: string;

@@ -103,7 +103,7 @@ export class FileAnswer implements Attempt {
       // A file that has become shorter is cut off.
       const body = content?.length === file.size ? content : null;
       const small = { file, name, coding, body };
-      // What was written a moment ago may still change without a new time.
+      // A file that was written a moment ago may still change without a new time.
       if (body === content && tools.clock.now() - file.modified > SETTLED) await tools.hot.add(key, disk, small);
       return small;
     } catch (error) {

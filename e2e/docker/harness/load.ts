@@ -26,6 +26,8 @@ export class Load {
   private readonly options: Options;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 256, scheduling: 'lifo' });
   private readonly began = performance.now();
+  /** Requests that have not ended, by their number. */
+  private readonly open = new Set<number>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(options: Options) {
@@ -37,6 +39,12 @@ export class Load {
   async answers(count: number, withinMs = 60_000): Promise<void> {
     const goal = this.answered + count;
     await until(`${count} more answers for ${this.options.host}: ${this.problems}`, () => this.answered >= goal, withinMs);
+  }
+
+  /** Waits until every request that has been sent by now has ended. */
+  async settled(): Promise<void> {
+    const { sent } = this;
+    await until(`the requests in flight for ${this.options.host} to end`, () => [...this.open].every((number) => number >= sent));
   }
 
   /** Waits until this container responds. */
@@ -78,9 +86,11 @@ export class Load {
     const { port, host, postEvery = 0 } = this.options;
     const at = performance.now();
     const post = postEvery > 0 && this.sent % postEvery === 0;
-    this.sent++;
+    const number = this.sent++;
+    this.open.add(number);
     const headers = { host, ...(post && { 'content-length': '4' }) };
     const request = httpRequest({ host: '127.0.0.1', port, path: '/', method: post ? 'POST' : 'GET', headers, agent: this.agent });
+    request.once('close', () => this.open.delete(number));
     request.once('error', (error) => this.failed(at, `${request.method}: ${error.message}`));
     request.once('response', (response) => {
       let text = '';

@@ -20,7 +20,7 @@ type Ran = { readonly code: number; readonly out: string };
 /** Runs a third-party client with `input` on stdin. @returns all of its output. */
 function client(program: string, args: readonly string[], input = ''): Promise<Ran> {
   return new Promise((resolve) => {
-    const child = execFile(program, args, { timeout: 20_000 }, (error, stdout, stderr) =>
+    const child = execFile(program, args, { timeout: 60_000 }, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out: stderr + stdout }),
     );
     child.stdin?.on('error', () => undefined);

@@ -308,7 +308,7 @@ test(DOES, async (t) => {
     protocols
       .filter(({ fills }) => fills)
       .map((protocol) =>
-        until(`a hit over ${protocol.name}`, async () => /cache-status: .*; hit/i.test((await visit(name, protocol)).head), 30_000),
+        until(`a hit over ${protocol.name}`, async () => /cache-status: .*; hit/i.test((await visit(name, protocol)).head)),
       );
   await Promise.all(Object.keys(CASES).flatMap(fill));
   await apply((name) =>

@@ -26,7 +26,7 @@ const notes = (scene: Scene): string[] => {
 /** Waits for the certificate of a restarted data plane. */
 async function settled(scene: Scene, dataplane: Dataplane): Promise<TLSSocket> {
   const root = await (scene.pebble as Pebble).root();
-  const socket = await until('the certificate', () => scene.shake(NAME, root), 20_000).catch((error: unknown) => {
+  const socket = await until('the certificate', () => scene.shake(NAME, root)).catch((error: unknown) => {
     throw new Error(`${error}\n${dataplane.program.output}\n${scene.pebble?.output}`);
   });
   await until('nothing to be left of the order', () => notes(scene).length === 0);

@@ -16,7 +16,7 @@ const LIMITS = { skip: missing('named') };
 const NAME = '_acme-challenge.example.com';
 
 function resolverAt(address: string): Resolver {
-  const resolver = new Resolver({ timeout: 500, tries: 1 });
+  const resolver = new Resolver({ timeout: 10_000, tries: 3 });
   resolver.setServers([address]);
   return resolver;
 }

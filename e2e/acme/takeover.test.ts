@@ -20,7 +20,7 @@ test('a takeover during orders does not place any order twice', { skip }, async 
   assert.equal((await old.program.exited).code, 0);
   const root = await pebble.root();
   for (const name of names)
-    await until(name, () => scene.shake(name, root).then((socket) => socket.destroy()), 30_000).catch((error: unknown) => {
+    await until(name, () => scene.shake(name, root).then((socket) => socket.destroy())).catch((error: unknown) => {
       throw new Error(`${error}\n${old.program.output}\n${next.program.output}\n${pebble.output}`);
     });
   const count = (what: string): number => pebble.output.split(what).length - 1;

@@ -267,7 +267,7 @@ async function summary(visiting: Promise<Visit>): Promise<{ status: string; reus
 function openssl(name: string, ...flags: string[]): Promise<string> {
   return new Promise((resolve) => {
     const args = ['s_client', '-connect', `127.0.0.1:${proxy.securePort}`, '-servername', name, '-ign_eof', ...flags];
-    const child = execFile('openssl', args, { timeout: 10_000 }, (_error, stdout, stderr) => resolve(stdout + stderr));
+    const child = execFile('openssl', args, { timeout: 60_000 }, (_error, stdout, stderr) => resolve(stdout + stderr));
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(`GET / HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`);
   });

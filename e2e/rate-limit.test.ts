@@ -4,7 +4,8 @@ import { Dataplane, Folder, frame, NDJSON } from './harness/dataplane.ts';
 import type { Answer } from './harness/http.ts';
 import { until } from './harness/until.ts';
 
-const LIMIT = 40;
+/** Low enough that a busy machine sends three times as many in a second. */
+const LIMIT = 10;
 const ATTEMPTS = 20;
 const WORKERS = 3;
 
@@ -41,21 +42,22 @@ test('under steady load every second admits about the limit and never more', asy
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: WORKERS });
   await dataplane.admin('POST', '/routes', frame(1, [limited('storm.test')]), NDJSON);
   const began = Date.now();
-  let admitted = 0;
-  let refused = 0;
+  let [sent, admitted, refused] = [0, 0, 0];
   const bySecond = new Map<number, number>();
-  while (Date.now() - began < 4_000) {
+  const passed = (): number => Date.now() - began;
+  while (passed() < 4_000 || (refused === 0 && passed() < 60_000)) {
     const before = second();
     const answers = await burst(dataplane, 'storm.test', 20);
+    sent += answers.length;
     admitted += admittedOf(answers);
     refused += answers.length - admittedOf(answers);
     if (second() === before) bySecond.set(before, (bySecond.get(before) ?? 0) + admittedOf(answers));
   }
   for (const [at, count] of bySecond) assert.ok(count <= LIMIT, `${count} in second ${at}`);
   // The first and last second are partial, and each may contain a full limit.
-  const seconds = (Date.now() - began) / 1_000;
+  const seconds = passed() / 1_000;
   assert.ok(admitted <= LIMIT * (seconds + 2), `${admitted} in ${seconds} s`);
-  assert.ok(admitted >= (LIMIT * (seconds - 2)) / 2, `${admitted} in ${seconds} s`);
+  assert.ok(admitted >= Math.min(sent, LIMIT * (seconds - 2)) / 2, `${admitted} of ${sent} in ${seconds} s`);
   assert.ok(refused > 0, 'the limit was exceeded');
 });
 

@@ -34,6 +34,19 @@ const visit = (host: string, path = '/') => ask({ host: onePod().address, port: 
 
 const serves = (host: string) => until(`${host} to be served`, async () => (await visit(host)).status === 200);
 
+/** What Sluice has logged about a host. */
+const logged = (host: string): string =>
+  [...cluster.kubelet.processPods('sluice').values()]
+    .flatMap((pod) => ['dataplane', 'controller'].flatMap((name) => pod.container(name).output.split('\n')))
+    .filter((line) => line.includes(host))
+    .join('\n');
+
+/** Ends visitors that must not have lost a request. */
+async function lostNothing(visitors: Visitors): Promise<void> {
+  const failures = await visitors.end();
+  assert.equal(failures.length, 0, `${failures.join('\n')}\n${logged(visitors.host)}`);
+}
+
 describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
   test('run as a user without privileges on a read-only root, in a namespace that requires it', async () => {
     for (const name of ['dataplane', 'controller']) {
@@ -101,7 +114,7 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
       await rolledOut(cluster, 'default', 'busy');
       await visitors.more(100);
     }
-    assert.deepEqual(await visitors.end(), []);
+    await lostNothing(visitors);
   });
 
   test('a rollout of Sluice itself loses no request', async () => {
@@ -116,7 +129,7 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
     await cluster.kubectl(['-n', 'sluice', 'rollout', 'restart', 'deployment/sluice']);
     await rolledOut(cluster, 'sluice', 'sluice');
     await visitors.more(100);
-    assert.deepEqual(await visitors.end(), []);
+    await lostNothing(visitors);
     for (const name of cluster.kubelet.processPods('sluice').keys()) assert.ok(!before.has(name), `${name} is a new pod`);
   });
 });

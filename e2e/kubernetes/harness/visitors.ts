@@ -20,7 +20,7 @@ export class Visitors {
   answered = 0;
   readonly failures: string[] = [];
   private readonly cluster: Cluster;
-  private readonly host: string;
+  readonly host: string;
   private readonly slices: string;
   private places: readonly Place[] = [];
   private isOver = false;

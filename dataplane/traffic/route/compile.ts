@@ -19,8 +19,10 @@ import type { KindTools, Policy, PolicyKind } from '../policy/policy.ts';
 import { withChallenge } from '../policy/under-attack/own-paths.ts';
 import { ownPathsOf } from '../respond/beacon/beacon.ts';
 import { CachedResponder, keyPartsOf } from '../respond/cache/cached-responder.ts';
+import { compileDecided } from '../respond/cache/decided-fields.ts';
 import type { FillTools } from '../respond/cache/fill-block.ts';
 import { invalidationOf } from '../respond/cache/invalidation.ts';
+import type { KeyedBlock } from '../respond/cache/key.ts';
 import { errorPagesOf } from '../respond/errors/error-pages.ts';
 import { fileServerOf } from '../respond/files/file-server.ts';
 import { type FileTools, fileTools } from '../respond/files/file-tools.ts';
@@ -182,7 +184,7 @@ export class RouteCompiler {
     if (spec === null) return upstream;
     const bypass = spec.bypass === undefined ? null : compileCondition(spec.bypass, foldsPaths(route));
     const block = {
-      name: cachedBlockName(route, handle),
+      ...keyedBlock(route, handle),
       ownCookies,
       identified: identifiesUsers(route) || (handle !== null && identifiesUsers(handle)),
       bypass: bypass === null ? null : (x: Exchange) => bypass(x.path, x),
@@ -212,7 +214,7 @@ export class RouteCompiler {
     const filters = this.kinds.filters.flatMap((kind) => kind(route, handle) ?? []);
     // Nearest to the upstream: what it has changed must not be used any more, whatever becomes of the response.
     const cache = cacheOf(route, handle);
-    if (cache !== null) filters.unshift(invalidationOf(this.tools.store, cachedBlockName(route, handle), keyPartsOf(cache)));
+    if (cache !== null) filters.unshift(invalidationOf(this.tools.store, keyedBlock(route, handle), keyPartsOf(cache)));
     return filters.length === 0 ? null : filters;
   }
 
@@ -236,8 +238,18 @@ const cacheOf = (route: RouteSpec, handle: HandleSpec | null): CacheSpec | null 
   (handle?.cache === undefined ? route.cache : handle.cache) ?? null;
 
 /** Blocks with conditions may answer requests for the same URL, and so may the routes of other ports. */
-const cachedBlockName = ({ ports }: RouteSpec, handle: HandleSpec | null): string =>
-  (handle?.match === undefined ? '' : JSON.stringify(handle.match)) + (ports === undefined ? '' : ports.join());
+const keyedBlock = (route: RouteSpec, handle: HandleSpec | null): KeyedBlock => ({
+  name: (handle?.match === undefined ? '' : JSON.stringify(handle.match)) + (route.ports === undefined ? '' : route.ports.join()),
+  decided: compileDecided(decidedNames(route, handle)),
+});
+
+/** The fields for the upstream that a block or its site writes. */
+function decidedNames(route: RouteSpec, handle: HandleSpec | null): string[] {
+  const changes = [...(route.request_headers ?? []), ...(handle?.request_headers ?? [])];
+  const { copy_headers: headers = [] } = handle?.forward_auth ?? route.forward_auth ?? {};
+  const { copy_claims: claims = [] } = handle?.jwt ?? route.jwt ?? {};
+  return [...changes.flatMap(({ name, value }) => (value === null ? [] : [name])), ...[...headers, ...claims].map(({ to }) => to)];
+}
 
 /** Whether the upstream learns who the user is from fields that are in no key. */
 const identifiesUsers = ({ forward_auth, basic_auth, jwt }: RouteSpec | HandleSpec): boolean =>

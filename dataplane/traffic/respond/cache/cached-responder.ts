@@ -8,7 +8,7 @@ import { cacheStatus } from './cache-status.ts';
 import { seconds } from './directives.ts';
 import { Fill } from './fill.ts';
 import type { FillBlock, FillTools } from './fill-block.ts';
-import { keyOf } from './key.ts';
+import { type KeyedBlock, keyOf } from './key.ts';
 import { KeyParts } from './key-parts.ts';
 import type { Wanted } from './reader.ts';
 import { type CacheRequest, isPersonal, readRequest } from './request.ts';
@@ -18,9 +18,7 @@ import type { CacheRules } from './storing.ts';
 
 const COOKIE = new Set(['cookie']);
 
-export type CachedBlock = {
-  /** Tells blocks with conditions apart; empty for one without. */
-  readonly name: string;
+export type CachedBlock = KeyedBlock & {
   readonly identified: boolean;
   /** Matches a Cookie field that has only cookies of the proxy itself. */
   readonly ownCookies: RegExp;
@@ -63,7 +61,7 @@ export class CachedResponder implements Responder, FillBlock {
     if (request.odd || request.control.has('no-store') || this.block.bypass?.(x) === true) return this.forward(x);
     // Parameters that are not in the key must not reach the upstream: one client's value could end up in the response that all others get.
     if (this.parts !== null) x.upstreamTarget = this.parts.targetOf(x.upstreamTarget);
-    const key = keyOf(x, this.block.name, this.parts);
+    const key = keyOf(x, this.block, this.parts);
     const stored = store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
     const now = clock.now();
     if (stored !== null) return this.use(x, key, stored, request, now);
@@ -87,7 +85,7 @@ export class CachedResponder implements Responder, FillBlock {
 
   /** Answers with an entry that has just become known. */
   serve({ x, request }: Wanted): boolean {
-    const key = keyOf(x, this.block.name, this.parts);
+    const key = keyOf(x, this.block, this.parts);
     const stored = this.tools.store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
     if (stored === null) {
       if (!request.control.has('only-if-cached')) return false;

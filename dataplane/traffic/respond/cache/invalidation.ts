@@ -1,14 +1,14 @@
 import { fieldIn } from '../../codec/http1/fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { AnswerHead, Filter, FilteredRequest } from '../../exchange/filter.ts';
-import { keyOf, keyOfTarget } from './key.ts';
+import { type KeyedBlock, keyOf, keyOfTarget } from './key.ts';
 import type { KeyParts } from './key-parts.ts';
 import type { CacheStore } from './store.ts';
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 /** Removes what successful requests of unsafe methods may have changed: their target, and what Location names (RFC 9111 4.4). */
-export const invalidationOf = (store: CacheStore, block: string, parts: KeyParts | null): Filter => ({
+export const invalidationOf = (store: CacheStore, block: KeyedBlock, parts: KeyParts | null): Filter => ({
   name: 'cache',
   begin(request, head) {
     if (store.enabled && !SAFE.has(request.method) && head.status >= 200 && head.status < 400 && isExchange(request))
@@ -20,7 +20,7 @@ export const invalidationOf = (store: CacheStore, block: string, parts: KeyParts
 /** Filters get the whole exchange, under a narrower type. */
 const isExchange = (request: FilteredRequest): request is Exchange => 'target' in request;
 
-function invalidate(store: CacheStore, x: Exchange, { fields }: AnswerHead, block: string, parts: KeyParts | null): void {
+function invalidate(store: CacheStore, x: Exchange, { fields }: AnswerHead, block: KeyedBlock, parts: KeyParts | null): void {
   const named = ['location', 'content-location'].flatMap((name) => targetIn(fieldIn(fields, name), x) ?? []);
   const targets = [...new Set([x.target, ...named])];
   store.invalidate(x.host, targets, [keyOf(x, block, parts), ...targets.map((target) => keyOfTarget(x, target, parts))]);

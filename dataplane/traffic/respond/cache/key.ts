@@ -1,32 +1,32 @@
 import type { Exchange } from '../../exchange/exchange.ts';
+import type { DecidedFields } from './decided-fields.ts';
 import type { KeyParts } from './key-parts.ts';
+
+/** What a block adds to the key. */
+export type KeyedBlock = {
+  /** Tells blocks with conditions apart; empty for one without. */
+  readonly name: string;
+  /** The fields that the site sets for the upstream; null for none. */
+  readonly decided: DecidedFields | null;
+};
 
 /**
  * What decides which response a request gets, apart from Vary: scheme, host and target exactly as sent, since no server has to treat two
- * spellings alike; what the policies of the block have changed for this request; and what the site has added or left out. `block` tells
- * blocks with conditions apart.
+ * spellings alike; what the policies of the block have changed for this request; and what the site has added or left out.
  */
-export function keyOf(x: Exchange, block: string, parts: KeyParts | null): string {
+export function keyOf(x: Exchange, { name: block, decided }: KeyedBlock, parts: KeyParts | null): string {
   const target = parts === null ? x.target : parts.targetOf(x.target);
   const isUnchanged = x.upstreamTarget === x.target || x.upstreamTarget === target;
   const sent = isUnchanged ? target : parts === null ? x.upstreamTarget : parts.targetOf(x.upstreamTarget);
   const changedTarget = sent === target ? '' : sent;
   const key = `${x.secure ? 'https' : 'http'} ${x.hostField} ${target}`;
   const names = parts === null ? '' : parts.names;
-  const changed = x.upstreamFields === x.fields ? '' : linesAdded(x.upstreamFields, x.fields);
-  if (block === '' && names === '' && changedTarget === '' && changed === '') return key;
+  const fields = decided === null ? '' : decided(x.upstreamFields);
+  if (block === '' && names === '' && changedTarget === '' && fields === '') return key;
   const values = parts === null || names === '' ? '' : `${parts.valuesOf(x.upstreamFields)}\n`;
-  return `${key}\n${block}${names}\n${changedTarget}\n${values}${changed}`;
+  return `${key}\n${block}${names}\n${changedTarget}\n${values}${fields}`;
 }
 
 /** The key of another target of the same host. */
 export const keyOfTarget = (x: Exchange, target: string, parts: KeyParts | null): string =>
   `${x.secure ? 'https' : 'http'} ${x.hostField} ${parts === null ? target : parts.targetOf(target)}`;
-
-function linesAdded(fields: string, before: string): string {
-  const known = new Set(before.split('\r\n'));
-  return fields
-    .split('\r\n')
-    .filter((line) => !known.has(line))
-    .join('\n');
-}

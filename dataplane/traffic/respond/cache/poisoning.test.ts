@@ -4,6 +4,7 @@ import type { RouteInput } from '../../../../shared/route.ts';
 import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import type { Message } from '../../testing/wire.ts';
+import { compileDecided } from './decided-fields.ts';
 
 const FRESH = 'Cache-Control: max-age=60\r\n';
 const caching = (upstream: { readonly address: string }, more: Partial<RouteInput> = {}, trustedProxies: string[] = []) =>
@@ -47,6 +48,28 @@ for (const lines of [
     // Ids of requests are hexadecimal: only a whole field's value is the client's port.
     assert.doesNotMatch((await proxy.request(get('/'))).body, /evil|: 666\b/i);
   });
+
+for (const line of ['X-Device: evil', 'x-device: evil', 'X_Device: evil', 'X.Device:evil'])
+  for (const agent of ['phone', 'desktop'])
+    for (const removed of [true, false])
+      test(`${line} from a ${agent} does not decide what others get where the site sets it for some${removed ? ', after removing it' : ''}`, async () => {
+        using upstream = await UpstreamFixture.serving(echo);
+        const set = { name: 'X-Device', value: 'evil', match: { name: 'phones', header: [{ name: 'User-Agent', values: ['phone'] }] } };
+        const headers = removed ? [{ name: 'X-Device', value: null }, set] : [set];
+        using proxy = await caching(upstream, { request_headers: headers });
+        await proxy.request(asking('/', `User-Agent: ${agent}`, line));
+        assert.doesNotMatch((await proxy.request(asking('/', 'User-Agent: desktop'))).body, /device: ?evil/i);
+        const { body } = await proxy.request(asking('/', 'User-Agent: phone'));
+        assert.match(body, /X-Device: evil/);
+        assert.equal((await proxy.request(asking('/', 'User-Agent: phone'))).body, body, 'stored for its own kind');
+      });
+
+test('what forward_auth and jwt copy is a part of the key, also if a client has sent the same', async () => {
+  const key = (fields: string, names: string[]) => compileDecided(names)?.(fields);
+  assert.equal(key('A: 1\r\nRemote_User: x\r\nremote-user: y\r\n', ['Remote-User']), 'Remote_User: x\r\nremote-user: y\r\n');
+  assert.equal(key('A: 1\r\n', ['Remote-User']), '');
+  assert.equal(compileDecided([]), null);
+});
 
 test('a body of a GET does not decide what others get', async () => {
   using upstream = await UpstreamFixture.serving(echo);

@@ -31,6 +31,11 @@ const PLAIN = {
   'http.request.tls.version': ['tls_version'],
   'http.request.tls.server_name': ['tls_server_name'],
   'http.request.tls.proto': ['tls_proto'],
+  'http.request.tls.client.subject': ['tls_client_subject'],
+  'http.request.tls.client.issuer': ['tls_client_issuer'],
+  'http.request.tls.client.serial': ['tls_client_serial'],
+  'http.request.tls.client.fingerprint': ['tls_client_fingerprint'],
+  'http.request.tls.client.certificate_der_base64': ['tls_client_certificate_der_base64'],
   'time.now.http': [],
   'time.now.unix': [],
   'time.now.unix_ms': [],
@@ -66,7 +71,21 @@ const WITH_ARGUMENT = {
   'http.request.uri.query.': ['query.'],
   'http.request.host.labels.': ['labels.'],
   'http.request.uri.path.': ['path.'],
+  'http.request.tls.client.san.dns_names.': [],
+  'http.request.tls.client.san.emails.': [],
+  'http.request.tls.client.san.ips.': [],
+  'http.request.tls.client.san.uris.': [],
 } as const;
+
+/** Those whose argument is an index. */
+export const INDEXED: ReadonlySet<PrefixName> = new Set([
+  'http.request.host.labels.',
+  'http.request.uri.path.',
+  'http.request.tls.client.san.dns_names.',
+  'http.request.tls.client.san.emails.',
+  'http.request.tls.client.san.ips.',
+  'http.request.tls.client.san.uris.',
+]);
 
 const OF_ANSWERS_WITH_ARGUMENT = {
   'http.response.header.': ['resp.header.', 'http.reverse_proxy.header.', 'rp.header.'],
@@ -101,5 +120,7 @@ export const ELSEWHERE: readonly (readonly [begin: string, advice: string])[] = 
   ['http.vars.', 'is not a placeholder: variables are not supported, except {$NAME} for the environment'],
   ['re.', 'is not a placeholder: matchers have no patterns that capture'],
   ['http.regexp.', 'is not a placeholder: matchers have no patterns that capture'],
+  ['tls_client_certificate_pem', 'has line breaks: use {tls_client_certificate_der_base64}'],
+  ['http.request.tls.client.certificate_pem', 'has line breaks: use {tls_client_certificate_der_base64}'],
   ['http.request.body', 'is not a placeholder: bodies are streamed and never kept'],
 ];

@@ -1,5 +1,5 @@
 import { didYouMean } from '../closest.ts';
-import { ELSEWHERE, PLAIN_NAMES, type PlainName, PREFIXES, type PrefixName, type Scope, SUGGESTED } from './names.ts';
+import { ELSEWHERE, INDEXED, PLAIN_NAMES, type PlainName, PREFIXES, type PrefixName, type Scope, SUGGESTED } from './names.ts';
 
 /** Most placeholders in one text, so that a short text can't ask for a long value. */
 export const MOST_PLACEHOLDERS = 32;
@@ -82,8 +82,7 @@ function placeholderOf(name: string, scope: Scope): Placeholder | string {
   for (const [prefix, known] of PREFIXES) {
     if (!name.startsWith(prefix) || name.length === prefix.length) continue;
     const argument = name.slice(prefix.length);
-    const isIndexed = known.name === 'http.request.host.labels.' || known.name === 'http.request.uri.path.';
-    if (isIndexed && !/^\d{1,3}$/.test(argument)) continue;
+    if (INDEXED.has(known.name) && !/^\d{1,3}$/.test(argument)) continue;
     const isHeader = known.name === 'http.request.header.' || known.name === 'http.response.header.';
     return missing(known.scope, scope) ?? { name: known.name, argument: isHeader ? argument.toLowerCase() : argument };
   }

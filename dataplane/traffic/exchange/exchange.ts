@@ -5,6 +5,7 @@ import type { BeaconOutcome, CacheResult, VitalsObservation } from '../protocol.
 import type { AnswerFields } from './answer-fields.ts';
 import type { Attempt, Progress } from './attempt.ts';
 import type { BodyLimit } from './body-limit.ts';
+import type { ClientIdentity } from './client-identity.ts';
 import type { CrossOrigin } from './cross-origin.ts';
 import type { ErrorPages } from './error-pages.ts';
 import type { Failure } from './failure.ts';
@@ -45,6 +46,8 @@ export type TlsFacts = {
   readonly protocol: string;
   /** Empty if the client sent none. */
   readonly serverName: string;
+  /** null if the site requires no certificate. */
+  readonly client: ClientIdentity | null;
 };
 
 /** What is logged about the client's side of an exchange. */

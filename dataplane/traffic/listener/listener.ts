@@ -254,7 +254,7 @@ export class Listener {
         this.connections.delete(stage);
         this.waiting.delete(stage);
         try {
-          const peer = peerOf(address, presented, this.trusts(address), raw, localPort, port, tlsFacts(socket));
+          const peer = peerOf(address, presented, this.trusts(address), raw, localPort, port, tlsFacts(socket, presented.auth !== null));
           this.serve(socket, peer, place, socket.alpnProtocol === 'h2');
         } catch (error) {
           this.drop(socket, place, error);

@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import type { TlsFacts } from '../exchange/exchange.ts';
+import { PresentedIdentity } from './client-identity.ts';
 
 const VERSIONS: Readonly<Record<string, number>> = { 'TLSv1.2': 0x0303, 'TLSv1.3': 0x0304 };
 
@@ -16,10 +17,14 @@ const SUITES: Readonly<Record<string, number>> = {
   TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: 0xcca9,
 };
 
-/** What the handshake of this connection negotiated. It has to be read while the connection is open. */
-export function tlsFacts(socket: TLSSocket): TlsFacts {
+/**
+ * What the handshake of this connection negotiated. It has to be read while the connection is open.
+ * `verified`: whether the client had to present a certificate.
+ */
+export function tlsFacts(socket: TLSSocket, verified: boolean): TlsFacts {
   // Absent, whatever its type says, if the client has already left.
   const cipher: { standardName?: string } | undefined = socket.getCipher();
+  const presented = verified ? socket.getPeerX509Certificate() : undefined;
   const serverName: unknown = Reflect.get(socket, 'servername');
   return {
     resumed: socket.isSessionReused(),
@@ -27,5 +32,6 @@ export function tlsFacts(socket: TLSSocket): TlsFacts {
     cipherSuite: SUITES[cipher?.standardName ?? ''] ?? 0,
     protocol: socket.alpnProtocol || '',
     serverName: typeof serverName === 'string' ? serverName : '',
+    client: presented === undefined ? null : new PresentedIdentity(presented),
   };
 }

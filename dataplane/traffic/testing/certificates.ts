@@ -20,16 +20,21 @@ export class CertificatesFixture {
 
   /** A certificate for DNS names or addresses. */
   issue(...names: readonly string[]): Pair {
-    return this.sign(names, ['-days', '2']);
+    return this.sign(alternative(names), ['-days', '2']);
+  }
+
+  /** A certificate for names of any kind, as OpenSSL writes them: `DNS:a.test,URI:http://a.test`. */
+  issueFor(names: string): Pair {
+    return this.sign(['-addext', `subjectAltName=${names}`], ['-days', '2']);
   }
 
   /** The same, but expired long ago. */
   issueExpired(name: string): Pair {
-    return this.sign([name], ['-startdate', '20200101000000Z', '-enddate', '20200102000000Z']);
+    return this.sign(alternative([name]), ['-startdate', '20200101000000Z', '-enddate', '20200102000000Z']);
   }
 
   private sign(names: readonly string[], time: readonly string[]): Pair {
-    this.run('req', '-new', ...NEW_KEY, '-keyout', 'leaf.key', '-out', 'leaf.csr', '-subj', '/CN=leaf', ...alternative(names));
+    this.run('req', '-new', ...NEW_KEY, '-keyout', 'leaf.key', '-out', 'leaf.csr', '-subj', '/CN=leaf', ...names);
     const authority = ['-config', 'ca.cnf', '-cert', 'ca.pem', '-keyfile', 'ca.key'];
     this.run('ca', '-batch', '-notext', ...authority, '-in', 'leaf.csr', '-out', 'leaf.pem', ...time);
     return this.pair();

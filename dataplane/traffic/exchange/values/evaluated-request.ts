@@ -1,3 +1,5 @@
+import type { ClientIdentity } from '../client-identity.ts';
+
 /** What values may know about a request: the part of an exchange that is fixed once its policies decide. */
 export type EvaluatedRequest = {
   readonly method: string;
@@ -22,7 +24,12 @@ export type EvaluatedRequest = {
       readonly connection: {
         readonly address: string;
         readonly port: number | null;
-        readonly tls: { readonly version: number; readonly serverName: string; readonly protocol: string } | null;
+        readonly tls: {
+          readonly version: number;
+          readonly serverName: string;
+          readonly protocol: string;
+          readonly client: ClientIdentity | null;
+        } | null;
       };
     };
   };

@@ -49,6 +49,7 @@ for (const [placeholder, value] of [
   ['{cookie.b}', '2'],
   ['{cookie.c}', ''],
   ['{tls_version}', ''],
+  ['{tls_client_subject}{http.request.tls.client.san.uris.0}', ''],
   ['{request_id}', 'id-7'],
   ['{remainder}', ''],
   ['{time.now.year}', '2023'],

@@ -3,6 +3,7 @@ import type { Placeholder } from '../../../../shared/placeholders/template.ts';
 import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
 import { httpDate } from '../../codec/date.ts';
 import { fieldIn, fieldsIn } from '../../codec/http1/fields.ts';
+import type { ClientIdentity, NameKind } from '../client-identity.ts';
 import { cookieIn } from './cookie.ts';
 import type { EvaluatedRequest } from './evaluated-request.ts';
 import { parameterIn, pathOf, queryOf } from './query.ts';
@@ -56,6 +57,11 @@ export function compilePlaceholder(placeholder: Placeholder, { target = asSent, 
       return (x) => cookieIn(x.fields, argument) ?? '';
     case 'http.request.host.labels.':
       return (x) => x.host.split('.').at(-1 - Number(argument)) ?? '';
+    case 'http.request.tls.client.san.dns_names.':
+    case 'http.request.tls.client.san.emails.':
+    case 'http.request.tls.client.san.ips.':
+    case 'http.request.tls.client.san.uris.':
+      return compileName(NAME_KINDS[name], Number(argument));
     case 'http.response.header.':
       return (_, { lines }) => fieldsIn(lines, argument).join(', ');
     case 'http.reverse_proxy.upstream.host':
@@ -93,6 +99,11 @@ const VALUES: Readonly<Record<Simple, Value>> = {
   'http.request.tls.version': (x) => TLS_VERSIONS.get(x.client.facts().connection.tls?.version ?? 0) ?? '',
   'http.request.tls.server_name': (x) => x.client.facts().connection.tls?.serverName ?? '',
   'http.request.tls.proto': (x) => x.client.facts().connection.tls?.protocol ?? '',
+  'http.request.tls.client.subject': (x) => identityOf(x)?.subject ?? '',
+  'http.request.tls.client.issuer': (x) => identityOf(x)?.issuer ?? '',
+  'http.request.tls.client.serial': (x) => identityOf(x)?.serial ?? '',
+  'http.request.tls.client.fingerprint': (x) => identityOf(x)?.fingerprint ?? '',
+  'http.request.tls.client.certificate_der_base64': (x) => identityOf(x)?.der ?? '',
   'time.now.http': now,
   'time.now.unix': () => `${Math.floor(Date.parse(now()) / 1_000)}`,
   'time.now.unix_ms': () => `${Date.parse(now())}`,
@@ -100,6 +111,20 @@ const VALUES: Readonly<Record<Simple, Value>> = {
   'http.response.status_code': (_, { status }) => `${status}`,
   'http.response.status_text': (_, { status }) => STATUS_CODES[status] ?? '',
 };
+
+const NAME_KINDS = {
+  'http.request.tls.client.san.dns_names.': 'dns_names',
+  'http.request.tls.client.san.emails.': 'emails',
+  'http.request.tls.client.san.ips.': 'ips',
+  'http.request.tls.client.san.uris.': 'uris',
+} as const;
+
+const compileName =
+  (kind: NameKind, nth: number): Value =>
+  (x) =>
+    identityOf(x)?.name(kind, nth) ?? '';
+
+const identityOf = (x: EvaluatedRequest): ClientIdentity | null => x.client.facts().connection.tls?.client ?? null;
 
 /** As in Caddy. */
 const TLS_VERSIONS: ReadonlyMap<number, string> = new Map([
@@ -109,7 +134,9 @@ const TLS_VERSIONS: ReadonlyMap<number, string> = new Map([
 
 /** The placeholders whose values are short and safe whatever a client sends. */
 export const BOUNDED: ReadonlySet<PlainName | PrefixName> = new Set(
-  (Object.keys(VALUES) as Simple[]).filter((name) => !name.startsWith('http.request.orig_')),
+  (Object.keys(VALUES) as Simple[]).filter(
+    (name) => !name.startsWith('http.request.orig_') && !name.startsWith('http.request.tls.client.'),
+  ),
 );
 
 /** `Sun, 06 Nov 1994 08:49:37 GMT`, to the second, from the worker's clock. */

@@ -98,7 +98,10 @@ test('an invalid value is reported in one line that names the flag', (t) => {
     [['--ingress-class', 'edge'], /--ingress-class needs --kubernetes/],
     [['--kubernetes', '--namespaces', 'shop,Shop'], /--namespaces "shop,Shop": "Shop" is not the name of a namespace/],
     [['--kubernetes', '--ingress-class', 'a b'], /a name is lower-case letters, digits, dots and hyphens/],
-    [['--kubernetes', '--publish-address', '192.0.2.1'], /--publish-address is not available yet/],
+    [['--publish-address', '192.0.2.1'], /--publish-address needs --kubernetes/],
+    [['--kubernetes', '--publish-address', '192.0.2.1,an edge'], /"an edge" is neither an IP address nor a host name/],
+    [['--kubernetes', '--publish-service', 'edge'], /a Service is NAMESPACE\/NAME/],
+    [['--kubernetes', '--publish-service', 'a/b', '--publish-address', 'a.example'], /exclude each other/],
     [['stray'], /takes no arguments, got "stray"/],
   ];
   for (const [argv, message] of cases)
@@ -126,9 +129,9 @@ test('with containers as a source the config file may be missing, unless it was 
 test('with a cluster as a source the config file may be missing, and the class is sluice', () => {
   const { config, kubernetes } = settings(['--kubernetes', '--namespaces', 'shop, blog,shop']);
   assert.equal(config, null);
-  assert.deepEqual(kubernetes, { kubeconfig: null, ingressClass: 'sluice', namespaces: ['shop', 'blog'] });
+  assert.deepEqual(kubernetes, { kubeconfig: null, ingressClass: 'sluice', namespaces: ['shop', 'blog'], publish: null });
   const env = { SLUICE_KUBERNETES: '1', SLUICE_KUBECONFIG: '/etc/kubeconfig', SLUICE_INGRESS_CLASS: 'edge' };
-  assert.deepEqual(settings([], env).kubernetes, { kubeconfig: '/etc/kubeconfig', ingressClass: 'edge', namespaces: null });
+  assert.deepEqual(settings([], env).kubernetes, { kubeconfig: '/etc/kubeconfig', ingressClass: 'edge', namespaces: null, publish: null });
 });
 
 test('SLUICE_DOCKER enables or disables discovery, or names the engine', (t) => {
@@ -137,4 +140,17 @@ test('SLUICE_DOCKER enables or disables discovery, or names the engine', (t) => 
   assert.deepEqual(engine('tcp://proxy:2375'), { kind: 'tcp', host: 'proxy', port: 2375 });
   assert.equal(engine('1')?.kind, 'unix');
   assert.equal(engine('0'), undefined);
+});
+
+test('the addresses that Ingresses report are fixed ones, in one order, or those of a Service', () => {
+  const publish = (...args: string[]) => settings(['--kubernetes', ...args]).kubernetes?.publish;
+  assert.deepEqual(publish('--publish-address', 'Edge.example, 192.0.2.1,::1,192.0.2.1'), {
+    kind: 'addresses',
+    addresses: [
+      { kind: 'ip', value: '192.0.2.1' },
+      { kind: 'ip', value: '::1' },
+      { kind: 'hostname', value: 'edge.example' },
+    ],
+  });
+  assert.deepEqual(publish('--publish-service', 'edge/sluice'), { kind: 'service', namespace: 'edge', name: 'sluice' });
 });

@@ -26,6 +26,9 @@ export type SeenRequest = {
 /** An API server of a test, over real sockets: lists in pages, watches, writes, and fails as it is told. */
 export class FakeApiServer {
   readonly requests: SeenRequest[] = [];
+  /** The most requests for writing that it had to answer at a time. */
+  mostAtOnce = 0;
+  private writing = 0;
   /** Answers to requests, instead of the usual ones; undefined: the usual one. */
   answer: (request: SeenRequest) => { readonly status: number; readonly retryAfter?: string; readonly message?: string } | undefined = () =>
     undefined;
@@ -99,7 +102,7 @@ export class FakeApiServer {
   }
 
   get(path: string, name: string): Stored | undefined {
-    return this.collection(path).objects.get(name);
+    return this.collections.get(path)?.objects.get(name);
   }
 
   /** The watches that are open. */
@@ -165,6 +168,11 @@ export class FakeApiServer {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
     const body = (pieces.length === 0 ? {} : JSON.parse(Buffer.concat(pieces).toString())) as Json;
+    if (request.method !== 'GET') {
+      this.writing += 1;
+      response.on('close', () => this.writing--);
+      this.mostAtOnce = Math.max(this.mostAtOnce, this.writing);
+    }
     const seen = { method: request.method ?? '', path: url.pathname, query: Object.fromEntries(url.searchParams), body };
     this.requests.push(seen);
     const special = this.answer(seen);
@@ -215,8 +223,7 @@ export class FakeApiServer {
     }
     const { namespace, whole } = spread(list);
     // Objects of a namespace are also in the list of all namespaces, which is the one that is stored.
-    const places = this.collections.has(list) ? [list] : [whole, list];
-    const [place = list] = places.filter((one) => this.get(one, `${namespace}/${name}`));
+    const [place = list] = [whole, list].filter((one) => this.get(one, `${namespace}/${name}`));
     const before = this.get(place, `${namespace}/${name}`);
     if (!before) return fail(response, 404, `${name} not found`);
     const { uid = before.metadata.uid, resourceVersion = before.metadata.resourceVersion } = (body.metadata ?? {}) as Record<

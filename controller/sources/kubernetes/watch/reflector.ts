@@ -43,6 +43,8 @@ export class Reflector<T> {
   private readonly options: ReflectorOptions<T>;
   private readonly path: string;
   private failing = false;
+  /** The current watch, or the last one: whether it was opened, and anything came. */
+  private watching: 'closed' | 'open' | 'heard' = 'closed';
   /** The last version seen; null if everything must be listed. */
   private version: string | null = null;
   private relisted: AbortController = new AbortController();
@@ -58,11 +60,12 @@ export class Reflector<T> {
     const backoff = createBackoff(random);
     while (!signal.aborted) {
       this.relisted = new AbortController();
+      this.watching = 'closed';
       try {
         if (this.version === null) await this.list(signal);
-        const heard = await this.watch(AbortSignal.any([signal, this.relisted.signal]));
-        if (heard) backoff.reset();
+        await this.watch(AbortSignal.any([signal, this.relisted.signal]));
         // A server that ends every watch at once is not asked again at once.
+        if (this.isHeard()) backoff.reset();
         else await sleep(clock, backoff.next(), signal);
       } catch (error) {
         if (signal.aborted) return;
@@ -72,7 +75,10 @@ export class Reflector<T> {
           await this.waitUntilKnown(signal);
           continue;
         }
+        if (this.isHeard()) backoff.reset();
         if (isExpired(error)) this.version = null;
+        else if (this.isCut(error))
+          this.options.log.debug({ path: this.path, reason: error.message }, 'a watch was cut; another continues');
         else this.fail(error);
         await sleep(clock, backoff.next(), signal);
       }
@@ -123,20 +129,30 @@ export class Reflector<T> {
     if (resource.hasStatus) this.options.statusChanged?.(null);
   }
 
-  /** @returns whether anything was heard. */
-  private async watch(signal: AbortSignal): Promise<boolean> {
+  /** A watch that was open ends in many ways, and nothing is lost. Only if no other can be opened, something is wrong. */
+  private isCut({ status }: ApiFailure): boolean {
+    return this.watching !== 'closed' && status === null;
+  }
+
+  private isHeard(): boolean {
+    return this.watching === 'heard';
+  }
+
+  private async watch(signal: AbortSignal): Promise<void> {
     const { cluster, random } = this.options;
     const timeoutSeconds = Math.round(WATCH_SECS.least + random.fraction() * (WATCH_SECS.most - WATCH_SECS.least));
     const query = { ...this.selector(), resourceVersion: this.version ?? '', allowWatchBookmarks: 'true', timeoutSeconds };
-    let heard = false;
-    const options = { silentMs: SILENT_MS, signal, opened: () => this.recovered() };
+    const opened = () => {
+      this.watching = 'open';
+      this.recovered();
+    };
+    const options = { silentMs: SILENT_MS, signal, opened };
     for await (const { type, object } of cluster.watch(this.path, query, options)) {
       if (signal.aborted) break;
-      heard = true;
+      this.watching = 'heard';
       this.version = (object as RawObject).metadata.resourceVersion;
       if (type !== 'BOOKMARK') this.take(type === 'DELETED', object);
     }
-    return heard;
   }
 
   private take(isDeleted: boolean, item: unknown): void {

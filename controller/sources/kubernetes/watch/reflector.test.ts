@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
+import { INGRESSES, type Ingress } from '../objects/ingress.ts';
+import { fakeIngress, INGRESSES_PATH as PATH } from '../testing/fake-objects.ts';
+import { eventually, fakeCluster } from '../testing/watched.ts';
+import { Reflector } from './reflector.ts';
+
+/** The system's clock, whose timers of at least a minute elapse when the test says so. */
+function clockWithLongTimers() {
+  const long = new Set<() => void>();
+  const after: Clock['after'] = (ms, task) => {
+    if (ms < 60_000) return systemClock.after(ms, task);
+    long.add(task);
+    return () => void long.delete(task);
+  };
+  const elapse = () => {
+    for (const task of [...long]) task();
+  };
+  return { clock: { ...systemClock, after }, elapse };
+}
+
+/** A reflector of Ingresses that has listed those of these names. */
+async function reflecting(t: TestContext, names: readonly string[] = ['a', 'b'], clock: Clock = systemClock) {
+  const world = await fakeCluster(t, clock);
+  const { server, parts } = world;
+  const put = (name: string, host = `${name}.example`) => server.put(PATH, fakeIngress(name, host));
+  for (const name of names) put(name);
+  const failures: (string | null)[] = [];
+  const changes: string[] = [];
+  const statuses: (string | null)[] = [];
+  const hosts = () => [...reflector.objects.values()].map(({ rules }) => rules[0]?.host).join(' ');
+  const reflector = new Reflector<Ingress>({
+    ...parts,
+    resource: INGRESSES,
+    namespace: null,
+    changed: () => changes.push(hosts()),
+    statusChanged: (name) => statuses.push(name),
+    failed: (reason) => failures.push(reason),
+  });
+  world.run(reflector);
+  await eventually('the list and its watch', () => reflector.synced && server.watching === 1);
+  const lists = () => server.asked(PATH, 'list').length;
+  return { ...world, reflector, put, failures, changes, statuses, hosts, lists };
+}
+
+test('a list comes in pages, and the watch continues from its version, with bookmarks and a time limit', async (t) => {
+  const names = Array.from({ length: 1_001 }, (_, at) => `i${String(at).padStart(4, '0')}`);
+  const { server, reflector, lists } = await reflecting(t, names);
+  assert.equal(reflector.objects.size, 1_001);
+  assert.equal(lists(), 3);
+  const [watch] = server.asked(PATH, 'watch');
+  assert.equal(watch?.query.resourceVersion, '1002');
+  assert.equal(watch?.query.allowWatchBookmarks, 'true');
+  const seconds = Number(watch?.query.timeoutSeconds);
+  assert.ok(seconds >= 240 && seconds <= 480, `${seconds}`);
+});
+
+test('a watch that is cut ten times loses no event, lists nothing again, and is no failure', async (t) => {
+  const { server, hosts, put, lists, failures } = await reflecting(t);
+  const names = ['a', 'b'];
+  for (let round = 0; round < 10; round++) {
+    server.cut();
+    // Happens while there is no watch.
+    put(`c${round}`);
+    names.push(`c${round}`);
+    const expected = names.map((name) => `${name}.example`).join(' ');
+    await eventually(`round ${round}`, () => hosts() === expected && server.watching === 1);
+  }
+  server.delete(PATH, 'default/a');
+  await eventually('the removal', () => !hosts().includes('a.example'));
+  assert.deepEqual([failures, lists()], [[], 1]);
+  const versions = server.asked(PATH, 'watch').map(({ query }) => Number(query.resourceVersion));
+  assert.deepEqual(
+    versions,
+    [...versions].sort((a, b) => a - b),
+  );
+});
+
+test('a watch that stays open but stalls is given up, and another one continues where it was', async (t) => {
+  const { clock, elapse } = clockWithLongTimers();
+  const { server, hosts, put, lists, failures, parts } = await reflecting(t, ['a'], clock);
+  server.stall();
+  put('b');
+  put('c');
+  elapse();
+  await eventually('what was missed', () => hosts() === 'a.example b.example c.example');
+  assert.match(JSON.stringify(parts.log.lines), /has been silent for 150 s/);
+  assert.deepEqual([failures, lists()], [[], 1]);
+});
+
+test('a bookmark moves the version to continue from, and is no change', async (t) => {
+  const { server, changes, lists } = await reflecting(t);
+  const { length } = changes;
+  server.bookmark();
+  server.bookmark();
+  const newest = () => Math.max(...server.asked(PATH, 'watch').map(({ query }) => Number(query.resourceVersion)));
+  await eventually('a watch from a bookmark', () => {
+    server.endWatches();
+    return newest() === 5;
+  });
+  assert.deepEqual([changes.length, lists()], [length, 1]);
+});
+
+test('a version that is too old is the only reason to list again: told in the middle of a watch, or at its start', async (t) => {
+  const { server, hosts, put, lists } = await reflecting(t);
+  server.expire();
+  await eventually('a second list', () => lists() === 2 && server.watching === 1);
+  await server.stop();
+  server.delete(PATH, 'default/a');
+  put('c');
+  server.compact();
+  await server.start();
+  await eventually('a third list', () => hosts() === 'b.example c.example');
+  assert.equal(lists(), 3);
+});
+
+test('a list whose later pages have expired starts over, and nothing of it counts before it is complete', async (t) => {
+  const { server, reflector, put, hosts, changes } = await reflecting(t);
+  const before = changes.length;
+  for (let at = 0; at < 600; at++) put(`p${at}`);
+  await eventually('all of them', () => reflector.objects.size === 602);
+  const sizes = new Set<number>();
+  let expired = 0;
+  server.answer = ({ query }) => {
+    sizes.add(reflector.objects.size);
+    if (query.continue === undefined || expired === 2) return undefined;
+    expired += 1;
+    return { status: 410, message: 'The provided continue parameter is too old' };
+  };
+  server.delete(PATH, 'default/p0');
+  await eventually('the removal', () => reflector.objects.size === 601);
+  reflector.relist();
+  await eventually('the list that succeeds', () => expired === 2 && server.watching === 1 && server.asked(PATH, 'list').length === 7);
+  assert.equal(reflector.objects.size, 601);
+  assert.deepEqual(
+    [...sizes].filter((size) => size < 601),
+    [],
+  );
+  assert.ok(hosts().startsWith('a.example b.example') && changes.length > before);
+});
+
+test('while the server is away everything stays, it is said once, and what happened meanwhile is caught up with', async (t) => {
+  const { server, hosts, put, lists, failures, parts } = await reflecting(t);
+  await server.stop();
+  put('c');
+  server.delete(PATH, 'default/a');
+  await eventually('the failure', () => failures.length > 2);
+  assert.equal(hosts(), 'a.example b.example');
+  assert.equal(parts.log.lines.filter(({ level }) => level === 'warn').length, 1);
+  await server.start();
+  await eventually('what happened', () => hosts() === 'b.example c.example');
+  assert.equal(failures.at(-1), null);
+  assert.equal(lists(), 1);
+});
+
+test('a server that refuses is asked less and less often, and then continues', async (t) => {
+  const { server, hosts, put, lists, failures } = await reflecting(t);
+  server.answer = ({ query }) => (query.watch === 'true' ? { status: 503 } : undefined);
+  server.cut();
+  await eventually('some failures', () => failures.length >= 4);
+  put('c');
+  server.answer = () => undefined;
+  await eventually('the new one', () => hosts().endsWith('c.example'));
+  assert.equal(lists(), 1);
+});
+
+test('an object that changes only in what is not used is no change, and stays the same object', async (t) => {
+  const { server, reflector, changes, statuses, put } = await reflecting(t);
+  const before = reflector.objects.get('default/a');
+  const { length } = changes;
+  const object = server.get(PATH, 'default/a');
+  assert.ok(object && before);
+  server.put(PATH, { ...object, status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } });
+  await eventually('the status', () => statuses.includes('default/a'));
+  assert.equal(reflector.objects.get('default/a'), before);
+  assert.equal(changes.length, length);
+  assert.deepEqual(reflector.statuses.get('default/a')?.status, { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } });
+  put('a', 'other.example');
+  await eventually('the change', () => changes.length > length);
+  assert.notEqual(reflector.objects.get('default/a'), before);
+  reflector.relist();
+  await eventually('the second list', () => server.asked(PATH, 'list').length === 2);
+  await eventually('its end', () => changes.length > length + 1);
+  assert.equal(reflector.objects.get('default/b'), reflector.objects.get('default/b'));
+});

@@ -9,6 +9,7 @@ import { whenOrphaned } from '../shared/runtime/supervised.ts';
 import { startController } from './controller.ts';
 import { CONTROLLER_FLAGS, controllerSettings } from './flags.ts';
 import { createDockerSource } from './sources/docker/source.ts';
+import { readSingleDirective } from './sources/file/single-directive.ts';
 import { createFileSource } from './sources/file/source.ts';
 import { createKubernetesSource } from './sources/kubernetes/source.ts';
 import type { Source } from './sources/source.ts';
@@ -30,7 +31,14 @@ async function main(): Promise<void> {
   if (settings.config !== null) sources.push(createFileSource({ ...parts, path: settings.config }));
   if (settings.docker !== null) sources.push(createDockerSource({ ...parts, settings: settings.docker }));
   if (settings.kubernetes !== null)
-    sources.push(createKubernetesSource({ ...parts, settings: settings.kubernetes, pod: process.env.POD_NAME ?? null }));
+    sources.push(
+      createKubernetesSource({
+        ...parts,
+        settings: settings.kubernetes,
+        readDirective: readSingleDirective,
+        pod: process.env.POD_NAME ?? null,
+      }),
+    );
   const controller = await startController(settings, { ...parts, sources, token: process.env[TOKEN_VARIABLE] });
   let stopping = false;
   const stop = () => {

@@ -1,5 +1,6 @@
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
+import { readSingleDirective } from '../file/single-directive.ts';
 import { sourceContract } from '../testing/source-contract.ts';
 import { createKubernetesSource } from './source.ts';
 import { FakeApiServer } from './testing/fake-api-server.ts';
@@ -10,7 +11,7 @@ sourceContract('kubernetes', async (t, clock) => {
   await server.start();
   t.after(() => server[Symbol.asyncDispose]());
   const settings = { kubeconfig: server.kubeconfig, ingressClass: 'sluice', namespaces: null, publish: null };
-  const source = createKubernetesSource({ settings, clock, random: systemRandom, log: memoryLog() });
+  const source = createKubernetesSource({ settings, clock, random: systemRandom, log: memoryLog(), readDirective: readSingleDirective });
   const known = new Set<string>();
   let number = 0;
   const put = (domain: string, annotations = {}) => {

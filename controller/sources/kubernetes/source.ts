@@ -4,12 +4,14 @@ import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
+import type { DirectiveReader } from '../directive-reader.ts';
 import type { Reading, Served, Snapshot, Source } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';
 import { ApiFailure } from './api/api-failure.ts';
 import { type Cluster, openCluster } from './api/cluster.ts';
 import { type Consequences, Feedback } from './feedback.ts';
 import type { KubernetesSettings } from './flags.ts';
+import { HTPASSWD_SECRETS } from './objects/htpasswd-secret.ts';
 import { INGRESS_CLASSES, INGRESSES, type Ingress } from './objects/ingress.ts';
 import { TLS_SECRETS } from './objects/secret.ts';
 import { ENDPOINT_SLICES, SERVICES } from './objects/service.ts';
@@ -26,6 +28,8 @@ export type KubernetesSourceOptions = {
   readonly log: Log;
   /** The name of this pod; null outside of a cluster. Only one process may have it at a time. */
   readonly pod?: string | null;
+  /** For annotations that hold directives of the config file. */
+  readonly readDirective: DirectiveReader;
   /** Reads the credentials. @throws ApiFailure. */
   readonly open?: () => Promise<Cluster>;
 };
@@ -36,7 +40,8 @@ const ABOUT = { source: KUBERNETES_SOURCE, origin: KUBERNETES_SOURCE };
 const QUIET_MS = 20;
 
 /** Ingresses and annotated Services of a cluster as a source of routes. Nothing is listed until every kind of object has been. */
-export function createKubernetesSource({ settings, clock, random, log, pod = null, open }: KubernetesSourceOptions): Source {
+export function createKubernetesSource(options: KubernetesSourceOptions): Source {
+  const { settings, clock, random, log, pod = null, readDirective, open } = options;
   const openApi = open ?? (() => openCluster({ kubeconfig: settings.kubeconfig, clock }));
   const withTransitionTimes = createTransitionTimes(clock);
   let emit: ((snapshot: Snapshot) => void) | undefined;
@@ -77,7 +82,8 @@ export function createKubernetesSource({ settings, clock, random, log, pod = nul
     const services = storeOf(SERVICES);
     const slices = storeOf(ENDPOINT_SLICES);
     const secrets = storeOf(TLS_SECRETS);
-    const stores = [ingresses, classes, services, slices, secrets];
+    const users = storeOf(HTPASSWD_SECRETS);
+    const stores = [ingresses, classes, services, slices, secrets, users];
     const seen = (resource: Resource<unknown>, key: string) => stores.find((store) => store.resource === resource)?.status(key);
     const told = new Feedback({ ...parts, settings, identity, seen, changed });
     feedback = told;
@@ -94,6 +100,8 @@ export function createKubernetesSource({ settings, clock, random, log, pod = nul
         services: services.objects(),
         slices: slices.objects(),
         secrets: secrets.objects(),
+        users: users.objects(),
+        readDirective,
         lastGood,
       });
       lastGood = translation.lastGood;

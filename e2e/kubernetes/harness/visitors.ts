@@ -1,4 +1,5 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { until } from '../../harness/until.ts';
 import type { Cluster } from './cluster.ts';
@@ -10,7 +11,7 @@ type Slice = {
 type Place = { readonly address: string; readonly port: number };
 
 const LOOK_MS = 200;
-const PAUSE_MS = 10;
+const PAUSE_MS = 25;
 
 /**
  * Visitors of a Service of the cluster, whose connections go to one of its ready endpoints each, as kube-proxy does it. Half of them keep
@@ -75,35 +76,23 @@ export class Visitors {
   }
 
   private async visit(isKept: boolean): Promise<void> {
-    let agent = new Agent({ keepAlive: isKept, maxSockets: 1 });
-    let place: Place | undefined;
+    const agent = new ServiceAgent(isKept, () => this.places[this.turn++ % this.places.length]);
     while (!this.isOver) {
-      place ??= this.places[this.turn++ % this.places.length];
-      if (place === undefined) {
-        this.failures.push('no endpoint is ready');
-        await wait(LOOK_MS);
-        continue;
-      }
-      const result = await this.ask(agent, place);
-      if (result.kind === 'failed') this.failures.push(`${new Date().toISOString()} ${place.address}: ${result.why}`);
+      const result = await this.ask(agent);
+      if (result.kind === 'failed') this.failures.push(`${new Date().toISOString()} ${result.why}`);
       if (result.kind === 'answered') this.answered++;
-      if (result.kind !== 'answered' || !result.isKept || !isKept) {
-        agent.destroy();
-        agent = new Agent({ keepAlive: isKept, maxSockets: 1 });
-        place = undefined;
-      }
-      await wait(PAUSE_MS);
+      await wait(result.kind === 'failed' ? LOOK_MS : PAUSE_MS);
     }
     agent.destroy();
   }
 
-  private ask(agent: Agent, { address, port }: Place): Promise<Result> {
+  private ask(agent: Agent): Promise<Result> {
     return new Promise((resolve) => {
       let response: IncomingMessage | undefined;
-      const call = request({ host: address, port, agent, headers: { host: this.host } }, (arrived) => {
+      const call = request({ agent, headers: { host: this.host } }, (arrived) => {
         response = arrived;
         arrived.resume().on('end', () => {
-          if (arrived.statusCode === 200) resolve({ kind: 'answered', isKept: arrived.headers.connection !== 'close' });
+          if (arrived.statusCode === 200) resolve({ kind: 'answered' });
           else resolve({ kind: 'failed', why: `status ${arrived.statusCode}` });
         });
         arrived.on('error', (error) => resolve({ kind: 'failed', why: `cut: ${error.message}` }));
@@ -117,7 +106,20 @@ export class Visitors {
   }
 }
 
-type Result =
-  | { readonly kind: 'answered'; readonly isKept: boolean }
-  | { readonly kind: 'again' }
-  | { readonly kind: 'failed'; readonly why: string };
+/** Connects to an endpoint that is ready at that time. */
+class ServiceAgent extends Agent {
+  private readonly choose: () => Place | undefined;
+
+  constructor(isKept: boolean, choose: () => Place | undefined) {
+    super({ keepAlive: isKept, maxSockets: 1 });
+    this.choose = choose;
+  }
+
+  override createConnection(): Socket {
+    const place = this.choose();
+    if (place === undefined) throw new Error('no endpoint is ready');
+    return connect(place.port, place.address);
+  }
+}
+
+type Result = { readonly kind: 'answered' } | { readonly kind: 'again' } | { readonly kind: 'failed'; readonly why: string };

@@ -17,7 +17,8 @@ export type Backend = {
   readonly isMissing: boolean;
 };
 
-const missing = (reason: string): Backend => ({ upstreams: [], tls: false, transport: undefined, reason, isMissing: true });
+/** A backend without targets, because of a mistake or of something that does not exist. */
+export const missing = (reason: string): Backend => ({ upstreams: [], tls: false, transport: undefined, reason, isMissing: true });
 
 /** Finds the targets of backends; each pair of service and port once. */
 export class Backends {

@@ -1,7 +1,9 @@
 import type { RouteSpec } from '../../../../shared/route.ts';
+import type { DirectiveReader } from '../../directive-reader.ts';
 import type { SourceCertificate, UndatedProblem } from '../../source.ts';
 import type { UndatedReading } from '../../transition-times.ts';
 import type { Refusal } from '../events/refusal.ts';
+import type { HtpasswdSecret } from '../objects/htpasswd-secret.ts';
 import type { Ingress, IngressClass } from '../objects/ingress.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 import type { EndpointSlice, Service } from '../objects/service.ts';
@@ -19,6 +21,10 @@ export type ClusterSnapshot = {
   readonly services: ReadonlyMap<string, Service>;
   readonly slices: ReadonlyMap<string, EndpointSlice>;
   readonly secrets: ReadonlyMap<string, TlsSecret>;
+  /** Secrets with users, for basic authentication. */
+  readonly users: ReadonlyMap<string, HtpasswdSecret>;
+  /** For annotations that hold directives. */
+  readonly readDirective: DirectiveReader;
   /** Ingresses as they were when their annotations were last valid, by uid. */
   readonly lastGood: ReadonlyMap<string, Ingress>;
 };

@@ -1,25 +1,16 @@
 import { covers } from '../../../../shared/certificates/certificate-names.ts';
-import { CLUSTER_PREFIX, INGRESS_CONTROLLER } from '../../../../shared/name.ts';
+import { INGRESS_CONTROLLER } from '../../../../shared/name.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
-import { type LabelForm, readLabels } from '../../labels/read-labels.ts';
 import type { UndatedProblem } from '../../source.ts';
+import { annotationsOf } from '../annotations/ingress-annotations.ts';
+import { protectionOf } from '../annotations/protection.ts';
 import type { Ingress, IngressPath } from '../objects/ingress.ts';
-import type { Backends } from './backends.ts';
+import { type Backends, missing } from './backends.ts';
 import { type Claim, type HostTls, type Owner, type PathMatch, problemOf, type Request } from './claim.ts';
 import type { ClusterSnapshot } from './cluster-snapshot.ts';
 
 const LEGACY_CLASS = 'kubernetes.io/ingress.class';
-const ANNOTATIONS: LabelForm = { prefix: CLUSTER_PREFIX, needsDomain: false };
-/** What the rest of an Ingress says. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([
-  ['domain', 'the hosts are in spec.rules'],
-  ['port', 'the port is in the backend'],
-  ['network', 'it is for containers'],
-  ['weight', 'it is for containers'],
-  ['tls', 'it is in spec.tls'],
-]);
-
 /** Whether an Ingress is for the class that is served, which may be the cluster's default. */
 export function isOurs(
   { className, annotations }: Ingress,
@@ -32,33 +23,31 @@ export function isOurs(
   return named === undefined ? ours?.isDefault === true : named === ingressClass;
 }
 
+type Objects = Pick<ClusterSnapshot, 'services' | 'users' | 'readDirective'>;
+
 /** What an Ingress requests. With wrong annotations, what it requested when they were right. */
-export function requestOf(ingress: Ingress, before: Ingress | undefined, backends: Backends): Request {
-  const { owner, members, reasons, problems } = annotationsOf(ingress);
+export function requestOf(ingress: Ingress, before: Ingress | undefined, objects: Objects, backends: Backends): Request {
+  const owner: Owner = { kind: 'ingress', meta: ingress.meta };
+  const { reasons, warnings } = annotationsOf(ingress, objects.readDirective);
+  const problems: UndatedProblem[] = warnings.map(({ code, message }) => problemOf(owner, null, code, message));
   const hosts = [...new Set(ingress.rules.map(({ host }) => host ?? CATCH_ALL))];
   if (reasons.length === 0) {
-    const claims = claimsOf(ingress, owner, members, backends, problems);
+    const claims = protectedClaims(ingress, owner, objects, backends, problems);
     return { owner, claims, problems, reasons, hosts };
   }
   const stays = before === undefined ? '' : '; it keeps its last good version';
   for (const reason of reasons) problems.push(problemOf(owner, hosts[0] ?? null, 'bad_annotation', reason + stays));
-  const claims = before === undefined ? [] : claimsOf(before, owner, annotationsOf(before).members, backends, []);
+  const claims = before === undefined ? [] : protectedClaims(before, owner, objects, backends, []);
   return { owner, claims, problems, reasons: reasons.map((reason) => reason + stays), hosts };
 }
 
-function annotationsOf({ meta, annotations }: Ingress) {
-  const owner: Owner = { kind: 'ingress', meta };
-  const { sites, bad, warnings } = readLabels(annotations, ANNOTATIONS);
-  const problems: UndatedProblem[] = warnings.map(({ code, message }) => problemOf(owner, null, code, message));
-  const reasons = bad.flatMap((site) => site.reasons);
-  for (const name of Object.keys(annotations)) {
-    const why = name.startsWith(CLUSTER_PREFIX) ? ELSEWHERE.get(name.slice(CLUSTER_PREFIX.length)) : undefined;
-    if (why !== undefined) reasons.push(`${name} does not apply to an Ingress: ${why}`);
-  }
-  const named = sites.find(({ site }) => site !== null);
-  if (named) reasons.push(`${CLUSTER_PREFIX}${named.site}.* names a second site, which an Ingress does not have`);
-  const members: RouteDraft = sites[0]?.members ?? {};
-  return { owner, members, reasons, problems };
+/** Where it can't be decided who may visit, every path answers 503. */
+function protectedClaims(ingress: Ingress, owner: Owner, objects: Objects, backends: Backends, problems: UndatedProblem[]): Claim[] {
+  const { members, closed } = protectionOf(annotationsOf(ingress, objects.readDirective), ingress.meta, objects, backends);
+  const claims = claimsOf(ingress, owner, members, backends, problems);
+  if (closed === null) return claims;
+  problems.push(problemOf(owner, claims[0]?.host ?? null, 'no_authentication', `${closed}; its paths answer 503 until then`));
+  return claims.map((claim) => ({ ...claim, backend: missing(closed) }));
 }
 
 function claimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends: Backends, problems: UndatedProblem[]): Claim[] {

@@ -1,4 +1,4 @@
-import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import { CLUSTER_PREFIX, LABEL_PREFIX } from '../../../../shared/name.ts';
 import { readLabels, type SiteLabels } from '../../labels/read-labels.ts';
 import type { UndatedProblem } from '../../source.ts';
 import { nameOf } from '../objects/meta.ts';
@@ -7,12 +7,15 @@ import type { Backends } from './backends.ts';
 import { type Claim, type Owner, problemOf, type Request } from './claim.ts';
 
 /** Whether a Service has annotations like the labels of a container. */
-export const isAnnotated = ({ annotations }: Service): boolean => Object.keys(annotations).some((name) => name.startsWith(LABEL_PREFIX));
+export const isAnnotated = ({ annotations }: Service): boolean => Object.keys(annotations).some(isLabel);
+
+/** Annotations of both kinds begin with the same letters. */
+const isLabel = (name: string): boolean => name.startsWith(LABEL_PREFIX) && !name.startsWith(CLUSTER_PREFIX);
 
 /** What an annotated Service requests: its sites, like those of a container with these labels. `sluice.port` is a port of the Service. */
 export function requestOfService(service: Service, backends: Backends): Request {
   const owner: Owner = { kind: 'service', meta: service.meta };
-  const { sites, bad, warnings } = readLabels(service.annotations);
+  const { sites, bad, warnings } = readLabels(Object.fromEntries(Object.entries(service.annotations).filter(([name]) => isLabel(name))));
   const problems: UndatedProblem[] = warnings.map(({ code, domain, message }) => problemOf(owner, domain, code, message));
   const reasons = bad.flatMap((site) => site.reasons);
   for (const { domains, reasons: wrong } of bad)

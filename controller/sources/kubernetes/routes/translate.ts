@@ -51,7 +51,7 @@ function requestsOf(snapshot: ClusterSnapshot) {
   const requests = objects.map((object): Request => {
     if (!('rules' in object)) return requestOfService(object, backends);
     const before = snapshot.lastGood.get(object.meta.uid);
-    const request = requestOf(object, before, backends);
+    const request = requestOf(object, before, snapshot, backends);
     const good = request.reasons.length === 0 ? object : before;
     if (good) lastGood.set(object.meta.uid, good);
     return request;

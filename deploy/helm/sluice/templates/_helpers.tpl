@@ -25,7 +25,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{- /* What the controller reads of a namespace. */ -}}
+{{- /* What the controller reads in a namespace, and says about its objects. */ -}}
 {{- define "sluice.rules" -}}
 - apiGroups: [networking.k8s.io]
   resources: [ingresses]
@@ -40,4 +40,10 @@ capabilities: { drop: [ALL] }
 - apiGroups: [""]
   resources: [secrets]
   verbs: [list, watch]
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses/status]
+  verbs: [patch]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, get, patch]
 {{- end }}

@@ -14,7 +14,7 @@ const LEAST_GRACE_SECS = 2;
 const RESTART_AFTER_MS = 500;
 const REFRESH_MS = 500;
 
-type Member = { readonly container: Container; readonly isSidecar: boolean; ready: boolean; stops: (() => void)[] };
+type Member = { readonly container: Container; readonly isSidecar: boolean; hasStarted: boolean; ready: boolean; stops: (() => void)[] };
 
 /** A pod whose containers are real processes: sidecars first, then the others; probes, hooks, restarts and the grace period as in a cluster. */
 export class ProcessPod implements RunningPod {
@@ -101,13 +101,8 @@ export class ProcessPod implements RunningPod {
   /** What follows a sidecar starts once its startup probe has passed. */
   private async startSidecar(spec: ContainerSpec): Promise<void> {
     if (spec.restartPolicy !== 'Always') throw new Error('the tests run no init containers but sidecars');
-    let hasStarted = spec.startupProbe === undefined;
     const member = this.startMember(spec, true);
-    if (spec.startupProbe)
-      this.probe(member, spec.startupProbe, (passed) => {
-        hasStarted ||= passed;
-      });
-    await until(`the sidecar ${spec.name} to have started`, () => hasStarted || this.isStopping);
+    await until(`the sidecar ${spec.name} to have started`, () => member.hasStarted || this.isStopping);
   }
 
   private startMember(spec: ContainerSpec, isSidecar: boolean): Member {
@@ -125,7 +120,7 @@ export class ProcessPod implements RunningPod {
       env: { KUBERNETES_SERVICE_HOST: this.cluster.serviceAddress, KUBERNETES_SERVICE_PORT: String(this.cluster.port), ...env },
       pathOf: (volume) => this.volumes.pathOf(volume),
     });
-    const member: Member = { container, isSidecar, ready: spec.readinessProbe === undefined, stops: [] };
+    const member: Member = { container, isSidecar, hasStarted: false, ready: false, stops: [] };
     this.members.push(member);
     this.watch(member);
     return member;
@@ -133,7 +128,30 @@ export class ProcessPod implements RunningPod {
 
   private watch(member: Member): void {
     const { container } = member;
+    const { startupProbe } = container.spec;
+    if (startupProbe === undefined) this.started(member);
+    else
+      this.probe(member, startupProbe, (passed, failures) => {
+        if (passed && !member.hasStarted) this.started(member);
+        if (!member.hasStarted && failures >= (startupProbe.failureThreshold ?? 3)) void container.terminate(LEAST_GRACE_SECS);
+      });
+    void container.program.exited.then(async () => {
+      for (const stop of member.stops.splice(0)) stop();
+      member.ready = false;
+      member.hasStarted = false;
+      await wait(RESTART_AFTER_MS);
+      if (this.isStopping) return;
+      container.restart();
+      this.watch(member);
+    });
+  }
+
+  /** The other probes begin once the one of the start has passed. */
+  private started(member: Member): void {
+    const { container } = member;
     const { readinessProbe, livenessProbe } = container.spec;
+    member.hasStarted = true;
+    member.ready = readinessProbe === undefined;
     if (readinessProbe)
       this.probe(member, readinessProbe, (passed, failures) => {
         if (passed) member.ready = true;
@@ -143,15 +161,6 @@ export class ProcessPod implements RunningPod {
       this.probe(member, livenessProbe, (_, failures) => {
         if (failures >= (livenessProbe.failureThreshold ?? 3) && !this.isStopping) void container.terminate(LEAST_GRACE_SECS);
       });
-    void container.program.exited.then(async () => {
-      for (const stop of member.stops.splice(0)) stop();
-      member.ready = false;
-      await wait(RESTART_AFTER_MS);
-      if (this.isStopping) return;
-      container.restart();
-      member.ready = readinessProbe === undefined;
-      this.watch(member);
-    });
   }
 
   private probe(member: Member, spec: ProbeSpec, seen: (passed: boolean, failures: number) => void): void {

@@ -1,0 +1,28 @@
+import type { RouteDraft } from '../../../../shared/route.ts';
+import type { Meta } from '../objects/meta.ts';
+import type { Backends } from '../routes/backends.ts';
+import type { ClusterSnapshot } from '../routes/cluster-snapshot.ts';
+import { authServerOf } from './auth-service.ts';
+import { usersOf } from './basic-auth.ts';
+import type { IngressAnnotations } from './ingress-annotations.ts';
+
+/** The members of an Ingress with what its protections need from other objects. */
+export type Protected = {
+  readonly members: RouteDraft;
+  /** Why no one can be let in now; null if that can be decided. Then its paths must answer 503. */
+  readonly closed: string | null;
+};
+
+type Objects = Pick<ClusterSnapshot, 'services' | 'users'>;
+
+/** Resolves the Secret of `basic_auth` and the Service of `forward_auth`. Without them its paths are closed, never open. */
+export function protectionOf({ members, users }: IngressAnnotations, { namespace }: Meta, objects: Objects, backends: Backends): Protected {
+  const { forward_auth: auth, ...rest } = members;
+  const server = auth ? authServerOf(auth, namespace, objects.services, backends) : null;
+  const allowed = users === null ? null : usersOf(users, namespace, objects.users);
+  const closed = [server, allowed].flatMap((one) => (one === null || one.ok ? [] : [one.reason])).join('; ');
+  return {
+    members: { ...rest, ...(server?.ok && { forward_auth: server.value }), ...(allowed?.ok && { basic_auth: allowed.value }) },
+    closed: closed === '' ? null : closed,
+  };
+}

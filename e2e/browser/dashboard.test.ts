@@ -138,6 +138,24 @@ browsed('the dashboard shows the figures of the API, in one request for the page
   assert.deepEqual(shown.problems, []);
 });
 
+browsed('the graph of a period that was chosen is the graph of a page that was opened with it, and so are the times below it', async () => {
+  await using shown = await Shown.start();
+  const { page } = shown;
+  await shown.visits();
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  const drawn = async (range: string): Promise<string> => {
+    await page.locator('.periods button[aria-pressed=true]', { hasText: range }).waitFor();
+    await page.locator('[role=slider][aria-valuemax="6"]').waitFor();
+    return page.evaluate<string>("document.querySelector('.plot canvas').toDataURL()");
+  };
+  await shown.open('#/hosts/shop.test?range=month');
+  await page.locator('[role=slider][aria-valuemax="29"]').waitFor();
+  await page.getByRole('button', { name: '7 days' }).click();
+  const chosen = await drawn('7 days');
+  await page.reload();
+  assert.equal(await drawn('7 days'), chosen);
+});
+
 browsed('what is wrong comes first with what to do, disappears by itself, and leads to its host', async () => {
   await using shown = await Shown.start();
   const { page, pair } = shown;

@@ -244,6 +244,8 @@ describe('history', () => {
     );
     assert.ok(fine.ok);
     assert.deepEqual(keeper.answer('a.test', fine.value, 'json'), { kind: 'too fine', since: Date.UTC(2026, 0, 12) });
+    const whatThereIs = ask(keeper, 'a.test', { from: '2026-01-09', to: '2026-01-11' });
+    assert.deepEqual([whatThereIs.step, whatThereIs.series.map((point) => point.views)], ['day', [48, 48]]);
   });
 
   it('survives a clock that jumps years ahead and comes back', () => {

@@ -105,12 +105,14 @@ export class HistoryKeeper {
   }
 
   /** `host` ALL_HOSTS is all of them together. */
-  answer(host: string, range: Range, format: Format): HistoryAnswer {
+  answer(host: string, asked: Range, format: Format): HistoryAnswer {
     const { store } = this;
     if (store === null) return { kind: 'unavailable', reason: this.reason };
     try {
       if (host !== ALL_HOSTS && !store.has(host) && !this.recent.has(host)) return { kind: 'unknown' };
-      if (range.step === HOUR && range.from < store.hoursFrom) return { kind: 'too fine', since: store.hoursFrom };
+      const tooFine = asked.step === HOUR && asked.from < store.hoursFrom;
+      if (tooFine && asked.orDays === undefined) return { kind: 'too fine', since: store.hoursFrom };
+      const range: Range = tooFine ? { ...asked, step: DAY } : asked;
       const source: Source = {
         rows: (name, from, to) => this.rows(store, name, from, to),
         sums: (from, to) => this.sums(store, from, to),

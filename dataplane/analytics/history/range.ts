@@ -9,6 +9,8 @@ const SHORT = 3 * DAY;
 /** A question about history: from `from` until before `to` (ms since 1970), both whole hours; `step` is the span of each point. */
 export type Range = Span & {
   readonly step: typeof HOUR | typeof DAY;
+  /** Whether days are an answer, too, where hours are no longer kept: `step` was not asked for. */
+  readonly orDays?: true;
   /** What the range is compared with. */
   readonly previous: Span;
 };
@@ -38,7 +40,8 @@ export function parseRange(query: ReadonlyMap<string, string>, now: number): Par
   if (!previous.ok) return previous;
   if (Math.max(pointsOf(range), pointsOf({ ...previous.value, step: step.value })) > MAX_POINTS)
     return refused(`a series has at most ${MAX_POINTS} points: choose ${step.value === HOUR ? 'step=day' : 'a shorter range'}`);
-  return accepted({ ...range, previous: previous.value });
+  const orDays = query.get('step') === undefined && step.value === HOUR;
+  return accepted({ ...range, ...(orDays && { orDays }), previous: previous.value });
 }
 
 function parsePrevious(query: ReadonlyMap<string, string>, range: Omit<Range, 'previous'>): Parsed<Span> {

@@ -10,8 +10,8 @@ export function explainPool(pool: Pool, holdMs: number, now: number): string {
   if (next === null && stopping > 0 && holdMs === 0)
     return `forwarded to ${stopping === 1 ? 'a target that was' : `one of ${stopping} targets that were`} told to stop: no other is in rotation`;
   if (next === null) return `503${holdMs > 0 ? ` after ${holdMs / 1_000} s` : ''}: no target of the pool is in rotation`;
-  const all = `forwarded to one of ${count} target${count === 1 ? '' : 's'}`;
-  const failing = ', though each has failed several times in a row: 502 or 504 if it does so again';
+  const all = count === 1 ? 'forwarded to its only target' : `forwarded to one of ${count} targets`;
+  const failing = `, though ${count === 1 ? 'it' : 'each'} has failed several times in a row: 502 or 504 if it does so again`;
   return `${all}${count > 1 ? chosenBy(pool.balancing) : ''}${next.ejected(now) ? failing : ''}${describeConcurrency(pool)}${describeLimits(pool.limits)}`;
 }
 

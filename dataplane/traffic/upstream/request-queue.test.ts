@@ -169,6 +169,6 @@ test('explain says how many requests a target gets and how many wait', async () 
   using scene = await Scene.limitedTo(2, { queue: 10 });
   assert.equal(
     scene.proxy.dryRun('http://a.test/').verdict,
-    'forwarded to one of 1 target; each gets at most 2 at once, 10 more wait for up to 5 s',
+    'forwarded to its only target; each gets at most 2 at once, 10 more wait for up to 5 s',
   );
 });

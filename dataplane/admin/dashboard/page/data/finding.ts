@@ -1,6 +1,13 @@
-import type { AnalyticsSnapshot } from '../../../../../shared/wire/analytics.ts';
-import type { FullRoute, UpstreamStatus } from '../../../../../shared/wire/status.ts';
 import { linkTo } from './place.ts';
+
+/** What the search needs of routes, targets and snapshots. */
+type Route = {
+  readonly domain: string;
+  readonly origin?: string | undefined;
+  readonly handles: readonly { readonly path: string | null }[];
+};
+type Target = { readonly address: string; readonly id?: string | null | undefined; readonly domains: readonly string[] };
+type Counted = { readonly domain: string; readonly top_pages: readonly { readonly path: string }[] };
 
 /** One thing that the search finds. */
 export type Entry = { readonly kind: string; readonly name: string; readonly about: string; readonly link: string; readonly text: string };
@@ -16,19 +23,18 @@ const entry = (kind: string, name: string, about: string, link: string): Entry =
 });
 
 /** Hosts first, then containers and other origins, paths, targets. */
-export function indexOf(
-  routes: readonly FullRoute[],
-  upstreams: readonly UpstreamStatus[],
-  analytics: readonly Pick<AnalyticsSnapshot, 'domain' | 'top_pages'>[],
-): Entry[] {
+export function indexOf(routes: readonly Route[], upstreams: readonly Target[], analytics: readonly Counted[]): Entry[] {
   const host = (domain: string): string => linkTo('hosts', domain);
   const paths = new Map<string, Entry>();
   for (const { domain, handles } of routes)
     for (const { path } of handles) if (path !== null) paths.set(`${domain} ${path}`, entry('path', path, domain, host(domain)));
   for (const { domain, top_pages } of analytics)
     for (const { path } of top_pages) paths.set(`${domain} ${path}`, entry('path', path, domain, host(domain)));
+  const routed = new Set(routes.map(({ domain }) => domain));
   return [
     ...routes.map(({ domain, origin }) => entry('host', domain, origin ?? '', host(domain))),
+    // The hosts of wildcards, and those that are no longer routed.
+    ...analytics.flatMap(({ domain }) => (routed.has(domain) ? [] : [entry('host', domain, '', host(domain))])),
     ...routes.flatMap(({ domain, origin }) =>
       origin?.startsWith('container ') ? [entry('container', origin.slice('container '.length), domain, host(domain))] : [],
     ),

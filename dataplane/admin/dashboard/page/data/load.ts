@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ERRORS } from '../strings.ts';
 import { ApiFailure, get } from './api.ts';
 
@@ -6,16 +6,20 @@ import { ApiFailure, get } from './api.ts';
 export type Loaded<T> = { readonly value: T | null; readonly failure: string | null; readonly status: number; readonly loading: boolean };
 
 const AGAIN_MS = 5_000;
+/** How soon after the last time a new version is loaded, so that many changes in a row don't use up what the Admin API admits. */
+const VERSION_MS = 10_000;
 
 /** Loads a path of the Admin API now and every `everyMs` (0: once), as long as the page is visible, and whenever `version` changes. */
 export function useLoaded<T>(path: string, everyMs = 0, version: string | number = 0): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T> & { path: string }>({ path, value: null, failure: null, status: 0, loading: true });
+  const begun = useRef({ path, at: Number.NEGATIVE_INFINITY });
   useEffect(() => {
     const ended = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const load = async () => {
       clearTimeout(timer);
       if (document.visibilityState !== 'visible') return;
+      begun.current = { path, at: performance.now() };
       setLoaded((before) => ({ ...before, value: before.path === path ? before.value : null, path, loading: true }));
       let next = everyMs;
       try {
@@ -29,7 +33,9 @@ export function useLoaded<T>(path: string, everyMs = 0, version: string | number
       }
       if (next > 0) timer = setTimeout(load, next);
     };
-    void load();
+    const early = begun.current.path === path ? begun.current.at + VERSION_MS - performance.now() : 0;
+    if (early > 0) timer = setTimeout(load, early);
+    else void load();
     document.addEventListener('visibilitychange', load);
     return () => {
       clearTimeout(timer);

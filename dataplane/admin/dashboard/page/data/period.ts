@@ -5,14 +5,12 @@ import type { History } from '../../../../../shared/wire/history.ts';
 export const PERIODS = ['today', 'day', 'week', 'month', 'year', 'own'] as const;
 export type PeriodName = (typeof PERIODS)[number];
 
-/** `from` until before `to`, ms since 1970. */
-export type Period = Span & { readonly name: PeriodName; readonly step: 'hour' | 'day'; readonly previous: Span };
+/** `from` until before `to`, ms since 1970. `step` null: hours, if the period is short and they are still kept. */
+export type Period = Span & { readonly name: PeriodName; readonly step: 'hour' | 'day' | null; readonly previous: Span };
 type Span = { readonly from: number; readonly to: number };
 
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
-/** An own period up to this length is shown by the hour. */
-const SHORT = 3 * DAY;
 
 /**
  * Days are those of UTC, in which history is kept; `today` begins at midnight of the browser's time zone. `now` in ms since 1970.
@@ -84,8 +82,7 @@ function chosen(query: ReadonlyMap<string, string>, now: number): Omit<Period, '
       const from = dayOf(query.get('from'));
       const last = dayOf(query.get('to'));
       if (from === null || last === null || last < from) return chosen(new Map(), now);
-      const to = last + DAY;
-      return { name, from, to, step: to - from <= SHORT ? 'hour' : 'day' };
+      return { name, from, to: last + DAY, step: null };
     }
   }
 }
@@ -108,7 +105,7 @@ export const dateOf = (time: number): string => new Date(time).toISOString().sli
 /** The parameters of the history endpoints. */
 export const periodQuery = ({ from, to, step, previous }: Period): string =>
   new URLSearchParams({
-    ...{ from: timeOf(from), to: timeOf(to), step },
+    ...{ from: timeOf(from), to: timeOf(to), ...(step !== null && { step }) },
     ...{ previous_from: timeOf(previous.from), previous_to: timeOf(previous.to) },
   }).toString();
 

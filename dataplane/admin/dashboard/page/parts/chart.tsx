@@ -9,6 +9,8 @@ export type ChartData = {
   readonly now: readonly number[];
   readonly before: readonly (number | null)[] | null;
   readonly step: 'hour' | 'day';
+  /** Whether the hour or day of the last point is not over. */
+  readonly open: boolean;
 };
 type ChartProps = {
   readonly data: ChartData;
@@ -18,7 +20,7 @@ type ChartProps = {
   readonly whole: boolean;
 };
 
-const HEIGHT = 260;
+const HEIGHT = 240;
 const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power)).flat();
 
 /** One graph that answers the pointer and the arrow keys, with its figures as a table below. */
@@ -26,10 +28,17 @@ export function Chart({ data, metric, format, whole }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
+  // The axis is labelled with the times of the data that is shown, which changes more often than the graph is made anew.
+  const shown = useRef(data);
+  shown.current = data;
   const scheme = useColorScheme();
   useLayoutEffect(() => {
     const element = frame.current as HTMLDivElement;
-    const made = new uPlot(optionsOf(element, data, { format, whole }, setAt), dataOf(data), element);
+    const made = new uPlot(
+      optionsOf(element, () => shown.current, { format, whole }, setAt),
+      dataOf(data),
+      element,
+    );
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
     resized.observe(element);
@@ -38,7 +47,7 @@ export function Chart({ data, metric, format, whole }: ChartProps) {
       made.destroy();
       plot.current = null;
     };
-  }, [data.step, metric, scheme]);
+  }, [metric, scheme]);
   useEffect(() => plot.current?.setData(dataOf(data)), [data]);
   const last = data.times.length - 1;
   const point = Math.min(at ?? last, last);
@@ -131,21 +140,27 @@ function comparedAt({ before }: ChartData, index: number, format: ChartProps['fo
   return value === null ? '' : format(value);
 }
 
-const dataOf = ({ times, now, before }: ChartData): uPlot.AlignedData => [
-  times.map((_, index) => index),
-  before === null ? times.map(() => null) : [...before],
-  [...now],
-];
+/** The x values, the period before, this period as far as it is over, and its line to the last point while that is not over. */
+function dataOf({ times, now, before, open }: ChartData): uPlot.AlignedData {
+  const last = times.length - 1;
+  return [
+    times.map((_, index) => index),
+    before === null ? times.map(() => null) : [...before],
+    now.map((value, index) => (open && index === last ? null : value)),
+    now.map((value, index) => (open && index >= last - 1 ? value : null)),
+  ];
+}
 
 function optionsOf(
   element: HTMLElement,
-  { times, step }: ChartData,
+  shown: () => ChartData,
   { format, whole }: Pick<ChartProps, 'format' | 'whole'>,
   moved: (index: number | null) => void,
 ): uPlot.Options {
   const color = (name: string): string => colorOf(element, name);
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const short = (index: number): string => {
+    const { times, step } = shown();
     const time = new Date(times[index] ?? 0);
     return step === 'hour'
       ? time.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
@@ -158,7 +173,11 @@ function optionsOf(
     legend: { show: false },
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, most <= 0 ? 1 : most * 1.08] } },
     axes: [
-      { ...axis, grid: { show: false }, incrs: [1, 2, 3, 6, 7, 12, 14, 24, 30, 60, 90], space: 64, values: (_, ticks) => ticks.map(short) },
+      {
+        ...{ ...axis, grid: { show: false }, size: 28, space: 64 },
+        incrs: [1, 2, 3, 6, 7, 12, 14, 24, 30, 60, 90],
+        values: (_, ticks) => ticks.map(short),
+      },
       {
         ...axis,
         grid: { stroke: color('line'), width: 1 },
@@ -171,6 +190,7 @@ function optionsOf(
       {},
       { stroke: color('before'), width: 1.5, dash: [4, 4], points: { show: false } },
       { stroke: color('accent'), width: 2, fill: color('accent-soft'), points: { show: false } },
+      { stroke: color('accent'), width: 2, dash: [2, 4], fill: color('accent-soft'), points: { show: false } },
     ],
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 8 } },
     hooks: { setCursor: [({ cursor }) => moved(cursor.idx ?? null)] },

@@ -20,6 +20,14 @@ type FilteredProps<T> = {
   readonly noMatch: string;
 };
 
+/** A cell of a row. On a narrow screen, where rows are stacked, `of` is shown before it: the name of its column. */
+export const Cell = ({ of, number, children }: { of: string; number?: true; children: ComponentChildren }) => (
+  <td data-name={of} class={number && 'number'}>
+    {/* One child, which keeps its own layout where the cell has two columns. */}
+    <div>{children}</div>
+  </td>
+);
+
 /** A table with a filter, some rows at a time. */
 export function Filtered<T>({ caption, columns, items, textOf, row, first = '', rows = ROWS, empty, noMatch }: FilteredProps<T>) {
   const [filter, setFilter] = useState(first);
@@ -51,7 +59,7 @@ export function Filtered<T>({ caption, columns, items, textOf, row, first = '', 
       {matching.length === 0 ? (
         <p class="empty">{noMatch}</p>
       ) : (
-        <section class="scroll" tabIndex={0} aria-label={TEXT.table(caption)}>
+        <section class="scroll stacked" tabIndex={0} aria-label={TEXT.table(caption)}>
           <table>
             <caption class="hidden">{caption}</caption>
             <thead>

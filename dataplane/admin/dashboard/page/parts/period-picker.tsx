@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { DAY, dateOf, PERIODS, type Period } from '../data/period.ts';
 import { linkTo, type Place } from '../data/place.ts';
 import { RANGE } from '../strings.ts';
@@ -6,6 +6,7 @@ import { RANGE } from '../strings.ts';
 /** The choice of a period, kept in the address bar. */
 export function PeriodPicker({ place, period }: { place: Place; period: Period }) {
   const [own, setOwn] = useState(period.name === 'own');
+  useEffect(() => setOwn(period.name === 'own'), [period.name]);
   const go = (query: Record<string, string>) => {
     location.hash = linkTo(place.view, place.subject, new Map(Object.entries(query)));
   };

@@ -1,8 +1,8 @@
 import type { UpstreamStatus } from '../../../../../shared/wire/status.ts';
 import { exact, moment } from '../data/format.ts';
 import { linkTo } from '../data/place.ts';
-import { UPSTREAMS } from '../strings.ts';
-import { Filtered } from './filtered.tsx';
+import { HOST, UPSTREAMS } from '../strings.ts';
+import { Cell, Filtered } from './filtered.tsx';
 
 const COLUMNS = [
   { name: UPSTREAMS.address },
@@ -10,49 +10,53 @@ const COLUMNS = [
   { name: UPSTREAMS.inFlight, number: true },
   { name: UPSTREAMS.lastFailure },
 ];
+/** How many other hosts are named beside a target of a host. */
+const FEW = 3;
 const HOSTS = { name: UPSTREAMS.hosts };
 
 type TargetTableProps = {
   readonly targets: readonly UpstreamStatus[];
   readonly filter?: string | undefined;
-  /** Whether these are the targets of one host: hosts are listed only if others share one. */
-  readonly ofHost?: true;
+  /** The host whose targets these are: of the others, only those are named that share one. */
+  readonly of?: string;
 };
 
-export function TargetTable({ targets, filter, ofHost }: TargetTableProps) {
-  const isShared = !ofHost || targets.some(({ domain_count }) => domain_count > 1);
+export function TargetTable({ targets, filter, of }: TargetTableProps) {
   return (
     <Filtered
       caption={UPSTREAMS.address}
-      columns={isShared ? [...COLUMNS, HOSTS] : COLUMNS}
+      columns={of === undefined ? [...COLUMNS, HOSTS] : COLUMNS}
       items={targets}
       textOf={({ address, id, domains, reason }) => [address, id, reason, ...domains].join(' ').toLowerCase()}
       first={filter}
-      empty={UPSTREAMS.empty}
+      empty={of === undefined ? UPSTREAMS.empty : HOST.noTarget}
       noMatch={UPSTREAMS.noMatch}
-      row={(target) => <Target key={`${target.address} ${target.id}`} target={target} hosts={isShared} />}
+      row={(target) => <Target key={`${target.address} ${target.id}`} target={target} of={of} />}
     />
   );
 }
 
-function Target({
-  target: { address, id, tls, transport, healthy, reason, in_flight, last_failure, domains, domain_count },
-  hosts,
-}: {
-  target: UpstreamStatus;
-  hosts: boolean;
-}) {
+function Target({ target, of }: { target: UpstreamStatus; of: string | undefined }) {
+  const { address, id, tls, transport, healthy, reason, in_flight, last_failure, domains, domain_count } = target;
+  const others = domains.filter((domain) => domain !== of);
   return (
     <tr>
       <th scope="row">
         {address} <span class="dim">{[tls ? 'TLS' : '', transport ?? '', id?.slice(0, 12) ?? ''].filter(Boolean).join(' ')}</span>
+        {of !== undefined && others.length > 0 && (
+          <span class="why">
+            {UPSTREAMS.also} <Hosts domains={others.slice(0, FEW)} more={domain_count - 1 - Math.min(others.length, FEW)} />
+          </span>
+        )}
       </th>
-      <td>
+      <Cell of={UPSTREAMS.state}>
         <span class={healthy ? 'good-text' : 'poor-text'}>{healthy ? UPSTREAMS.inRotation : UPSTREAMS.out}</span>
         {reason !== null && <span class="why">{reason}</span>}
-      </td>
-      <td class="number">{exact(in_flight)}</td>
-      <td>
+      </Cell>
+      <Cell of={UPSTREAMS.inFlight} number>
+        {exact(in_flight)}
+      </Cell>
+      <Cell of={UPSTREAMS.lastFailure}>
         {last_failure === undefined ? (
           <span class="dim">{UPSTREAMS.none}</span>
         ) : (
@@ -63,17 +67,23 @@ function Target({
             </span>
           </>
         )}
-      </td>
-      {hosts && (
-        <td>
-          {domains.map((domain) => (
-            <a key={domain} href={linkTo('hosts', domain)}>
-              {domain}
-            </a>
-          ))}
-          {domain_count > domains.length && <span class="dim">{UPSTREAMS.more(exact(domain_count - domains.length))}</span>}
-        </td>
+      </Cell>
+      {of === undefined && (
+        <Cell of={UPSTREAMS.hosts}>
+          <Hosts domains={domains} more={domain_count - domains.length} />
+        </Cell>
       )}
     </tr>
   );
 }
+
+const Hosts = ({ domains, more }: { domains: readonly string[]; more: number }) => (
+  <span class="hosts">
+    {domains.map((domain) => (
+      <a key={domain} href={linkTo('hosts', domain)}>
+        {domain}
+      </a>
+    ))}
+    {more > 0 && <span class="dim">{UPSTREAMS.more(exact(more))}</span>}
+  </span>
+);

@@ -68,6 +68,7 @@ function Graph({ history }: { history: History }) {
       now: history.series.map(of),
       before: comparability(history) === 'whole' ? pointsBefore(history).map((point) => point && of(point)) : null,
       step: history.step,
+      open: Date.parse(history.to) > Date.now(),
     }),
     [history, metric],
   );

@@ -1,9 +1,10 @@
 import type { CertificateRecord } from '../../../../../shared/wire/certificate.ts';
-import { moment } from '../data/format.ts';
+import { moment, span } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { DAY } from '../data/period.ts';
+import { linkTo } from '../data/place.ts';
 import { Card, Waiting } from '../parts/card.tsx';
-import { Filtered } from '../parts/filtered.tsx';
+import { Cell, Filtered } from '../parts/filtered.tsx';
 import { CERTIFICATES, TEXT } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
@@ -61,25 +62,31 @@ function stateOf({ not_after, renew_at, last_error }: CertificateRecord, now: nu
 function Row({ record, now }: { record: CertificateRecord; now: number }) {
   const { domains, source, controller, issuer, not_after, renew_at, last_error, next_try } = record;
   const state = stateOf(record, now);
+  const left = not_after === null ? 0 : Date.parse(not_after) - now;
   return (
     <tr>
       <th scope="row">
         {domains.map((domain) => (
-          <div key={domain}>{domain}</div>
+          <div key={domain}>
+            <a href={linkTo('hosts', domain)}>{domain}</a>
+          </div>
         ))}
       </th>
-      <td>
+      <Cell of={CERTIFICATES.state}>
         <span class={STYLE[state]}>{CERTIFICATES[state]}</span>
         {last_error !== null && <span class="why">{last_error}</span>}
         {next_try !== null && <span class="why">{CERTIFICATES.nextTry(moment(next_try))}</span>}
-      </td>
-      <td>{not_after === null ? '–' : moment(not_after)}</td>
-      <td>{renew_at === null ? CERTIFICATES.notRenewed : moment(renew_at)}</td>
-      <td>{issuer ?? '–'}</td>
-      <td>
+      </Cell>
+      <Cell of={CERTIFICATES.expires}>
+        {not_after === null ? '–' : moment(not_after)}
+        {left > 0 && <span class="why">{CERTIFICATES.left(span(left / 1_000))}</span>}
+      </Cell>
+      <Cell of={CERTIFICATES.renews}>{renew_at === null ? CERTIFICATES.notRenewed : moment(renew_at)}</Cell>
+      <Cell of={CERTIFICATES.issuer}>{issuer ?? '–'}</Cell>
+      <Cell of={CERTIFICATES.source}>
         {CERTIFICATES.sources[source]}
         {controller !== undefined && <span class="why">{controller}</span>}
-      </td>
+      </Cell>
     </tr>
   );
 }

@@ -1,3 +1,4 @@
+import type { Overview } from '../../../../../shared/wire/dashboard.ts';
 import type { History } from '../../../../../shared/wire/history.ts';
 import type { Explanation } from '../../../../../shared/wire/status.ts';
 import { count, exact, percent, visible } from '../data/format.ts';
@@ -13,11 +14,18 @@ import type { ViewProps } from './view.ts';
 
 const REFRESH_MS = 60_000;
 
-export function HostView({ place, overview, period, history }: ViewProps) {
-  if (overview === null) return <Loading />;
+export function HostView(props: ViewProps) {
+  return props.overview === null ? <Loading /> : <Host {...props} overview={props.overview} />;
+}
+
+function Host({ place, overview, period, history }: ViewProps & { overview: Overview }) {
   const domain = place.subject ?? '';
+  const name = domain.startsWith('*.') ? `any${domain.slice(1)}` : domain;
+  const explained = useLoaded<Explanation>(`explain?url=${encodeURIComponent(name)}`, REFRESH_MS, overview.status.generation);
   const alerts = overview.alerts.filter((alert) => alert.domain === domain);
   const live = overview.hosts.find((host) => host.domain === domain);
+  const isCounted = history.value !== null;
+  const isRouted = explained.value?.routed !== false;
   return (
     <>
       <div class="title">
@@ -35,11 +43,22 @@ export function HostView({ place, overview, period, history }: ViewProps) {
           <AlertList alerts={alerts} />
         </Card>
       )}
-      <PeriodPicker place={place} period={period} />
+      {!isRouted && <Unrouted near={explained.value?.near ?? null} isCounted={isCounted} />}
+      {(isRouted || isCounted) && <PeriodPicker place={place} period={period} />}
       {history.value !== null && <Traffic history={history.value} />}
-      {history.value === null && <NoHistory loaded={history} />}
-      <Inside domain={domain} generation={overview.status.generation} />
+      {history.value === null && isRouted && <NoHistory loaded={history} />}
+      {isRouted && <Inside domain={domain} explained={explained} />}
     </>
+  );
+}
+
+/** `near` says which host with a similar name is routed. */
+function Unrouted({ near, isCounted }: { near: string | null; isCounted: boolean }) {
+  return (
+    <Card title={HOST.unroutedTitle}>
+      <p>{isCounted ? HOST.unrouted : HOST.unroutedQuiet}</p>
+      {near !== null && <p>{HOST.near(near)}</p>}
+    </Card>
   );
 }
 
@@ -54,14 +73,12 @@ function NoHistory({ loaded }: { loaded: Loaded<History> }) {
 }
 
 /** How the proxy handles the host: its route, its targets and its certificate. */
-function Inside({ domain, generation }: { domain: string; generation: number }) {
-  const name = domain.startsWith('*.') ? `any${domain.slice(1)}` : domain;
-  const explained = useLoaded<Explanation>(`explain?url=${encodeURIComponent(name)}`, REFRESH_MS, generation);
+function Inside({ domain, explained }: { domain: string; explained: Loaded<Explanation> }) {
   if (explained.value === null) return <Waiting loaded={explained} />;
   const { route, verdict, certificate, targets, policies } = explained.value;
   return (
     <div class="grid">
-      <Card title={HOST.route}>
+      <Card title={HOST.route} class="half">
         <dl class="facts">
           <div>
             <dt>{HOST.home}</dt>
@@ -80,8 +97,8 @@ function Inside({ domain, generation }: { domain: string; generation: number }) 
           ))}
         </dl>
       </Card>
-      <Card title={HOST.targets(count(targets.length))}>
-        <TargetTable targets={targets} ofHost />
+      <Card title={HOST.targets(count(targets.length))} class="half">
+        <TargetTable targets={targets} of={route?.domain ?? domain} />
       </Card>
     </div>
   );

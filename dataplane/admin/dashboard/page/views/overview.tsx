@@ -6,7 +6,7 @@ import { linkTo } from '../data/place.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { Figure } from '../parts/figure.tsx';
-import { Filtered } from '../parts/filtered.tsx';
+import { Cell, Filtered } from '../parts/filtered.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Traffic } from '../parts/traffic.tsx';
 import { ALERTS, ERRORS, HOSTS, NOW, TEXT } from '../strings.ts';
@@ -61,11 +61,11 @@ function Wrong({ overview: { alerts, alert_count } }: { overview: Overview }) {
 function Now({ overview: { traffic, upstreams, certificates, status, cache }, visitors }: { overview: Overview; visitors: number | null }) {
   const figures = [
     [NOW.visitors, visitors === null ? '–' : count(visitors), NOW.visitorsHint],
-    [NOW.requests, rate(traffic.requests_per_sec)],
+    [NOW.requests, NOW.perSecond(rate(traffic.requests_per_sec))],
     [NOW.traffic, NOW.perSecond(bytes(traffic.bytes_per_sec))],
     [NOW.errors, NOW.perSecond(rate(traffic.errors_per_sec))],
-    [NOW.targets, TEXT.of(exact(upstreams.healthy), exact(upstreams.count))],
-    [NOW.certificates, TEXT.of(exact(certificates.count - certificates.failed), exact(certificates.count))],
+    [NOW.targets, TEXT.of(exact(upstreams.healthy), exact(upstreams.count)), NOW.targetsHint],
+    [NOW.certificates, certificatesText(certificates), NOW.certificatesHint],
     ...cacheFigures(cache),
     [NOW.uptime, span(status.uptime_secs)],
   ] as const;
@@ -80,13 +80,16 @@ function Now({ overview: { traffic, upstreams, certificates, status, cache }, vi
   );
 }
 
+const certificatesText = ({ count, failed }: Overview['certificates']): string =>
+  failed === 0 ? exact(count) : NOW.failing(exact(count), exact(failed));
+
 /** None without a cache. */
 function cacheFigures(cache: Overview['cache']): readonly (readonly [name: string, value: string, hint?: string])[] {
   if (cache === null) return [];
   const { hits_60m: hits, requests_60m: requests } = cache;
   return [
     [NOW.cached, requests === 0 ? '–' : percent(hits / requests), NOW.cachedHint],
-    [NOW.cacheSize, TEXT.of(bytes(cache.bytes), bytes(cache.max_bytes))],
+    [NOW.cacheUsed, percent(cache.bytes / cache.max_bytes), TEXT.of(bytes(cache.bytes), bytes(cache.max_bytes))],
   ];
 }
 
@@ -144,11 +147,19 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
             <th scope="row">
               <a href={linkTo('hosts', domain)}>{domain}</a>
             </th>
-            <td class="number">{count(pageViews)}</td>
-            <td class="number">{count(requests)}</td>
-            <td class="number">{count(now?.page_views_1m ?? 0)}</td>
-            <td class="number">{count(now?.page_views_60m ?? 0)}</td>
-            <td>
+            <Cell of={HOSTS.pageViews} number>
+              {count(pageViews)}
+            </Cell>
+            <Cell of={HOSTS.requests} number>
+              {count(requests)}
+            </Cell>
+            <Cell of={HOSTS.minute} number>
+              {count(now?.page_views_1m ?? 0)}
+            </Cell>
+            <Cell of={HOSTS.hour} number>
+              {count(now?.page_views_60m ?? 0)}
+            </Cell>
+            <Cell of={HOSTS.status}>
               {message === null ? (
                 <span class="good-text">{HOSTS.fine}</span>
               ) : (
@@ -157,7 +168,7 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
                   <span class="hidden">: {domain}</span>
                 </a>
               )}
-            </td>
+            </Cell>
           </tr>
         )}
       />

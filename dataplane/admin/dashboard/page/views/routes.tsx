@@ -4,7 +4,7 @@ import { useLoaded } from '../data/load.ts';
 import { linkTo } from '../data/place.ts';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { Conditions } from '../parts/conditions.tsx';
-import { Filtered } from '../parts/filtered.tsx';
+import { Cell, Filtered } from '../parts/filtered.tsx';
 import { HOSTS, ROUTES, TEXT } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
@@ -48,22 +48,22 @@ function Routes({ filter, version }: { filter: string | undefined; version: stri
             <tr key={route.domain}>
               <th scope="row">
                 <a href={linkTo('hosts', route.domain)}>{route.domain}</a>
-                <span class="why">{ROUTES.https[route.https]}</span>
+                {ROUTES.https[route.https] !== null && <span class="why">{ROUTES.https[route.https]}</span>}
               </th>
-              <td>
+              <Cell of={ROUTES.handler}>
                 {handlersOf(route).map((text) => (
                   <div key={text}>{text}</div>
                 ))}
-              </td>
-              <td>
+              </Cell>
+              <Cell of={ROUTES.origin}>
                 {visible(route.origin ?? (route.controller === null ? ROUTES.posted : '–'))}
                 {route.source !== null && <span class="why">{ROUTES.source(route.source)}</span>}
                 {route.overrides !== null && <span class="why">{ROUTES.overrides}</span>}
-              </td>
-              <td>
+              </Cell>
+              <Cell of={ROUTES.conditions}>
                 <Conditions conditions={route.conditions} />
-              </td>
-              <td>{moment(route.since)}</td>
+              </Cell>
+              <Cell of={ROUTES.since}>{moment(route.since)}</Cell>
             </tr>
           )}
         />

@@ -1,8 +1,8 @@
 import type { DataplaneStatus, SettingStatus } from '../../../../../shared/wire/status.ts';
-import { exact, moment, span } from '../data/format.ts';
+import { bytes, exact, moment, span } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { Card, Waiting } from '../parts/card.tsx';
-import { Filtered } from '../parts/filtered.tsx';
+import { Cell, Filtered } from '../parts/filtered.tsx';
 import { NOW, SETTINGS, TEXT, TOKEN } from '../strings.ts';
 
 const REFRESH_MS = 30_000;
@@ -30,7 +30,7 @@ function Process({ status }: { status: DataplaneStatus }) {
     ...status.controllers.map(
       ({ id, connected, sources, last_applied }) =>
         [
-          `${SETTINGS.controllers}: ${id}`,
+          SETTINGS.controller(id),
           [connected ? SETTINGS.connected : SETTINGS.away, sources.join(', '), SETTINGS.lastApplied(moment(last_applied))].join(' · '),
         ] as const,
     ),
@@ -53,6 +53,7 @@ function Process({ status }: { status: DataplaneStatus }) {
   );
 }
 
+/** What somebody has set comes first. */
 function Values() {
   const settings = useLoaded<SettingStatus[]>('settings');
   if (settings.status === 403) return <p class="card empty">{TOKEN.viewOnly}</p>;
@@ -62,7 +63,7 @@ function Values() {
       <Filtered
         caption={TEXT.settings}
         columns={COLUMNS}
-        items={settings.value}
+        items={settings.value.toSorted((a, b) => Number(a.origin === 'default') - Number(b.origin === 'default'))}
         textOf={({ name, value }) => `${name} ${value}`.toLowerCase()}
         empty={SETTINGS.none}
         noMatch={TEXT.searchNothing}
@@ -71,8 +72,10 @@ function Values() {
             <th scope="row">
               <code>{name}</code>
             </th>
-            <td>{shown(value)}</td>
-            <td>{SETTINGS.origins[origin] ?? origin}</td>
+            <Cell of={SETTINGS.value}>{shown(name, value)}</Cell>
+            <Cell of={SETTINGS.origin}>
+              <span class={origin === 'default' ? 'dim' : undefined}>{SETTINGS.origins[origin] ?? origin}</span>
+            </Cell>
           </tr>
         )}
       />
@@ -80,9 +83,9 @@ function Values() {
   );
 }
 
-function shown(value: SettingStatus['value']) {
+function shown(name: string, value: SettingStatus['value']) {
   if (value === null || value === '') return <span class="dim">{SETTINGS.none}</span>;
   if (typeof value === 'boolean') return value ? SETTINGS.yes : SETTINGS.no;
   if (typeof value === 'object') return value.length === 0 ? <span class="dim">{SETTINGS.none}</span> : value.join(', ');
-  return `${value}`;
+  return typeof value === 'number' && name.endsWith('_size') ? `${bytes(value)} (${value})` : `${value}`;
 }

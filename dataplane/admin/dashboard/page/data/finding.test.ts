@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { find, indexOf } from './finding.ts';
+
+test('the search finds hosts, also those of wildcards, containers, paths and targets, names before what is said about them', () => {
+  const index = indexOf(
+    [
+      { domain: 'shop.test', origin: 'container shop-web-1 (3f2a9c)', handles: [{ path: '/basket/*' }, { path: null }] },
+      { domain: '*.blog.test', origin: 'Sluicefile:7', handles: [] },
+    ],
+    [{ address: '10.0.0.5:3000', id: '3f2a9c', domains: ['shop.test'] }],
+    [
+      { domain: 'anna.blog.test', top_pages: [{ path: '/hello' }] },
+      { domain: 'shop.test', top_pages: [] },
+    ],
+  );
+  const found = (text: string): string[] => find(index, text).map(({ kind, name }) => `${kind} ${name}`);
+  assert.deepEqual(found('anna'), ['host anna.blog.test', 'path /hello']);
+  assert.deepEqual(found('shop.test'), ['host shop.test', 'container shop-web-1 (3f2a9c)', 'path /basket/*', 'target 10.0.0.5:3000']);
+  assert.deepEqual(found('basket'), ['path /basket/*']);
+  assert.deepEqual(found('3f2a shop.test'), ['host shop.test', 'container shop-web-1 (3f2a9c)', 'target 10.0.0.5:3000']);
+  assert.deepEqual([found(''), found('nothing')], [[], []]);
+});

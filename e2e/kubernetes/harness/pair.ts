@@ -25,12 +25,16 @@ export class Pair {
 
   static async start({ kubeconfig, flags = [] }: Options): Promise<Pair> {
     const pair = new Pair(await freePort(), await freePort(), await freePort());
-    const ports = ['--http-port', `${pair.httpPort}`, '--https-port', `${pair.httpsPort}`, '--bind', '127.0.0.1', '--workers', '2'];
-    const rest = ['--admin-socket', pair.socket, '--admin-listen', `127.0.0.1:${await freePort()}`];
-    pair.dataplane = new Program(SLUICE, ['dataplane', '--state-dir', pair.folder.file('state'), ...ports, ...rest]);
-    await pair.answers('the data plane', pair.dataplane, () => pair.admin('/health'));
+    await pair.startDataplane();
     await pair.startController(kubeconfig, flags);
     return pair;
+  }
+
+  async startDataplane(): Promise<void> {
+    const ports = ['--http-port', `${this.httpPort}`, '--https-port', `${this.httpsPort}`, '--bind', '127.0.0.1', '--workers', '2'];
+    const rest = ['--admin-socket', this.socket, '--admin-listen', `127.0.0.1:${await freePort()}`];
+    this.dataplane = new Program(SLUICE, ['dataplane', '--state-dir', this.folder.file('state'), ...ports, ...rest]);
+    await this.answers('the data plane', this.dataplane, () => this.admin('/health'));
   }
 
   async startController(kubeconfig: string, flags: readonly string[] = []): Promise<void> {

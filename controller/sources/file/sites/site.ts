@@ -18,6 +18,7 @@ import { reportRedirectLoops } from './redirect-loop.ts';
 import { type FilePorts, parseSiteAddress } from './site-address.ts';
 import { certificateOf, reportUncovered, type SiteCertificate } from './site-certificate.ts';
 import { reportTransports } from './transports.ts';
+import { reportWithoutEffect } from './without-effect.ts';
 
 /** The name of this source in its routes. */
 export const FILE_SOURCE = 'file';
@@ -47,6 +48,7 @@ export function readSite(site: Site, taken: Map<Domain, Position>, shared: Share
   keepToTheirPool(draft);
   reportFiles(draft, shared);
   reportTransports(draft, report);
+  reportWithoutEffect(draft, report);
   reportPathGuards(draft, shared);
   const handles = divideGroups(draft, report).map(handleOf);
   const domains = new Map<Domain, Claim>();

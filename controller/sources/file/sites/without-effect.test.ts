@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileBytes } from '../compile.ts';
+import { formatDiagnostic } from '../diagnostics/diagnostics.ts';
+import { filesOnDisk } from '../text/files.ts';
+
+function warnings(text: string): string[] {
+  const compiled = compileBytes(Buffer.from(text), 'Sluicefile', {}, filesOnDisk('/'));
+  assert.ok(compiled.ok, compiled.ok ? '' : compiled.diagnostics.map(formatDiagnostic).join('\n'));
+  return compiled.warnings.map(formatDiagnostic);
+}
+
+const LINES = ['lb_policy first', 'health_uri /up', 'hold 5s', 'transport h2c', 'cache 1m', 'method POST', 'request_header X-A b'];
+const PATHS = ['rewrite * /x', 'uri strip_prefix /a'];
+const nameOf = (line: string): string => line.split(' ')[0] ?? '';
+
+for (const line of [...LINES, ...PATHS]) {
+  const without = LINES.includes(line) ? 'reverse_proxy' : 'reverse_proxy and no file_server';
+  test(`${line} is a warning where nothing is forwarded`, () => {
+    assert.deepEqual(warnings(`a.test {\n${line}\nrespond "x"\n}\n`), [
+      `Sluicefile:2:1: ${nameOf(line)} has no effect: the site has no ${without}`,
+    ]);
+    assert.deepEqual(warnings(`a.test {\nhandle /x {\n${line}\nrespond "x"\n}\nreverse_proxy 10.0.0.1:80\n}\n`), [
+      `Sluicefile:3:1: ${nameOf(line)} has no effect: the handle and its site have no ${without}`,
+    ]);
+  });
+
+  test(`${line} is none where a handle forwards, or a site for its handle`, () => {
+    for (const text of [
+      `a.test {\n${line}\nreverse_proxy 10.0.0.1:80\n}\n`,
+      `a.test {\n${line}\nrespond "x"\nhandle /x {\nreverse_proxy 10.0.0.1:80\n}\n}\n`,
+      `a.test {\nreverse_proxy 10.0.0.1:80\nhandle /x {\n${line}\n}\n}\n`,
+      `a.test {\n@m path /y\nreverse_proxy 10.0.0.1:80\nhandle /x* {\n${line}\nrespond @m "x"\n}\npath_case sensitive\n}\n`,
+      `a.test {\n${line}\nsplit 1 {\nreverse_proxy 10.0.0.1:80\n}\nsplit 1 {\nreverse_proxy 10.0.0.2:80\n}\n}\n`,
+      // A snippet may be for several kinds of sites.
+      `(common) {\n${line}\n}\na.test {\nimport common\nrespond "x"\n}\n`,
+    ])
+      assert.deepEqual(warnings(text), [], text);
+  });
+}
+
+test('rewrite and uri also change which file is served, and cache does nothing about files', () => {
+  const site = (line: string): string => `a.test {\nroot /srv\n${line}\nfile_server\n}\n`;
+  for (const line of PATHS) assert.deepEqual(warnings(site(line)), []);
+  assert.deepEqual(warnings(site('cache 1m')), ['Sluicefile:3:1: cache has no effect: the site has no reverse_proxy']);
+});

@@ -1,0 +1,30 @@
+import { firstOf } from '../../../../shared/config-file/directive.ts';
+import type { Report } from '../diagnostics/diagnostics.ts';
+import type { SiteDraft } from '../directives/rule.ts';
+
+/** Directives that are about upstreams, or about files and upstreams: without any they would silently do nothing. */
+const NEED_UPSTREAMS = ['lb_policy', 'health_uri', 'hold', 'transport', 'cache', 'method', 'request_header'];
+const NEED_TARGETS = ['rewrite', 'uri'];
+
+/** Warns of directives that have no effect where they are. Those of an imported text may be for other sites. */
+export function reportWithoutEffect(site: SiteDraft, report: Report): void {
+  const parts = [site, ...site.handles.map(({ draft }) => draft)];
+  for (const draft of parts) {
+    const sharing = draft === site ? parts : usesOwnResponse(draft) ? [draft] : [draft, site];
+    const where = draft === site ? 'the site has' : 'the handle and its site have';
+    const warn = (names: readonly string[], responders: readonly string[]): void => {
+      if (sharing.some((part) => has(part, responders))) return;
+      for (const name of names) {
+        const word = firstOf(draft.seen, name);
+        if (word && !word.from) report.warn(word, `${name} has no effect: ${where} no ${responders.join(' and no ')}`);
+      }
+    };
+    warn(NEED_UPSTREAMS, ['reverse_proxy']);
+    warn(NEED_TARGETS, ['reverse_proxy', 'file_server']);
+  }
+}
+
+/** A block that answers itself does not use the upstreams of its site. A response under a condition leaves the other requests to them. */
+const usesOwnResponse = (draft: SiteDraft): boolean => draft.members.respond != null || has(draft, ['file_server']);
+
+const has = ({ seen }: SiteDraft, names: readonly string[]): boolean => names.some((name) => firstOf(seen, name));

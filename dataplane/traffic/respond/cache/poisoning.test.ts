@@ -71,6 +71,23 @@ test('what forward_auth and jwt copy is a part of the key, also if a client has 
   assert.equal(compileDecided([]), null);
 });
 
+for (const name of ['X-Forwarded-For', 'x_forwarded_for', 'X-Real-IP', 'X-Request-ID', 'traceparent', 'Accept, x-real-ip'])
+  test(`a response that depends on ${name} is for its own client only`, async () => {
+    using upstream = await UpstreamFixture.serving((request: Message) => ok(request.head, `${FRESH}Vary: ${name}\r\n`));
+    using proxy = await caching(upstream, {}, ['127.0.0.1/32']);
+    for (const client of ['192.0.2.1', '192.0.2.2'])
+      assert.match((await proxy.request(asking('/', `X-Forwarded-For: ${client}`))).body, new RegExp(`X-Real-IP: ${client}`));
+  });
+
+for (const name of ['X-Forwarded-Proto', 'X-Forwarded-Host', 'Host'])
+  test(`a response that depends on ${name}, which is a part of the key, is stored`, async () => {
+    using upstream = await UpstreamFixture.serving((request: Message) => ok(request.head, `${FRESH}Vary: ${name}\r\n`));
+    using proxy = await caching(upstream);
+    const { body } = await proxy.request(get('/'));
+    assert.equal((await proxy.request(get('/'))).body, body);
+    assert.equal(upstream.requests.length, 1);
+  });
+
 test('a body of a GET does not decide what others get', async () => {
   using upstream = await UpstreamFixture.serving(echo);
   using proxy = await caching(upstream);

@@ -1,3 +1,5 @@
+import { HOPS_FIELD } from '../../../../shared/name.ts';
+import { foldedName } from '../../codec/http1/field-names.ts';
 import { type Directives, seconds } from './directives.ts';
 import type { CacheRequest } from './request.ts';
 import type { CacheResponse } from './response.ts';
@@ -30,6 +32,8 @@ const UNDERSTOOD = new Set([
   ...[200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 421, 451],
   ...[500, 501, 502, 503, 504],
 ]);
+/** What upstreams get from the proxy about each client and each request, and what is a part of no key. */
+const OF_ONE_REQUEST = new Set(['x-forwarded-for', 'x-real-ip', 'x-request-id', 'traceparent', 'tracestate', HOPS_FIELD.toLowerCase()]);
 /** An error in response to a larger request may be about its size, and is not stored (bytes). */
 const USUAL_HEAD = 4_096;
 /** A tenth of the time since it was last changed, a day at most (RFC 9111 4.2.2). */
@@ -46,7 +50,7 @@ export function storingOf(
   const { status, control } = response;
   if (status < 200 || status > 599 || status === 206 || status === 304 || status === 416) return null;
   if (status >= 400 && requestBytes > USUAL_HEAD) return null;
-  if (request.control.has('no-store') || response.setsCookie || response.vary.includes('*')) return null;
+  if (request.control.has('no-store') || response.setsCookie || response.vary.some(isOfOneRequest)) return null;
   if (control.has('private') || !mayKeep(control, status)) return null;
   const open = control.has('public') || control.has('s-maxage') || (response.own && control.has('max-age'));
   if (request.authorized && !control.has('public') && !control.has('s-maxage') && !control.has('must-revalidate')) return null;
@@ -70,6 +74,9 @@ export function storingOf(
   if (!usable && !hasValidator && (noCache || mustRevalidate || (staleIfError === 0 && staleWhileRevalidate === 0))) return null;
   return { lifetime: seen, noCache, mustRevalidate, staleWhileRevalidate, staleIfError, shared: open };
 }
+
+/** Whether a name in Vary stands for what is different for each client or request. */
+const isOfOneRequest = (name: string): boolean => name === '*' || OF_ONE_REQUEST.has(foldedName(name));
 
 function mayKeep(control: Directives, status: number): boolean {
   if (control.has('must-understand')) return UNDERSTOOD.has(status);

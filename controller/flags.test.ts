@@ -102,6 +102,7 @@ test('an invalid value is reported in one line that names the flag', (t) => {
     [['--kubernetes', '--publish-address', '192.0.2.1,an edge'], /"an edge" is neither an IP address nor a host name/],
     [['--kubernetes', '--publish-service', 'edge'], /a Service is NAMESPACE\/NAME/],
     [['--kubernetes', '--publish-service', 'a/b', '--publish-address', 'a.example'], /exclude each other/],
+    [['--kubernetes', '--port-map', '80=8080'], /--port-map "80=8080": .*is not two ports such as 80:8080/],
     [['stray'], /takes no arguments, got "stray"/],
   ];
   for (const [argv, message] of cases)
@@ -129,9 +130,21 @@ test('with containers as a source the config file may be missing, unless it was 
 test('with a cluster as a source the config file may be missing, and the class is sluice', () => {
   const { config, kubernetes } = settings(['--kubernetes', '--namespaces', 'shop, blog,shop']);
   assert.equal(config, null);
-  assert.deepEqual(kubernetes, { kubeconfig: null, ingressClass: 'sluice', namespaces: ['shop', 'blog'], publish: null });
+  assert.deepEqual(kubernetes, {
+    kubeconfig: null,
+    ingressClass: 'sluice',
+    namespaces: ['shop', 'blog'],
+    publish: null,
+    portMap: new Map(),
+  });
   const env = { SLUICE_KUBERNETES: '1', SLUICE_KUBECONFIG: '/etc/kubeconfig', SLUICE_INGRESS_CLASS: 'edge' };
-  assert.deepEqual(settings([], env).kubernetes, { kubeconfig: '/etc/kubeconfig', ingressClass: 'edge', namespaces: null, publish: null });
+  assert.deepEqual(settings([], env).kubernetes, {
+    kubeconfig: '/etc/kubeconfig',
+    ingressClass: 'edge',
+    namespaces: null,
+    publish: null,
+    portMap: new Map(),
+  });
 });
 
 test('SLUICE_DOCKER enables or disables discovery, or names the engine', (t) => {

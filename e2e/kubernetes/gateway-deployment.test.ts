@@ -4,9 +4,9 @@ import { CertificatesFixture } from '../../dataplane/traffic/testing/certificate
 import { ask } from '../harness/http.ts';
 import { REPOSITORY } from '../harness/process.ts';
 import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork } from './harness/cluster.ts';
+import { Cluster, clusterNetwork, type KubernetesObject } from './harness/cluster.ts';
 import { allowedBy, type Role } from './harness/granted.ts';
-import { app, ingress, tlsSecret } from './harness/objects.ts';
+import { app, GATEWAY_CLASS, gatewayObject, ingress, tlsSecret } from './harness/objects.ts';
 import type { ProcessPod } from './harness/pods/process-pod.ts';
 import { rolledOut } from './harness/rollout.ts';
 
@@ -16,6 +16,8 @@ let cluster: Cluster;
 before(async () => {
   if (skip !== undefined) return;
   cluster = await Cluster.start();
+  await cluster.defineGateways();
+  await cluster.apply(GATEWAY_CLASS);
   await cluster.kubectl(['apply', '-k', `${REPOSITORY}/deploy/kubernetes/gateway`]);
   await rolledOut(cluster, 'sluice', 'sluice');
 });
@@ -31,6 +33,26 @@ function onePod(): ProcessPod {
 const visit = (host: string, path = '/') => ask({ host: onePod().address, port: 8080 }, path, { headers: { host } });
 
 const serves = (host: string) => until(`${host} to be served`, async () => (await visit(host)).status === 200);
+
+/** An object of each kind of the Gateway API that gets a status. */
+function oneOfEach(): KubernetesObject[] {
+  const http = { name: 'http', protocol: 'HTTP', port: 80 };
+  const backendRefs = [{ name: 'shop', port: 80 }];
+  const parentRefs = [{ name: 'each' }];
+  const targetRefs = [{ group: '', kind: 'Service', name: 'shop' }];
+  return [
+    gatewayObject('Gateway', 'each', {
+      gatewayClassName: 'sluice',
+      listeners: [http],
+      allowedListeners: { namespaces: { from: 'Same' } },
+    }),
+    gatewayObject('ListenerSet', 'each', { parentRef: { name: 'each' }, listeners: [{ ...http, name: 'more', hostname: 'more.test' }] }),
+    gatewayObject('HTTPRoute', 'each', { parentRefs, rules: [{ backendRefs }] }),
+    gatewayObject('GRPCRoute', 'each', { parentRefs, hostnames: ['grpc.test'], rules: [{ backendRefs }] }),
+    gatewayObject('TLSRoute', 'each', { parentRefs, hostnames: ['tls.test'], rules: [{ backendRefs }] }),
+    gatewayObject('BackendTLSPolicy', 'each', { targetRefs, validation: { hostname: 'shop.test', wellKnownCACertificates: 'System' } }),
+  ];
+}
 
 describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
   test('run as a user without privileges on a read-only root, in a namespace that requires it', async () => {
@@ -79,6 +101,7 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
     await cluster.apply(
       ingress({ name: 'wrong' }, 'wrong.test', [{ path: '/', service: 'shop' }], { annotations: { 'sluice.dev/hold': 'x' } }),
     );
+    await cluster.apply(...oneOfEach());
     const told = () =>
       cluster.kubectl(['get', 'events', '--field-selector', 'involvedObject.name=wrong', '-o', 'jsonpath={.items[*].message}']);
     await until('the refusal to be told', async () => (await told()).includes('sluice.dev/hold'));

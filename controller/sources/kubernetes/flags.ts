@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 import { NAME } from '../../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
+import { readPort } from '../../../shared/values/port.ts';
+import type { PortMap } from './gateway/port-map.ts';
 import type { PublishedAddress } from './status/desired-status.ts';
 
 export type KubernetesSettings = {
@@ -13,6 +15,8 @@ export type KubernetesSettings = {
   readonly namespaces: readonly string[] | null;
   /** What Ingresses and Gateways report as their addresses; null: nothing. */
   readonly publish: Publish | null;
+  /** Which port of the data plane connections to a port of a Gateway arrive at; those that are absent are the same. */
+  readonly portMap: PortMap;
 };
 
 /** Where visitors reach the data planes. */
@@ -33,16 +37,23 @@ export const KUBERNETES_FLAGS: readonly Flag[] = [
   {
     name: 'publish-address',
     placeholder: 'ADDRESS[,ADDRESS…]',
-    help: 'addresses and host names that Ingresses report',
+    help: 'addresses and host names that Ingresses and Gateways report',
     default: 'none',
     parse: parseAddresses,
   },
   {
     name: 'publish-service',
     placeholder: 'NAMESPACE/NAME',
-    help: 'Service whose addresses Ingresses report, instead of fixed ones',
+    help: 'Service whose addresses Ingresses and Gateways report, instead of fixed ones',
     default: 'none',
     parse: parseService,
+  },
+  {
+    name: 'port-map',
+    placeholder: 'PORT:PORT[,…]',
+    help: 'the ports of the data plane that belong to ports of Gateways, such as 80:8080',
+    default: 'the same ports',
+    parse: parsePortMap,
   },
 ];
 
@@ -62,6 +73,7 @@ export function kubernetesSettings(command: string, { given }: Flags): Kubernete
     ingressClass: flagOf<string>('ingress-class') ?? NAME,
     namespaces: flagOf<readonly string[]>('namespaces') ?? null,
     publish: addresses ? { kind: 'addresses', addresses } : service ? { kind: 'service', ...service } : null,
+    portMap: flagOf<PortMap>('port-map') ?? new Map(),
   };
 }
 
@@ -90,4 +102,15 @@ function parseService(text: string): Parsed<{ readonly namespace: string; readon
   const [namespace = '', name = '', ...rest] = text.split('/');
   if (!LABEL.test(namespace) || !LABEL.test(name) || rest.length > 0) return refused('a Service is NAMESPACE/NAME');
   return accepted({ namespace, name });
+}
+
+function parsePortMap(text: string): Parsed<PortMap> {
+  const map = new Map<number, number>();
+  for (const pair of text.split(',')) {
+    const [from, to, ...rest] = pair.split(':').map((port) => readPort(port.trim()));
+    if (!from?.ok || !to?.ok || rest.length > 0) return refused(`"${pair}" is not two ports such as 80:8080`);
+    if (map.has(from.value)) return refused(`it names the port ${from.value} twice`);
+    map.set(from.value, to.value);
+  }
+  return accepted(map);
 }

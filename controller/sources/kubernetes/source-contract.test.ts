@@ -10,7 +10,7 @@ sourceContract('kubernetes', async (t, clock) => {
   const server = new FakeApiServer();
   await server.start();
   t.after(() => server[Symbol.asyncDispose]());
-  const settings = { kubeconfig: server.kubeconfig, ingressClass: 'sluice', namespaces: null, publish: null };
+  const settings = { kubeconfig: server.kubeconfig, ingressClass: 'sluice', namespaces: null, publish: null, portMap: new Map() };
   const source = createKubernetesSource({ settings, clock, random: systemRandom, log: memoryLog(), readDirective: readSingleDirective });
   const known = new Set<string>();
   let number = 0;

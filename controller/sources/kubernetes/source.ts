@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { GATEWAY_CONTROLLER } from '../../../shared/name.ts';
 import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
@@ -11,10 +12,18 @@ import { ApiFailure } from './api/api-failure.ts';
 import { type Cluster, openCluster } from './api/cluster.ts';
 import { type Consequences, Feedback } from './feedback.ts';
 import type { KubernetesSettings } from './flags.ts';
+import { BACKEND_TLS_POLICIES } from './objects/backend-tls-policy.ts';
+import { AUTHORITIES } from './objects/config-map.ts';
+import { GATEWAY_CLASSES, GATEWAYS, LISTENER_SETS } from './objects/gateway.ts';
+import { GRPC_ROUTES } from './objects/grpc-route.ts';
 import { HTPASSWD_SECRETS } from './objects/htpasswd-secret.ts';
+import { HTTP_ROUTES } from './objects/http-route.ts';
 import { INGRESS_CLASSES, INGRESSES, type Ingress } from './objects/ingress.ts';
+import { NAMESPACES } from './objects/namespace.ts';
+import { REFERENCE_GRANTS } from './objects/reference-grant.ts';
 import { TLS_SECRETS } from './objects/secret.ts';
 import { ENDPOINT_SLICES, SERVICES } from './objects/service.ts';
+import { TLS_ROUTES } from './objects/tls-route.ts';
 import { KUBERNETES_SOURCE } from './routes/cluster-snapshot.ts';
 import { lostTargets, targetsIn } from './routes/lost-targets.ts';
 import { translate } from './routes/translate.ts';
@@ -83,7 +92,25 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
     const slices = storeOf(ENDPOINT_SLICES);
     const secrets = storeOf(TLS_SECRETS);
     const users = storeOf(HTPASSWD_SECRETS);
-    const stores = [ingresses, classes, services, slices, secrets, users];
+    const gateway = {
+      gatewayClasses: storeOf(GATEWAY_CLASSES),
+      gateways: storeOf(GATEWAYS),
+      listenerSets: storeOf(LISTENER_SETS),
+      httpRoutes: storeOf(HTTP_ROUTES),
+      grpcRoutes: storeOf(GRPC_ROUTES),
+      tlsRoutes: storeOf(TLS_ROUTES),
+      grants: storeOf(REFERENCE_GRANTS),
+      backendTlsPolicies: storeOf(BACKEND_TLS_POLICIES),
+    };
+    // Only Gateways need these, so nothing else is allowed to be missing because of them.
+    const namespacesOfRoutes = storeOf(NAMESPACES);
+    const authorities = storeOf(AUTHORITIES);
+    const ofGateways = [namespacesOfRoutes, authorities];
+    const hasGateways = () => [...gateway.gatewayClasses.objects().values()].some(({ controller }) => controller === GATEWAY_CONTROLLER);
+    const gatewaysUsed = Promise.withResolvers<void>();
+    if (signal.aborted) gatewaysUsed.resolve();
+    signal.addEventListener('abort', () => gatewaysUsed.resolve(), { once: true });
+    const stores = [ingresses, classes, services, slices, secrets, users, ...Object.values(gateway)];
     const seen = (resource: Resource<unknown>, key: string) => stores.find((store) => store.resource === resource)?.status(key);
     const told = new Feedback({ ...parts, settings, identity, seen, changed });
     feedback = told;
@@ -91,6 +118,10 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
     const publish = (): void => {
       cancel = undefined;
       if (!emit || !stores.every(({ synced }) => synced)) return;
+      if (hasGateways()) {
+        gatewaysUsed.resolve();
+        if (!ofGateways.every(({ synced }) => synced)) return;
+      }
       if (!isListed) log.info({ cluster: cluster.where, ingresses: ingresses.size, services: services.size }, 'the cluster is watched');
       isListed = true;
       const translation = translate({
@@ -102,6 +133,17 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
         secrets: secrets.objects(),
         users: users.objects(),
         readDirective,
+        gatewayClasses: gateway.gatewayClasses.objects(),
+        gateways: gateway.gateways.objects(),
+        listenerSets: gateway.listenerSets.objects(),
+        httpRoutes: gateway.httpRoutes.objects(),
+        grpcRoutes: gateway.grpcRoutes.objects(),
+        tlsRoutes: gateway.tlsRoutes.objects(),
+        grants: gateway.grants.objects(),
+        backendTlsPolicies: gateway.backendTlsPolicies.objects(),
+        namespaces: namespacesOfRoutes.objects(),
+        authorities: authorities.objects(),
+        portMap: settings.portMap,
         lastGood,
       });
       lastGood = translation.lastGood;
@@ -121,9 +163,13 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
     };
 
     relist = () => {
-      for (const store of stores) store.relist();
+      for (const store of [...stores, ...ofGateways]) store.relist();
     };
-    await Promise.all([...stores, told].map((one) => one.run(signal)));
+    const runLater = async (store: ResourceStore<unknown>) => {
+      await gatewaysUsed.promise;
+      await store.run(signal);
+    };
+    await Promise.all([...[...stores, told].map((one) => one.run(signal)), ...ofGateways.map(runLater)]);
   };
 
   const run = async (signal: AbortSignal, tell: (snapshot: Snapshot) => void): Promise<void> => {

@@ -7,11 +7,14 @@ export type Asset = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kub
 
 export const assetPath = (name: Asset): string => join(ASSETS ?? '', name);
 
+/** The definitions of the Gateway API's objects. */
+export const GATEWAY_DEFINITIONS = join(ASSETS ?? '', 'gateway-api');
+
 /** undefined if they are here, otherwise the text for `skip`. @throws with CI=true if they are not. */
 export function missingAssets(): string | undefined {
-  if (ASSETS !== undefined && existsSync(assetPath('kube-apiserver'))) return undefined;
+  if (ASSETS !== undefined && existsSync(assetPath('kube-apiserver')) && existsSync(GATEWAY_DEFINITIONS)) return undefined;
   const reason =
-    'needs KUBEBUILDER_ASSETS, the folder of etcd, kube-apiserver, kube-controller-manager, kubectl and helm (see CONTRIBUTING.md)';
+    'needs KUBEBUILDER_ASSETS, the folder of etcd, kube-apiserver, kube-controller-manager, kubectl, helm and gateway-api (see CONTRIBUTING.md)';
   if (process.env.CI === 'true') throw new Error(reason);
   return reason;
 }

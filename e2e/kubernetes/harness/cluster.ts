@@ -7,7 +7,7 @@ import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
 import { separateNetwork } from '../../harness/separate-network.ts';
 import { until } from '../../harness/until.ts';
-import { assetPath, missingAssets } from './assets.ts';
+import { assetPath, GATEWAY_DEFINITIONS, missingAssets } from './assets.ts';
 import { Kubelet } from './kubelet.ts';
 
 const TOKEN = 'an-administrator';
@@ -130,6 +130,12 @@ export class Cluster {
         () => false,
       ),
     );
+  }
+
+  /** Makes the objects of the Gateway API known. */
+  async defineGateways(): Promise<void> {
+    await this.kubectl(['apply', '--server-side', '-f', GATEWAY_DEFINITIONS]);
+    await this.kubectl(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
   }
 
   async stopApiServer(): Promise<void> {

@@ -75,3 +75,18 @@ export const tlsSecret = (named: Named, { cert, key }: { readonly cert: string; 
   type: 'kubernetes.io/tls',
   stringData: { 'tls.crt': cert, 'tls.key': key },
 });
+
+export const GATEWAY_CLASS: KubernetesObject = {
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'GatewayClass',
+  metadata: { name: 'sluice' },
+  spec: { controllerName: 'sluice.dev/gateway-controller' },
+};
+
+/** An object of the Gateway API. */
+export const gatewayObject = (kind: string, name: string, spec: object): KubernetesObject => ({
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind,
+  metadata: metadata({ name }),
+  spec,
+});

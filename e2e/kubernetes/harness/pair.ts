@@ -38,13 +38,14 @@ export class Pair {
   }
 
   async startController(kubeconfig: string, flags: readonly string[] = []): Promise<void> {
-    const args = ['controller', '--kubernetes', '--kubeconfig', kubeconfig, '--dataplane', `unix:${this.socket}`];
+    const map = ['--port-map', `80:${this.httpPort},443:${this.httpsPort}`];
+    const args = ['controller', '--kubernetes', ...map, '--kubeconfig', kubeconfig, '--dataplane', `unix:${this.socket}`];
     this.controller = new Program(SLUICE, [...args, '--listen', `127.0.0.1:${this.listen}`, ...flags]);
     await this.answers('the controller', this.controller, () => ask({ port: this.listen }, '/health'));
   }
 
-  visit(host: string, path = '/'): Promise<Answer> {
-    return visit(this.httpPort, host, path);
+  visit(host: string, path = '/', headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return visit(this.httpPort, host, path, { headers });
   }
 
   /** Waits until a visit gets this status, and this text if one is given. */

@@ -12,7 +12,6 @@ export type BackendTlsPolicy = {
   readonly wellKnown: string | null;
   readonly hostname: string;
   readonly alternativeNames: readonly { readonly type: string; readonly value: string }[];
-  readonly status: unknown;
 };
 
 type RawPolicy = {
@@ -26,7 +25,6 @@ type RawPolicy = {
       readonly subjectAltNames?: readonly { readonly type: string; readonly hostname?: string; readonly uri?: string }[];
     };
   };
-  readonly status?: unknown;
 };
 
 export const BACKEND_TLS_POLICIES: Resource<BackendTlsPolicy> = {
@@ -36,7 +34,7 @@ export const BACKEND_TLS_POLICIES: Resource<BackendTlsPolicy> = {
   api: GATEWAY_API,
   namespaced: true,
   optional: true,
-  read: ({ metadata, spec: { targetRefs, validation }, status }: RawPolicy) => ({
+  read: ({ metadata, spec: { targetRefs, validation } }: RawPolicy) => ({
     meta: readMeta(metadata),
     targets: targetRefs.map(({ sectionName = '', ...ref }) => ({
       ref: readRef(ref, 'Service'),
@@ -46,6 +44,5 @@ export const BACKEND_TLS_POLICIES: Resource<BackendTlsPolicy> = {
     wellKnown: validation.wellKnownCACertificates ?? null,
     hostname: validation.hostname,
     alternativeNames: (validation.subjectAltNames ?? []).map(({ type, hostname, uri }) => ({ type, value: hostname ?? uri ?? '' })),
-    status,
   }),
 };

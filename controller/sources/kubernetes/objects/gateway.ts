@@ -4,7 +4,7 @@ import { GATEWAY_API, GATEWAY_GROUP, type ObjectRef, type RawRef, readRef } from
 import { type RawSelector, readSelector, type Selector } from './selector.ts';
 
 /** A GatewayClass: which controller serves the Gateways that name it. */
-export type GatewayClass = { readonly meta: Meta; readonly controller: string; readonly status: unknown };
+export type GatewayClass = { readonly meta: Meta; readonly controller: string };
 
 /** Which namespaces may attach something. */
 export type NamespaceFilter =
@@ -45,7 +45,6 @@ export type Gateway = {
   readonly hasParameters: boolean;
   readonly clientValidation: ClientValidation | null;
   readonly clientValidationByPort: ReadonlyMap<number, ClientValidation | null>;
-  readonly status: unknown;
 };
 
 /** More listeners for a Gateway, in an object of their own. */
@@ -53,7 +52,6 @@ export type ListenerSet = {
   readonly meta: Meta;
   readonly parent: ObjectRef;
   readonly listeners: readonly Listener[];
-  readonly status: unknown;
 };
 
 type RawNamespaces = { readonly from?: string; readonly selector?: RawSelector };
@@ -86,7 +84,6 @@ type RawGateway = {
       };
     };
   };
-  readonly status?: unknown;
 };
 
 function readNamespaces({ from, selector }: RawNamespaces, usual: 'Same' | 'None'): NamespaceFilter {
@@ -119,10 +116,9 @@ export const GATEWAY_CLASSES: Resource<GatewayClass> = {
   api: GATEWAY_API,
   namespaced: false,
   optional: true,
-  read: ({ metadata, spec, status }: { metadata: RawMeta; spec: { controllerName: string }; status?: unknown }) => ({
+  read: ({ metadata, spec }: { metadata: RawMeta; spec: { controllerName: string } }) => ({
     meta: readMeta(metadata),
     controller: spec.controllerName,
-    status,
   }),
 };
 
@@ -133,7 +129,7 @@ export const GATEWAYS: Resource<Gateway> = {
   api: GATEWAY_API,
   namespaced: true,
   optional: true,
-  read: ({ metadata, spec, status }: RawGateway) => ({
+  read: ({ metadata, spec }: RawGateway) => ({
     meta: readMeta(metadata),
     className: spec.gatewayClassName,
     listeners: (spec.listeners ?? []).map(readListener),
@@ -142,7 +138,6 @@ export const GATEWAYS: Resource<Gateway> = {
     hasParameters: spec.infrastructure?.parametersRef !== undefined,
     clientValidation: readValidation(spec.tls?.frontend?.default ?? {}),
     clientValidationByPort: new Map((spec.tls?.frontend?.perPort ?? []).map(({ port, tls }) => [port, readValidation(tls)])),
-    status,
   }),
 };
 
@@ -153,18 +148,9 @@ export const LISTENER_SETS: Resource<ListenerSet> = {
   api: GATEWAY_API,
   namespaced: true,
   optional: true,
-  read: ({
-    metadata,
-    spec,
-    status,
-  }: {
-    metadata: RawMeta;
-    spec: { parentRef: RawRef; listeners: readonly RawListener[] };
-    status?: unknown;
-  }) => ({
+  read: ({ metadata, spec }: { metadata: RawMeta; spec: { parentRef: RawRef; listeners: readonly RawListener[] } }) => ({
     meta: readMeta(metadata),
     parent: readRef({ group: GATEWAY_GROUP, ...spec.parentRef }, 'Gateway'),
     listeners: spec.listeners.map(readListener),
-    status,
   }),
 };

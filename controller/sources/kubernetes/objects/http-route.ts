@@ -86,7 +86,6 @@ export type AnyRoute = {
   readonly parents: readonly ParentRef[];
   /** In lower case; empty is every host of the listeners. */
   readonly hostnames: readonly string[];
-  readonly status: unknown;
 };
 
 /** An HTTPRoute or a GRPCRoute, whose methods are paths. */
@@ -99,7 +98,6 @@ export type RawRoute<Rule> = {
     readonly hostnames?: readonly string[];
     readonly rules?: readonly Rule[];
   };
-  readonly status?: unknown;
 };
 export type RawBackendRef = RawRef & { readonly port?: number; readonly weight?: number; readonly filters?: readonly RouteFilter[] };
 export type RawTextMatch = { readonly type?: TextMatch['type']; readonly name: string; readonly value: string };
@@ -115,7 +113,7 @@ type RawHttpRule = {
   readonly timeouts?: HttpRule['timeouts'];
 };
 
-export const readRoute = <Kind extends AnyRoute['kind']>(kind: Kind, { metadata, spec, status }: RawRoute<unknown>) => ({
+export const readRoute = <Kind extends AnyRoute['kind']>(kind: Kind, { metadata, spec }: RawRoute<unknown>) => ({
   kind,
   meta: readMeta(metadata),
   parents: (spec.parentRefs ?? []).map((raw): ParentRef => {
@@ -123,7 +121,6 @@ export const readRoute = <Kind extends AnyRoute['kind']>(kind: Kind, { metadata,
     return { ref: readRef({ group: GATEWAY_GROUP, ...ref }, 'Gateway'), section: sectionName ?? null, port: port ?? null, raw };
   }),
   hostnames: (spec.hostnames ?? []).map((name) => name.toLowerCase()),
-  status,
 });
 
 export const readBackendRef = ({ port, weight = 1, filters = [], ...ref }: RawBackendRef): RouteBackend => ({

@@ -25,10 +25,22 @@ export class Certificates {
     if (!certificate.ok) return `the Secret ${secret}: ${certificate.reason}`;
     if (host !== CATCH_ALL && !covers(certificate.value.domains, host))
       return `the certificate of the Secret ${secret} is for ${certificate.value.domains.slice(0, 5).join(', ')}, not for ${host}`;
+    this.note(secret, host);
+    return null;
+  }
+
+  /** Presents a Secret for a host, whatever names it has, as listeners of Gateways do. @returns whether it can be. */
+  present(secret: string, host: string): boolean {
+    const found = this.secrets.get(secret);
+    if (found === undefined || !read(found).ok) return false;
+    this.note(secret, host);
+    return true;
+  }
+
+  private note(secret: string, host: string): void {
     const hosts = this.hosts.get(secret);
     if (hosts) hosts.push(host);
     else this.hosts.set(secret, [host]);
-    return null;
   }
 
   /** A certificate for the catch-all host is for the names that it has itself. */

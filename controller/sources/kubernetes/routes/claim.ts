@@ -7,7 +7,7 @@ import type { Backend } from './backends.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 
 /** An object that requests hosts. */
-export type Owner = { readonly kind: 'ingress' | 'service'; readonly meta: Meta };
+export type Owner = { readonly kind: 'ingress' | 'service' | 'gateway' | 'httproute' | 'grpcroute' | 'tlsroute'; readonly meta: Meta };
 
 /** As shown: `ingress shop/web`. */
 export const originOf = ({ kind, meta }: Owner): string => `${kind} ${nameOf(meta)}`;

@@ -1,8 +1,13 @@
 import { MOST_RETRIES } from '../../../../shared/limits.ts';
 import { BLOCK_MEMBERS } from '../../../../shared/policy/policies.ts';
 import { handleSchema, type RouteDraft, type RouteInput } from '../../../../shared/route.ts';
+import { compareMatches } from '../gateway/conditions.ts';
+import type { GatewayHost } from '../gateway/gateway-hosts.ts';
+import { domainOf } from '../gateway/hostnames.ts';
+import type { HttpMatch } from '../objects/http-route.ts';
 import { type Claim, originOf } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
+import type { HostBlock } from './host-block.ts';
 
 type Handle = NonNullable<RouteInput['handles']>[number];
 type Draft = Readonly<Record<string, unknown>>;
@@ -35,7 +40,7 @@ export function routeOfHost(claims: readonly [Claim, ...Claim[]], https: RouteIn
     domain: first.host,
     https,
     source: KUBERNETES_SOURCE,
-    origin: originsOf(claims),
+    origin: listOf(claims.map(({ owner }) => originOf(owner))),
     ...pool,
     tls: pool?.tls ?? false,
     upstream: everything?.backend.upstreams[0]?.address ?? null,
@@ -49,6 +54,41 @@ const rank = ({ path }: Claim): number => ['exact', 'prefix', 'default'].indexOf
 const pathOf = ({ path }: Claim): string => (path.kind === 'default' ? '' : path.path);
 const lengthOf = (claim: Claim): number => pathOf(claim).length;
 const isRoot = ({ path }: Claim): boolean => path.kind === 'prefix' && path.path === '/';
+
+/** A default backend is for what nothing else matches. */
+const matchOf = ({ path }: Claim): HttpMatch => ({
+  path: { type: path.kind === 'exact' ? 'Exact' : 'PathPrefix', value: path.kind === 'default' ? '' : path.path },
+  ...{ method: null, headers: [], query: [] },
+});
+
+const NOT_FOUND = { status: 404, body: '' };
+
+/** The route of a host that Gateways have, and perhaps other objects, too. Of blocks that match alike, those of Gateways come first. */
+export function routeOfGatewayHost(host: GatewayHost, claims: readonly Claim[], https: RouteInput['https']): RouteInput {
+  const { name, ports, clientAuthorities, listeners } = host;
+  const domain = domainOf(name);
+  const own = claims.map((claim): HostBlock => ({ match: matchOf(claim), handle: handleOf(claim, false) }));
+  const blocks = own.length === 0 ? host.blocks : [...host.blocks, ...own].sort((a, b) => compareMatches(a.match, b.match));
+  const owners = [
+    ...listeners.map(({ owner }) => originOf({ kind: 'gateway', meta: owner.meta })),
+    ...claims.map(({ owner }) => originOf(owner)),
+  ];
+  return {
+    ...hostMembers(claims, false),
+    domain,
+    ...(domain.startsWith('*.') && { wildcard: 'many' as const }),
+    https,
+    https_redirect: false,
+    ...(own.length === 0 && { ports: [...ports] }),
+    ...(clientAuthorities !== null && { client_auth: { ca: clientAuthorities } }),
+    source: KUBERNETES_SOURCE,
+    origin: listOf(owners),
+    tls: false,
+    upstream: null,
+    respond: NOT_FOUND,
+    handles: blocks.map(({ handle }) => handle),
+  };
+}
 
 function handleOf(claim: Claim, isOneSite: boolean): Handle {
   const { path, backend, members } = claim;
@@ -81,8 +121,8 @@ const pick = (members: RouteDraft, isWanted: (member: string) => boolean): Draft
 
 const MOST_NAMED = 3;
 
-function originsOf(claims: readonly Claim[]): string {
-  const origins = [...new Set(claims.map(({ owner }) => originOf(owner)))];
+function listOf(all: readonly string[]): string {
+  const origins = [...new Set(all)];
   const more = origins.length - MOST_NAMED;
   return origins.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

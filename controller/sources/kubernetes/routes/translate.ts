@@ -2,14 +2,17 @@ import type { RouteInput, RouteSpec } from '../../../../shared/route.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
+import type { GatewayHost } from '../gateway/gateway-hosts.ts';
+import { gatewayProblems, gatewayReadings } from '../gateway/gateway-readings.ts';
+import { translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
 import { byAge } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
 import { Certificates } from './certificates.ts';
-import { type Claim, originOf, problemOf, type Request } from './claim.ts';
+import { type Claim, type Owner, originOf, problemOf, type Request } from './claim.ts';
 import type { ClusterSnapshot, ClusterTranslation } from './cluster-snapshot.ts';
-import { routeOfHost } from './host-route.ts';
+import { routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
 import { refusalsOf } from './refusals.ts';
@@ -20,29 +23,56 @@ import { isAnnotated, requestOfService } from './service-claims.ts';
  * path of a host, the older one wins, and the other's remaining paths are served.
  */
 export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
-  const { requests, lastGood } = requestsOf(snapshot);
-  const problems = requests.flatMap((request) => request.problems);
+  const backends = new Backends(snapshot);
+  const { requests, lastGood } = requestsOf(snapshot, backends);
+  const gateways = translateGateways(snapshot, backends, snapshot.portMap);
+  const problems = [...requests.flatMap((request) => request.problems), ...gatewayProblems(gateways)];
   const hosts: Hosts = new Map();
   for (const request of requests) for (const claim of request.claims) problems.push(...join(hosts, claim));
   const certificates = new Certificates(snapshot.secrets);
   const routes: RouteSpec[] = [];
-  for (const [host, paths] of [...hosts].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const [first, ...others] = paths.values();
-    if (first === undefined) continue;
-    const https = httpsOf(host, [first, ...others], certificates, problems);
-    const route = checked(routeOfHost([first, ...others], https));
-    if ('domain' in route) routes.push(route);
-    else problems.push(problemOf(first.owner, host, 'bad_route', `${host} can't be routed: ${route.reason}`));
+  for (const host of [...new Set([...hosts.keys(), ...gateways.hosts.keys()])].sort()) {
+    const claims = [...(hosts.get(host as Domain)?.values() ?? [])];
+    const route = routeOf(host as Domain, claims, gateways.hosts.get(host), certificates, problems);
+    if ('reason' in route) problems.push(problemOf(route.owner, host, 'bad_route', `${host} can't be routed: ${route.reason}`));
+    else routes.push(route);
   }
-  const readings = requests.map((request) => readingOf(request, hosts));
-  const statuses = [...snapshot.ingresses.values()].map((ingress) => ingressStatusOf(ingress, isOurs(ingress, snapshot)));
+  const readings = [...requests.map((request) => readingOf(request, hosts)), ...gatewayReadings(gateways)];
+  const statuses = [
+    ...[...snapshot.ingresses.values()].map((ingress) => ingressStatusOf(ingress, isOurs(ingress, snapshot))),
+    ...gateways.statuses,
+  ];
   const owners = requests.map(({ owner }) => owner);
   return { routes, certificates: certificates.list(), problems, readings, statuses, refusals: refusalsOf(owners, problems), lastGood };
 }
 
+/** The route of a host, or why there is none. */
+function routeOf(
+  host: Domain,
+  claims: readonly Claim[],
+  gatewayHost: GatewayHost | undefined,
+  certificates: Certificates,
+  problems: UndatedProblem[],
+): RouteSpec | { readonly owner: Owner; readonly reason: string } {
+  const [first, ...others] = claims;
+  const https = first ? httpsOf(host, [first, ...others], certificates, problems) : 'off';
+  const owner: Owner | undefined = first?.owner ?? gatewayOwner(gatewayHost);
+  if (gatewayHost) {
+    const isPresented = gatewayHost.secrets.map((secret) => certificates.present(secret, host)).includes(true);
+    const route = checked(routeOfGatewayHost(gatewayHost, claims, isPresented ? 'provided' : https));
+    return 'domain' in route ? route : { owner: owner as Owner, reason: route.reason };
+  }
+  const route = checked(routeOfHost([first as Claim, ...others], https));
+  return 'domain' in route ? route : { owner: owner as Owner, reason: route.reason };
+}
+
+const gatewayOwner = (host: GatewayHost | undefined): Owner | undefined => {
+  const [bound] = host?.listeners ?? [];
+  return bound && { kind: 'gateway', meta: bound.gateway.meta };
+};
+
 /** What the objects request, the oldest first. */
-function requestsOf(snapshot: ClusterSnapshot) {
-  const backends = new Backends(snapshot);
+function requestsOf(snapshot: ClusterSnapshot, backends: Backends) {
   const lastGood = new Map<string, Ingress>();
   const objects = [
     ...[...snapshot.ingresses.values()].filter((ingress) => isOurs(ingress, snapshot)),

@@ -1,14 +1,24 @@
 import { readSingleDirective } from '../../file/single-directive.ts';
+import type { GatewaySnapshot } from '../gateway/gateway-snapshot.ts';
+import { BACKEND_TLS_POLICIES } from '../objects/backend-tls-policy.ts';
+import { AUTHORITIES } from '../objects/config-map.ts';
+import { GATEWAY_CLASSES, GATEWAYS, LISTENER_SETS } from '../objects/gateway.ts';
+import { GRPC_ROUTES } from '../objects/grpc-route.ts';
 import { HTPASSWD_SECRETS } from '../objects/htpasswd-secret.ts';
+import { HTTP_ROUTES } from '../objects/http-route.ts';
 import { INGRESS_CLASSES, INGRESSES } from '../objects/ingress.ts';
+import { NAMESPACES } from '../objects/namespace.ts';
+import { REFERENCE_GRANTS } from '../objects/reference-grant.ts';
 import { TLS_SECRETS } from '../objects/secret.ts';
 import { ENDPOINT_SLICES, SERVICES } from '../objects/service.ts';
+import { TLS_ROUTES } from '../objects/tls-route.ts';
 import type { ClusterSnapshot } from '../routes/cluster-snapshot.ts';
 
 /** An object as the API server sends it, whose name is `NAMESPACE/NAME` here. */
 export type SampleObject = { readonly name: string; readonly metadata?: object; readonly [more: string]: unknown };
 
-type Samples = { readonly [kind in 'ingresses' | 'services' | 'slices' | 'users']?: readonly SampleObject[] };
+type Kind = 'ingresses' | 'services' | 'slices' | 'users' | keyof GatewaySnapshot;
+type Samples = { readonly [kind in Kind]?: readonly SampleObject[] };
 
 let age = 0;
 
@@ -23,13 +33,24 @@ function readAll<T>(resource: { read(object: never): T }, samples: readonly Samp
 }
 
 /** A cluster with these objects, and the class `sluice`. Each object is younger than those before it. */
-export const clusterOf = ({ ingresses, services, slices, users }: Samples): ClusterSnapshot => ({
+export const clusterOf = ({ ingresses, services, slices, secrets, users, ...gateway }: Samples): ClusterSnapshot => ({
   ingressClass: 'sluice',
+  portMap: new Map(),
+  gatewayClasses: readAll(GATEWAY_CLASSES, gateway.gatewayClasses),
+  gateways: readAll(GATEWAYS, gateway.gateways),
+  listenerSets: readAll(LISTENER_SETS, gateway.listenerSets),
+  httpRoutes: readAll(HTTP_ROUTES, gateway.httpRoutes),
+  grpcRoutes: readAll(GRPC_ROUTES, gateway.grpcRoutes),
+  tlsRoutes: readAll(TLS_ROUTES, gateway.tlsRoutes),
+  grants: readAll(REFERENCE_GRANTS, gateway.grants),
+  backendTlsPolicies: readAll(BACKEND_TLS_POLICIES, gateway.backendTlsPolicies),
+  namespaces: readAll(NAMESPACES, gateway.namespaces),
+  authorities: readAll(AUTHORITIES, gateway.authorities),
   ingresses: readAll(INGRESSES, ingresses),
   classes: readAll(INGRESS_CLASSES, []),
   services: readAll(SERVICES, services),
   slices: readAll(ENDPOINT_SLICES, slices),
-  secrets: readAll(TLS_SECRETS, []),
+  secrets: readAll(TLS_SECRETS, secrets),
   users: readAll(HTPASSWD_SECRETS, users),
   readDirective: readSingleDirective,
   lastGood: new Map(),

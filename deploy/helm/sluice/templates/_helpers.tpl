@@ -46,4 +46,20 @@ capabilities: { drop: [ALL] }
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, get, patch]
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [gateways, listenersets, httproutes, grpcroutes, tlsroutes, referencegrants, backendtlspolicies]
+  verbs: [list, watch]
+# Authorities of the Gateway API, in the key ca.crt. Only read if there is a GatewayClass.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [list, watch]
+- apiGroups: [gateway.networking.k8s.io]
+  resources:
+    - gateways/status
+    - listenersets/status
+    - httproutes/status
+    - grpcroutes/status
+    - tlsroutes/status
+    - backendtlspolicies/status
+  verbs: [patch]
 {{- end }}

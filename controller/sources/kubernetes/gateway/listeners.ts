@@ -1,0 +1,183 @@
+import { readCertificate } from '../../../../shared/certificates/certificate.ts';
+import type { ClientValidation, Gateway, Listener, ListenerSet, NamespaceFilter } from '../objects/gateway.ts';
+import { byAge, type Meta, nameOf } from '../objects/meta.ts';
+import type { Namespace } from '../objects/namespace.ts';
+import { GATEWAY_GROUP } from '../objects/object-ref.ts';
+import type { TlsSecret } from '../objects/secret.ts';
+import { selects } from '../objects/selector.ts';
+import { readAuthorities } from './authorities.ts';
+import type { GatewaySnapshot } from './gateway-snapshot.ts';
+import type { Grants, Referrer } from './grants.ts';
+import { fails, holds, type Verdict } from './verdict.ts';
+
+export type RouteKind = 'HTTPRoute' | 'GRPCRoute' | 'TLSRoute';
+
+/** A listener with what is known of it. */
+export type BoundListener = {
+  readonly gateway: Gateway;
+  /** The object that it is written in. */
+  readonly owner: ListenerOwner;
+  readonly listener: Listener;
+  /** The kinds of routes that it takes. */
+  readonly kinds: readonly RouteKind[];
+  readonly accepted: Verdict;
+  readonly resolved: Verdict;
+  /** null if nothing conflicts. */
+  readonly conflict: Verdict | null;
+  /** `NAMESPACE/NAME` of the Secrets that it presents. */
+  readonly secrets: readonly string[];
+  /** PEM: the authorities of client certificates; null if clients need none. */
+  readonly clientAuthorities: string | null;
+  /** Whether connections to it are served. */
+  readonly isServed: boolean;
+};
+
+export type ListenerOwner = { readonly kind: 'Gateway' | 'ListenerSet'; readonly meta: Meta };
+
+/** The kinds of routes that go with a protocol; undefined for a protocol that is not supported. */
+function kindsOf({ protocol, tls }: Listener): readonly RouteKind[] | undefined {
+  switch (protocol) {
+    case 'HTTP':
+      return ['HTTPRoute', 'GRPCRoute'];
+    case 'HTTPS':
+      return ['HTTPRoute', 'GRPCRoute'];
+    case 'TLS':
+      return tls?.mode === 'Passthrough' ? ['TLSRoute'] : [];
+    default:
+      return undefined;
+  }
+}
+
+/** Listeners of a port must agree on this. */
+const layerOf = ({ protocol }: Listener): string => (protocol === 'HTTP' ? 'HTTP' : 'TLS');
+
+/** Judges all listeners of a Gateway and of the ListenerSets that it allows. */
+export function bindListeners(gateway: Gateway, sets: readonly ListenerSet[], snapshot: GatewaySnapshot, grants: Grants): BoundListener[] {
+  const own = gateway.listeners.map((listener) => ({ listener, owner: { kind: 'Gateway', meta: gateway.meta } as const }));
+  const added = [...sets]
+    .sort(byAge)
+    .flatMap((set) => set.listeners.map((listener) => ({ listener, owner: { kind: 'ListenerSet', meta: set.meta } as const })));
+  const before: { readonly listener: Listener; readonly owner: ListenerOwner }[] = [];
+  return [...own, ...added].map(({ listener, owner }) => {
+    const conflict = conflictOf(listener, owner, before, own);
+    if (conflict === null) before.push({ listener, owner });
+    return bind(gateway, owner, listener, conflict, snapshot, grants);
+  });
+}
+
+/** Of two in conflict the one of the Gateway stays, or the older one. Of two of the Gateway, none does. */
+function conflictOf(
+  listener: Listener,
+  owner: ListenerOwner,
+  before: readonly { readonly listener: Listener; readonly owner: ListenerOwner }[],
+  own: readonly { readonly listener: Listener }[],
+): Verdict | null {
+  const rivals = owner.kind === 'Gateway' ? own.filter((one) => one.listener !== listener) : before;
+  for (const { listener: other } of rivals) {
+    if (other.port !== listener.port) continue;
+    if (layerOf(other) !== layerOf(listener))
+      return fails('ProtocolConflict', `the listener ${other.name} has port ${listener.port} for ${other.protocol}`);
+    if (other.protocol === 'TLS' && listener.protocol === 'TLS' && other.tls?.mode !== listener.tls?.mode)
+      return fails('ProtocolConflict', `the listener ${other.name} has another TLS mode on port ${listener.port}`);
+    if (other.hostname === listener.hostname && (other.protocol === listener.protocol || layerOf(listener) === 'TLS'))
+      return fails('HostnameConflict', `the listener ${other.name} has ${listener.hostname ?? 'every host'} on port ${listener.port}`);
+  }
+  return null;
+}
+
+function bind(
+  gateway: Gateway,
+  owner: ListenerOwner,
+  listener: Listener,
+  conflict: Verdict | null,
+  snapshot: GatewaySnapshot,
+  grants: Grants,
+): BoundListener {
+  const supported = kindsOf(listener);
+  const wanted = listener.kinds ?? (supported ?? []).map((kind) => ({ group: GATEWAY_GROUP, kind }));
+  const kinds = (supported ?? []).filter((kind) => wanted.some((one) => one.group === GATEWAY_GROUP && one.kind === kind));
+  const wrongKind = wanted.find(({ group, kind }) => group !== GATEWAY_GROUP || !kinds.includes(kind as RouteKind));
+  const from: Referrer = { group: GATEWAY_GROUP, kind: owner.kind, namespace: owner.meta.namespace };
+  const { verdict: certificates, secrets } = certificatesOf(listener, from, snapshot.secrets, grants);
+  const clients = clientsOf(gateway, listener, snapshot, grants);
+  const accepted = conflict ?? protocolVerdict(listener, supported) ?? clients.accepted ?? holds('Accepted');
+  const kindVerdict =
+    wrongKind && supported !== undefined
+      ? fails('InvalidRouteKinds', `${wrongKind.kind} does not go with the protocol ${listener.protocol} of this listener`)
+      : null;
+  const resolved = kindVerdict ?? certificates ?? clients.resolved ?? holds('ResolvedRefs');
+  const needsCertificate = listener.protocol === 'HTTPS';
+  return {
+    ...{ gateway, owner, listener, kinds, accepted, resolved, conflict, secrets },
+    clientAuthorities: clients.pem,
+    isServed: accepted.holds && (!needsCertificate || secrets.length > 0) && !(kinds.length === 0 && !resolved.holds),
+  };
+}
+
+function protocolVerdict({ protocol, tls }: Listener, supported: readonly RouteKind[] | undefined): Verdict | null {
+  if (supported === undefined) return fails('UnsupportedProtocol', `${protocol} is not supported: HTTP, HTTPS and TLS are`);
+  if (protocol === 'TLS' && tls?.mode !== 'Passthrough')
+    return fails('UnsupportedValue', 'a TLS listener can only pass connections on: set tls.mode to Passthrough, or use HTTPS');
+  if (protocol === 'HTTPS' && tls?.mode === 'Passthrough')
+    return fails('UnsupportedValue', 'an HTTPS listener ends TLS: for connections that are passed on, use the protocol TLS');
+  return null;
+}
+
+/** The Secrets that can be presented, and why others can't. */
+function certificatesOf({ protocol, tls }: Listener, from: Referrer, secrets: ReadonlyMap<string, TlsSecret>, grants: Grants) {
+  const found: string[] = [];
+  let verdict: Verdict | null = null;
+  if (protocol !== 'HTTPS' || tls === null || tls.mode !== 'Terminate') return { verdict, secrets: found };
+  for (const ref of tls.certificates) {
+    const name = nameOf({ namespace: ref.namespace ?? from.namespace, name: ref.name });
+    if (ref.kind !== 'Secret' || ref.group !== '')
+      verdict ??= fails('InvalidCertificateRef', `${ref.kind} ${name}: only Secrets can be used`);
+    else if (!grants.allows(from, ref)) verdict ??= fails('RefNotPermitted', `no ReferenceGrant allows the Secret ${name}`);
+    else {
+      const why = faultOf(name, secrets.get(name));
+      if (why === null) found.push(name);
+      else verdict ??= fails('InvalidCertificateRef', why);
+    }
+  }
+  if (tls.certificates.length === 0) verdict = fails('InvalidCertificateRef', 'the listener names no certificate');
+  return { verdict, secrets: found };
+}
+
+function faultOf(name: string, secret: TlsSecret | undefined): string | null {
+  if (secret === undefined) return `the TLS Secret ${name} does not exist (its type must be kubernetes.io/tls)`;
+  const certificate = readCertificate(secret.certificate, secret.privateKey, { certificate: 'tls.crt', privateKey: 'tls.key' });
+  return certificate.ok ? null : `the Secret ${name}: ${certificate.reason}`;
+}
+
+const validationOf = ({ clientValidation, clientValidationByPort }: Gateway, port: number): ClientValidation | null =>
+  clientValidationByPort.has(port) ? (clientValidationByPort.get(port) ?? null) : clientValidation;
+
+/** What a listener requires of its clients. */
+function clientsOf(
+  gateway: Gateway,
+  { protocol, port }: Listener,
+  { authorities }: GatewaySnapshot,
+  grants: Grants,
+): { readonly pem: string | null; readonly accepted: Verdict | null; readonly resolved: Verdict | null } {
+  const validation = protocol === 'HTTPS' ? validationOf(gateway, port) : null;
+  if (validation === null) return { pem: null, accepted: null, resolved: null };
+  const from: Referrer = { group: GATEWAY_GROUP, kind: 'Gateway', namespace: gateway.meta.namespace };
+  const found = readAuthorities(validation.authorities, from, grants, authorities);
+  if ('pem' in found) return { pem: validation.isOptional ? null : found.pem, accepted: null, resolved: null };
+  const reason = { kind: 'InvalidCACertificateKind', missing: 'InvalidCACertificateRef', forbidden: 'RefNotPermitted' }[found.reason];
+  return { pem: null, accepted: fails('NoValidCACertificate', found.message), resolved: fails(reason, found.message) };
+}
+
+/** Whether an object of a namespace may attach to something of another one. */
+export function allowsNamespace(filter: NamespaceFilter, own: string, other: string, namespaces: ReadonlyMap<string, Namespace>): boolean {
+  switch (filter.from) {
+    case 'All':
+      return true;
+    case 'Same':
+      return own === other;
+    case 'None':
+      return false;
+    case 'Selector':
+      return selects(filter.selector, namespaces.get(`/${other}`)?.labels ?? {});
+  }
+}

@@ -1,0 +1,144 @@
+import { GATEWAY_CONTROLLER } from '../../../../shared/name.ts';
+import type { Gateway, ListenerSet } from '../objects/gateway.ts';
+import type { AnyRoute, HttpRoute } from '../objects/http-route.ts';
+import { byAge, nameOf } from '../objects/meta.ts';
+import { GATEWAY_GROUP } from '../objects/object-ref.ts';
+import type { Service } from '../objects/service.ts';
+import type { TlsRoute } from '../objects/tls-route.ts';
+import type { Backends } from '../routes/backends.ts';
+import type { DesiredStatus } from '../status/desired-status.ts';
+import { type Attachment, attach, parentKey } from './attachments.ts';
+import { BackendPolicies } from './backend-policies.ts';
+import { type GatewayHost, gatewayHost } from './gateway-hosts.ts';
+import type { GatewaySnapshot } from './gateway-snapshot.ts';
+import { classStatus, gatewayStatus, listenerSetStatus, policyStatus } from './gateway-status.ts';
+import { Grants } from './grants.ts';
+import { HostRules } from './host-rules.ts';
+import { domainOf } from './hostnames.ts';
+import { allowsNamespace, type BoundListener, bindListeners } from './listeners.ts';
+import type { PortMap } from './port-map.ts';
+import { RouteBackends } from './route-backends.ts';
+import { routeStatus } from './route-status.ts';
+import { judgeHttpRoute, judgeTlsRoute, type RouteVerdicts } from './route-verdicts.ts';
+
+/** A route of the Gateway API with what is known of it. */
+export type JudgedRoute = { readonly route: AnyRoute; readonly attachments: readonly Attachment[]; readonly verdicts: RouteVerdicts };
+
+export type GatewayTranslation = {
+  /** By domain. */
+  readonly hosts: ReadonlyMap<string, GatewayHost>;
+  readonly gateways: readonly { readonly gateway: Gateway; readonly listeners: readonly BoundListener[] }[];
+  readonly routes: readonly JudgedRoute[];
+  readonly statuses: readonly DesiredStatus[];
+};
+
+const NOTHING: GatewayTranslation = { hosts: new Map(), gateways: [], routes: [], statuses: [] };
+
+/** Translates the objects of the Gateway API to hosts with their blocks, and to the status that each object gets. */
+export function translateGateways(
+  snapshot: GatewaySnapshot & { readonly services: ReadonlyMap<string, Service> },
+  backends: Backends,
+  map: PortMap,
+): GatewayTranslation {
+  const classes = [...snapshot.gatewayClasses.values()].filter(({ controller }) => controller === GATEWAY_CONTROLLER);
+  if (classes.length === 0) return NOTHING;
+  const names = new Set(classes.map(({ meta }) => meta.name));
+  const grants = new Grants(snapshot.grants);
+  const gateways = [...snapshot.gateways.values()].filter(({ className }) => names.has(className)).sort(byAge);
+  const bound = gateways.map((gateway) => bindGateway(gateway, snapshot, grants));
+  const parents = new Map(bound.flatMap((one) => parentsOfGateway(one)));
+
+  const policies = new BackendPolicies(snapshot, grants);
+  const targets = new RouteBackends(backends, snapshot.services, policies, grants);
+  const judge = <Route extends AnyRoute>(route: Route, verdicts: RouteVerdicts) => ({
+    route,
+    verdicts,
+    attachments: attach(route, parents, snapshot.namespaces),
+  });
+  const http = [...snapshot.httpRoutes.values(), ...snapshot.grpcRoutes.values()]
+    .sort(byAge)
+    .map((route) => judge<HttpRoute>(route, judgeHttpRoute(route, targets)));
+  const tls = [...snapshot.tlsRoutes.values()].sort(byAge).map((route) => judge<TlsRoute>(route, judgeTlsRoute(route, targets)));
+
+  const accepted = [...http, ...tls].filter(({ verdicts }) => verdicts.invalid === null);
+  const attached = countRoutes(accepted);
+  const served = http.filter(({ verdicts }) => verdicts.invalid === null).flatMap(({ attachments }) => attachments);
+  const rules = new HostRules(
+    bound.flatMap(({ listeners }) => listeners),
+    served,
+  );
+  const hosts = new Map(rules.names().map((name) => [domainOf(name) as string, gatewayHost(name, rules, map, targets)]));
+
+  const statuses = [
+    ...classes.map(classStatus),
+    ...bound.map(({ gateway, listeners, sets }) => gatewayStatus(gateway, listeners, attached, attachedSets(listeners, sets))),
+    ...bound.flatMap(({ listeners, sets, refusedSets }) => [
+      ...sets.map((set) =>
+        listenerSetStatus(
+          set,
+          listeners.filter(({ owner }) => owner.meta.uid === set.meta.uid),
+          attached,
+          true,
+        ),
+      ),
+      ...refusedSets.map((set) => listenerSetStatus(set, [], attached, false)),
+    ]),
+    ...[...http, ...tls].map(({ route, attachments, verdicts }) => routeStatus(route, attachments, verdicts)),
+    ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, http))),
+  ];
+  return { hosts, gateways: bound, routes: [...http, ...tls], statuses };
+}
+
+type BoundGateway = {
+  readonly gateway: Gateway;
+  readonly listeners: readonly BoundListener[];
+  readonly sets: readonly ListenerSet[];
+  /** Those that the Gateway does not allow. */
+  readonly refusedSets: readonly ListenerSet[];
+};
+
+function bindGateway(gateway: Gateway, snapshot: GatewaySnapshot, grants: Grants): BoundGateway {
+  const { meta, allowedListeners } = gateway;
+  const wanting = [...snapshot.listenerSets.values()].filter(
+    ({ parent, meta: own }) =>
+      parent.group === GATEWAY_GROUP &&
+      parent.kind === 'Gateway' &&
+      nameOf({ namespace: parent.namespace ?? own.namespace, name: parent.name }) === nameOf(meta),
+  );
+  const isAllowed = ({ meta: own }: ListenerSet) => allowsNamespace(allowedListeners, meta.namespace, own.namespace, snapshot.namespaces);
+  const sets = wanting.filter(isAllowed);
+  const refusedSets = wanting.filter((set) => !sets.includes(set));
+  return { gateway, sets, refusedSets, listeners: bindListeners(gateway, sets, snapshot, grants) };
+}
+
+/** Routes name a Gateway or a ListenerSet, and attach to the listeners that are written there. */
+function parentsOfGateway({ gateway, listeners, sets, refusedSets }: BoundGateway) {
+  const of = (kind: string, { namespace, name, uid }: Gateway['meta']) =>
+    [parentKey(kind, namespace, name), { gateway, listeners: listeners.filter(({ owner }) => owner.meta.uid === uid) }] as const;
+  return [of('Gateway', gateway.meta), ...[...sets, ...refusedSets].map(({ meta }) => of('ListenerSet', meta))];
+}
+
+const attachedSets = (listeners: readonly BoundListener[], sets: readonly ListenerSet[]): number =>
+  sets.filter(({ meta }) => listeners.some(({ owner, isServed }) => isServed && owner.meta.uid === meta.uid)).length;
+
+function countRoutes(routes: readonly JudgedRoute[]): Map<BoundListener, number> {
+  const counts = new Map<BoundListener, number>();
+  for (const { attachments } of routes)
+    for (const bound of new Set(attachments.flatMap(({ listeners }) => listeners.map((place) => place.bound))))
+      counts.set(bound, (counts.get(bound) ?? 0) + 1);
+  return counts;
+}
+
+/** The Gateways whose routes use a Service that a policy is for. */
+function gatewaysUsing({ meta, targets }: Parameters<typeof policyStatus>[0]['policy'], routes: readonly JudgedRoute[]): Gateway[] {
+  const services = new Set(targets.map(({ ref }) => nameOf({ namespace: meta.namespace, name: ref.name })));
+  const found = new Set<Gateway>();
+  for (const { route, attachments } of routes) {
+    const rules = 'rules' in route ? (route as HttpRoute).rules : [];
+    const uses = rules.some(({ backends }) =>
+      backends.some(({ ref }) => services.has(nameOf({ namespace: ref.namespace ?? route.meta.namespace, name: ref.name }))),
+    );
+    if (uses) for (const { gateway } of attachments) found.add(gateway);
+  }
+  return [...found];
+}

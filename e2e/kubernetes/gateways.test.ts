@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
+import { until } from '../harness/until.ts';
+import { Cluster, clusterNetwork } from './harness/cluster.ts';
+import { app, GATEWAY_CLASS, gatewayObject, tlsSecret } from './harness/objects.ts';
+import { Pair } from './harness/pair.ts';
+
+const skip = clusterNetwork();
+
+let cluster: Cluster;
+let pair: Pair;
+before(async () => {
+  if (skip !== undefined) return;
+  cluster = await Cluster.start();
+  await cluster.defineGateways();
+  await cluster.apply(GATEWAY_CLASS);
+  pair = await Pair.start({ kubeconfig: cluster.kubeconfig });
+});
+after(async () => {
+  await pair?.[Symbol.asyncDispose]();
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+const HTTP = { name: 'http', protocol: 'HTTP', port: 80 };
+const gateway = (name: string, ...listeners: object[]) => gatewayObject('Gateway', name, { gatewayClassName: 'sluice', listeners });
+const route = (name: string, parent: string, rules: object[], more: object = {}) =>
+  gatewayObject('HTTPRoute', name, { parentRefs: [{ name: parent }], rules, ...more });
+const to = (name: string, more: object = {}) => ({ name, port: 80, ...more });
+const prefix = (value: string) => ({ path: { type: 'PathPrefix', value } });
+
+const answer = async (host: string, path = '/') => JSON.parse((await pair.serves(200, host, path)).text) as { pod: string; path: string };
+const appOf = async (host: string, path = '/') => (await answer(host, path)).pod.replace(/-[a-z0-9]+-[a-z0-9]+$/, '');
+
+describe('an HTTPRoute', { skip }, () => {
+  test('is attached to a Gateway, and its most specific match decides, whatever the order of its rules', async () => {
+    await cluster.apply(...['any', 'deep', 'exact', 'header'].flatMap((name) => app({ name })));
+    const rules = [
+      { backendRefs: [to('any')] },
+      { matches: [prefix('/a/b')], backendRefs: [to('deep')] },
+      { matches: [{ path: { type: 'Exact', value: '/a' } }], backendRefs: [to('exact')] },
+      { matches: [{ headers: [{ name: 'x-team', value: 'red' }] }], backendRefs: [to('header')] },
+    ];
+    await cluster.apply(gateway('main', HTTP), route('first', 'main', rules, { hostnames: ['first.test'] }));
+    const table = [
+      ['/', 'any'],
+      ['/a', 'exact'],
+      ['/a/', 'any'],
+      ['/a/b', 'deep'],
+      ['/a/b/c', 'deep'],
+      ['/a/bc', 'any'],
+    ] as const;
+    for (const [path, expected] of table) assert.equal(await appOf('first.test', path), expected, path);
+    const own = await until('the header to decide', async () => {
+      const { text } = await pair.visit('first.test', '/', { 'X-Team': 'red' });
+      return text.includes('"pod":"header-') ? text : undefined;
+    });
+    assert.ok(own);
+    assert.equal((await pair.visit('second.test')).status, 404);
+  });
+
+  test('divides requests by weight, and the share of a backend that does not exist is 500', async () => {
+    await cluster.apply(...app({ name: 'heavy' }, { replicas: 3 }), ...app({ name: 'light' }));
+    const backendRefs = [to('heavy', { weight: 2 }), to('light', { weight: 1 }), to('absent', { weight: 1 }), to('none', { weight: 0 })];
+    await cluster.apply(route('weights', 'main', [{ backendRefs }], { hostnames: ['weights.test'] }));
+    await pair.serves(200, 'weights.test');
+    const counts = new Map<string, number>();
+    for (let nth = 0; nth < 400; nth++) {
+      const { status, text } = await pair.visit('weights.test');
+      const which = status === 200 ? (JSON.parse(text) as { pod: string }).pod.slice(0, 5) : `${status}`;
+      counts.set(which, (counts.get(which) ?? 0) + 1);
+    }
+    assert.deepEqual([...counts.keys()].sort(), ['500', 'heavy', 'light']);
+    const share = (name: string) => (counts.get(name) ?? 0) / 400;
+    assert.ok(Math.abs(share('heavy') - 0.5) < 0.1 && Math.abs(share('light') - 0.25) < 0.1, JSON.stringify([...counts]));
+  });
+
+  test('redirects, rewrites paths by whole segments, and changes headers both ways', async () => {
+    await cluster.apply(...app({ name: 'target' }));
+    const filter = (type: string, member: string, value: object) => ({ type, [member]: value });
+    const rules = [
+      {
+        matches: [prefix('/old')],
+        filters: [
+          filter('RequestRedirect', 'requestRedirect', {
+            hostname: 'new.test',
+            statusCode: 301,
+            path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/new' },
+          }),
+        ],
+      },
+      {
+        matches: [prefix('/in')],
+        filters: [
+          filter('URLRewrite', 'urlRewrite', {
+            hostname: 'inner.test',
+            path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/out' },
+          }),
+          filter('ResponseHeaderModifier', 'responseHeaderModifier', { set: [{ name: 'X-Text', value: '{host}' }] }),
+        ],
+        backendRefs: [to('target')],
+      },
+    ];
+    await cluster.apply(route('filters', 'main', rules, { hostnames: ['filters.test'] }));
+    const redirected = await pair.serves(301, 'filters.test', '/old/a?b=1');
+    assert.equal(redirected.headers.location, 'http://new.test/new/a?b=1');
+    assert.equal((await pair.visit('filters.test', '/old')).headers.location, 'http://new.test/new');
+    assert.equal((await pair.visit('filters.test', '/older')).status, 404);
+    const rewritten = await pair.serves(200, 'filters.test', '/in/a?b=1');
+    assert.equal(rewritten.headers['x-text'], '{host}', 'braces are text');
+    const { path, host } = JSON.parse(rewritten.text) as { path: string; host: string };
+    assert.deepEqual([path, host], ['/out/a?b=1', 'inner.test']);
+    assert.equal((await answer('filters.test', '/in')).path, '/out');
+  });
+
+  test('is refused with the reason where no listener allows it, and the status of each object says so', async () => {
+    const closed = {
+      ...HTTP,
+      name: 'closed',
+      port: 8080,
+      hostname: 'closed.test',
+      allowedRoutes: { namespaces: { from: 'Selector', selector: { matchLabels: { open: 'yes' } } } },
+    };
+    await cluster.apply(gateway('closed', closed), route('kept-out', 'closed', [{ backendRefs: [to('any')] }]));
+    const status = await until('the reason to be told', async () => {
+      const text = await pair.command('status');
+      return text.includes('no listener allows a HTTPRoute of the namespace default') ? text : undefined;
+    });
+    assert.match(status, /httproute default\/kept-out/);
+  });
+});
+
+describe('an HTTPS listener', { skip }, () => {
+  test('serves its hosts with its certificate, and the HTTP listener of the same Gateway does not redirect', async () => {
+    using authority = new CertificatesFixture();
+    const certificate = authority.issue('secure.test');
+    await cluster.apply(...app({ name: 'secure' }), tlsSecret({ name: 'secure' }, certificate));
+    const https = { name: 'https', protocol: 'HTTPS', port: 443, hostname: 'secure.test', tls: { certificateRefs: [{ name: 'secure' }] } };
+    await cluster.apply(
+      gateway('secure', https, { ...HTTP, hostname: 'secure.test' }),
+      route('secure', 'secure', [{ backendRefs: [to('secure')] }]),
+    );
+    await pair.serves(200, 'secure.test');
+    assert.equal(await pair.presents('secure.test'), new X509Certificate(certificate.cert).serialNumber);
+  });
+});

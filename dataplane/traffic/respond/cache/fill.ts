@@ -13,7 +13,7 @@ import { Reader, type Wanted } from './reader.ts';
 import { fetchRequest, isPersonal } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
 import { Stored } from './stored.ts';
-import type { Storing } from './storing.ts';
+import { isAboutRequest, type Storing } from './storing.ts';
 
 /** How long a request waits for a response that another one has requested (ms), and for the main thread. */
 const COLLAPSE_MS = 5_000;
@@ -159,7 +159,7 @@ export class Fill implements AnswerSink {
     const response = readResponse(answer.status, answer.fields);
     const storing = exchange?.endsAtClose ? null : this.storingFor(response);
     const body = storing === null ? null : GrowingBody.open(answer.length, this.block.tools.store);
-    if (storing === null || body === null) return this.pass(answer, request.control.has('no-store'));
+    if (storing === null || body === null) return this.pass(answer, request.control.has('no-store') || isAboutRequest(answer.status));
     this.mode = 'storing';
     this.body_ = body;
     const forOthers = { ...answer, affinityLine: '' };
@@ -178,7 +178,10 @@ export class Fill implements AnswerSink {
     return storingFor(this.leader, response, this.block);
   }
 
-  /** The response is not stored: only the client whose request it answers gets it, and no other request waits for the next one. */
+  /**
+   * The response is not stored: only the client whose request it answers gets it. Unless it says nothing about other requests (`once`), an
+   * entry that it was to validate is gone, and no other request waits for the next response.
+   */
   private pass(answer: InternalAnswer, once: boolean): void {
     const { store, clock } = this.block.tools;
     const { requester } = this;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import type { Message } from '../../testing/wire.ts';
 import { compileDecided } from './decided-fields.ts';
@@ -87,6 +87,36 @@ for (const name of ['X-Forwarded-Proto', 'X-Forwarded-Host', 'Host'])
     assert.equal((await proxy.request(get('/'))).body, body);
     assert.equal(upstream.requests.length, 1);
   });
+
+for (const status of [400, 401, 403, 406, 413, 429, 431]) {
+  /** Refuses one client, as firewalls and limits of applications do. */
+  const refusing = (): Promise<UpstreamFixture> =>
+    UpstreamFixture.serving(({ head }: Message) =>
+      /evil/.test(head) ? `HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n` : ok('fine', FRESH),
+    );
+  const evil = asking('/', 'User-Agent: evil');
+
+  test(`a client that gets ${status} does not turn off the cache for others`, async () => {
+    using upstream = await refusing();
+    using proxy = await caching(upstream);
+    assert.match((await proxy.request(evil)).line, new RegExp(` ${status} `));
+    for (let turn = 0; turn < 3; turn++) assert.equal((await proxy.request(get('/'))).body, 'fine');
+    assert.equal(upstream.requests.length, 2);
+  });
+
+  test(`a client that gets ${status} while a response is stale does not remove it`, async () => {
+    using upstream = await refusing();
+    using proxy = await caching(upstream, { cache: { stale_while_revalidate_secs: 600 } });
+    await proxy.request(get('/'));
+    proxy.clock.pass(61_000);
+    // Its request causes the one in the background, with its own fields.
+    assert.equal((await proxy.request(evil)).body, 'fine');
+    await eventually('the refusal', () => upstream.requests.length === 2);
+    assert.equal((await proxy.request(get('/'))).body, 'fine');
+    await eventually('a new response', () => upstream.requests.length === 3);
+    assert.equal((await proxy.request(evil)).body, 'fine');
+  });
+}
 
 test('a body of a GET does not decide what others get', async () => {
   using upstream = await UpstreamFixture.serving(echo);

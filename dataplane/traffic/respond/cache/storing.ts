@@ -32,6 +32,8 @@ const UNDERSTOOD = new Set([
   ...[200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 421, 451],
   ...[500, 501, 502, 503, 504],
 ]);
+/** Client errors that are about the resource: everyone gets them. */
+const ABOUT_RESOURCE = new Set([404, 410, 451]);
 /** What upstreams get from the proxy about each client and each request, and what is a part of no key. */
 const OF_ONE_REQUEST = new Set(['x-forwarded-for', 'x-real-ip', 'x-request-id', 'traceparent', 'tracestate', HOPS_FIELD.toLowerCase()]);
 /** An error in response to a larger request may be about its size, and is not stored (bytes). */
@@ -74,6 +76,12 @@ export function storingOf(
   if (!usable && !hasValidator && (noCache || mustRevalidate || (staleIfError === 0 && staleWhileRevalidate === 0))) return null;
   return { lifetime: seen, noCache, mustRevalidate, staleWhileRevalidate, staleIfError, shared: open };
 }
+
+/**
+ * Whether a status may be about one request alone: its sender, its size, what it accepts. It says nothing about what others would get, so
+ * that no one can turn off the cache for them by sending such requests.
+ */
+export const isAboutRequest = (status: number): boolean => status >= 400 && status < 500 && !ABOUT_RESOURCE.has(status);
 
 /** Whether a name in Vary stands for what is different for each client or request. */
 const isOfOneRequest = (name: string): boolean => name === '*' || OF_ONE_REQUEST.has(foldedName(name));

@@ -1,7 +1,7 @@
 import type { Percentiles } from '../../../shared/wire/analytics.ts';
 import type { History, HistoryCounts, HistoryPoint, HistoryRange, VitalHistory } from '../../../shared/wire/history.ts';
 import { LIST_NAMES } from '../../traffic/protocol.ts';
-import { Period } from './period.ts';
+import { ANSWERED_VISITORS, Period } from './period.ts';
 import { pointsOf, type Range } from './range.ts';
 import { ALL_HOSTS, DAY, HOUR, type HostSums, type Row } from './store.ts';
 import type { VitalCounts } from './vital-counts.ts';
@@ -34,8 +34,8 @@ export function historyOf(source: Source, host: string, range: Range, now: numbe
 
 function overRange(source: Source, host: string, range: Omit<Range, 'previous'>): HistoryRange {
   const { from, to, step } = range;
-  const points = Array.from({ length: pointsOf(range) }, () => new Period());
-  const whole = new Period();
+  const points = Array.from({ length: pointsOf(range) }, () => new Period(ANSWERED_VISITORS));
+  const whole = new Period(ANSWERED_VISITORS);
   for (const { at, span, period } of source.rows(host, from, to)) {
     // A day of UTC may lie across two points of another time zone: it belongs to the one that has its middle.
     const middle = span === DAY ? at + DAY / 2 : at;

@@ -326,6 +326,24 @@ describe('history', () => {
     assert.ok(statSync(setup.path).size < maxBytes * 1.3, `${statSync(setup.path).size} bytes`);
   });
 
+  it('counts the visitors of a longer time exactly as long as no hour has more than 256, and estimates them after that', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    const hashes = someHashes(1, 24 * 200);
+    for (let hour = 0; hour < 24; hour++) {
+      setup.now = START + hour * HOUR;
+      // Fifty of each hour's visitors come again in the next one.
+      keeper.add([visits('a.test', hashes.slice(hour * 200, hour * 200 + 250))]);
+      if (hour % 2 === 0) keeper.save();
+    }
+    const day = { from: '2026-01-05', to: '2026-01-06' };
+    const { totals, series, now } = ask(keeper, 'a.test', day, setup.now);
+    assert.deepEqual([totals.visitors, series[3]?.visitors, now], [24 * 200, 250, 200]);
+    keeper.add([visits('a.test', someHashes(2, 1_000))]);
+    const { totals: more } = ask(keeper, 'a.test', day, setup.now);
+    assert.ok(Math.abs(more.visitors - 5_800) < 5_800 * 0.06, `${more.visitors}`);
+  });
+
   it('counts the visitors of the last minutes, whatever the clock does', () => {
     using setup = new Setup();
     const keeper = setup.keeper();

@@ -6,7 +6,9 @@ import { SpaceSaving } from '../sketches/space-saving.ts';
 import { VITALS, type Vital, VitalCounts } from './vital-counts.ts';
 
 /** A standard error of 1.6 % beyond 256 visitors, in 2 KB. */
-const VISITORS: DistinctSize = { exact: 256, precision: 12 };
+export const KEPT_VISITORS: DistinctSize = { exact: 256, precision: 12 };
+/** Of an answer, which is not kept: as long as every period that it is the sum of is exact, so is the sum. */
+export const ANSWERED_VISITORS: DistinctSize = { ...KEPT_VISITORS, exact: 65_536 };
 /** How many names of each list are kept. */
 const KEPT: Readonly<Record<ListName, number>> = {
   pages: 128,
@@ -60,8 +62,12 @@ export class Period {
     cls: new VitalCounts('cls'),
     inp: new VitalCounts('inp'),
   };
-  private people = new Distinct(VISITORS);
+  private people: Distinct;
   private readonly lists = new Map<ListName, SpaceSaving>();
+
+  constructor(visitors = KEPT_VISITORS) {
+    this.people = new Distinct(visitors);
+  }
 
   get visitors(): number {
     return this.people.count;
@@ -135,7 +141,7 @@ export class Period {
     [period.views, period.humans, period.pageViews, period.bytes] = written.n;
     for (const [at, reason] of MACHINE_REASONS.entries()) period.machines[reason] = written.m[at] ?? 0;
     period.addClasses(written.s);
-    period.people = Distinct.read(VISITORS, Buffer.from(written.d, 'base64'));
+    period.people = Distinct.read(KEPT_VISITORS, Buffer.from(written.d, 'base64'));
     for (const [bucket, count] of written.l) period.latency.add(bucket, count);
     for (const [at, vital] of VITALS.entries()) {
       const [good = 0, needsImprovement = 0, poor = 0, histogram = []] = written.w[at] ?? [];

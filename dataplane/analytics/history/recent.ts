@@ -1,6 +1,6 @@
 import type { DomainReport } from '../../traffic/protocol.ts';
-import { Distinct, type DistinctSize } from '../sketches/distinct.ts';
-import { Period } from './period.ts';
+import { Distinct } from '../sketches/distinct.ts';
+import { ANSWERED_VISITORS, KEPT_VISITORS, Period } from './period.ts';
 import { ALL_HOSTS, HOUR } from './store.ts';
 
 /** How much may wait for the file: rows, hosts and hours together, and about how much memory they take (bytes) before none is added. */
@@ -11,7 +11,6 @@ export const MAX_HOSTS_PER_PATTERN = 1_000;
 
 const MINUTE = 60_000;
 const NOW_MINUTES = 5;
-const VISITORS: DistinctSize = { exact: 256, precision: 12 };
 
 /** What has been counted and is not in the file yet, and who has visited in the last five minutes. */
 export class Recent {
@@ -75,7 +74,7 @@ export class Recent {
 
   /** People in the last five minutes. */
   visitorsNow(host: string, now: number): number {
-    const union = new Distinct(VISITORS);
+    const union = new Distinct(ANSWERED_VISITORS);
     for (const [minute, hosts] of this.minutes) {
       const visitors = hosts.get(host);
       if (visitors !== undefined && isNow(minute, now)) union.merge(visitors);
@@ -111,7 +110,7 @@ export class Recent {
     for (const other of this.minutes.keys()) if (Math.abs(minute - other) > NOW_MINUTES * MINUTE) this.minutes.delete(other);
     const hosts = this.minutes.get(minute) ?? new Map<string, Distinct>();
     this.minutes.set(minute, hosts);
-    const visitors = hosts.get(host) ?? new Distinct(VISITORS);
+    const visitors = hosts.get(host) ?? new Distinct(KEPT_VISITORS);
     hosts.set(host, visitors);
     for (const hash of hashes) visitors.add(hash);
   }

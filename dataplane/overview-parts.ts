@@ -3,6 +3,7 @@ import type { Clock } from '../shared/runtime/clock.ts';
 import type { Log } from '../shared/runtime/log.ts';
 import type { AdminDependencies } from './admin/dependencies.ts';
 import type { OwnCertificate } from './admin/own-certificate.ts';
+import type { FailingHost } from './analytics/analytics.ts';
 import type { Components } from './components.ts';
 import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
 import { httpPorts, httpsPorts } from './settings/ports.ts';
@@ -11,6 +12,7 @@ import { AlertTimes } from './status/alert-times.ts';
 import { FileRoots } from './status/file-roots.ts';
 import { alertsNow, type OverviewParts } from './status/overview.ts';
 import { WatchedSites } from './status/watched-sites.ts';
+import type { LiveTable } from './table/live-table.ts';
 import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
 
 type Context = {
@@ -72,6 +74,7 @@ export function overviewParts(components: Components, { clock, log, settings, ce
     }),
     advice: tcpMigrationAdvice,
     upstreams: () => upstreams.survey(),
+    failing: () => failingSites(analytics.failing(), table),
     certificates: https,
     overrides: () => table.overrides(),
     refused: () => table.refusedRoutes(),
@@ -89,6 +92,14 @@ export function overviewParts(components: Components, { clock, log, settings, ce
   const times = new AlertTimes(() => alertsNow(parts, { controllers: [], last_reload: null }), { clock, log });
   void times.watch();
   return parts;
+}
+
+/** Without those that are no longer routed, and those in maintenance, whose visitors get 503 on purpose. */
+function* failingSites(hosts: Iterable<FailingHost | null>, table: LiveTable): Generator<FailingHost | null> {
+  for (const host of hosts) {
+    const route = host === null ? undefined : table.find(host.pattern)?.route;
+    yield route === undefined || route.maintenance?.on === true ? null : host;
+  }
 }
 
 /** The answer to `GET /status`, but for what the Admin API adds. */

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { freePort } from './harness/ports.ts';
+import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
 /** A TCP server that handles its n-th connection with the given function. */
@@ -49,6 +50,16 @@ describe('upstream failures', () => {
   after(async () => {
     await dataplane[Symbol.asyncDispose]();
     folder[Symbol.dispose]();
+  });
+
+  test('a service that answers with 5xx is an alert of its site, unless the site is in maintenance', async () => {
+    await using app = await Upstream.start('app', (_, response) => response.writeHead(500).end('broken'));
+    await dataplane.route('errors.test', app.address);
+    for (let at = 0; at < 5; at++) assert.equal((await dataplane.visit('errors.test')).status, 500);
+    const alerts = async (): Promise<string> => (await dataplane.admin('GET', '/alerts')).text;
+    await until('the alert', async () => /"error","code":"server_errors","domain":"errors\.test"/.test(await alerts()));
+    await dataplane.route('errors.test', app.address, { maintenance: { on: true } });
+    assert.ok(!(await alerts()).includes('server_errors'));
   });
 
   test('a closed port is answered with 502 as HTML or JSON, without details of the upstream', async () => {

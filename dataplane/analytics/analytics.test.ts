@@ -128,6 +128,34 @@ describe('analytics', () => {
     assert.deepEqual(views(), [0, 0, 100]);
   });
 
+  it('lists the hosts of which five requests, and more than 5 %, were answered with 5xx within five minutes', () => {
+    const clock = handClock();
+    const analytics = createAnalytics({ clock });
+    const record = (host: string, well: number, failed: number): void =>
+      analytics.record({ domains: [domainReport(host, { requests: well + failed, classes: [0, well, 0, 0, failed, 0] })] });
+    const failing = () => [...analytics.failing()].filter((host) => host !== null);
+    record('few.test', 0, 4);
+    record('rare.test', 95, 5);
+    record('often.test', 0, 4);
+    clock.at += 4 * 60_000;
+    record('often.test', 1, 1);
+    assert.deepEqual(failing(), [{ domain: 'often.test', pattern: 'often.test', requests: 6, failed: 5 }]);
+    record('rare.test', 0, 1);
+    assert.deepEqual(failing().at(0), { domain: 'rare.test', pattern: 'rare.test', requests: 101, failed: 6 });
+    clock.at += 60_000;
+    assert.deepEqual(failing(), [], 'the first ones are too long ago');
+  });
+
+  it('lists no host whose last failure is more than two minutes ago', () => {
+    const clock = handClock();
+    const analytics = createAnalytics({ clock });
+    analytics.record({ domains: [domainReport('a.test', { requests: 9, classes: [0, 0, 0, 0, 9, 0] })] });
+    clock.at += 60_000;
+    assert.equal([...analytics.failing()][0]?.failed, 9);
+    clock.at += 60_000;
+    assert.deepEqual([...analytics.failing()], [null]);
+  });
+
   it('returns at most ten entries per list, and sorts domains by name', () => {
     const analytics = createAnalytics({ clock: handClock() });
     const pages = Array.from({ length: 30 }, (_, at) => [`/${at}`, 100 - at] as const);

@@ -5,7 +5,7 @@ import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { HostNow } from '../../shared/wire/dashboard.ts';
 import { type BeaconOutcome, type DomainReport, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
 import { Busiest } from './busiest.ts';
-import { DomainCounts } from './domain-counts.ts';
+import { DomainCounts, type Failing } from './domain-counts.ts';
 
 /** Maximum of hosts with their own snapshot under one wildcard route. */
 export const MAX_HOSTS_PER_PATTERN = 1_000;
@@ -22,6 +22,8 @@ export interface Analytics {
   snapshot(host: string): AnalyticsSnapshot | undefined;
   /** The busiest hosts of the last hour, busiest first, and how many hosts there are. In several turns of the event loop. */
   busiest(limit: number): Promise<{ readonly hosts: HostNow[]; readonly count: number }>;
+  /** Each host of which many requests are being answered with 5xx, and null for each other one. */
+  failing(): Iterable<FailingHost | null>;
   /** Pages of a host since the start, by what became of the script that measures them. */
   pages(host: string): ReadonlyMap<BeaconOutcome, number>;
   /** Removes everything about a host. @returns whether there was anything. */
@@ -29,6 +31,9 @@ export interface Analytics {
   /** One aggregation cycle: digests pending observations, one domain per turn of the event loop. */
   aggregate(): Promise<void>;
 }
+
+/** `pattern`: the domain of its route. */
+export type FailingHost = Failing & { readonly domain: string; readonly pattern: string };
 
 type Entry = { readonly counts: DomainCounts; pattern: string };
 
@@ -88,6 +93,13 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
       const busiest = new Busiest<readonly [string, DomainCounts]>(limit);
       await inTurns(domains, PER_TURN, ([host, { counts }]) => busiest.add([host, counts], counts.lastHour(now)));
       return { hosts: busiest.list().map(([host, counts]) => counts.current(host, now)), count: domains.size };
+    },
+    *failing() {
+      const now = clock.monotonic();
+      for (const [domain, { counts, pattern }] of domains) {
+        const failing = counts.failing(now);
+        yield failing && { domain, pattern, ...failing };
+      }
     },
     forget: (host) => {
       hostsByPattern.get(domains.get(host)?.pattern ?? '')?.delete(host);

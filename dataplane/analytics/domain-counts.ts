@@ -12,11 +12,22 @@ const FOLLOWED = 128;
 const ANSWERED = 10;
 /** The place of 5xx among the classes. */
 const SERVER_ERRORS = 4;
+const MINUTE_MS = 60_000;
+/**
+ * A domain is failing if so many requests of the last minutes, and more than this share of them, were answered with 5xx, the last of them in
+ * this minute or the one before.
+ */
+const FAILING = { minutes: 5, least: 5, share: 0.05, last: 2 } as const;
+
+/** Requests to a domain within the last five minutes, and those of them that were answered with 5xx. */
+export type Failing = { readonly requests: number; readonly failed: number };
 
 /** Counters of one domain's traffic since the process started. */
 export class DomainCounts {
   private readonly minute = new SlidingCount(60, 1_000);
-  private readonly hour = new SlidingCount(60, 60_000);
+  private readonly hour = new SlidingCount(60, MINUTE_MS);
+  /** Requests that were answered with 5xx in the last minutes; null before the first one. */
+  private failed: SlidingCount | null = null;
   private readonly visitors = new Distinct(SINCE_START);
   private readonly pages = new SpaceSaving(FOLLOWED);
   private readonly referrers = new SpaceSaving(FOLLOWED);
@@ -39,6 +50,11 @@ export class DomainCounts {
     for (const observation of report.vitals) this.vitals.add(observation);
     this.addBeacons(report.beacons);
     this.addTotals(report.classes, report.bytes);
+    const failed = report.classes[SERVER_ERRORS];
+    if (failed > 0) {
+      this.failed ??= new SlidingCount(FAILING.minutes, MINUTE_MS);
+      this.failed.add(failed, now);
+    }
     if (report.cache === undefined) return;
     this.cache ??= new CacheUsed();
     this.cache.add(report.cache, now);
@@ -55,6 +71,8 @@ export class DomainCounts {
     this.vitals.merge(other.vitals);
     this.addBeacons(other.beacons);
     this.addTotals(other.classes, other.bytes);
+    if (this.failed === null) this.failed = other.failed;
+    else if (other.failed !== null) this.failed.merge(other.failed, now);
     if (this.cache === null) this.cache = other.cache;
     else if (other.cache !== null) this.cache.merge(other.cache, now);
   }
@@ -80,6 +98,14 @@ export class DomainCounts {
   /** Requests of the last hour. `now` is in ms of a monotonic clock. */
   lastHour(now: number): number {
     return this.hour.total(now);
+  }
+
+  /** null if few requests have failed. `now` is in ms of a monotonic clock. */
+  failing(now: number): Failing | null {
+    const failed = this.failed?.total(now) ?? 0;
+    if (failed < FAILING.least || this.failed?.recent(FAILING.last, now) === 0) return null;
+    const requests = this.hour.recent(FAILING.minutes, now);
+    return failed > requests * FAILING.share ? { requests, failed } : null;
   }
 
   /** The few counts of an overview of many hosts. */

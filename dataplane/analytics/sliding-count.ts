@@ -25,6 +25,15 @@ export class SlidingCount {
     return this.sum;
   }
 
+  /** The count of the last `ticks` slots, including the current one. */
+  recent(ticks: number, now: number): number {
+    const tick = this.advance(now);
+    let sum = 0;
+    for (let back = 0; back < Math.min(ticks, this.slots.length, tick + 1); back++)
+      sum += this.slots[(tick - back) % this.slots.length] ?? 0;
+    return sum;
+  }
+
   /** Adds another count with the same window and clock. */
   merge(other: SlidingCount, now: number): void {
     this.advance(now);

@@ -36,6 +36,7 @@ const WELL: Situation = {
   },
   advice: [],
   pools: [],
+  failing: [],
   certificates: [],
   overridden: [],
   refused: [],
@@ -82,6 +83,20 @@ describe('alerts', () => {
     assert.deepEqual([some.severity, some.code, some.message], ['warning', 'workers_missing', '1 of 4 workers are not serving']);
     const none = only(withStatus({ workers: { configured: 4, serving: 0, restarts: 9 } }));
     assert.deepEqual([none.severity, none.code], ['error', 'no_worker']);
+  });
+
+  it('report hosts whose requests fail, as an error if most of them do, unless their pool is reported as down', () => {
+    const failing = (failed: number): Situation => ({ ...WELL, failing: [{ domain: 'a.test', requests: 20, failed }] });
+    const some = only(failing(7));
+    assert.deepEqual([some.severity, some.code, some.domain], ['warning', 'server_errors', 'a.test']);
+    assert.equal(some.message, '7 of 20 requests to a.test were answered with 5xx in the last five minutes');
+    assert.equal(only(failing(11)).severity, 'error');
+    const down = { domain: 'a.test', path: null, targets: 1, out: [{ address: 'a:1', reason: 'refused' }] };
+    assert.equal(only({ ...failing(20), pools: [down] }).code, 'pool_down');
+    assert.deepEqual(
+      [...alertsOf({ ...failing(20), pools: [{ ...down, targets: 2 }] })].map(({ code }) => code),
+      ['pool_degraded', 'server_errors'],
+    );
   });
 
   it('report a controller that is away, since when, and that its routes stay', () => {

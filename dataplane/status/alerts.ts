@@ -16,6 +16,7 @@ export type Situation = {
   readonly warnings: Warnings;
   readonly advice: readonly string[];
   readonly pools: readonly PoolTrouble[];
+  readonly failing: readonly FailingSite[];
   readonly certificates: Iterable<CertificateTrouble>;
   readonly overridden: Iterable<Override>;
   readonly refused: Iterable<RefusedRoute>;
@@ -34,6 +35,9 @@ export type PoolTrouble = {
   readonly targets: number;
   readonly out: readonly { readonly address: string; readonly reason: string; readonly failure?: LastFailure }[];
 };
+
+/** A host and its requests of the last five minutes, many of which were answered with 5xx (`failed`). */
+export type FailingSite = { readonly domain: string; readonly requests: number; readonly failed: number };
 
 /** What is wrong with certificates. `message` is a whole sentence; `since` in ms since 1970. */
 export type CertificateTrouble = {
@@ -63,6 +67,7 @@ export function* alertsOf(situation: Situation): Generator<Alert> {
   yield* problemAlerts(status);
   yield* reloadAlerts(status);
   for (const pool of situation.pools) yield poolAlert(pool);
+  yield* failingAlerts(situation);
   for (const refused of situation.refused) yield refusedAlert(refused);
   for (const trouble of situation.certificates) yield certificateAlert(trouble);
   for (const [code, messages] of Object.entries(situation.warnings) as [keyof Warnings, readonly string[]][])
@@ -183,6 +188,22 @@ const MOST_TARGETS = 3;
 /** The last failed request tells more than that a target is out, unless it is the reason for that. */
 const failureOf = (reason: string, failure: LastFailure | undefined): string =>
   failure === undefined || reason.startsWith(failure.reason) ? '' : ` (last failure: ${failure.reason}, ${failure.at})`;
+
+/** A site without any target says so already. */
+function* failingAlerts({ failing, pools }: Situation): Generator<Alert> {
+  const down = new Set(pools.flatMap(({ domain, targets, out }) => (out.length === targets ? [domain] : [])));
+  for (const site of failing) if (!down.has(site.domain)) yield failingAlert(site);
+}
+
+const failingAlert = ({ domain, requests, failed }: FailingSite): Alert =>
+  alert(
+    failed > requests / 2 ? 'error' : 'warning',
+    'server_errors',
+    domain,
+    `${failed} of ${requests} requests to ${domain} were answered with 5xx in the last five minutes`,
+    `Look at the log of the service; ${NAME} explain ${domain} shows its targets and their last failures.`,
+    { domain },
+  );
 
 function refusedAlert({ controller, domain, result, reason, since }: RefusedRoute): Alert {
   const about = { domain, since: new Date(since).toISOString() };

@@ -39,6 +39,7 @@ function parts(problems: Problem[]): OverviewParts {
     }),
     advice: () => ['set this'],
     upstreams: async () => ({ summary, pools: [] }),
+    failing: () => [],
     certificates: { served: 9, troubles: () => troubles },
     overrides: () => [null],
     refused: () => [],

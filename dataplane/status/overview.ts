@@ -2,7 +2,15 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { inTurns } from '../../shared/runtime/turns.ts';
 import type { Alert, HostNow, Overview, Traffic } from '../../shared/wire/dashboard.ts';
 import type { DataplaneStatus } from '../../shared/wire/status.ts';
-import { alertsOf, type CertificateTrouble, type Override, type RefusedRoute, type Situation, type Warnings } from './alerts.ts';
+import {
+  alertsOf,
+  type CertificateTrouble,
+  type FailingSite,
+  type Override,
+  type RefusedRoute,
+  type Situation,
+  type Warnings,
+} from './alerts.ts';
 import type { UpstreamSurvey } from './upstreams.ts';
 import { WorstFirst } from './worst-first.ts';
 
@@ -24,6 +32,7 @@ export type OverviewParts = {
   readonly warnings: () => Warnings;
   readonly advice: () => readonly string[];
   readonly upstreams: () => Promise<UpstreamSurvey>;
+  readonly failing: () => Iterable<FailingSite | null>;
   readonly certificates: { readonly served: number; troubles(): Iterable<CertificateTrouble | null> };
   readonly overrides: () => Iterable<Override | null>;
   readonly refused: () => Iterable<RefusedRoute>;
@@ -88,6 +97,7 @@ async function examine(parts: OverviewParts, connected: Connected, limit: number
     warnings: parts.warnings(),
     advice: parts.advice(),
     pools: upstreams.pools,
+    failing: await present(parts.failing()),
     certificates: troubles,
     overridden: await present(parts.overrides()),
     refused: parts.refused(),

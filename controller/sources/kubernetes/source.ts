@@ -27,6 +27,7 @@ import { TLS_ROUTES } from './objects/tls-route.ts';
 import { KUBERNETES_SOURCE } from './routes/cluster-snapshot.ts';
 import { lostTargets, targetsIn } from './routes/lost-targets.ts';
 import { translate } from './routes/translate.ts';
+import type { PublishedAddress } from './status/desired-status.ts';
 import type { Resource } from './watch/resource.ts';
 import { ResourceStore } from './watch/resource-store.ts';
 
@@ -44,6 +45,10 @@ export type KubernetesSourceOptions = {
 };
 
 const ABOUT = { source: KUBERNETES_SOURCE, origin: KUBERNETES_SOURCE };
+
+const NO_ADDRESSES: readonly string[] = [];
+
+const ipsOf = (addresses: readonly PublishedAddress[]): string[] => addresses.flatMap(({ kind, value }) => (kind === 'ip' ? [value] : []));
 
 /** Changes that come together are translated once: a rollout changes many objects (ms). */
 const QUIET_MS = 20;
@@ -144,6 +149,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
         namespaces: namespacesOfRoutes.objects(),
         authorities: authorities.objects(),
         portMap: settings.portMap,
+        addresses: settings.publish?.kind === 'addresses' ? ipsOf(settings.publish.addresses) : NO_ADDRESSES,
         lastGood,
       });
       lastGood = translation.lastGood;

@@ -1,6 +1,6 @@
 import type { HttpMatch } from '../objects/http-route.ts';
 import type { HostBlock } from '../routes/host-block.ts';
-import type { HostRules, RuleMatch } from './host-rules.ts';
+import type { HostRules, Place, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
 import type { BoundListener } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
@@ -21,29 +21,29 @@ export type GatewayHost = {
   readonly listeners: readonly BoundListener[];
 };
 
-/** Builds the blocks of a host from the rules of its listeners. Blocks that differ by port are for some ports only. */
+/** A place where a host is served, and which of its matches are. */
+type ServedPlace = Place & { readonly scheme: 'http' | 'https'; readonly matches: ReadonlySet<HttpMatch> };
+
+/** Builds the blocks of a host from the rules of its listeners. Blocks that differ by place are for some places only. */
 export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, backends: RouteBackends): GatewayHost {
-  const ports = rules.ports.filter((port) => rules.listenersFor(name, port).length > 0);
-  const listeners = [...new Set(ports.flatMap((port) => rules.listenersFor(name, port)))];
-  const lists = ports.map((port) => rules.rulesFor(name, port));
-  const places = ports.map((port, index): Place & { readonly matches: ReadonlySet<HttpMatch> } => ({
-    port,
-    scheme: schemeOf(rules.listenersFor(name, port)),
-    matches: new Set(lists[index]?.map(({ match }) => match)),
-  }));
-  const blocks = inOrder(lists).flatMap((one) => {
-    const served = places.filter(({ matches }) => matches.has(one.match));
-    return blocksOf(one, served, ports.length, map, backends);
-  });
+  const found = rules.placesOf(name);
+  const lists = found.map(({ listeners }) => rules.rulesFor(name, listeners));
+  const places = found.map(
+    ({ place, listeners }, index): ServedPlace => ({
+      ...place,
+      scheme: listeners[0]?.listener.protocol === 'HTTP' ? 'http' : 'https',
+      matches: new Set(lists[index]?.map(({ match }) => match)),
+    }),
+  );
+  const blocks = inOrder(lists).flatMap((one) => blocksOf(one, places, map, backends));
+  const listeners = [...new Set(found.flatMap((one) => one.listeners))];
   return {
     ...{ name, blocks, listeners },
-    ports: [...new Set(ports.map((port) => mapPort(map, port)))],
+    ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
     secrets: [...new Set(listeners.flatMap(({ secrets }) => secrets))],
     clientAuthorities: listeners.find(({ clientAuthorities }) => clientAuthorities !== null)?.clientAuthorities ?? null,
   };
 }
-
-const schemeOf = (listeners: readonly BoundListener[]): Place['scheme'] => (listeners[0]?.listener.protocol === 'HTTP' ? 'http' : 'https');
 
 /** All matches of several ordered lists, in an order that each of them agrees with. */
 function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[] {
@@ -61,24 +61,43 @@ function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[]
   return all;
 }
 
-type Place = { readonly port: number; readonly scheme: 'http' | 'https' };
-
-function blocksOf(one: RuleMatch, places: readonly Place[], portsOfHost: number, map: PortMap, backends: RouteBackends): HostBlock[] {
-  const { route, rule, number, match } = one;
-  const variants = new Map<string, { readonly blocks: readonly Handle[]; readonly ports: number[] }>();
+function blocksOf(
+  { route, rule, number, match }: RuleMatch,
+  places: readonly ServedPlace[],
+  map: PortMap,
+  backends: RouteBackends,
+): HostBlock[] {
+  const variants = new Map<string, { readonly blocks: readonly Handle[]; readonly places: ServedPlace[] }>();
   for (const place of places) {
+    if (!place.matches.has(match)) continue;
     const { blocks } = blocksOfRule(route, rule, number, match, place, backends);
     const text = JSON.stringify(blocks);
     const variant = variants.get(text);
-    if (variant) variant.ports.push(mapPort(map, place.port));
-    else variants.set(text, { blocks, ports: [mapPort(map, place.port)] });
+    if (variant) variant.places.push(place);
+    else variants.set(text, { blocks, places: [place] });
   }
-  return [...variants.values()].flatMap(({ blocks, ports }) =>
-    blocks.map((handle): HostBlock => ({ match, handle: ports.length === portsOfHost ? handle : onPorts(handle, ports) })),
+  return [...variants.values()].flatMap((variant) =>
+    conditionsOf(variant.places, places, map).flatMap((condition) =>
+      variant.blocks.map(
+        (handle): HostBlock => ({ match, handle: condition === null ? handle : { ...handle, match: { ...handle.match, ...condition } } }),
+      ),
+    ),
   );
 }
 
-const onPorts = (handle: Handle, ports: readonly number[]): Handle => ({
-  ...handle,
-  match: { ...handle.match, port: [...new Set(ports)] },
-});
+type PlaceCondition = { readonly port: number[]; readonly local_ip?: string[] };
+
+/** The conditions that together select some of the places of a host; null selects all of them. */
+function conditionsOf(some: readonly Place[], all: readonly Place[], map: PortMap): (PlaceCondition | null)[] {
+  const hasAddresses = all.some(({ address }) => address !== null);
+  if (!hasAddresses) return [some.length === all.length ? null : { port: portsOf(some, map) }];
+  const byAddress = Map.groupBy(some, ({ address }) => address);
+  const byPorts = Map.groupBy([...byAddress], ([, places]) => portsOf(places, map).join());
+  return [...byPorts.values()].map((group) => ({
+    port: portsOf(group[0]?.[1] ?? [], map),
+    local_ip: group.flatMap(([address]) => address ?? []),
+  }));
+}
+
+const portsOf = (places: readonly Place[], map: PortMap): number[] =>
+  [...new Set(places.map(({ port }) => mapPort(map, port)))].sort((a, b) => a - b);

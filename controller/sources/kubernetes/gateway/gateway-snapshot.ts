@@ -20,4 +20,6 @@ export type GatewaySnapshot = {
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly authorities: ReadonlyMap<string, AuthorityConfig>;
   readonly secrets: ReadonlyMap<string, TlsSecret>;
+  /** IP addresses of the proxy. With several, each Gateway has one of its own. */
+  readonly addresses: readonly string[];
 };

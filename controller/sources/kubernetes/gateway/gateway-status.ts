@@ -6,6 +6,7 @@ import { GATEWAY_GROUP } from '../objects/object-ref.ts';
 import { conditionsOf, type StatusCondition, type WantedCondition } from '../status/conditions.ts';
 import type { DesiredStatus, PublishedAddress } from '../status/desired-status.ts';
 import type { JudgedPolicy } from './backend-policies.ts';
+import type { OwnAddress } from './gateway-addresses.ts';
 import type { BoundListener } from './listeners.ts';
 import { SUPPORTED_FEATURES } from './supported-features.ts';
 import { conditionOf, fails, holds, type Verdict } from './verdict.ts';
@@ -35,6 +36,7 @@ const USABLE_TYPES = ['IPAddress', 'Hostname'];
 
 export function gatewayStatus(
   gateway: Gateway,
+  address: OwnAddress,
   listeners: readonly BoundListener[],
   attached: AttachedCounts,
   sets: number,
@@ -46,7 +48,7 @@ export function gatewayStatus(
     meta,
     build: ({ current, addresses, now }) => {
       const at = { generation: meta.generation, now };
-      const given = addressesOf(gateway, addresses ?? []);
+      const given = addressesOf(gateway, publishedFor(address, addresses ?? []));
       const accepted = gatewayAccepted(gateway, own);
       const conditions = [conditionOf('Accepted', accepted), conditionOf('Programmed', programmed(accepted, given))];
       return {
@@ -97,6 +99,11 @@ function addressesOf(gateway: Gateway, published: readonly PublishedAddress[]): 
       `not an address of this proxy: ${missing.join(', ')}; it has ${all.map(({ value }) => value).join(', ') || 'none'}`,
     ),
   };
+}
+
+/** Those of the published addresses that a Gateway may have. */
+function publishedFor(address: OwnAddress, published: readonly PublishedAddress[]): readonly PublishedAddress[] {
+  return address.kind === 'one' ? published.filter(({ value }) => value === address.address) : published;
 }
 
 const sameAddress = (a: string, b: string): boolean => (isIP(a) === 0 ? a.toLowerCase() === b.toLowerCase() : a === b);

@@ -8,65 +8,71 @@ import type { BoundListener } from './listeners.ts';
 /** A match of a rule of a route. */
 export type RuleMatch = { readonly route: HttpRoute; readonly rule: HttpRule; readonly number: number; readonly match: HttpMatch };
 
-/** The rules of a listener by the host name that they have there. */
-type Rules = Map<Hostname, HttpRoute[]>;
+/** Where connections arrive: a port of listeners, and an address of the proxy if each Gateway has its own, else null. */
+export type Place = { readonly address: string | null; readonly port: number };
 
-/** Which rules apply to which hosts of which ports: those of the most specific listener, and of them the most specific first. */
+/** The routes of a listener by the host name that they have there. */
+type Routes = Map<Hostname, HttpRoute[]>;
+type Listeners = { readonly place: Place; readonly byName: Map<Hostname, BoundListener[]> };
+
+/** Which rules apply to which hosts of which places: those of the most specific listener, and of them the most specific first. */
 export class HostRules {
-  /** By port, then by host name. Gateways may share both. */
-  private readonly listeners = new Map<number, Map<Hostname, BoundListener[]>>();
-  private readonly rules = new Map<BoundListener, Rules>();
+  /** Gateways may share a place. */
+  private readonly listeners = new Map<string, Listeners>();
+  private readonly routes = new Map<BoundListener, Routes>();
 
   constructor(listeners: readonly BoundListener[], attachments: readonly Attachment<HttpRoute>[]) {
     for (const bound of listeners) {
       if (!bound.isServed || bound.listener.protocol === 'TLS') continue;
-      const { port, hostname } = bound.listener;
-      const byName = this.listeners.get(port) ?? new Map<Hostname, BoundListener[]>();
-      this.listeners.set(port, byName);
+      const { byName } = this.at({ address: bound.address, port: bound.listener.port });
+      const { hostname } = bound.listener;
       byName.set(hostname, [...(byName.get(hostname) ?? []), bound]);
-      this.rules.set(bound, new Map());
+      this.routes.set(bound, new Map());
     }
-    for (const { route, listeners: places } of attachments)
-      for (const { bound, hosts } of places)
+    for (const { route, listeners: attached } of attachments)
+      for (const { bound, hosts } of attached)
         for (const host of hosts) {
-          const rules = this.rules.get(bound);
-          const routes = rules?.get(host);
+          const routes = this.routes.get(bound);
+          const known = routes?.get(host);
           // A route may name a listener twice.
-          if (routes === undefined) rules?.set(host, [route]);
-          else if (!routes.includes(route)) routes.push(route);
+          if (known === undefined) routes?.set(host, [route]);
+          else if (!known.includes(route)) known.push(route);
         }
+  }
+
+  private at(place: Place): Listeners {
+    const key = `${place.address ?? ''} ${place.port}`;
+    const known = this.listeners.get(key) ?? { place, byName: new Map() };
+    this.listeners.set(key, known);
+    return known;
   }
 
   /** Every host name that something is known of: of listeners, too, since a listener keeps its hosts from less specific ones. */
   names(): Hostname[] {
     const names = new Set<Hostname>();
-    for (const byName of this.listeners.values()) for (const name of byName.keys()) names.add(name);
-    for (const rules of this.rules.values()) for (const name of rules.keys()) names.add(name);
+    for (const { byName } of this.listeners.values()) for (const name of byName.keys()) names.add(name);
+    for (const routes of this.routes.values()) for (const name of routes.keys()) names.add(name);
     return [...names];
   }
 
-  get ports(): number[] {
-    return [...this.listeners.keys()].sort((a, b) => a - b);
+  /** Where a host has listeners, sorted, and the most specific ones there. */
+  placesOf(name: Hostname): { readonly place: Place; readonly listeners: readonly BoundListener[] }[] {
+    const names = coveringNames(name);
+    return [...this.listeners.values()]
+      .flatMap(({ place, byName }) => {
+        const covering = names.find((one) => byName.has(one));
+        return covering === undefined ? [] : [{ place, listeners: byName.get(covering) ?? [] }];
+      })
+      .sort(({ place: a }, { place: b }) => a.port - b.port || ((a.address ?? '') < (b.address ?? '') ? -1 : 1));
   }
 
-  /** The listeners that have a host on a port. */
-  listenersFor(name: Hostname, port: number): readonly BoundListener[] {
-    const byName = this.listeners.get(port);
-    for (const covering of byName ? coveringNames(name) : []) {
-      const found = byName?.get(covering);
-      if (found) return found;
-    }
-    return [];
-  }
-
-  /** The rules for a host on a port, in the order in which they are tried. */
-  rulesFor(name: Hostname, port: number): RuleMatch[] {
-    const listeners = this.listenersFor(name, port);
+  /** The rules of listeners for a host, in the order in which they are tried. */
+  rulesFor(name: Hostname, listeners: readonly BoundListener[]): RuleMatch[] {
     const seen = new Set<HttpRoute>();
     return coveringNames(name).flatMap((covering) => {
-      const routes = listeners.flatMap((bound) => this.rules.get(bound)?.get(covering) ?? []).filter((route) => !seen.has(route));
+      const routes = new Set(listeners.flatMap((bound) => this.routes.get(bound)?.get(covering) ?? []).filter((route) => !seen.has(route)));
       for (const route of routes) seen.add(route);
-      return [...new Set(routes)].flatMap(matchesOf).sort(bySpecificity);
+      return [...routes].flatMap(matchesOf).sort(bySpecificity);
     });
   }
 }

@@ -6,6 +6,7 @@ import { GATEWAY_GROUP } from '../objects/object-ref.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 import { selects } from '../objects/selector.ts';
 import { readAuthorities } from './authorities.ts';
+import type { OwnAddress } from './gateway-addresses.ts';
 import type { GatewaySnapshot } from './gateway-snapshot.ts';
 import type { Grants, Referrer } from './grants.ts';
 import { fails, holds, type Verdict } from './verdict.ts';
@@ -28,6 +29,8 @@ export type BoundListener = {
   readonly secrets: readonly string[];
   /** PEM: the authorities of client certificates; null if clients need none. */
   readonly clientAuthorities: string | null;
+  /** The address of the proxy where connections to it arrive; null: all of them. */
+  readonly address: string | null;
   /** Whether connections to it are served. */
   readonly isServed: boolean;
 };
@@ -52,7 +55,13 @@ function kindsOf({ protocol, tls }: Listener): readonly RouteKind[] | undefined 
 const layerOf = ({ protocol }: Listener): string => (protocol === 'HTTP' ? 'HTTP' : 'TLS');
 
 /** Judges all listeners of a Gateway and of the ListenerSets that it allows. */
-export function bindListeners(gateway: Gateway, sets: readonly ListenerSet[], snapshot: GatewaySnapshot, grants: Grants): BoundListener[] {
+export function bindListeners(
+  gateway: Gateway,
+  address: OwnAddress,
+  sets: readonly ListenerSet[],
+  snapshot: GatewaySnapshot,
+  grants: Grants,
+): BoundListener[] {
   const own = gateway.listeners.map((listener) => ({ listener, owner: { kind: 'Gateway', meta: gateway.meta } as const }));
   const added = [...sets]
     .sort(byAge)
@@ -61,7 +70,7 @@ export function bindListeners(gateway: Gateway, sets: readonly ListenerSet[], sn
   return [...own, ...added].map(({ listener, owner }) => {
     const conflict = conflictOf(listener, owner, before, own);
     if (conflict === null) before.push({ listener, owner });
-    return bind(gateway, owner, listener, conflict, snapshot, grants);
+    return bind(gateway, address, owner, listener, conflict, snapshot, grants);
   });
 }
 
@@ -87,6 +96,7 @@ function conflictOf(
 
 function bind(
   gateway: Gateway,
+  address: OwnAddress,
   owner: ListenerOwner,
   listener: Listener,
   conflict: Verdict | null,
@@ -110,7 +120,9 @@ function bind(
   return {
     ...{ gateway, owner, listener, kinds, accepted, resolved, conflict, secrets },
     clientAuthorities: clients.pem,
-    isServed: accepted.holds && (!needsCertificate || secrets.length > 0) && !(kinds.length === 0 && !resolved.holds),
+    address: address.kind === 'one' ? address.address : null,
+    isServed:
+      address.kind !== 'none' && accepted.holds && (!needsCertificate || secrets.length > 0) && !(kinds.length === 0 && !resolved.holds),
   };
 }
 

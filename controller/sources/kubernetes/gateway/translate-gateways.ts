@@ -9,6 +9,7 @@ import type { Backends } from '../routes/backends.ts';
 import type { DesiredStatus } from '../status/desired-status.ts';
 import { type Attachment, attach, parentKey } from './attachments.ts';
 import { BackendPolicies } from './backend-policies.ts';
+import { assignAddresses, type OwnAddress } from './gateway-addresses.ts';
 import { type GatewayHost, gatewayHost } from './gateway-hosts.ts';
 import type { GatewaySnapshot } from './gateway-snapshot.ts';
 import { classStatus, gatewayStatus, listenerSetStatus, policyStatus } from './gateway-status.ts';
@@ -45,7 +46,8 @@ export function translateGateways(
   const names = new Set(classes.map(({ meta }) => meta.name));
   const grants = new Grants(snapshot.grants);
   const gateways = [...snapshot.gateways.values()].filter(({ className }) => names.has(className)).sort(byAge);
-  const bound = gateways.map((gateway) => bindGateway(gateway, snapshot, grants));
+  const addresses = assignAddresses(gateways, snapshot.addresses);
+  const bound = gateways.map((gateway) => bindGateway(gateway, addresses.get(gateway) ?? { kind: 'none' }, snapshot, grants));
   const parents = new Map(bound.flatMap((one) => parentsOfGateway(one)));
 
   const policies = new BackendPolicies(snapshot, grants);
@@ -71,7 +73,9 @@ export function translateGateways(
 
   const statuses = [
     ...classes.map(classStatus),
-    ...bound.map(({ gateway, listeners, sets }) => gatewayStatus(gateway, listeners, attached, attachedSets(listeners, sets))),
+    ...bound.map(({ gateway, address, listeners, sets }) =>
+      gatewayStatus(gateway, address, listeners, attached, attachedSets(listeners, sets)),
+    ),
     ...bound.flatMap(({ listeners, sets, refusedSets }) => [
       ...sets.map((set) =>
         listenerSetStatus(
@@ -91,13 +95,14 @@ export function translateGateways(
 
 type BoundGateway = {
   readonly gateway: Gateway;
+  readonly address: OwnAddress;
   readonly listeners: readonly BoundListener[];
   readonly sets: readonly ListenerSet[];
   /** Those that the Gateway does not allow. */
   readonly refusedSets: readonly ListenerSet[];
 };
 
-function bindGateway(gateway: Gateway, snapshot: GatewaySnapshot, grants: Grants): BoundGateway {
+function bindGateway(gateway: Gateway, address: OwnAddress, snapshot: GatewaySnapshot, grants: Grants): BoundGateway {
   const { meta, allowedListeners } = gateway;
   const wanting = [...snapshot.listenerSets.values()].filter(
     ({ parent, meta: own }) =>
@@ -108,7 +113,7 @@ function bindGateway(gateway: Gateway, snapshot: GatewaySnapshot, grants: Grants
   const isAllowed = ({ meta: own }: ListenerSet) => allowsNamespace(allowedListeners, meta.namespace, own.namespace, snapshot.namespaces);
   const sets = wanting.filter(isAllowed);
   const refusedSets = wanting.filter((set) => !sets.includes(set));
-  return { gateway, sets, refusedSets, listeners: bindListeners(gateway, sets, snapshot, grants) };
+  return { gateway, address, sets, refusedSets, listeners: bindListeners(gateway, address, sets, snapshot, grants) };
 }
 
 /** Routes name a Gateway or a ListenerSet, and attach to the listeners that are written there. */

@@ -17,7 +17,7 @@ import type { ClusterSnapshot } from '../routes/cluster-snapshot.ts';
 /** An object as the API server sends it, whose name is `NAMESPACE/NAME` here. */
 export type SampleObject = { readonly name: string; readonly metadata?: object; readonly [more: string]: unknown };
 
-type Kind = 'ingresses' | 'services' | 'slices' | 'users' | keyof GatewaySnapshot;
+type Kind = 'ingresses' | 'services' | 'slices' | 'users' | Exclude<keyof GatewaySnapshot, 'addresses'>;
 type Samples = { readonly [kind in Kind]?: readonly SampleObject[] };
 
 let age = 0;
@@ -36,6 +36,7 @@ function readAll<T>(resource: { read(object: never): T }, samples: readonly Samp
 export const clusterOf = ({ ingresses, services, slices, secrets, users, ...gateway }: Samples): ClusterSnapshot => ({
   ingressClass: 'sluice',
   portMap: new Map(),
+  addresses: [],
   gatewayClasses: readAll(GATEWAY_CLASSES, gateway.gatewayClasses),
   gateways: readAll(GATEWAYS, gateway.gateways),
   listenerSets: readAll(LISTENER_SETS, gateway.listenerSets),

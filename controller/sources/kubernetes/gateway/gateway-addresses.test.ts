@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GATEWAYS, type Gateway } from '../objects/gateway.ts';
+import { assignAddresses } from './gateway-addresses.ts';
+
+const gateway = (name: string, ...addresses: string[]): Gateway =>
+  GATEWAYS.read({
+    metadata: { name, namespace: 'n', uid: name, creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: { gatewayClassName: 'sluice', addresses: addresses.map((value) => ({ type: 'IPAddress', value })) },
+  } as never);
+
+const PUBLISHED = Array.from({ length: 6 }, (_, nth) => `192.0.2.${nth}`);
+
+test('with one address all Gateways have it, with several each has its own', () => {
+  const gateways = ['a', 'b', 'c', 'd'].map((name) => gateway(name));
+  assert.ok([...assignAddresses(gateways, ['192.0.2.1']).values()].every(({ kind }) => kind === 'all'));
+  const assigned = [...assignAddresses(gateways, PUBLISHED).values()].map((one) => (one.kind === 'one' ? one.address : one.kind));
+  assert.equal(new Set(assigned).size, 4);
+});
+
+test('a Gateway gets the address that it requests, and none if the proxy does not have it', () => {
+  const [a, b, c] = [gateway('a'), gateway('b', '192.0.2.3'), gateway('c', '203.0.113.1')];
+  const assigned = assignAddresses([a, b, c], PUBLISHED);
+  assert.deepEqual(assigned.get(b), { kind: 'one', address: '192.0.2.3' });
+  assert.deepEqual(assigned.get(c), { kind: 'none' });
+  assert.notDeepEqual(assigned.get(a), assigned.get(b));
+});
+
+test('without one of the Gateways most others keep their addresses, and more Gateways than addresses share them evenly', () => {
+  const gateways = Array.from({ length: 5 }, (_, nth) => gateway(`g${nth}`));
+  const before = assignAddresses(gateways, PUBLISHED);
+  for (const gone of gateways) {
+    const after = assignAddresses(
+      gateways.filter((one) => one !== gone),
+      PUBLISHED,
+    );
+    const kept = [...after].filter(([one, own]) => JSON.stringify(before.get(one)) === JSON.stringify(own));
+    assert.ok(kept.length >= 2, `${kept.length} of 4 keep theirs`);
+  }
+  const many = Array.from({ length: 12 }, (_, nth) => gateway(`g${nth}`));
+  const counts = Map.groupBy(assignAddresses(many, PUBLISHED).values(), (own) => JSON.stringify(own));
+  assert.deepEqual(
+    [...counts.values()].map(({ length }) => length),
+    [2, 2, 2, 2, 2, 2],
+  );
+});

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { Gateway } from '../objects/gateway.ts';
+
+/** Which addresses a Gateway has: all of the proxy, one of its own, or none because it requests one that the proxy does not have. */
+export type OwnAddress = { readonly kind: 'all' } | { readonly kind: 'one'; readonly address: string } | { readonly kind: 'none' };
+
+const ALL: OwnAddress = { kind: 'all' };
+
+/**
+ * Gives each Gateway an address of its own if the proxy has several: the one that it requests, or a free one. The same Gateways get the same
+ * addresses in every replica, and one that goes changes only those that would have had its address. With more Gateways than addresses, some
+ * share one.
+ * @param gateways The oldest first.
+ */
+export function assignAddresses(gateways: readonly Gateway[], published: readonly string[]): ReadonlyMap<Gateway, OwnAddress> {
+  if (published.length < 2) return new Map(gateways.map((gateway) => [gateway, ALL]));
+  const taken = new Map<string, number>(published.map((address) => [address, 0]));
+  const assigned = new Map<Gateway, OwnAddress>();
+  const give = (gateway: Gateway, address: string): void => {
+    taken.set(address, (taken.get(address) ?? 0) + 1);
+    assigned.set(gateway, { kind: 'one', address });
+  };
+  for (const gateway of gateways) {
+    const requested = gateway.addresses.filter(({ value }) => value !== '').map(({ value }) => value);
+    const [own] = requested;
+    if (own === undefined) continue;
+    if (requested.length === 1 && taken.has(own)) give(gateway, own);
+    else assigned.set(gateway, { kind: 'none' });
+  }
+  for (const gateway of gateways) {
+    if (assigned.has(gateway)) continue;
+    const least = Math.min(...taken.values());
+    const free = published.filter((address) => taken.get(address) === least);
+    const [best] = free.map((address) => ({ address, rank: rankOf(gateway, address) })).sort((a, b) => (a.rank < b.rank ? -1 : 1));
+    if (best) give(gateway, best.address);
+  }
+  return assigned;
+}
+
+/** Of several addresses, each Gateway prefers them in an order of its own (rendezvous hashing). */
+const rankOf = ({ meta }: Gateway, address: string): string => createHash('sha256').update(`${meta.uid} ${address}`).digest('hex');

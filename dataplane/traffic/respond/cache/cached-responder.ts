@@ -61,7 +61,7 @@ export class CachedResponder implements Responder, FillBlock {
     if (request.odd || request.control.has('no-store') || this.block.bypass?.(x) === true) return this.forward(x);
     // Parameters that are not in the key must not reach the upstream: one client's value could end up in the response that all others get.
     if (this.parts !== null) x.upstreamTarget = this.parts.targetOf(x.upstreamTarget);
-    const key = keyOf(x, this.block, this.parts);
+    const key = keyOf(x, this.block, this.parts, request.vouched);
     const stored = store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
     const now = clock.now();
     if (stored !== null) return this.use(x, key, stored, request, now);
@@ -85,7 +85,7 @@ export class CachedResponder implements Responder, FillBlock {
 
   /** Answers with an entry that has just become known. */
   serve({ x, request }: Wanted): boolean {
-    const key = keyOf(x, this.block, this.parts);
+    const key = keyOf(x, this.block, this.parts, request.vouched);
     const stored = this.tools.store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
     if (stored === null) {
       if (!request.control.has('only-if-cached')) return false;

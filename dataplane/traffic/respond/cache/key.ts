@@ -12,16 +12,17 @@ export type KeyedBlock = {
 
 /**
  * What decides which response a request gets, apart from Vary: scheme, host and target exactly as sent, since no server has to treat two
- * spellings alike; what the policies of the block have changed for this request; and what the site has added or left out.
+ * spellings alike; what the policies of the block have changed for this request; what the site has added or left out; and the lines
+ * that a trusted proxy vouches for.
  */
-export function keyOf(x: Exchange, { name: block, decided }: KeyedBlock, parts: KeyParts | null): string {
+export function keyOf(x: Exchange, { name: block, decided }: KeyedBlock, parts: KeyParts | null, vouched = ''): string {
   const target = parts === null ? x.target : parts.targetOf(x.target);
   const isUnchanged = x.upstreamTarget === x.target || x.upstreamTarget === target;
   const sent = isUnchanged ? target : parts === null ? x.upstreamTarget : parts.targetOf(x.upstreamTarget);
   const changedTarget = sent === target ? '' : sent;
   const key = `${x.secure ? 'https' : 'http'} ${x.hostField} ${target}`;
   const names = parts === null ? '' : parts.names;
-  const fields = decided === null ? '' : decided(x.upstreamFields);
+  const fields = decided === null ? vouched : decided(x.upstreamFields) + vouched;
   if (block === '' && names === '' && changedTarget === '' && fields === '') return key;
   const values = parts === null || names === '' ? '' : `${parts.valuesOf(x.upstreamFields)}\n`;
   return `${key}\n${block}${names}\n${changedTarget}\n${values}${fields}`;

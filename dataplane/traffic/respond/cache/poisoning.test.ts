@@ -133,6 +133,17 @@ test('another host that a trusted proxy names does not decide what others get', 
   assert.doesNotMatch((await proxy.request(get('/'))).body, /evil/);
 });
 
+for (const line of ['X-Forwarded-Port: 666', 'x-forwarded-prefix: /evil', 'X-Forwarded-User: evil', 'Client-Cert: :evil:'])
+  test(`${line} from a trusted proxy is a part of the key`, async () => {
+    using upstream = await UpstreamFixture.serving(echo);
+    using proxy = await caching(upstream, {}, ['127.0.0.1/32']);
+    const { body } = await proxy.request(asking('/', line));
+    assert.match(body, /evil|: 666\r/);
+    assert.doesNotMatch((await proxy.request(get('/'))).body, /evil|: 666\r/);
+    assert.equal((await proxy.request(asking('/', line))).body, body);
+    assert.equal(upstream.requests.length, 2);
+  });
+
 test('an error that a large request has provoked is not sent to others', async () => {
   using upstream = await UpstreamFixture.serving((request: Message) =>
     request.head.length > 4_000 ? `HTTP/1.1 400 Bad Request\r\n${FRESH}Content-Length: 0\r\n\r\n` : ok('fine', FRESH),

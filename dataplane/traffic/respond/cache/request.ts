@@ -15,6 +15,8 @@ export type CacheRequest = {
   cookies: boolean;
   /** Whether it has a field that some servers act on although no cache key contains it. */
   readonly odd: boolean;
+  /** The lines that a trusted proxy has added about its client and itself: a part of the key. */
+  readonly vouched: string;
 };
 
 /** Whether its sender may get a different response than others. */
@@ -28,7 +30,7 @@ const NO_CONTROL: Directives = new Map();
  * proxies; these are left to the application, so that a request with one of them bypasses the cache.
  */
 const ODD = new Set([
-  ...['x-http-method-override', 'x-http-method', 'x-method-override', 'x-host', 'x-forwarded-prefix', 'x-forwarded-path'],
+  ...['x-http-method-override', 'x-http-method', 'x-method-override', 'x-host'],
   ...['x-override-url', 'x-rewrite-uri', 'x-wap-profile', 'x-middleware-subrequest', 'x-middleware-prefetch', 'x-nextjs-data', 'rsc'],
   ...['if-match', 'if-unmodified-since'],
 ]);
@@ -44,6 +46,7 @@ export function readRequest(fields: string, parts: KeyParts | null): CacheReques
   let authorized = false;
   let cookies = false;
   let odd = false;
+  let vouched = '';
   for (let from = 0; from < fields.length; ) {
     const end = fields.indexOf('\r\n', from);
     const colon = fields.indexOf(':', from);
@@ -68,6 +71,8 @@ export function readRequest(fields: string, parts: KeyParts | null): CacheReques
         else if (name === 'if-range') ifRange = fields.slice(colon + 2, end);
         else if (name === 'authorization') authorized = true;
         else if (name === 'cookie') cookies = true;
+        // The codec has removed what anyone but a trusted proxy claims.
+        else if (name.startsWith('x-forwarded-') || name.startsWith('client-cert')) vouched += fields.slice(from, end + 2);
         else odd ||= ODD.has(name) && parts?.hasHeader(name) !== true;
       }
     }
@@ -76,7 +81,7 @@ export function readRequest(fields: string, parts: KeyParts | null): CacheReques
   if (cookies && parts !== null) cookies = parts.hasOtherCookies(fields);
   // RFC 9111 5.4: Pragma counts only without Cache-Control.
   const directives = control !== '' ? readDirectives(control) : pragma ? NO_CACHE : NO_CONTROL;
-  return { control: directives, ifNoneMatch, ifModifiedSince, range, ifRange, authorized, cookies, odd };
+  return { control: directives, ifNoneMatch, ifModifiedSince, range, ifRange, authorized, cookies, odd, vouched };
 }
 
 const joined = (before: string, value: string): string => (before === '' ? value : `${before}, ${value}`);

@@ -6,6 +6,7 @@ import { analytics } from './analytics.ts';
 import { applying } from './applying.ts';
 import { certificateStore } from './certificate-store.ts';
 import { certificates } from './certificates.ts';
+import { cluster } from './cluster.ts';
 import { commands } from './commands.ts';
 import { connections } from './connections.ts';
 import { flood } from './flood.ts';
@@ -42,6 +43,7 @@ const BENCHMARKS = {
   posting,
   serving,
   sluicefile,
+  cluster,
   memory,
 } as const;
 type Name = keyof typeof BENCHMARKS;

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:https';
+import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
@@ -43,6 +43,7 @@ export class Cluster {
   readonly port: number;
   readonly serviceAddress = SERVICE_ADDRESS;
   kubelet: Kubelet;
+  private readonly agent = new Agent({ keepAlive: true });
   private readonly folder: string;
   private readonly programs: Program[] = [];
   private readonly etcdPort: number;
@@ -96,7 +97,7 @@ export class Cluster {
     const headers = { authorization: `Bearer ${TOKEN}`, ...content };
     return await new Promise((resolve, reject) => {
       const call = request(
-        { host: '127.0.0.1', port: this.port, path, method, headers, rejectUnauthorized: false, agent: false },
+        { host: '127.0.0.1', port: this.port, path, method, headers, rejectUnauthorized: false, agent: this.agent },
         (response) => {
           let answer = '';
           response.setEncoding('utf8').on('data', (piece: string) => {

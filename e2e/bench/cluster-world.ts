@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { Agent, createServer, get, type Server } from 'node:http';
+import { until } from '../harness/until.ts';
+import { Cluster, clusterNetwork, type KubernetesObject } from '../kubernetes/harness/cluster.ts';
+import { INGRESS_CLASS, ingress } from '../kubernetes/harness/objects.ts';
+import { Pair } from '../kubernetes/harness/pair.ts';
+import type { ClusterTimes } from './cluster.ts';
+import { median } from './figure.ts';
+
+/** Prints, as the last line, what takes how long in a cluster with many objects. Runs in a network of its own. */
+const FEW = 1_000;
+const MANY = 5_000;
+const ENDPOINTS = 4;
+const CHANGES = 9;
+/** One host of so many is visited to see when all are served. */
+const SAMPLED = 100;
+/** Objects created at a time. */
+const AT_ONCE = 32;
+const PATIENCE_MS = 300_000;
+const FLAGS = ['--publish-address', '203.0.113.7'];
+
+const skip = clusterNetwork();
+if (skip !== undefined) throw new Error(skip);
+await using cluster = await Cluster.start();
+
+async function addMany() {
+  await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: FLAGS });
+  const names = Array.from({ length: FEW }, (_, at) => `few-${at}`);
+  const objects = names.map((name) => ingress({ name }, `${name}.test`, [{ path: '/', service: 'one' }]));
+  // The first one shows that the pair is ready.
+  await createAll(objects.slice(0, 1));
+  await pair.serves(200, 'few-0.test');
+  const began = performance.now();
+  await createAll(objects.slice(1));
+  const created = secondsSince(began);
+  await allServed(pair, names);
+  const served = secondsSince(began);
+  await until('all addresses to be reported', async () => (await unreported()) === 0, PATIENCE_MS);
+  const reported = secondsSince(began);
+  return { created, served, reported };
+}
+
+async function fromCold() {
+  const names = Array.from({ length: MANY - FEW }, (_, at) => `many-${at}`);
+  await createAll(
+    names.flatMap((name, at) => [
+      ...serviceOf(name, ...addressesOf(at)),
+      ingress({ name }, `${name}.test`, [{ path: '/', service: name }]),
+    ]),
+  );
+  const began = performance.now();
+  await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: FLAGS });
+  // A table is swapped as a whole, so some hosts show when. Visiting all of them takes seconds itself.
+  await allServed(
+    pair,
+    names.filter((_, at) => at % SAMPLED === 0),
+  );
+  const cold = secondsSince(began);
+  await allServed(pair, names);
+  await until('all addresses to be reported', async () => (await unreported()) === 0, PATIENCE_MS);
+  const changes: number[] = [];
+  for (let change = 0; change < CHANGES; change++) {
+    const address = change % 2 === 0 ? '10.77.200.2' : '10.77.200.1';
+    const [, slice] = serviceOf('many-7', address);
+    const from = performance.now();
+    await cluster.api('PATCH', pathOf(slice as KubernetesObject, true), { endpoints: slice?.endpoints }, 'application/merge-patch+json');
+    await until('the other pod to answer', async () => (await pair.visit('many-7.test')).text === address, PATIENCE_MS);
+    changes.push(secondsSince(from));
+  }
+  return { cold, change: median(changes), controller: peakOf(pair.controller?.pid ?? 0) };
+}
+
+/** A pod's app, which answers with its address. */
+async function startApp(address: string): Promise<Server> {
+  const server = createServer((_, response) => response.end(address));
+  await new Promise<void>((resolve) => server.listen(8_080, address, resolve));
+  return server;
+}
+
+/** The first is an app; the others are addresses that accept no connection, so they would be noticed. */
+const addressesOf = (at: number): [string, ...string[]] => [
+  '10.77.200.1',
+  ...Array.from({ length: ENDPOINTS }, (_, nth) => `10.99.${(at * ENDPOINTS + nth) >> 8}.${(at * ENDPOINTS + nth) & 255}`).slice(1),
+];
+
+function serviceOf(name: string, first: string, ...others: string[]): KubernetesObject[] {
+  const metadata = { name, namespace: 'default' };
+  const endpoint = (address: string, ready: boolean) => ({
+    addresses: [address],
+    conditions: { ready },
+    targetRef: { kind: 'Pod', name: `pod-${address}`, namespace: 'default', uid: `pod-${address}` },
+  });
+  return [
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [{ name: 'http', port: 80 }] } },
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { ...metadata, labels: { 'kubernetes.io/service-name': name } },
+      addressType: 'IPv4',
+      ports: [{ name: 'http', port: 8_080, protocol: 'TCP' }],
+      endpoints: [endpoint(first, true), ...others.map((address) => endpoint(address, false))],
+    },
+  ];
+}
+
+const PATHS: Readonly<Record<string, string>> = {
+  Service: '/api/v1/namespaces/default/services',
+  EndpointSlice: '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices',
+  Ingress: '/apis/networking.k8s.io/v1/namespaces/default/ingresses',
+};
+
+const pathOf = ({ kind, metadata }: KubernetesObject, named = false): string => `${PATHS[kind]}${named ? `/${metadata.name}` : ''}`;
+
+async function createAll(objects: readonly KubernetesObject[]): Promise<void> {
+  const waiting = [...objects];
+  const work = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await cluster.api('POST', pathOf(next), next);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+const visitors = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+
+/** Each host is visited until it is served, on connections that stay open: the visits themselves must not take long. */
+async function allServed({ httpPort }: Pair, names: readonly string[]): Promise<void> {
+  const waiting = [...names];
+  const work = async () => {
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+      const host = `${name}.test`;
+      await until(`${host} to be served`, async () => (await statusOf(httpPort, host)) === 200, PATIENCE_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+const statusOf = (port: number, host: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const call = get({ host: '127.0.0.1', port, agent: visitors, headers: { host } }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0));
+    });
+    call.on('error', reject);
+  });
+
+type Listed = { readonly items: readonly { readonly status: { readonly loadBalancer?: { readonly ingress?: readonly unknown[] } } }[] };
+
+async function unreported(): Promise<number> {
+  const { items } = await cluster.api<Listed>('GET', PATHS.Ingress ?? '');
+  return items.filter(({ status }) => (status.loadBalancer?.ingress ?? []).length === 0).length;
+}
+
+const secondsSince = (began: number): number => (performance.now() - began) / 1_000;
+
+/** The most memory (MiB) that a process or one of its children has used. */
+function peakOf(pid: number): number {
+  const peak = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  return Math.max(peak, ...children.map(peakOf));
+}
+
+const apps = await Promise.all(['10.77.200.1', '10.77.200.2'].map(startApp));
+await cluster.apply(INGRESS_CLASS);
+await createAll([...serviceOf('one', '10.77.200.1')]);
+const times = { ...(await addMany()), ...(await fromCold()) } satisfies ClusterTimes;
+for (const app of apps) app.close().closeAllConnections();
+process.stdout.write(`${JSON.stringify(times)}\n`);

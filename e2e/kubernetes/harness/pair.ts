@@ -6,7 +6,7 @@ import { freePort } from '../../harness/ports.ts';
 import { Program, run, SLUICE } from '../../harness/process.ts';
 import { until } from '../../harness/until.ts';
 
-type Options = { readonly kubeconfig: string; readonly flags?: readonly string[] };
+type Options = { readonly kubeconfig: string; readonly flags?: readonly string[]; readonly bind?: string };
 
 /** Both processes, of which the controller watches a cluster. */
 export class Pair {
@@ -17,21 +17,24 @@ export class Pair {
   private readonly folder = new Folder();
   private readonly listen: number;
 
-  private constructor(httpPort: number, httpsPort: number, listen: number) {
+  private readonly bind: string;
+
+  private constructor(httpPort: number, httpsPort: number, listen: number, bind: string) {
+    this.bind = bind;
     this.httpPort = httpPort;
     this.httpsPort = httpsPort;
     this.listen = listen;
   }
 
-  static async start({ kubeconfig, flags = [] }: Options): Promise<Pair> {
-    const pair = new Pair(await freePort(), await freePort(), await freePort());
+  static async start({ kubeconfig, flags = [], bind = '127.0.0.1' }: Options): Promise<Pair> {
+    const pair = new Pair(await freePort(), await freePort(), await freePort(), bind);
     await pair.startDataplane();
     await pair.startController(kubeconfig, flags);
     return pair;
   }
 
   async startDataplane(): Promise<void> {
-    const ports = ['--http-port', `${this.httpPort}`, '--https-port', `${this.httpsPort}`, '--bind', '127.0.0.1', '--workers', '2'];
+    const ports = ['--http-port', `${this.httpPort}`, '--https-port', `${this.httpsPort}`, '--bind', this.bind, '--workers', '2'];
     const rest = ['--admin-socket', this.socket, '--admin-listen', `127.0.0.1:${await freePort()}`];
     this.dataplane = new Program(SLUICE, ['dataplane', '--state-dir', this.folder.file('state'), ...ports, ...rest]);
     await this.answers('the data plane', this.dataplane, () => this.admin('/health'));

@@ -3,8 +3,11 @@ import { test } from 'node:test';
 import { GATEWAYS, type Gateway } from '../objects/gateway.ts';
 import { assignAddresses } from './gateway-addresses.ts';
 
-const gateway = (name: string, ...addresses: string[]): Gateway =>
+const gateway = (name: string, ...addresses: string[]): Gateway => reporting(name, [], ...addresses);
+
+const reporting = (name: string, reported: readonly string[], ...addresses: string[]): Gateway =>
   GATEWAYS.read({
+    status: { addresses: reported.map((value) => ({ value })) },
     metadata: { name, namespace: 'n', uid: name, creationTimestamp: '2026-01-01T00:00:00Z' },
     spec: { gatewayClassName: 'sluice', addresses: addresses.map((value) => ({ type: 'IPAddress', value })) },
   } as never);
@@ -24,6 +27,17 @@ test('a Gateway gets the address that it requests, and none if the proxy does no
   assert.deepEqual(assigned.get(b), { kind: 'one', address: '192.0.2.3' });
   assert.deepEqual(assigned.get(c), { kind: 'none' });
   assert.notDeepEqual(assigned.get(a), assigned.get(b));
+});
+
+test('a Gateway keeps the address that it reports, unless another one requests it or an older one reports it, too', () => {
+  const [old, young] = [reporting('old', ['192.0.2.4']), reporting('young', ['192.0.2.4'])];
+  const asking = gateway('asking', '192.0.2.5');
+  const other = reporting('other', ['192.0.2.5']);
+  const gone = reporting('gone', ['203.0.113.1']);
+  const assigned = assignAddresses([gateway('a'), old, young, other, gone, asking], PUBLISHED);
+  assert.deepEqual(assigned.get(old), { kind: 'one', address: '192.0.2.4' });
+  assert.deepEqual(assigned.get(asking), { kind: 'one', address: '192.0.2.5' });
+  assert.equal(new Set([...assigned.values()].map((own) => JSON.stringify(own))).size, 6);
 });
 
 test('without one of the Gateways most others keep their addresses, and more Gateways than addresses share them evenly', () => {

@@ -7,9 +7,9 @@ export type OwnAddress = { readonly kind: 'all' } | { readonly kind: 'one'; read
 const ALL: OwnAddress = { kind: 'all' };
 
 /**
- * Gives each Gateway an address of its own if the proxy has several: the one that it requests, or a free one. The same Gateways get the same
- * addresses in every replica, and one that goes changes only those that would have had its address. With more Gateways than addresses, some
- * share one.
+ * Gives each Gateway an address of its own if the proxy has several: the one that it requests, the one that its status says, or a free one. So
+ * the same Gateways get the same addresses in every replica, and none loses its address because of another. With more Gateways than
+ * addresses, some share one.
  * @param gateways The oldest first.
  */
 export function assignAddresses(gateways: readonly Gateway[], published: readonly string[]): ReadonlyMap<Gateway, OwnAddress> {
@@ -26,6 +26,11 @@ export function assignAddresses(gateways: readonly Gateway[], published: readonl
     if (own === undefined) continue;
     if (requested.length === 1 && taken.has(own)) give(gateway, own);
     else assigned.set(gateway, { kind: 'none' });
+  }
+  for (const gateway of gateways) {
+    // One that reports several got them when the proxy had a single address, or none of its own.
+    const [reported = '', ...others] = gateway.reported;
+    if (!assigned.has(gateway) && others.length === 0 && taken.get(reported) === 0) give(gateway, reported);
   }
   for (const gateway of gateways) {
     if (assigned.has(gateway)) continue;

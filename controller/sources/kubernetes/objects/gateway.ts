@@ -40,6 +40,8 @@ export type Gateway = {
   readonly listeners: readonly Listener[];
   /** The addresses that it requests; an empty value is any of the type. */
   readonly addresses: readonly { readonly type: string; readonly value: string }[];
+  /** The addresses that its status says. */
+  readonly reported: readonly string[];
   readonly allowedListeners: NamespaceFilter;
   /** Whether it has parameters of its own, which no kind of object can give. */
   readonly hasParameters: boolean;
@@ -71,6 +73,7 @@ type RawValidation = {
 };
 type RawGateway = {
   readonly metadata: RawMeta;
+  readonly status?: { readonly addresses?: readonly { readonly value: string }[] };
   readonly spec: {
     readonly gatewayClassName: string;
     readonly listeners?: readonly RawListener[];
@@ -129,11 +132,12 @@ export const GATEWAYS: Resource<Gateway> = {
   api: GATEWAY_API,
   namespaced: true,
   optional: true,
-  read: ({ metadata, spec }: RawGateway) => ({
+  read: ({ metadata, spec, status }: RawGateway) => ({
     meta: readMeta(metadata),
     className: spec.gatewayClassName,
     listeners: (spec.listeners ?? []).map(readListener),
     addresses: (spec.addresses ?? []).map(({ type = 'IPAddress', value = '' }) => ({ type, value })),
+    reported: (status?.addresses ?? []).map(({ value }) => value),
     allowedListeners: readNamespaces(spec.allowedListeners?.namespaces ?? {}, 'None'),
     hasParameters: spec.infrastructure?.parametersRef !== undefined,
     clientValidation: readValidation(spec.tls?.frontend?.default ?? {}),

@@ -83,7 +83,9 @@ export const poolOptions = {
     .max(MOST_RETRIES)
     .nullable()
     .optional()
-    .describe('On how many other targets a request is tried after its first one has failed, where that is safe; null is 2.'),
+    .describe(
+      'On how many other targets a request is tried after its first one has failed, where that is safe; null is 2. Targets that refuse the connection do not count.',
+    ),
   lb_retry_statuses: z
     .array(z.int().min(400).max(599))
     .min(1)

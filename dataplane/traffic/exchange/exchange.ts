@@ -262,6 +262,8 @@ export class Exchange {
   mirrored = false;
   /** Targets that have already failed this request. */
   tried: NamedEndpoint[] | null = null;
+  /** How many of these refused the connection. */
+  refusals = 0;
 
   /** Whether it was counted before its end, as upgrades are. */
   counted = false;
@@ -354,4 +356,10 @@ export function detachAttempt(x: Exchange): () => void {
     attempt?.cancel();
     filtering?.cancel();
   };
+}
+
+/** Lets every target be tried again. */
+export function forgetTried(x: Exchange): void {
+  x.tried = null;
+  x.refusals = 0;
 }

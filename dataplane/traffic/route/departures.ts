@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import { type Exchange, forgetTried } from '../exchange/exchange.ts';
 import type { Faults } from '../exchange/faults.ts';
 import { serveLater } from '../exchange/later.ts';
 import type { HostIndex } from '../match/host-index.ts';
@@ -78,7 +78,7 @@ export class Departures {
       return block.holdMs > 0 || pool.peek(now) !== null || pool.stopping > 0;
     };
     for (const x of endpoint.collectRetryable(elsewhere)) {
-      x.tried = null;
+      forgetTried(x);
       x.lastFailure = null;
       serveLater(x);
     }

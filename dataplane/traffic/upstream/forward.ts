@@ -14,7 +14,7 @@ import type { Hold } from './hold.ts';
 import { endsHere } from './max-forwards.ts';
 import type { Pool } from './pool.ts';
 import { RequestQueue } from './request-queue.ts';
-import { IDEMPOTENT, mayRetry, type RetryRules } from './retry.ts';
+import { IDEMPOTENT, isWithin, mayRetry, REFUSALS, type RetryRules } from './retry.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { limitTime } from './time-limit.ts';
 import { blame } from './verdict.ts';
@@ -143,9 +143,10 @@ export class Forwarder implements Responder, Upstream {
       x.lastFailure = failure === FAILURE.closed && endpoint.leaving ? FAILURE.ended : failure;
     x.tried ??= [];
     x.tried.push(endpoint);
+    if (REFUSALS.has(failure)) x.refusals++;
     // What no target has got yet adds nothing to their load.
     const isFree = isDecided || !progress.written;
-    const mayRepeat = x.tried.length <= this.retries.most;
+    const mayRepeat = isWithin(this.retries, x.tried.length, x.refusals);
     if (mayRepeat && (isFree || this.budget.spend())) this.send(x);
     else if (mayRepeat || noTargetAvailable(x.lastFailure)) this.holdOrGiveUp(x, x.lastFailure);
     else this.giveUp(x, x.lastFailure);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Attempt } from '../exchange/attempt.ts';
-import type { Exchange, Upstream } from '../exchange/exchange.ts';
+import { type Exchange, forgetTried, type Upstream } from '../exchange/exchange.ts';
 import { FAILURE, type Failure, noTargetAvailable } from '../exchange/failure.ts';
 import { type Faults, guardExchange } from '../exchange/faults.ts';
 import { giveUpLater, retryLater, serveLater } from '../exchange/later.ts';
@@ -72,7 +72,7 @@ export class Hold {
     if (times === MAX_DROPS) return false;
     this.followed.set(request, times + 1);
     x.attempt = null;
-    if (mayTryAgain) x.tried = null;
+    if (mayTryAgain) forgetTried(x);
     x.lastFailure = null;
     serveLater(x);
     return true;
@@ -180,7 +180,7 @@ export class Hold {
     const { x } = held;
     this.leave(held);
     x.attempt = null;
-    x.tried = null;
+    forgetTried(x);
     x.lastFailure = null;
     if (held.moved) serveLater(x);
     else retryLater(x);

@@ -183,21 +183,42 @@ test('a GET that a target drops is retried on another one, a POST is not', async
   assert.deepEqual([first.requests.length, second.requests.length], [2, 1]);
 });
 
-test('at most three targets are tried', async () => {
+/** A target that closes each connection after it has got a request. */
+const dropping = () =>
+  UpstreamFixture.serving((_, wire) => {
+    wire.reset();
+    return null;
+  });
+const refusing = (count: number) => Promise.all(Array.from({ length: count }, async () => ({ address: await refusingAddress() })));
+
+test('at most three targets get a request', async () => {
   using last = await UpstreamFixture.serving(ok('last'));
-  const refusing = await Promise.all(Array.from({ length: 3 }, async () => ({ address: await refusingAddress() })));
-  using proxy = await ProxyFixture.before(...refusing, last);
+  using one = await dropping();
+  using two = await dropping();
+  using three = await dropping();
+  using proxy = await ProxyFixture.before(one, two, three, last);
   assert.match((await proxy.request(get())).line, / 502 /);
   assert.equal((await proxy.request(get())).body, 'last');
 });
 
+test('targets that refuse the connection do not count as retries, so one that serves is found among many that were just ended', async () => {
+  using last = await UpstreamFixture.serving(ok('last'));
+  using proxy = await ProxyFixture.before(...(await refusing(12)), last);
+  assert.equal((await proxy.request(post('1'))).body, 'last');
+  using other = await dropping();
+  await proxy.publish([{ ...site('a.test'), upstreams: [...(await refusing(40)), { address: other.address }] }]);
+  assert.match((await proxy.request(get())).line, / 502 /);
+  assert.equal(other.requests.length, 0, 'after 16 of them, they count');
+});
+
 test('a route decides on how many other targets a request is tried', async () => {
   using last = await UpstreamFixture.serving(ok('last'));
-  const refusing = await Promise.all(Array.from({ length: 3 }, async () => ({ address: await refusingAddress() })));
-  const upstreams = [...refusing, { address: last.address }];
-  using proxy = await ProxyFixture.start([{ ...site('a.test'), upstreams, lb_retries: 3 }]);
+  using one = await dropping();
+  using two = await dropping();
+  using three = await dropping();
+  using proxy = await ProxyFixture.start([{ ...site('a.test', one, two, three, last), lb_retries: 3 }]);
   assert.equal((await proxy.request(get())).body, 'last');
-  const [first] = refusing;
+  const [first] = await refusing(1);
   await proxy.publish([{ ...site('a.test'), upstreams: [{ address: first?.address ?? '' }, { address: last.address }], lb_retries: 0 }]);
   const lines = [await proxy.request(get()), await proxy.request(get())].map(({ line }) => line.split(' ')[1]);
   assert.deepEqual(lines.sort(), ['200', '502']);

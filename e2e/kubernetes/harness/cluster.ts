@@ -1,12 +1,13 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:https';
+import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
 import { separateNetwork } from '../../harness/separate-network.ts';
 import { until } from '../../harness/until.ts';
+import { type ApiServer, apiRequest } from './api-server.ts';
 import { assetPath, GATEWAY_DEFINITIONS, missingAssets } from './assets.ts';
 import { Kubelet } from './kubelet.ts';
 
@@ -38,7 +39,7 @@ export function clusterNetwork(): string | undefined {
 }
 
 /** A real API server with the real controllers of Deployments, endpoints and garbage, and a stand-in for the kubelet. */
-export class Cluster {
+export class Cluster implements ApiServer {
   readonly kubeconfig: string;
   readonly port: number;
   readonly serviceAddress = SERVICE_ADDRESS;
@@ -90,27 +91,8 @@ export class Cluster {
   }
 
   /** A request to the API server. @throws unless it succeeds. */
-  async api<T = unknown>(method: string, path: string, body?: unknown, type = 'application/json'): Promise<T> {
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    // For DELETE, Node sends no length by itself.
-    const content = text !== undefined && { 'content-type': type, 'content-length': Buffer.byteLength(text) };
-    const headers = { authorization: `Bearer ${TOKEN}`, ...content };
-    return await new Promise((resolve, reject) => {
-      const call = request(
-        { host: '127.0.0.1', port: this.port, path, method, headers, rejectUnauthorized: false, agent: this.agent },
-        (response) => {
-          let answer = '';
-          response.setEncoding('utf8').on('data', (piece: string) => {
-            answer += piece;
-          });
-          response.on('end', () => {
-            if ((response.statusCode ?? 500) < 300) resolve(JSON.parse(answer) as T);
-            else reject(new Error(`${method} ${path}: ${response.statusCode} ${answer}`));
-          });
-        },
-      );
-      call.on('error', reject).end(text);
-    });
+  api<T = unknown>(method: string, path: string, body?: unknown, type?: string): Promise<T> {
+    return apiRequest<T>({ port: this.port, token: TOKEN, agent: this.agent }, method, path, body, type);
   }
 
   /** Starts it, also again after `stopApiServer`. */

@@ -1,4 +1,4 @@
-import type { Cluster } from './cluster.ts';
+import type { ApiServer } from './api-server.ts';
 import { runApp } from './pods/app-pod.ts';
 import { isImage } from './pods/container.ts';
 import type { Pod, RunningPod } from './pods/pod.ts';
@@ -14,7 +14,7 @@ const FIRST_PROCESS = 2;
 export class Kubelet {
   /** The requests that each pod has answered, by name. */
   readonly answered = new Map<string, number>();
-  private readonly cluster: Cluster;
+  private readonly cluster: ApiServer;
   private readonly running = new Map<string, RunningPod>();
   private readonly reported = new Map<string, string>();
   private readonly ending = new Map<string, Promise<void>>();
@@ -25,7 +25,7 @@ export class Kubelet {
   private timer: NodeJS.Timeout | undefined;
   private working: Promise<void> = Promise.resolve();
 
-  constructor(cluster: Cluster) {
+  constructor(cluster: ApiServer) {
     this.cluster = cluster;
   }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { until } from '../../../harness/until.ts';
-import type { Cluster } from '../cluster.ts';
+import type { ApiServer } from '../api-server.ts';
 import { Container } from './container.ts';
 import { type ContainerSpec, type ContainerStatus, fieldOf, type Pod, type ProbeSpec, type RunningPod } from './pod.ts';
 import { PodNetwork } from './pod-network.ts';
@@ -20,7 +20,7 @@ type Member = { readonly container: Container; readonly isSidecar: boolean; hasS
 export class ProcessPod implements RunningPod {
   readonly address: string;
   private readonly pod: Pod;
-  private readonly cluster: Cluster;
+  private readonly cluster: ApiServer;
   private readonly network: PodNetwork;
   private readonly volumes: Volumes;
   private readonly folder: string;
@@ -28,7 +28,7 @@ export class ProcessPod implements RunningPod {
   private readonly refreshing: NodeJS.Timeout;
   private isStopping = false;
 
-  private constructor(cluster: Cluster, pod: Pod, network: PodNetwork) {
+  private constructor(cluster: ApiServer, pod: Pod, network: PodNetwork) {
     this.cluster = cluster;
     this.pod = pod;
     this.network = network;
@@ -41,7 +41,7 @@ export class ProcessPod implements RunningPod {
     }, REFRESH_MS);
   }
 
-  static async start(cluster: Cluster, pod: Pod, number: number): Promise<ProcessPod> {
+  static async start(cluster: ApiServer, pod: Pod, number: number): Promise<ProcessPod> {
     const running = new ProcessPod(cluster, pod, await PodNetwork.create(number));
     await running.volumes.create();
     const { initContainers = [], containers } = pod.spec;

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Cluster } from '../cluster.ts';
+import type { ApiServer } from '../api-server.ts';
 import { fieldOf, type Pod, type Projection, type VolumeSpec } from './pod.ts';
 
 type Files = ReadonlyMap<string, string>;
@@ -19,14 +19,14 @@ type ConfigMap = { readonly data?: Readonly<Record<string, string>> };
 
 /** The volumes of a pod as folders. Those with content are written as the kubelet does: a new folder, to which the link `..data` is turned. */
 export class Volumes {
-  private readonly cluster: Cluster;
+  private readonly cluster: ApiServer;
   private readonly pod: Pod;
   private readonly address: string;
   private readonly folder: string;
   private version = 0;
   private token: { readonly text: string; readonly until: number } | undefined;
 
-  constructor(cluster: Cluster, pod: Pod, address: string, folder: string) {
+  constructor(cluster: ApiServer, pod: Pod, address: string, folder: string) {
     this.cluster = cluster;
     this.pod = pod;
     this.address = address;

@@ -22,6 +22,7 @@ import { withListenReason } from './listen-error.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { StatePublisher } from './publish/publisher.ts';
 import { LiveSettings } from './settings/live-settings.ts';
+import { watchPassthrough } from './settings/passthrough-port.ts';
 import { httpsPorts } from './settings/ports.ts';
 import { type DataplaneSettings, trafficSettings, WHY_NO_ACME } from './settings/settings.ts';
 import { ownAddresses } from './status/own-addresses.ts';
@@ -112,7 +113,8 @@ export function createComponents(
     onReport: (report) => {
       analytics.record(report);
       traffic.record(report);
-      history?.add(report.domains);
+      // Connections that are passed through are no visits.
+      history?.add(report.domains.filter(({ passed }) => passed === undefined));
       metrics.record(report);
       upstreams.record(report);
     },
@@ -141,6 +143,12 @@ export function createComponents(
         return unmoved === null ? Promise.resolve() : Promise.reject(unmoved);
       }),
   });
+  const openHttps = async (): Promise<void> => {
+    await publisher
+      .publish({ settings: trafficSettings(live.settings) })
+      .catch((error: unknown) => log.error({ error: String(error) }, 'not every worker has opened the HTTPS port'));
+  };
+  publisher.onRoutes(watchPassthrough({ stateDir: base.stateDir, log, open: openHttps }));
   const https = new LazyCertificateManager({
     ...{ clock, random, log, keyring, publisher, certDir: settings.certDir, stateDir: base.stateDir },
     sites: () => table.sites(),
@@ -149,11 +157,7 @@ export function createComponents(
     noAcme: base.noAcme ? WHY_NO_ACME : null,
     addresses: () => ownAddresses(networkInterfaces()),
     httpPort: () => live.settings.httpPort,
-    opened: async () => {
-      await publisher
-        .publish({ settings: trafficSettings(live.settings) })
-        .catch((error: unknown) => log.error({ error: String(error) }, 'not every worker has opened the HTTPS port'));
-    },
+    opened: openHttps,
   });
   const wired = { publisher, table, readiness, ledger, health, upstreams, analytics, traffic, history, metrics, workers, live, https };
   return { ...wired, cache, cacheFiles, keySets, accessLog, traceExport };

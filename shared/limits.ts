@@ -45,3 +45,7 @@ export const MOST_PORTS = 16;
 
 /** Most blocks of a route. */
 export const MOST_BLOCKS = 20_000;
+
+/** How long a TLS connection that is passed through may be idle, if its route does not say, and at most (s). */
+export const USUAL_PASSTHROUGH_IDLE_SECS = 3_600;
+export const LONGEST_PASSTHROUGH_IDLE_SECS = 604_800;

@@ -43,3 +43,5 @@ export const DEFAULT_CONFIG_PATH = `/etc/${NAME}/${CONFIG_FILE}`;
 export const ADMIN_SOCKET_FILE = 'admin.sock';
 /** In the state directory: certificates applied by controllers. */
 export const APPLIED_FOLDER = 'certificates';
+/** In the state directory, once a route has passed TLS connections through: the HTTPS port opens without a certificate. */
+export const PASSTHROUGH_FILE = 'tls-passthrough';

@@ -35,11 +35,39 @@ const pick = (from: PoolOptions, options: readonly (keyof PoolOptions)[]): PoolO
 const merged = (block: PoolOptions, site: PoolOptions, options: readonly (keyof PoolOptions)[]): PoolOptions =>
   Object.fromEntries(options.map((option) => [option, block[option] === undefined ? site[option] : block[option]]));
 
+/** The targets of TLS connections that are passed through. */
+type Passthrough<U> = Pick<PoolOptions, 'lb_policy' | 'lb_retries' | 'passive_health'> & { readonly upstreams: readonly U[] };
+
 /** The part of a route that describes its pools. */
-type Pooled<U> = PoolSpec<U> & { readonly handles: readonly PoolSpec<U>[] };
+type Pooled<U> = PoolSpec<U> & {
+  readonly handles: readonly PoolSpec<U>[];
+  readonly tls_passthrough?: readonly Passthrough<U>[] | null | undefined;
+};
 
 /** All pools of a route, its site's first. */
-export const poolsIn = <U>(route: Pooled<U>): PoolSpec<U>[] => [route, ...route.handles.flatMap((handle) => ownPool(route, handle) ?? [])];
+export const poolsIn = <U>(route: Pooled<U>): PoolSpec<U>[] => [
+  route,
+  ...route.handles.flatMap((handle) => ownPool(route, handle) ?? []),
+  ...(route.tls_passthrough ?? []).map(passthroughPool),
+];
+
+export const passthroughPool = <U>({ upstreams, lb_policy, lb_retries, passive_health }: Passthrough<U>): PoolSpec<U> => ({
+  upstreams,
+  tls: false,
+  lb_policy,
+  lb_retries,
+  passive_health,
+});
+
+/** All targets that a route lists, also those of its blocks. */
+export const targetsIn = <U>({ upstreams = [], handles = [], tls_passthrough }: Listed<U>): U[] =>
+  [{ upstreams }, ...handles, ...(tls_passthrough ?? [])].flatMap((part) => part.upstreams ?? []);
+
+type Listed<U> = {
+  readonly upstreams?: readonly U[] | undefined;
+  readonly handles?: readonly { readonly upstreams?: readonly U[] | undefined }[] | undefined;
+  readonly tls_passthrough?: readonly { readonly upstreams?: readonly U[] | undefined }[] | null | undefined;
+};
 
 /** The first member with an impossible transport, and why; null if all are possible. */
 export function transportProblem<U>(route: Pooled<U>): { readonly member: string; readonly reason: string } | null {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { conditionSchema, portSchema } from './condition.ts';
-import { MAX_HOLD_SECS, MOST_BLOCKS, MOST_PORTS, MOST_WEIGHT } from './limits.ts';
+import { MAX_HOLD_SECS, MOST_BLOCKS, MOST_PORTS } from './limits.ts';
 import { fileServerIn } from './policy/file-server/effective.ts';
 import { errorRootsIn } from './policy/handle-errors/error-roots.ts';
 import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
 import { poolOptions } from './pool-options.ts';
 import { transportProblem } from './pools.ts';
+import { upstreamsSchema } from './upstream-schema.ts';
 import { parseUpstream } from './values/address.ts';
 import { CATCH_ALL, parseDomain } from './values/host.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
@@ -19,46 +20,9 @@ import { readBy } from './values/read-by.ts';
 const domain = readBy((text) => (text === CATCH_ALL ? accepted(CATCH_ALL) : parseDomain(text)));
 const address = readBy(parseUpstream);
 
-/**
- * `draining` targets finish their requests and get no new ones. `starting`, `unhealthy` and `paused` targets are out of rotation;
- * requests already waiting on a `paused` target are sent elsewhere if possible, since it does not respond.
- */
-export const TARGET_STATES = ['healthy', 'starting', 'unhealthy', 'draining', 'paused'] as const;
-
-const upstream = z
-  .object({
-    address: address.describe(
-      '`host:port`; an IPv6 address is in brackets. Or `unix/` and the absolute path of a socket: `unix//run/app.sock`.',
-    ),
-    /**
-     * A stable name of the target at its source (a container id …), by which runtime state survives changes. An address with an id may
-     * belong to something else later.
-     */
-    id: z
-      .string()
-      .min(1)
-      .max(256)
-      .optional()
-      .describe('A stable name for the target, whose address may change or be reassigned to another target.'),
-    weight: z.int().min(0).max(MOST_WEIGHT).default(1).describe('Its share of the requests relative to the other targets; 0 gets none.'),
-    state: z
-      .enum(TARGET_STATES)
-      .default('healthy')
-      .describe(
-        'Only `healthy` targets get requests. A `draining` target finishes its requests, and gets new ones only if no other target is left and requests are not held. Targets in other states get none until the state improves.',
-      ),
-    probe: z
-      .boolean()
-      .optional()
-      .describe(
-        'Whether a `starting` target enters rotation by itself, once a connection to it has stayed open for 100 ms or it passes its health check.',
-      ),
-  })
-  .meta({ title: 'upstream', about: 'One target of a pool. Requests are distributed round-robin, unless `lb_policy` says otherwise.' });
-
 /** The options of a pool, for a site and for each of its path blocks. */
 const pool = {
-  upstreams: z.array(upstream).max(10_000).default([]).describe('The targets of the pool.'),
+  upstreams: upstreamsSchema,
   ...poolOptions,
   hold_secs: z
     .int()
@@ -175,13 +139,20 @@ export function readRoute(input: unknown): { readonly route: RouteSpec } | { rea
   return { problem: { member: 'upstream', reason: 'may be null only if blocks or the site itself respond' } };
 }
 
-/** Whether a part of the route responds without needing a target. */
-export const answersItself = (route: RouteSpec): boolean =>
+/** Whether a part of the route responds without needing a target of its site. */
+export const answersItself = (route: RouteSpec): boolean => route.tls_passthrough != null || answersRequests(route);
+
+/** The same, for HTTP requests. */
+const answersRequests = (route: RouteSpec): boolean =>
   route.handles.length > 0 ||
   route.respond !== null ||
   route.redirects.length > 0 ||
   route.responds !== undefined ||
   route.file_server != null;
+
+/** Whether HTTP requests never reach the route, because it only passes TLS connections through. */
+export const passesTlsOnly = (route: RouteSpec): boolean =>
+  route.tls_passthrough != null && route.upstreams.length === 0 && !answersRequests(route);
 
 /** As `readRoute`, for applied routes: a site that has lost its last target remains valid. */
 export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } | { readonly problem: RouteProblem } {
@@ -204,7 +175,9 @@ export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } 
     return { problem: { member: 'upstreams', reason: 'the first one must be the same address as upstream' } };
   const agreed = withPool(route);
   const problem = transportProblem(agreed);
-  return problem === null ? { route: agreed } : { problem };
+  if (problem !== null) return { problem };
+  // Its targets have the certificates.
+  return { route: passesTlsOnly(agreed) ? { ...agreed, https: 'off' } : agreed };
 }
 
 /** Sets `upstream` to the first of the pool, or the pool to `upstream` alone. */

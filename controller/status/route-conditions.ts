@@ -1,3 +1,4 @@
+import { targetsIn } from '../../shared/pools.ts';
 import { answersItself, type UpstreamSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Applied } from '../../shared/wire/apply.ts';
@@ -62,7 +63,7 @@ export class RouteConditions {
       const { routed, accepted, resolved } = entry;
       entry.routed = true;
       entry.accepted = this.next(entry.accepted, true, 'valid; the host belongs to it');
-      entry.targets = [...route.upstreams, ...route.handles.flatMap((handle) => handle.upstreams)];
+      entry.targets = targetsIn(route);
       entry.needsTarget = !answersItself(route);
       this.resolve(entry);
       changed ||= !routed || accepted !== entry.accepted || resolved !== entry.resolved;

@@ -70,7 +70,8 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
   };
 
   const addDomain = (report: DomainReport, now: number): void => {
-    if (report.pattern === UNROUTED) return;
+    // Connections that are passed through belong to a route, but to no host.
+    if (report.pattern === UNROUTED || report.host === UNROUTED) return;
     const entry = entryOf(report.host, report.pattern);
     entry.counts.add(report, now);
     touch(report.host, entry, report.pattern, now);

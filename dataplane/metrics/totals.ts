@@ -18,6 +18,10 @@ export type Totals = {
   cacheBytes: number;
   /** Copies for mirrors, by what became of them. */
   readonly mirrored: Map<string, number>;
+  /** TLS connections that were passed through, by what became of them, and their bytes. */
+  readonly passed: Map<string, number>;
+  passedReceived: number;
+  passedSent: number;
 };
 
 export const emptyTotals = (): Totals => ({
@@ -29,6 +33,9 @@ export const emptyTotals = (): Totals => ({
   cache: new Map(),
   cacheBytes: 0,
   mirrored: new Map(),
+  passed: new Map(),
+  passedReceived: 0,
+  passedSent: 0,
 });
 
 /** Adds a report to the totals. */
@@ -40,6 +47,9 @@ export function addReport(totals: Totals, report: DomainReport): void {
   for (const [code, count] of report.failures) totals.failures.set(code, (totals.failures.get(code) ?? 0) + count);
   for (const [result, count] of report.cache ?? []) totals.cache.set(result, (totals.cache.get(result) ?? 0) + count);
   totals.cacheBytes += report.cacheBytes ?? 0;
+  for (const [result, count] of report.passed?.results ?? []) totals.passed.set(result, (totals.passed.get(result) ?? 0) + count);
+  totals.passedReceived += report.passed?.received ?? 0;
+  totals.passedSent += report.passed?.sent ?? 0;
   for (const [result, count] of report.mirrored ?? []) totals.mirrored.set(result, (totals.mirrored.get(result) ?? 0) + count);
 }
 

@@ -76,6 +76,30 @@ export function registerTraffic(registry: Registry, domains: TotalsByDomain, unr
       for (const [domain, totals] of domains.entries()) for (const [result, count] of totals.mirrored) this.inc({ domain, result }, count);
     },
   });
+  new Counter({
+    name: `${METRIC_PREFIX}passed_connections_total`,
+    help: 'TLS connections that were to be passed through to a target, by route and what became of them.',
+    labelNames: ['domain', 'result'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [domain, totals] of domains.entries()) for (const [result, count] of totals.passed) this.inc({ domain, result }, count);
+    },
+  });
+  new Counter({
+    name: `${METRIC_PREFIX}passed_bytes_total`,
+    help: 'Bytes of TLS connections that were passed through, by route and direction: `in` is from clients.',
+    labelNames: ['domain', 'direction'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [domain, { passed, passedReceived, passedSent }] of domains.entries()) {
+        if (passed.size === 0) continue;
+        this.inc({ domain, direction: 'in' }, passedReceived);
+        this.inc({ domain, direction: 'out' }, passedSent);
+      }
+    },
+  });
   const durations = new CountedHistogram({
     name: `${METRIC_PREFIX}request_duration_seconds`,
     help: 'Time from the request header section to the end of the response, by route.',

@@ -12,8 +12,8 @@ export type EntriesChange<Entry extends NamedEntry = NamedEntry> = {
 
 export type NamedEntry = { readonly domain: string; readonly json: string };
 
-/** `healthChecks`: whether any target is checked or probed. */
-export type PublishedRoute = NamedEntry & { readonly healthChecks: boolean };
+/** `healthChecks`: whether any target is checked or probed. `passesTls`: whether it passes TLS connections through. */
+export type PublishedRoute = NamedEntry & { readonly healthChecks: boolean; readonly passesTls: boolean };
 export type RoutesChange = EntriesChange<PublishedRoute>;
 
 /** Not every worker acknowledged the state within 5 s. It is published anyway and will be served. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { issuesAnyName } from '../../shared/certificates/acme-directory.ts';
 import { exampleIn } from '../../shared/command-examples.ts';
-import { APPLIED_FOLDER, ENV_PREFIX, INTERNAL_ROOT_FILE, NAME } from '../../shared/name.ts';
+import { APPLIED_FOLDER, ENV_PREFIX, INTERNAL_ROOT_FILE, NAME, PASSTHROUGH_FILE } from '../../shared/name.ts';
 import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
@@ -96,7 +96,7 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
     bind,
     httpPort,
     otherHttpPorts,
-    httpsPort: usesHttps(settings) ? settings.httpsPort : null,
+    httpsPort: usesHttps(settings) || passesTls(settings) ? settings.httpsPort : null,
     otherHttpsPorts: settings.otherHttpsPorts,
     https,
     trustedProxies,
@@ -119,6 +119,9 @@ export const usesHttps = ({ email, localCerts, certDir, stateDir, origins }: Dat
   origins.certDir !== 'default' ||
   existsSync(certDir) ||
   [INTERNAL_ROOT_FILE, APPLIED_FOLDER].some((name) => existsSync(join(stateDir, name)));
+
+/** Whether a route passes TLS connections through, or has done so. */
+const passesTls = ({ stateDir }: DataplaneSettings): boolean => existsSync(join(stateDir, PASSTHROUGH_FILE));
 
 /** What `--help` prints. */
 export const dataplaneHelp = (): string =>

@@ -115,6 +115,9 @@ export type CacheResult = (typeof CACHE_RESULTS)[number];
 /** What became of the copy that a mirror was to get: how it responded, whether it failed to, or that no copy was made. */
 export type MirrorResult = '2xx' | '3xx' | '4xx' | '5xx' | 'failed' | 'skipped';
 
+/** What became of a TLS connection that was to be passed through: it was, no target accepted it, or there was none. */
+export type PassedResult = 'passed' | 'failed' | 'no_target';
+
 /**
  * Entries to add or replace, packed by `packEntries`: routes by domain with their RouteSpec as JSON, certificates by
  * name. One buffer serves all workers; a worker reads it piecewise and swaps once.
@@ -295,6 +298,12 @@ export type DomainReport = {
   readonly cacheBytes?: number;
   /** Copies for a mirror; absent if there were none. */
   readonly mirrored?: readonly (readonly [result: MirrorResult, count: number])[];
+  /** TLS connections that were passed through, and their bytes from and to clients; absent if there were none. */
+  readonly passed?: {
+    readonly results: readonly (readonly [result: PassedResult, count: number])[];
+    readonly received: number;
+    readonly sent: number;
+  };
 };
 
 /** Why a request is not one of a person, the first reason that applies. */

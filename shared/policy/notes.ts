@@ -34,6 +34,7 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   client_auth: () => 'client certificate',
   analytics: null,
   log: null,
+  tls_passthrough: () => 'TLS passed through',
 };
 
 const MEMBERS = Object.keys(NOTES) as (keyof typeof NOTES)[];

@@ -23,6 +23,7 @@ import { requestHeader } from './request-header/request-header.ts';
 import { respond } from './respond/respond.ts';
 import { rewrite } from './rewrite/rewrite.ts';
 import { root } from './root/root.ts';
+import { tlsPassthrough } from './tls-passthrough/tls-passthrough.ts';
 import { tryFiles } from './try-files/try-files.ts';
 import { underAttack } from './under-attack/under-attack.ts';
 import { uri } from './uri/uri.ts';
@@ -53,7 +54,7 @@ const ANYWHERE = [
   fileServer,
 ] as const;
 /** The policies of sites only. */
-const OF_SITES = [clientAuth, underAttack, analytics, log] as const;
+const OF_SITES = [clientAuth, underAttack, analytics, log, tlsPassthrough] as const;
 
 type Joined<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void ? All : never;
 type Members<List extends readonly { readonly members: z.ZodRawShape }[]> = Joined<List[number]['members']>;

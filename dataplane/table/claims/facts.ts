@@ -1,3 +1,4 @@
+import { targetsIn } from '../../../shared/pools.ts';
 import type { RouteInput, RouteSpec } from '../../../shared/route.ts';
 
 /** What the main thread needs to know about each route without reading it again. */
@@ -9,10 +10,12 @@ export type RouteFacts = {
   readonly healthChecks: boolean;
   /** Whether it needs what the data plane may not have: a cache, ports of its own, directories. */
   readonly needsSetup: boolean;
+  /** Whether it passes TLS connections through. */
+  readonly passesTls: boolean;
 };
 
-/** There are few combinations, so routes with the same facts share one object. Indexed by ids, checks, setup and `https`. */
-const shared = Array.from({ length: 8 }, () => new Map<RouteSpec['https'], RouteFacts>());
+/** There are few combinations, so routes with the same facts share one object. Indexed by ids, checks, setup, TLS and `https`. */
+const shared = Array.from({ length: 16 }, () => new Map<RouteSpec['https'], RouteFacts>());
 
 /** Facts of a route. An earlier version may have saved it, so members with a default may be missing. */
 export function factsOf(route: RouteInput): RouteFacts {
@@ -21,8 +24,9 @@ export function factsOf(route: RouteInput): RouteFacts {
   const isChecked = health !== null || handles.some((handle) => handle.health != null);
   const healthChecks = isChecked || hasTarget(route, ({ probe }) => probe === true);
   const needsSetup = route.ports != null || [route, ...handles].some(needsCacheOrFiles);
-  const known = shared[Number(identifiedTargets) + 2 * Number(healthChecks) + 4 * Number(needsSetup)];
-  const facts = known?.get(https) ?? { https, identifiedTargets, healthChecks, needsSetup };
+  const passesTls = route.tls_passthrough != null;
+  const known = shared[Number(identifiedTargets) + 2 * Number(healthChecks) + 4 * Number(needsSetup) + 8 * Number(passesTls)];
+  const facts = known?.get(https) ?? { https, identifiedTargets, healthChecks, needsSetup, passesTls };
   known?.set(https, facts);
   return facts;
 }
@@ -38,5 +42,4 @@ export const isIdentified = ({ id }: Target): boolean => id !== undefined;
 
 export const hasIdentifiedTargets = (route: RouteInput): boolean => hasTarget(route, isIdentified);
 
-const hasTarget = ({ upstreams = [], handles = [] }: RouteInput, is: (target: Target) => boolean): boolean =>
-  upstreams.some(is) || handles.some((handle) => handle.upstreams?.some(is));
+const hasTarget = (route: RouteInput, is: (target: Target) => boolean): boolean => targetsIn(route).some(is);

@@ -1,7 +1,7 @@
 import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { PublishedRoute, RoutesChange } from '../../publish/publisher.ts';
 import { type Claim, type Claims, isUnconfirmed, visible } from '../claims/claims.ts';
-import { factsOf, isIdentified } from '../claims/facts.ts';
+import { factsOf, isIdentified, type RouteFacts } from '../claims/facts.ts';
 
 /** The minimum time that requests wait for a target whose address may belong to another one by now (s). */
 const HOLD_SECS = 10;
@@ -18,10 +18,12 @@ export const savedRoutes = (restored: RestoredClaims): RoutesChange => allRoutes
 export function publishedRoute(domain: string, claim: Claim): PublishedRoute {
   if (!isUnconfirmed(claim)) return savedRoute(domain, claim);
   const route = withoutIdentifiedTargets(JSON.parse(claim.json));
-  return { domain, json: JSON.stringify(route), healthChecks: factsOf(route).healthChecks };
+  return { domain, json: JSON.stringify(route), ...publishedFacts(factsOf(route)) };
 }
 
-const savedRoute = (domain: string, { json, facts }: Claim): PublishedRoute => ({ domain, json, healthChecks: facts.healthChecks });
+const savedRoute = (domain: string, { json, facts }: Claim): PublishedRoute => ({ domain, json, ...publishedFacts(facts) });
+
+const publishedFacts = ({ healthChecks, passesTls }: RouteFacts) => ({ healthChecks, passesTls });
 
 function allRoutes({ claims: all }: RestoredClaims, published: (domain: string, claim: Claim) => PublishedRoute): RoutesChange {
   const upserts: PublishedRoute[] = [];
@@ -38,12 +40,15 @@ function withoutIdentifiedTargets(route: RouteSpec): RouteSpec {
     // A block without targets uses those of its site.
     return { ...handle, ...heldBack(handle.upstreams, hold, isWaiting(handle.upstreams.length === 0 ? route : handle)) };
   });
-  return { ...route, ...heldBack(route.upstreams, route.hold_secs, isWaiting(route)), handles };
+  const passed = route.tls_passthrough?.map((one) => ({ ...one, upstreams: one.upstreams.map(keptOut) }));
+  return { ...route, ...heldBack(route.upstreams, route.hold_secs, isWaiting(route)), handles, ...(passed && { tls_passthrough: passed }) };
 }
 
 const isWaiting = ({ upstreams }: Pick<HandleSpec, 'upstreams'>): boolean => upstreams.some(isIdentified);
 
 const heldBack = (upstreams: readonly UpstreamSpec[], hold: number | null | undefined, waits: boolean) => ({
-  upstreams: upstreams.map((target) => (isIdentified(target) ? { ...target, state: 'starting' as const, probe: false } : target)),
+  upstreams: upstreams.map(keptOut),
   hold_secs: waits ? Math.max(hold ?? 0, HOLD_SECS) : (hold ?? null),
 });
+
+const keptOut = (target: UpstreamSpec): UpstreamSpec => (isIdentified(target) ? { ...target, state: 'starting', probe: false } : target);

@@ -13,6 +13,19 @@ export interface OpenConnection extends FaultOwner {
   drain(patient: boolean): void;
 }
 
+/** A client's connection whose ClientHello has been read. It is paused. */
+export type Arrived = {
+  readonly socket: Socket;
+  /** What has been read. */
+  readonly head: Buffer;
+  /** The client's address, possibly by a PROXY header, and its port if that is its own. */
+  readonly address: string;
+  readonly port: number | null;
+  readonly localPort: number;
+  /** The connection is over; called once. */
+  closed(connection: OpenConnection): void;
+};
+
 /** A head that was refused before it became an exchange. */
 export type RefusedHead = { readonly status: number; readonly reason: string; readonly address: string };
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { matcherOf } from '../../../shared/values/cidr.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
-import type { ClientTools, OpenConnection } from '../client/client-tools.ts';
+import type { Arrived, ClientTools, OpenConnection } from '../client/client-tools.ts';
 import { type Peer, peerOf } from '../client/forwarded.ts';
 import { ClientConnection } from '../client/http1/connection.ts';
 import { Http2Connection } from '../client/http2/connection.ts';
@@ -30,6 +30,8 @@ export type ListenerTools = {
   clientAuthOf(name: string, port: number): ClientAuth | null;
   /** Whether a name is routed, but not at this port. */
   isElsewhere(name: string, port: number): boolean;
+  /** What takes over TLS connections for a name that arrive at a port, if they don't end here; null if they do. */
+  passthrough(name: string, port: number): ((arrived: Arrived) => OpenConnection) | null;
   /** A handshake waits for the first certificate of this name. */
   awaited(name: string): void;
   readonly tlsServers: TlsServers;
@@ -44,6 +46,7 @@ export class Listener {
   private readonly certificates: Certificates;
   private readonly clientAuthOf: ListenerTools['clientAuthOf'];
   private readonly isElsewhere: ListenerTools['isElsewhere'];
+  private readonly passthrough: ListenerTools['passthrough'];
   private readonly awaited: ListenerTools['awaited'];
   private readonly tlsServers: TlsServers;
   private readonly log: Log;
@@ -61,7 +64,7 @@ export class Listener {
   private emptied: Promise<void> | null = null;
   private whenEmpty: () => void = () => undefined;
 
-  constructor({ tools, admission, certificates, clientAuthOf, isElsewhere, awaited, tlsServers, log }: ListenerTools) {
+  constructor({ tools, admission, certificates, clientAuthOf, isElsewhere, passthrough, awaited, tlsServers, log }: ListenerTools) {
     this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
@@ -72,6 +75,7 @@ export class Listener {
     this.certificates = certificates;
     this.clientAuthOf = clientAuthOf;
     this.isElsewhere = isElsewhere;
+    this.passthrough = passthrough;
     this.awaited = awaited;
     this.tlsServers = tlsServers;
     this.log = log;
@@ -236,6 +240,10 @@ export class Listener {
       monotonic: this.tools.monotonic,
       faults: this.tools.faults,
       find: (hello) => this.presentedFor(askedFor(hello, raw), localPort),
+      passthrough: (hello) => {
+        const pass = this.passthrough(askedFor(hello, raw), localPort);
+        return pass && ((stage, head) => this.passOn(stage, pass, { socket: raw, head, address, port, localPort }, place));
+      },
       findChallenge: (name) => certificates.findChallenge(name),
       mayWait: (stage, hello) => {
         const name = askedFor(hello, raw);
@@ -275,6 +283,16 @@ export class Listener {
     if (presented === null || this.isElsewhere(name, port)) return null;
     const auth = this.clientAuthOf(name, port);
     return auth === null ? presented : presented.under(auth);
+  }
+
+  private passOn(stage: TlsHandshake, pass: (arrived: Arrived) => OpenConnection, arrived: Omit<Arrived, 'closed'>, place: number): void {
+    this.connections.delete(stage);
+    this.waiting.delete(stage);
+    try {
+      this.connections.set(pass({ ...arrived, closed: (connection) => this.closed(connection) }), place);
+    } catch (error) {
+      this.drop(arrived.socket, place, error);
+    }
   }
 
   private serve(socket: Socket, peer: Peer, place: number, http2: boolean): void {

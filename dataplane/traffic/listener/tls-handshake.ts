@@ -31,6 +31,8 @@ export type SecuringTools = {
   readonly faults: Faults;
   /** The certificate for a name, or for a client that sent none. */
   find(hello: Hello, socket: Socket): PresentedCertificate | null;
+  /** What takes over the connection if TLS does not end here; null if it does. `head` is what has been read. */
+  passthrough(hello: Hello, socket: Socket): ((handshake: TlsHandshake, head: Buffer) => void) | null;
   /** The certificate for an authority's challenge of the name; null if none is pending. */
   findChallenge(name: string): PresentedCertificate | null;
   /** Whether the name will have a certificate soon, and there is room to wait for it. */
@@ -88,6 +90,9 @@ export class TlsHandshake {
   }
 
   private choose(hello: Hello): void {
+    const pass = this.tools.passthrough(hello, this.socket);
+    // The target may get its certificate by the same kind of challenge.
+    if (pass !== null && !(isChallenge(hello) && this.challengeFor(hello.serverName) !== null)) return this.handOn(pass);
     if (isChallenge(hello)) return this.answerChallenge(hello.serverName);
     const presented = this.tools.find(hello, this.socket);
     if (presented !== null) return this.startHandshake(presented);
@@ -99,9 +104,20 @@ export class TlsHandshake {
 
   /** RFC 8737 3: a challenge that is not pending is refused. */
   private answerChallenge(name: string | null): void {
-    const presented = name === null ? null : this.tools.findChallenge(name);
+    const presented = this.challengeFor(name);
     if (presented !== null) this.startHandshake(presented);
     else this.refuse(NO_APPLICATION_PROTOCOL, 'no challenge is pending for the name');
+  }
+
+  private challengeFor(name: string | null): PresentedCertificate | null {
+    return name === null ? null : this.tools.findChallenge(name);
+  }
+
+  private handOn(pass: (handshake: TlsHandshake, head: Buffer) => void): void {
+    const { socket } = this;
+    socket.pause();
+    socket.off('data', this.read).off('end', this.ended).off('error', this.ended).off('close', this.closed);
+    pass(this, this.gathered);
   }
 
   /** The certificates have changed, or different ones are expected. */

@@ -10,6 +10,7 @@ const route = (domain: string, version: string): CompiledRoute & { version: stri
   domain,
   https: 'auto',
   ports: null,
+  passthrough: null,
   clientRule: '',
   errorPages: null,
   excluded: null,

@@ -49,33 +49,35 @@ export class HostIndex<Compiled extends Served> {
     return this.entries.size;
   }
 
-  find(host: string, port: number): Compiled | null {
-    const exact = this.servedAt(host, port);
+  /** `also`: what else counts as served at the port. */
+  find(host: string, port: number, also: ((entry: Compiled) => boolean) | null = null): Compiled | null {
+    const exact = this.servedAt(host, port, also);
     if (exact !== null) return exact;
     const dot = host.indexOf('.');
     if (dot > 0) {
-      const wildcard = this.servedAt(`*${host.slice(dot)}`, port) ?? (this.deep.size === 0 ? null : this.findAbove(host, dot, port));
+      const wildcard =
+        this.servedAt(`*${host.slice(dot)}`, port, also) ?? (this.deep.size === 0 ? null : this.findAbove(host, dot, port, also));
       if (wildcard !== null) return wildcard;
     }
-    return this.servedAt(CATCH_ALL, port);
+    return this.servedAt(CATCH_ALL, port, also);
   }
 
   /** The most specific wildcard for several labels; `dot` ends the first label. */
-  private findAbove(host: string, dot: number, port: number): Compiled | null {
+  private findAbove(host: string, dot: number, port: number, also: ((entry: Compiled) => boolean) | null): Compiled | null {
     if (host.length > MAX_DOMAIN) return null;
     for (let at = host.indexOf('.', dot + 1); at > 0; at = host.indexOf('.', at + 1)) {
       const wildcard = `*${host.slice(at)}`;
-      const found = this.deep.has(wildcard) ? this.servedAt(wildcard, port) : null;
+      const found = this.deep.has(wildcard) ? this.servedAt(wildcard, port, also) : null;
       if (found !== null) return found;
     }
     return null;
   }
 
-  private servedAt(domain: string, port: number): Compiled | null {
+  private servedAt(domain: string, port: number, also: ((entry: Compiled) => boolean) | null): Compiled | null {
     const entry = this.entries.get(domain);
     if (entry === undefined) return null;
     const compiled = this.compiled(domain, entry);
-    return compiled.ports === null || port === ANY_PORT || compiled.ports.includes(port) ? compiled : null;
+    return compiled.ports === null || port === ANY_PORT || compiled.ports.includes(port) || also?.(compiled) ? compiled : null;
   }
 
   /** The entry for exactly this domain. Wildcards are looked up as written. */

@@ -14,6 +14,7 @@ import {
   DURATION_BOUNDS,
   type MachineReason,
   type MirrorResult,
+  type PassedResult,
   type TargetFailures,
   type TrafficReport,
   UNROUTED,
@@ -67,6 +68,7 @@ class Counters {
   readonly cache = new Map<CacheResult, number>();
   cacheBytes = 0;
   readonly mirrored = new Map<MirrorResult, number>();
+  passed: { results: Map<PassedResult, number>; received: number; sent: number } | null = null;
 
   constructor(host: string, pattern: string) {
     this.host = host;
@@ -94,6 +96,7 @@ class Counters {
       failures: [...this.failures],
       ...(this.cache.size > 0 && { cache: [...this.cache], cacheBytes: this.cacheBytes }),
       ...(this.mirrored.size > 0 && { mirrored: [...this.mirrored] }),
+      ...(this.passed !== null && { passed: { ...this.passed, results: [...this.passed.results] } }),
     };
   }
 }
@@ -175,6 +178,16 @@ export class Recorder {
   }
 
   /** Counts what became of a request's copy for a mirror, perhaps long after the request. */
+  /** Counts a TLS connection of a route that is passed through, or its bytes. It belongs to no host, since it is no visit. */
+  passed(pattern: string, result: PassedResult | null, received: number, sent: number): void {
+    const counters = this.countersOf(UNROUTED, pattern, `${pattern} passed`);
+    counters.passed ??= { results: new Map(), received: 0, sent: 0 };
+    const { results } = counters.passed;
+    if (result !== null) results.set(result, (results.get(result) ?? 0) + 1);
+    counters.passed.received += received;
+    counters.passed.sent += sent;
+  }
+
   mirrored({ host, pattern }: Mirrored, result: MirrorResult): void {
     const { mirrored } = this.countersOf(host, pattern);
     mirrored.set(result, (mirrored.get(result) ?? 0) + 1);
@@ -226,11 +239,11 @@ export class Recorder {
     counters.durations[bucket] = (counters.durations[bucket] as number) + 1;
   }
 
-  private countersOf(host: string, pattern: string): Counters {
-    let counters = this.domains.get(host);
+  private countersOf(host: string, pattern: string, key = host): Counters {
+    let counters = this.domains.get(key);
     if (counters === undefined) {
       counters = new Counters(host, pattern);
-      this.domains.set(host, counters);
+      this.domains.set(key, counters);
     }
     return counters;
   }

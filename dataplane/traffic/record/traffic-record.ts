@@ -5,7 +5,7 @@ import type { RefusedHead } from '../client/client-tools.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import type { Countries } from '../match/countries.ts';
-import type { MirrorResult, TrafficReport } from '../protocol.ts';
+import type { MirrorResult, PassedResult, TrafficReport } from '../protocol.ts';
 import type { TargetName } from '../upstream/endpoint.ts';
 import { AccessLines, type AccessLinesTools } from './access-lines.ts';
 import { type Mirrored, Recorder } from './recorder.ts';
@@ -65,6 +65,16 @@ export class TrafficRecord {
     this.recorder.refused(head.status, bytes);
     this.refusedHeads.saw(head, this.clock.monotonic());
     this.accessLines.refused(head);
+  }
+
+  /** A TLS connection of a route was passed through, or was to be. */
+  passed(pattern: string, result: PassedResult): void {
+    this.recorder.passed(pattern, result, 0, 0);
+  }
+
+  /** Bytes of such connections, from clients and to them. */
+  moved(pattern: string, received: number, sent: number): void {
+    this.recorder.passed(pattern, null, received, sent);
   }
 
   mirrored(request: Mirrored, result: MirrorResult): void {

@@ -1,7 +1,7 @@
 import type { Exchange } from '../exchange/exchange.ts';
 import type { HostIndex } from '../match/host-index.ts';
 import type { Pool } from '../upstream/pool.ts';
-import type { CompiledBlock, CompiledRoute } from './compiled-route.ts';
+import type { CompiledBlock, CompiledRoute, Passthrough } from './compiled-route.ts';
 
 /** The block that answers a request: the first that matches in the order written, else the site itself. */
 export function blockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null {
@@ -16,14 +16,35 @@ export function newestBlock(index: HostIndex<CompiledRoute>, x: Exchange): Compi
   return route && blockFor(route, request);
 }
 
+/** Where TLS connections for a host that arrive at a port are passed on to, and the route that says so; null if they end here. */
+export function passthroughAt(
+  index: HostIndex<CompiledRoute>,
+  host: string,
+  port: number,
+): { readonly route: CompiledRoute; readonly passthrough: Passthrough } | null {
+  const route = index.find(host, port, (other) => passthroughOf(other, port) !== null);
+  const passthrough = route && passthroughOf(route, port);
+  return route && passthrough && { route, passthrough };
+}
+
+const passthroughOf = ({ passthrough }: CompiledRoute, port: number): Passthrough | null =>
+  passthrough?.find(({ ports }) => ports === null || ports.includes(port)) ?? null;
+
 /** The pools that a route has opened, each once. */
-export const poolsOf = (route: CompiledRoute): Set<Pool> => poolsIn([route.site, ...route.blocks.compiled()]);
+export const poolsOf = (route: CompiledRoute): Set<Pool> => poolsIn(route, route.blocks.compiled());
 
 /** The pools of a route that may have a target with this address, each once. */
-export const poolsNaming = (route: CompiledRoute, address: string): Set<Pool> => poolsIn([route.site, ...route.blocks.naming(address)]);
+export const poolsNaming = (route: CompiledRoute, address: string): Set<Pool> => poolsIn(route, route.blocks.naming(address));
 
-const poolsIn = (blocks: readonly (CompiledBlock | null)[]): Set<Pool> =>
-  new Set(blocks.flatMap((block) => (block === null ? [] : [...(block.pool === null ? [] : [block.pool]), ...block.policyPools])));
+function poolsIn({ site, passthrough }: CompiledRoute, blocks: Iterable<CompiledBlock>): Set<Pool> {
+  const pools = new Set(passthrough?.map(({ pool }) => pool));
+  for (const block of [site, ...blocks]) {
+    if (block === null) continue;
+    if (block.pool !== null) pools.add(block.pool);
+    for (const pool of block.policyPools) pools.add(pool);
+  }
+  return pools;
+}
 
 /** The pools of a domain in a table that may have a target with this address; none if it is not routed. */
 export function poolsAt(index: HostIndex<CompiledRoute>, domain: string, address: string): ReadonlySet<Pool> {

@@ -1,5 +1,5 @@
 import type { CacheSpec } from '../../../shared/policy/cache/cache.ts';
-import { ownPool, type PoolSpec } from '../../../shared/pools.ts';
+import { ownPool, type PoolSpec, passthroughPool } from '../../../shared/pools.ts';
 import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
@@ -32,7 +32,7 @@ import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
 import type { Pool, Pools } from '../upstream/pool.ts';
 import { type Ambiguity, compileAmbiguity } from './ambiguity.ts';
 import { type BlockTraits, keepsUsualSessions, traitsOf } from './block-traits.ts';
-import type { Blocks, CompiledBlock, CompiledRoute } from './compiled-route.ts';
+import type { Blocks, CompiledBlock, CompiledRoute, Passthrough } from './compiled-route.ts';
 import { ListedBlocks } from './listed-blocks.ts';
 import { ownCookies } from './own-cookies.ts';
 import { compileVariants, unconditional } from './variants.ts';
@@ -47,8 +47,13 @@ export type BlockKinds = {
   readonly filters: readonly FilterKind[];
 };
 
-/** What blocks are compiled with: their route, whose own blocks do not matter, the pool of its site, and the cookies of the proxy itself. */
-export type BlockContext = { readonly route: RouteSpec; readonly pool: Pool | null; readonly ownCookies: RegExp };
+/** What blocks are compiled with: their route without regard to its blocks, the pool of its site, and the cookies of the proxy itself. */
+export type BlockContext = {
+  readonly route: RouteSpec;
+  readonly pool: Pool | null;
+  readonly hasBlocks: boolean;
+  readonly ownCookies: RegExp;
+};
 
 const KINDS: BlockKinds = { policies: POLICIES, responders: [fileServerOf], filters: FILTERS };
 
@@ -90,20 +95,22 @@ export class RouteCompiler {
   /** `traits` are those of the whole route; `route` itself needs no blocks. */
   contextOf(route: RouteSpec, traits: BlockTraits, hasBlocks: boolean): BlockContext {
     // A site without any directive is one whose last target was removed.
-    const hasNoTargets = route.upstreams.length === 0 && !hasBlocks && !answersOutsideBlocks(route);
+    const hasNoTargets = route.upstreams.length === 0 && !hasBlocks && !answersOutsideBlocks(route) && route.tls_passthrough == null;
     const pool = hasNoTargets
       ? this.pools.open(route.domain, { upstreams: [], tls: route.tls, transport: route.transport })
       : this.poolOf(route, route);
-    return { route, pool, ownCookies: ownCookies(keepsUsualSessions(traits)) };
+    return { route, pool, hasBlocks, ownCookies: ownCookies(keepsUsualSessions(traits)) };
   }
 
   routeOf(context: BlockContext, blocks: Blocks, ambiguity: Ambiguity | null): CompiledRoute {
-    const { route, pool } = context;
+    const { route, pool, hasBlocks } = context;
     const clientAuth = compileClientAuth(route);
+    const isHttp = hasBlocks || pool !== null || answersOutsideBlocks(route);
     return {
       domain: route.domain,
       https: route.https,
-      ports: route.ports ?? null,
+      ports: route.tls_passthrough != null && !isHttp ? [] : (route.ports ?? null),
+      passthrough: this.passthroughOf(route),
       clientRule: clientAuth?.rule ?? '',
       clientAuth,
       site: answersOutsideBlocks(route) || pool !== null ? this.siteBlock(context) : null,
@@ -115,6 +122,16 @@ export class RouteCompiler {
       excluded: compileExcluded(route),
       log: route.log,
     };
+  }
+
+  private passthroughOf({ domain, ports, tls_passthrough }: RouteSpec): Passthrough[] | null {
+    if (tls_passthrough == null) return null;
+    return tls_passthrough.map((spec) => ({
+      ports: spec.ports ?? ports ?? null,
+      pool: this.pools.open(domain, passthroughPool(spec)),
+      idleMs: spec.idle_timeout_secs * 1_000,
+      proxyProtocol: spec.proxy_protocol ?? null,
+    }));
   }
 
   private siteBlock(context: BlockContext): CompiledBlock {

@@ -13,8 +13,10 @@ import type { Variants } from './variants.ts';
 /** A route as the request path uses it: everything that depends on the route alone is precomputed. */
 export type CompiledRoute = Site & {
   readonly https: RouteSpec['https'];
-  /** The ports that it is served on; null for all. */
+  /** The ports that it is served on; null for all, and none if it only passes TLS connections through. */
   readonly ports: readonly number[] | null;
+  /** Where TLS connections for it are passed on to; null if they end here. */
+  readonly passthrough: readonly Passthrough[] | null;
   /** Identifies the client certificate rule; equal only for equal rules. Empty for none. */
   readonly clientRule: string;
   /** The same, for TLS handshakes. */
@@ -26,6 +28,17 @@ export type CompiledRoute = Site & {
   readonly ambiguity: Ambiguity | null;
   /** What is answered under the proxy's own paths. */
   readonly ownPaths: ReturnType<typeof withChallenge>;
+};
+
+/** The targets of TLS connections that arrive at some ports. */
+export type Passthrough = {
+  /** null for all. */
+  readonly ports: readonly number[] | null;
+  readonly pool: Pool;
+  /** Milliseconds. */
+  readonly idleMs: number;
+  /** The version of the PROXY header that the target gets; null for none. */
+  readonly proxyProtocol: 'v1' | 'v2' | null;
 };
 
 /** The path blocks of a route, in the order written. */

@@ -8,8 +8,9 @@ import { isOwnPath } from '../match/own-path.ts';
 import { rawPath, withoutPrefix } from '../match/path.ts';
 import type { PolicyTools } from '../policy/policy.ts';
 import type { DryRun, DryRunResult } from '../protocol.ts';
-import { blockFor } from '../route/choose.ts';
+import { blockFor, passthroughAt } from '../route/choose.ts';
 import type { CompiledRoute } from '../route/compiled-route.ts';
+import type { Pool } from '../upstream/pool.ts';
 
 /** A placeholder client to which nothing may be sent. */
 const DISCARD: Downstream = {
@@ -52,6 +53,7 @@ function arrivalPort(url: URL, { http, https }: OpenPorts): number {
 function unrouted(host: string, port: number, index: HostIndex<CompiledRoute>): string {
   const elsewhere = index.find(host, ANY_PORT);
   if (elsewhere === null) return `no route for ${host}`;
+  if (elsewhere.ports?.length === 0) return `${elsewhere.domain} only passes TLS connections through`;
   return `${elsewhere.domain} is not served on port ${port}, only on ${elsewhere.ports?.join(', ')}`;
 }
 
@@ -95,6 +97,12 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
     trace: null,
   });
   const nothing = { port, matched: null, block: null, policies: [], targets: [] };
+  const passed = secure ? passthroughAt(index, host, port) : null;
+  if (passed !== null) {
+    const targets = targetsOf(passed.passthrough.pool);
+    const words = `the TLS connection is passed through to ${targets.map(({ address }) => address).join(', ') || 'no target'}`;
+    return { ...nothing, routed: true, matched: passed.route.domain, verdict: words, targets };
+  }
   if (route === null) return { ...nothing, routed: false, verdict: `404: ${unrouted(host, port, index)}` };
   x.route = route;
   x.path = normalizedPath(rawPath(x.target));
@@ -116,12 +124,7 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
       if (filter.explain) asked.push({ name: filter.name, words: filter.explain(), answers: false });
   if (block.errorPages !== null) asked.push({ name: 'handle_errors', words: block.errorPages.explain(), answers: false });
   const answering = asked.find(({ answers }) => answers);
-  const targets = (block.pool?.endpoints ?? []).map((endpoint) => ({
-    address: endpoint.address,
-    tls: endpoint.serverName !== null,
-    ...(endpoint.id !== null && { id: endpoint.id }),
-    ...(endpoint.transport.name !== '' && { transport: endpoint.transport.name }),
-  }));
+  const targets = block.pool === null ? [] : targetsOf(block.pool);
   if (answering === undefined && block.pool !== null) asked.push(...forwarded(x, `${url.pathname}${url.search}`));
   const verdict = answering === undefined ? last.words : `answered by ${answering.name}: ${answering.words}`;
   return {
@@ -134,6 +137,14 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
     targets,
   };
 }
+
+const targetsOf = ({ endpoints }: Pool): DryRunResult['targets'] =>
+  endpoints.map((endpoint) => ({
+    address: endpoint.address,
+    tls: endpoint.serverName !== null,
+    ...(endpoint.id !== null && { id: endpoint.id }),
+    ...(endpoint.transport.name !== '' && { transport: endpoint.transport.name }),
+  }));
 
 /** What the upstream would get, if it is not what the client sent. */
 function forwarded(x: Exchange, sent: string): { name: string; words: string; answers: false }[] {

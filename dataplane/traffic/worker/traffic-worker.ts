@@ -15,8 +15,8 @@ import { Certificates } from '../listener/certificates.ts';
 import { Listener } from '../listener/listener.ts';
 import { TlsServers } from '../listener/tls-servers.ts';
 import { Countries } from '../match/countries.ts';
-import { ANY_PORT, HostIndex } from '../match/host-index.ts';
-import type { PackedEntry } from '../match/packed.ts';
+import { ANY_PORT, type HostIndex } from '../match/host-index.ts';
+import { Passthroughs } from '../passthrough/passthroughs.ts';
 import { type Compare, compareWithBcrypt, Passwords } from '../policy/basic-auth/passwords.ts';
 import { KeySets } from '../policy/jwt/key-sets.ts';
 import type { PolicyTools } from '../policy/policy.ts';
@@ -26,11 +26,10 @@ import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWork
 import { TrafficRecord } from '../record/traffic-record.ts';
 import { CacheStore } from '../respond/cache/store.ts';
 import { Challenges } from '../respond/challenges.ts';
-import { newestBlock, poolsAt } from '../route/choose.ts';
+import { newestBlock, passthroughAt, poolsAt } from '../route/choose.ts';
 import { type BlockKinds, RouteCompiler } from '../route/compile.ts';
 import type { CompiledRoute } from '../route/compiled-route.ts';
 import { Departures } from '../route/departures.ts';
-import { LargeRoutes } from '../route/large-route.ts';
 import { Server } from '../serve.ts';
 import { Tunnels } from '../tunnel/tunnels.ts';
 import { Endpoints } from '../upstream/endpoints.ts';
@@ -40,6 +39,7 @@ import { Resolver } from '../upstream/resolver.ts';
 import { torn } from './backstop.ts';
 import { dryRun } from './explain.ts';
 import { Reporter } from './reporter.ts';
+import { routeIndex } from './route-index.ts';
 
 const BEAT_MS = 250;
 /** How often a pool with waiting requests is tried (ms). */
@@ -87,6 +87,7 @@ export class TrafficWorker {
   private readonly cache: CacheStore;
   private readonly challenges = new Challenges();
   private readonly departures: Departures;
+  private readonly passthroughs: Passthroughs;
   private readonly tlsServers: TlsServers;
   private readonly listener: Listener;
   /** Publications take effect one after the other. */
@@ -151,16 +152,7 @@ export class TrafficWorker {
       },
       tools.blockKinds,
     );
-    const largeRoutes = new LargeRoutes(compiler);
-    const index = new HostIndex<CompiledRoute>(
-      (_, json) => compiler.compile(json),
-      matchesSeveralLabels,
-      (entry, before, pause) =>
-        largeRoutes.prepare(entry, before, pause).catch((error: unknown) => {
-          faults.note('nothing', error);
-          return null;
-        }),
-    );
+    const index = routeIndex(compiler, faults);
     const https = { settings: state.settings.https, ports: httpsPortsOf(state.settings) };
     const certificates = new Certificates((name) => {
       const route = index.find(name, ANY_PORT);
@@ -175,6 +167,14 @@ export class TrafficWorker {
     const server = new Server(index, this.challenges, this.policyTools);
     this.departures = new Departures({ clock, index, faults });
     // The client side.
+    const passthroughs = new Passthroughs({
+      faults,
+      monotonic: () => clock.monotonic(),
+      now: () => clock.now(),
+      passed: (pattern, result) => record.passed(pattern, result),
+      moved: (pattern, received, sent) => record.moved(pattern, received, sent),
+    });
+    this.passthroughs = passthroughs;
     this.tlsServers = new TlsServers(log, faults);
     this.listener = new Listener({
       tools: {
@@ -199,6 +199,10 @@ export class TrafficWorker {
       certificates,
       clientAuthOf: (name, port) => index.find(name, port)?.clientAuth ?? null,
       isElsewhere: (name, port) => index.find(name, port) === null && index.find(name, ANY_PORT) !== null,
+      passthrough: (name, port) => {
+        const found = passthroughAt(index, name, port);
+        return found && ((arrived) => passthroughs.begin(found.route, found.passthrough, name, arrived));
+      },
       awaited: (name) => post({ kind: 'awaited', name }),
       tlsServers: this.tlsServers,
       log,
@@ -334,7 +338,9 @@ export class TrafficWorker {
     if (publication.routes !== undefined) {
       const replaced = await this.index.apply(publication.routes, nextTurn);
       this.faults.step(() => this.hold.tableChanged((x) => newestBlock(this.index, x)?.pool ?? null));
-      this.faults.step(() => this.tunnels.tableChanged((domain, address) => poolsAt(this.index, domain, address)));
+      const poolsNow = (domain: string, address: string) => poolsAt(this.index, domain, address);
+      this.faults.step(() => this.tunnels.tableChanged(poolsNow));
+      this.faults.step(() => this.passthroughs.tableChanged(poolsNow));
       this.acknowledge(publication, refused);
       try {
         return await this.departures.follow(replaced, nextTurn);
@@ -375,9 +381,6 @@ export class TrafficWorker {
 
 const httpsPortsOf = ({ httpsPort, otherHttpsPorts }: TrafficSettings): readonly number[] =>
   httpsPort === null ? [] : [httpsPort, ...otherHttpsPorts];
-
-/** As a route is serialized; a text inside it would have its quotes escaped. */
-const matchesSeveralLabels = (entry: PackedEntry): boolean => entry.contains('"wildcard":"many"');
 
 /** Whether a certificate for the domain may cover the host: a wildcard in a certificate is one label (RFC 6125 6.4.3). */
 const mayCover = (domain: string, host: string): boolean =>

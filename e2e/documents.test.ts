@@ -82,12 +82,12 @@ test('every npm script in the documentation exists', () => {
 const shellOf = (document: string): string[] =>
   [...document.matchAll(/```(?:sh|bash)\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.replace(/\\\n\s*/g, ' ').split('\n'));
 
-/** `sluice COMMAND …` in the documents: in a shell line or in backquotes. */
+/** `sluice COMMAND …` in the documents: in a shell line or in backquotes. After `-n` it is a namespace. */
 function shownCommands(document: string): { command: string; flags: string[] }[] {
   const shell = shellOf(document);
   const inline = [...document.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
   return [...shell, ...inline].flatMap((line) =>
-    [...line.matchAll(/(?:^|\s|\()(?:\.\/)?sluice ([a-z][a-z-]*)(?=\s|$|\))([^|;&]*)/g)].map(([, command = '', rest = '']) => ({
+    [...line.matchAll(/(?:^|\s|\()(?<!-n )(?:\.\/)?sluice ([a-z][a-z-]*)(?=\s|$|\))([^|;&]*)/g)].map(([, command = '', rest = '']) => ({
       command,
       flags: [...rest.matchAll(/(?<=\s)--([a-z-]+)/g)].map(([, flag = '']) => flag),
     })),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { INGRESS_CONTROLLER } from '../../shared/name.ts';
+import { GATEWAY_CONTROLLER, INGRESS_CONTROLLER } from '../../shared/name.ts';
 import { ask } from '../harness/http.ts';
 import { Program, REPOSITORY } from '../harness/process.ts';
 import { until } from '../harness/until.ts';
@@ -126,5 +126,10 @@ describe('the chart', { skip }, () => {
     assert.match(chart, new RegExp(`^version: ${version}\\nappVersion: ${version}$`, 'm'));
     for (const file of ['deploy/helm/sluice/templates/ingress-class.yaml', 'deploy/kubernetes/gateway/ingress-class.yaml'])
       assert.ok(readFileSync(join(REPOSITORY, file), 'utf8').includes(`controller: ${INGRESS_CONTROLLER}\n`), file);
+    for (const file of ['deploy/helm/sluice/templates', 'deploy/kubernetes/gateway/components/gateway-class'])
+      assert.ok(
+        readFileSync(join(REPOSITORY, file, 'gateway-class.yaml'), 'utf8').includes(`controllerName: ${GATEWAY_CONTROLLER}\n`),
+        file,
+      );
   });
 });

@@ -43,6 +43,22 @@ capabilities: { drop: [ALL] }
 - apiGroups: [networking.k8s.io]
   resources: [ingresses/status]
   verbs: [patch]
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [gateways, listenersets, httproutes, grpcroutes, tlsroutes, referencegrants, backendtlspolicies]
+  verbs: [list, watch]
+- apiGroups: [gateway.networking.k8s.io]
+  resources:
+    - gateways/status
+    - listenersets/status
+    - httproutes/status
+    - grpcroutes/status
+    - tlsroutes/status
+    - backendtlspolicies/status
+  verbs: [patch]
+# Authorities of the Gateway API, in the key ca.crt. Only read if there is a GatewayClass.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [list, watch]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, get, patch]

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Pod, RunningPod } from './pod.ts';
 
 /** A small app in the process of the tests: it answers with its name and what it got. `answered` is called for each request. */
@@ -22,10 +22,17 @@ export async function runApp({ metadata: { name }, spec }: Pod, address: string,
 async function listen(pod: string, address: string, port: number, answered: () => void): Promise<Server> {
   const server = createServer((call, response) => {
     answered();
+    if (call.url === '/verify') return void verify(call, response);
     response.setHeader('X-Pod', pod);
     const { host, ...headers } = call.headers;
     response.end(JSON.stringify({ pod, path: call.url, port, host, method: call.method, headers }));
   });
   await once(server.listen(port, address), 'listening');
   return server;
+}
+
+/** At this path it is an authentication server, which knows one session. */
+function verify({ headers }: IncomingMessage, response: ServerResponse): void {
+  if (headers.cookie === 'session=ann') response.writeHead(200, { 'X-Auth-Request-User': 'ann' }).end();
+  else response.writeHead(401).end('who are you?');
 }

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ask } from '../harness/http.ts';
+import { REPOSITORY } from '../harness/process.ts';
+import { until } from '../harness/until.ts';
+import { Cluster, clusterNetwork } from './harness/cluster.ts';
+import { rolledOut } from './harness/rollout.ts';
+import { Visitors } from './harness/visitors.ts';
+
+const skip = clusterNetwork();
+
+let cluster: Cluster;
+before(async () => {
+  if (skip !== undefined) return;
+  cluster = await Cluster.start();
+  await cluster.kubectl(['label', 'namespace', 'default', 'pod-security.kubernetes.io/enforce=restricted']);
+  await cluster.kubectl(['apply', '-k', `${REPOSITORY}/deploy/kubernetes/sidecar`]);
+  await rolledOut(cluster, 'default', 'app');
+});
+after(() => cluster?.[Symbol.asyncDispose]());
+
+const pods = () => [...cluster.kubelet.processPods('default').values()];
+
+describe('Sluice as a sidecar', { skip }, () => {
+  test('serves the app of its pod, which no one else can reach', async () => {
+    for (const { address } of pods()) {
+      const answer = await ask({ host: address, port: 8080 }, '/x', { headers: { host: 'shop.test' } });
+      assert.deepEqual([answer.status, answer.headers['x-robots-tag']], [200, 'noindex']);
+      assert.equal((JSON.parse(answer.text) as { path: string }).path, '/x');
+      await assert.rejects(ask({ host: address, port: 3000 }, '/'), /ECONNREFUSED/);
+    }
+  });
+
+  test('follows its ConfigMap without a restart', async () => {
+    const Sluicefile = '* {\n  reverse_proxy 127.0.0.1:3000\n  header X-Robots-Tag none\n}\n';
+    await cluster.kubectl(['patch', 'configmap/app-sluice', '--type=merge', '-p', JSON.stringify({ data: { Sluicefile } })]);
+    for (const pod of pods()) {
+      await until('the new header', async () => (await ask({ host: pod.address, port: 8080 }, '/')).headers['x-robots-tag'] === 'none');
+      assert.equal(pod.container('sluice').restarts, 0);
+      assert.match((await pod.container('sluice').exec(['sluice', 'status'])).output, /Nothing is wrong/);
+    }
+  });
+
+  test('a rollout of the app loses no request', async () => {
+    const visitors = await Visitors.start(cluster, ['default', 'app'], 'shop.test');
+    await visitors.more(100);
+    await cluster.kubectl(['rollout', 'restart', 'deployment/app']);
+    await rolledOut(cluster, 'default', 'app');
+    await visitors.more(100);
+    assert.deepEqual(await visitors.end(), []);
+  });
+});

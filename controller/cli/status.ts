@@ -3,13 +3,22 @@ import type { Alert } from '../../shared/wire/dashboard.ts';
 import type { DataplaneStatus } from '../../shared/wire/status.ts';
 import { ASKING_FLAGS, ask, clientOf, noArguments, type RequestClient, textOf, wantsJson } from './command/ask.ts';
 import type { Command, Terminal } from './command/command.ts';
-import { askContainers, CONTROLLER_FLAG, type Containers, containersInWords } from './command/containers.ts';
+import {
+  askDiscovered,
+  CONTROLLER_FLAG,
+  clusterObjectsInWords,
+  containersInWords,
+  type Discovered,
+  NOTHING_DISCOVERED,
+} from './command/containers.ts';
 import { table } from './command/table.ts';
 import { plain, styled } from './command/terminal.ts';
 import { olderAlerts } from './older-alerts.ts';
 
 /** At most this many problems are printed; `--json` prints all of them. */
 const SHOWN = 50;
+/** Sources whose objects may have no route. */
+const DISCOVERING: ReadonlySet<string> = new Set(['docker', 'kubernetes']);
 /** Exit code for scripts: there are problems. */
 const SOMETHING_IS_WRONG = 3;
 
@@ -22,10 +31,12 @@ export const status: Command = {
     const client = clientOf(flags);
     const dataplane = await ask<DataplaneStatus>(client, '/status');
     const alerts = await askAlerts(client, dataplane);
-    const containers = dataplane.controllers.some(({ sources }) => sources.includes('docker')) ? await askContainers(flags) : { found: [] };
-    const found = 'found' in containers ? containers.found : null;
-    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...dataplane, alerts, containers: found }, null, 2)}\n`);
-    else terminal.out(describeStatus(terminal, dataplane, alerts) + containersOf(terminal, containers));
+    const isDiscovering = dataplane.controllers.some(({ sources }) => sources.some((source) => DISCOVERING.has(source)));
+    const discovered = isDiscovering ? await askDiscovered(flags) : NOTHING_DISCOVERED;
+    const { containers = null, clusterObjects = null } = 'unknown' in discovered ? {} : discovered;
+    const all = { ...dataplane, alerts, containers, cluster_objects: clusterObjects };
+    if (wantsJson(flags)) terminal.out(`${JSON.stringify(all, null, 2)}\n`);
+    else terminal.out(describeStatus(terminal, dataplane, alerts) + discoveredInWords(terminal, discovered));
     return alerts.some(isWrong) ? SOMETHING_IS_WRONG : 0;
   },
 };
@@ -37,10 +48,14 @@ async function askAlerts(client: RequestClient, dataplane: DataplaneStatus): Pro
 
 const isWrong = ({ severity }: Alert): boolean => severity !== 'advice';
 
-function containersOf(terminal: Terminal, containers: Containers): string {
-  if ('unknown' in containers)
-    return `\nNote: containers are not listed: ${plain(containers.unknown)}; run the command on the machine of the controller, or specify the controller with --controller ADDRESS\n`;
-  return containers.found.length === 0 ? '' : `\n${containersInWords(terminal, containers.found)}`;
+function discoveredInWords(terminal: Terminal, discovered: Discovered): string {
+  if ('unknown' in discovered)
+    return `\nNote: containers and objects of a cluster are not listed: ${plain(discovered.unknown)}; run the command on the machine of the controller, or specify the controller with --controller ADDRESS\n`;
+  const { containers, clusterObjects } = discovered;
+  return [
+    containers.length === 0 ? '' : `\n${containersInWords(terminal, containers)}`,
+    clusterObjects.length === 0 ? '' : `\n${clusterObjectsInWords(terminal, clusterObjects)}`,
+  ].join('');
 }
 
 function describeStatus(terminal: Terminal, dataplane: DataplaneStatus, alerts: readonly Alert[]): string {

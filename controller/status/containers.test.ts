@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reading } from '../sources/source.ts';
-import { containersOf } from './containers.ts';
+import { clusterObjectsOf, containersOf } from './containers.ts';
 import type { RouteStatus } from './route-conditions.ts';
 
 const condition = (holds: boolean, reason: string) => ({ holds, reason, since: '2026-01-01T00:00:00.000Z' });
@@ -47,4 +47,19 @@ test('a site with invalid labels is programmed where its previous version is ser
   const programmed = (reading: Reading) => containersOf([reading], [route('a.example', true)])[0]?.programmed;
   assert.deepEqual(programmed(wrong), { d: condition(true, 'served') });
   assert.deepEqual(programmed({ ...wrong, address: null }), {});
+});
+
+test('shows objects of a cluster in the documented form, and no containers', () => {
+  const { source, section, peers, ...rest } = {
+    ...READING,
+    source: 'kubernetes',
+    kind: 'ingress',
+    name: 'shop/web',
+    origin: 'ingress shop/web',
+  };
+  const served = [route('a.example', true, 'kubernetes'), route('b.example', false, 'kubernetes')];
+  const objects = clusterObjectsOf([READING, { ...rest, source, section: null, peers }], served);
+  assert.deepEqual(objects, [{ ...rest, others: peers, programmed: { d: condition(false, 'conflicted') } }]);
+  const invalid = { ...rest, source, section: null, peers, accepted: condition(false, 'no'), resolved: condition(false, 'no') };
+  assert.deepEqual(clusterObjectsOf([invalid], served)[0]?.programmed, {});
 });

@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Applied, Problem, Revision, TargetReport } from '../../shared/wire/apply.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
 import type { Reading } from '../sources/source.ts';
-import { type ContainerStatus, containersOf } from './containers.ts';
+import { type ClusterObjectStatus, type ContainerStatus, clusterObjectsOf, containersOf } from './containers.ts';
 import { RouteConditions, type RouteStatus } from './route-conditions.ts';
 
 export type PushOutcome = 'applied' | 'refused' | 'failed';
@@ -33,6 +33,7 @@ export type ControllerReport = {
   last_reload: { at: string; ok: boolean; errors: readonly string[] } | null;
   objects: RouteStatus[];
   containers: ContainerStatus[];
+  cluster_objects: ClusterObjectStatus[];
 };
 
 /** Keeps the content of the controller's own pages. Other parts report to it; it queries none. */
@@ -144,6 +145,7 @@ export class Report {
   full(): ControllerReport {
     const { sources, ...about } = this.about;
     const objects = this.objects.list();
+    const readings = this.readings();
     return {
       ...about,
       ...this.readiness(),
@@ -153,7 +155,8 @@ export class Report {
       problems: this.problems(),
       last_reload: this.lastReload,
       objects,
-      containers: containersOf(this.readings(), objects),
+      containers: containersOf(readings, objects),
+      cluster_objects: clusterObjectsOf(readings, objects),
     };
   }
 

@@ -147,8 +147,37 @@ describe('an Ingress', { skip }, () => {
       const text = await pair.command('status');
       return text.includes('rate_limit') ? text : undefined;
     });
-    assert.match(status, /sluice\.dev\/rate_limit "many".*it keeps its last good version/);
+    assert.match(status, /sluice\.dev\/rate_limit.* "many".*it keeps its last good version/);
     assert.equal((await pair.visit('annotated.test', '/limited')).headers['x-team'], 'shop');
+  });
+});
+
+describe('every object', { skip }, () => {
+  test('is named by status and explain with its state and its reason, as text and as JSON', async () => {
+    await cluster.apply(
+      ...app({ name: 'named' }),
+      ingress({ name: 'named' }, 'named.test', [{ path: '/', service: 'named' }]),
+      ingress({ name: 'waiting' }, 'waiting.test', [{ path: '/', service: 'nothing-yet' }]),
+    );
+    await pair.serves(200, 'named.test');
+    await pair.serves(503, 'waiting.test');
+    const status = await pair.command('status');
+    assert.match(status, /^OBJECT +HOSTS +STATE +SINCE +WHY$/m);
+    assert.match(
+      status,
+      /^ingress default\/named +named\.test +accepted, resolved, programmed +\S+ +each of its services has an endpoint/m,
+    );
+    assert.match(
+      status,
+      /^ingress default\/waiting +waiting\.test +accepted, not resolved +\S+ +the service default\/nothing-yet does not exist/m,
+    );
+    const explained = await pair.command('explain', 'waiting.test');
+    assert.match(explained, /objects +ingress default\/waiting: accepted, not resolved since .*does not exist; what would change it/);
+    const { cluster_objects: objects } = JSON.parse(await pair.command('explain', 'named.test', '--json'));
+    assert.partialDeepStrictEqual(objects, [
+      { kind: 'ingress', name: 'default/named', domains: ['named.test'], accepted: { holds: true } },
+    ]);
+    await cluster.delete('ingress/named', 'ingress/waiting');
   });
 });
 

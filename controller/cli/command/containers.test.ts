@@ -85,7 +85,10 @@ test('status reports an unreachable controller and shows everything else', async
   const { code, out } = await sluice([...argv, '--controller', '127.0.0.1:1']);
   assert.equal(code, 0);
   assert.match(out, /^Nothing is wrong\./);
-  assert.match(out, /Note: containers are not listed: the controller at 127\.0\.0\.1:1 cannot be queried: connection refused/);
+  assert.match(
+    out,
+    /Note: containers and objects of a cluster are not listed: the controller at 127\.0\.0\.1:1 cannot be queried: connection refused/,
+  );
 });
 
 test('explain lists the containers of a host, even if it is not routed', async (t) => {

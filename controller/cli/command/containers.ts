@@ -8,7 +8,7 @@ import { splitAddress } from '../../../shared/values/address.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
 import { type Parsed, refused } from '../../../shared/values/parsed.ts';
 import type { Condition } from '../../sources/source.ts';
-import type { ContainerStatus } from '../../status/containers.ts';
+import type { ClusterObjectStatus, ContainerStatus } from '../../status/containers.ts';
 import type { ControllerReport } from '../../status/report.ts';
 import { addressesOf } from './ask.ts';
 import type { Terminal } from './command.ts';
@@ -17,7 +17,7 @@ import { table } from './table.ts';
 export const CONTROLLER_FLAG: Flag = {
   name: 'controller',
   placeholder: 'ADDRESS',
-  help: `where the controller serves its status, for containers: HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
+  help: `where the controller serves its status, for containers and objects of a cluster: HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
   default: `the controller's socket beside that of the data plane, else ${DEFAULT_CONTROLLER_LISTEN}`,
   parse: readAddress,
 };
@@ -32,26 +32,31 @@ function readAddress(text: string): Parsed<AdminAddress> {
   );
 }
 
-/** The containers found by the controller, or why it can't be queried: only the controller knows those without a route. */
-export type Containers = { readonly found: readonly ContainerStatus[] } | { readonly unknown: string };
+/** The objects found by the controller, or why it can't be queried: only the controller knows those without a route. */
+export type Discovered =
+  | { readonly containers: readonly ContainerStatus[]; readonly clusterObjects: readonly ClusterObjectStatus[] }
+  | { readonly unknown: string };
 
-export async function askContainers(flags: Flags): Promise<Containers> {
+export const NOTHING_DISCOVERED: Discovered = { containers: [], clusterObjects: [] };
+
+export async function askDiscovered(flags: Flags): Promise<Discovered> {
   const named = flags.given.get('controller')?.value as AdminAddress | undefined;
   const token = process.env[TOKEN_VARIABLE];
-  let answer: Containers = { unknown: 'no controller was queried' };
+  let answer: Discovered = { unknown: 'no controller was queried' };
   for (const address of named === undefined ? likelyControllers(flags) : [named]) {
     answer = await askOne(address, token);
-    if ('found' in answer) return answer;
+    if (!('unknown' in answer)) return answer;
   }
   return answer;
 }
 
-async function askOne(address: AdminAddress, token: string | undefined): Promise<Containers> {
+async function askOne(address: AdminAddress, token: string | undefined): Promise<Discovered> {
   const where = formatAdminAddress(address);
   try {
     const { status, text } = await createAdminClient({ address, token }).request('GET', '/status');
-    const { containers } = status === 200 ? (JSON.parse(text) as Partial<ControllerReport>) : {};
-    return Array.isArray(containers) ? { found: containers } : { unknown: `the server at ${where} is not a controller` };
+    const report = status === 200 ? (JSON.parse(text) as Partial<ControllerReport>) : {};
+    const { containers, cluster_objects: clusterObjects = [] } = report;
+    return Array.isArray(containers) ? { containers, clusterObjects } : { unknown: `the server at ${where} is not a controller` };
   } catch (error) {
     if (error instanceof AdminUnreachable) return { unknown: `the controller at ${where} cannot be queried: ${error.reason}` };
     if (error instanceof SyntaxError) return { unknown: `the server at ${where} is not a controller` };
@@ -78,25 +83,43 @@ export function containersInWords(terminal: Terminal, containers: readonly Conta
   return table(terminal, ['CONTAINER', 'POOL', 'ADDRESS', 'STATE', 'SINCE', 'WHY'], rows);
 }
 
+/** The list of cluster objects in `status`. */
+export function clusterObjectsInWords(terminal: Terminal, objects: readonly ClusterObjectStatus[]): string {
+  const rows = objects.map((one) => {
+    const { fact, words } = stateOf(one);
+    return [one.origin, poolOf(one), words, fact.since, whyOf(one, fact)];
+  });
+  return table(terminal, ['OBJECT', 'HOSTS', 'STATE', 'SINCE', 'WHY'], rows);
+}
+
+/** One line of `explain`. */
+export function clusterObjectInWords(object: ClusterObjectStatus): string {
+  const { fact, words } = stateOf(object);
+  return `${object.origin}: ${words} since ${fact.since}: ${whyOf(object, fact)}${besideIt(object, 'also with this host')}`;
+}
+
 /** One line of `explain`. */
 export function containerInWords(container: ContainerStatus): string {
   const { fact, words } = stateOf(container);
-  return `${container.origin.replace(/^container /, '')}: ${words} since ${fact.since}: ${whyOf(container, fact)}${besideIt(container)}`;
+  return `${container.origin.replace(/^container /, '')}: ${words} since ${fact.since}: ${whyOf(container, fact)}${besideIt(container, 'also in its pool')}`;
 }
 
 /** The list contains the whole pool, so a few names and the number of others are enough. */
-function poolOf({ domains, others }: ContainerStatus): string {
+function poolOf({ domains, others }: Pick<ContainerStatus, 'domains' | 'others'>): string {
   const pool = domains.join(', ') || '-';
   return others.count === 0 ? pool : `${pool} (+${others.count})`;
 }
 
-function besideIt({ others: { count, names } }: ContainerStatus): string {
+function besideIt({ others: { count, names } }: Pick<ContainerStatus, 'others'>, what: string): string {
   if (count === 0) return '';
-  return `; also in its pool: ${names.join(', ')}${count > names.length ? ` and ${count - names.length} more` : ''}`;
+  return `; ${what}: ${names.join(', ')}${count > names.length ? ` and ${count - names.length} more` : ''}`;
 }
 
 /** The first of the three conditions that is not met, else the last, with a description of the state. */
-function stateOf({ accepted, resolved, programmed }: ContainerStatus): { fact: Condition; words: string } {
+function stateOf({ accepted, resolved, programmed }: Pick<ContainerStatus, 'accepted' | 'resolved' | 'programmed'>): {
+  fact: Condition;
+  words: string;
+} {
   const isServed = resolved.holds && Object.keys(programmed).length > 0;
   if (!accepted.holds) return { fact: accepted, words: isServed ? 'not accepted, routed as before' : 'not accepted' };
   if (!resolved.holds) return { fact: resolved, words: 'accepted, not resolved' };
@@ -109,5 +132,5 @@ function stateOf({ accepted, resolved, programmed }: ContainerStatus): { fact: C
 
 const NOT_YET = 'no data plane has applied its route yet';
 
-const whyOf = ({ change }: ContainerStatus, { reason }: Condition): string =>
+const whyOf = ({ change }: Pick<ContainerStatus, 'change'>, { reason }: Condition): string =>
   change === null ? reason : `${reason}; what would change it: ${change}`;

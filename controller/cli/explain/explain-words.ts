@@ -1,9 +1,9 @@
 import type { Problem } from '../../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../../shared/wire/status.ts';
-import type { ContainerStatus } from '../../status/containers.ts';
+import type { ClusterObjectStatus, ContainerStatus } from '../../status/containers.ts';
 import type { Terminal } from '../command/command.ts';
-import { containerInWords } from '../command/containers.ts';
+import { clusterObjectInWords, containerInWords } from '../command/containers.ts';
 import { plain, styled } from '../command/terminal.ts';
 import { blockInWords } from './explain-block.ts';
 
@@ -11,7 +11,12 @@ import { blockInWords } from './explain-block.ts';
 type Fact = readonly [name: string, ...lines: string[]];
 
 /** An explanation as text: the verdict, then the facts behind it in the order of evaluation. */
-export function explanationInWords(terminal: Terminal, explanation: Explanation, containers: readonly ContainerStatus[] = []): string {
+export function explanationInWords(
+  terminal: Terminal,
+  explanation: Explanation,
+  containers: readonly ContainerStatus[] = [],
+  clusterObjects: readonly ClusterObjectStatus[] = [],
+): string {
   const { url, verdict, routed, route, policies, targets, certificate, problems, near, port } = explanation;
   const facts: Fact[] = [];
   if (route) facts.push(['route', ...routeInWords(route, explanation.matched)], ...hidden(route));
@@ -23,6 +28,7 @@ export function explanationInWords(terminal: Terminal, explanation: Explanation,
   if (policies.length > 0) facts.push(['policies', ...policies.map((one, at) => `${at + 1}. ${one.name}: ${one.verdict}`)]);
   if (targets.length > 0) facts.push([isAnsweredHere(verdict) ? 'behind' : 'targets', ...targets.map(targetInWords)]);
   if (containers.length > 0) facts.push(['containers', ...containers.map(containerInWords)]);
+  if (clusterObjects.length > 0) facts.push(['objects', ...clusterObjects.map(clusterObjectInWords)]);
   if (routed) facts.push(['certificate', certificate]);
   if (near !== null) facts.push(['closest', near]);
   if (problems.length > 0) facts.push(['problems', ...problemsInWords(problems, routed)]);

@@ -1,10 +1,9 @@
 import { NAME } from '../../../shared/name.ts';
 import { type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import type { Explanation } from '../../../shared/wire/status.ts';
-import type { ContainerStatus } from '../../status/containers.ts';
 import { ASKING_FLAGS, ask, clientOf, wantsJson } from '../command/ask.ts';
 import type { Command } from '../command/command.ts';
-import { askContainers, CONTROLLER_FLAG } from '../command/containers.ts';
+import { askDiscovered, CONTROLLER_FLAG, type Discovered, NOTHING_DISCOVERED } from '../command/containers.ts';
 import { explanationInWords } from './explain-words.ts';
 
 export const explain: Command = {
@@ -17,19 +16,25 @@ export const explain: Command = {
     if (url === undefined) throw new UsageError(`${NAME} explain: needs HOST[/PATH]`);
     if (more !== undefined) throw new UsageError(`${NAME} explain: takes one HOST[/PATH], got "${more}" as well`);
     const answer = await ask<Explanation>(clientOf(flags), `/explain?url=${encodeURIComponent(url)}`);
-    const containers = await containersOf(flags, answer);
-    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...answer, containers }, null, 2)}\n`);
-    else terminal.out(explanationInWords(terminal, answer, containers));
+    const { containers, clusterObjects } = await discoveredFor(flags, answer);
+    const all = { ...answer, containers, cluster_objects: clusterObjects };
+    if (wantsJson(flags)) terminal.out(`${JSON.stringify(all, null, 2)}\n`);
+    else terminal.out(explanationInWords(terminal, answer, containers, clusterObjects));
     return answer.routed ? 0 : 1;
   },
 };
 
-/** Containers that serve or want this host. The controller is not queried if another source serves it; an unreachable one is not an error. */
-async function containersOf(flags: Flags, { url, route, matched }: Explanation): Promise<readonly ContainerStatus[]> {
-  if (route && route.source !== 'docker' && route.overrides?.source !== 'docker') return [];
-  const containers = await askContainers(flags);
+/** Objects that serve or want this host. The controller is not queried if another source serves it; an unreachable one is not an error. */
+async function discoveredFor(flags: Flags, { url, route, matched }: Explanation): Promise<Exclude<Discovered, { unknown: string }>> {
+  const sources = route ? [route.source, route.overrides?.source] : DISCOVERING;
+  const discovered = DISCOVERING.some((source) => sources.includes(source)) ? await askDiscovered(flags) : NOTHING_DISCOVERED;
+  if ('unknown' in discovered) return { containers: [], clusterObjects: [] };
   const wanted = new Set([matched, hostOf(url)]);
-  return 'found' in containers ? containers.found.filter(({ domains }) => domains.some((domain) => wanted.has(domain))) : [];
+  const wants = ({ domains }: { readonly domains: readonly string[] }) => domains.some((domain) => wanted.has(domain));
+  return { containers: discovered.containers.filter(wants), clusterObjects: discovered.clusterObjects.filter(wants) };
 }
+
+/** Sources whose objects may have no route. */
+const DISCOVERING: readonly string[] = ['docker', 'kubernetes'];
 
 const hostOf = (url: string): string => new URL(url).hostname.replace(/\.$/, '');

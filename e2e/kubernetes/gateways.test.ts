@@ -144,4 +144,15 @@ describe('an HTTPS listener', { skip }, () => {
     await pair.serves(200, 'secure.test');
     assert.equal(await pair.presents('secure.test'), new X509Certificate(certificate.cert).serialNumber);
   });
+
+  test('without a host presents its certificate for any name, and serves the hosts of its routes there', async () => {
+    using authority = new CertificatesFixture();
+    const certificate = authority.issue('fallback.example');
+    await cluster.apply(...app({ name: 'open' }), tlsSecret({ name: 'open' }, certificate));
+    const https = { name: 'https', protocol: 'HTTPS', port: 443, tls: { certificateRefs: [{ name: 'open' }] } };
+    await cluster.apply(gateway('open', https), route('open', 'open', [{ backendRefs: [to('open')] }], { hostnames: ['open.test'] }));
+    const { serialNumber } = new X509Certificate(certificate.cert);
+    for (const name of ['open.test', 'unknown.test'])
+      await until(`the certificate for ${name}`, async () => (await pair.presents(name)) === serialNumber);
+  });
 });

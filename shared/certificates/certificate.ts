@@ -5,7 +5,7 @@ import { type Places, readKeyPair } from './key-pair.ts';
 
 /** A validated certificate chain with its private key. */
 export type Certificate = {
-  /** The DNS names, wildcards as written, and addresses that it covers. Lower case, never empty. */
+  /** The DNS names, wildcards as written, and addresses that it covers. Lower case; empty only where no names are needed. */
   readonly domains: readonly string[];
   /** PEM: the leaf first, each followed by its issuer. */
   readonly chain: string;
@@ -28,13 +28,14 @@ const FOR_SERVERS = new Set(['1.3.6.1.5.5.7.3.1', '2.5.29.37.0']);
  * Reads a chain and its private key, both in PEM and possibly in one text. A chain in the wrong order is sorted, and
  * unrelated certificates are dropped. Keys are RSA of 2,048 bits or more, P-256, P-384 or Ed25519. The validity period
  * is not checked. A refusal says which of the `places` is wrong, and what to do.
+ * @param needsNames Whether it is refused if it covers no names; not so if it is presented for any name.
  */
-export function readCertificate(chainText: string, keyText: string, places: Places = MEMBERS): Parsed<Certificate> {
+export function readCertificate(chainText: string, keyText: string, places: Places = MEMBERS, needsNames = true): Parsed<Certificate> {
   const pair = readKeyPair(chainText, keyText, places);
   if (!pair.ok) return pair;
   const { leaf, count, chain, privateKey } = pair.value;
   const domains = namesOf(leaf.subjectAltName);
-  const unfit = unfitLeaf(leaf, domains, count);
+  const unfit = unfitLeaf(leaf, domains, count, needsNames);
   if (unfit !== null) return refused(`${places.certificate}: ${unfit}`);
   return accepted({
     domains,
@@ -47,11 +48,12 @@ export function readCertificate(chainText: string, keyText: string, places: Plac
   });
 }
 
-function unfitLeaf(leaf: X509Certificate, domains: readonly string[], count: number): string | null {
+function unfitLeaf(leaf: X509Certificate, domains: readonly string[], count: number, needsNames: boolean): string | null {
   if (count > 1 && leaf.ca)
     return 'the private key belongs to an authority of the chain, not to a certificate for a site; provide the key of the certificate of the site';
   // Common names are ignored (RFC 9525 6.3).
-  if (domains.length === 0) return 'the certificate covers no names, since it has no subjectAltName; have it issued with its DNS names';
+  if (needsNames && domains.length === 0)
+    return 'the certificate covers no names, since it has no subjectAltName; have it issued with its DNS names';
   const { keyUsage } = leaf;
   if (keyUsage !== undefined && !keyUsage.some((use) => FOR_SERVERS.has(use)))
     return 'the certificate is not for servers (extended key usage); have it issued for TLS servers';

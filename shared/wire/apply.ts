@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Certificate } from '../certificates/certificate.ts';
+import { parseCertificateName } from '../certificates/default-certificate.ts';
 import type { PublishedRoute } from '../route.ts';
 import { globalsSchema } from '../settings.ts';
-import { parseDomain } from '../values/host.ts';
 import { readBy } from '../values/read-by.ts';
 
 /**
@@ -48,7 +48,7 @@ export const removeSchema = z.object({ domain: z.string().min(1).max(253), sourc
 const MOST_DOMAINS = 100;
 /** No chain and no key is longer (characters). */
 const MOST_PEM = 262_144;
-const certificateDomains = z.array(readBy(parseDomain)).min(1).max(MOST_DOMAINS);
+const certificateDomains = z.array(readBy(parseCertificateName)).min(1).max(MOST_DOMAINS);
 
 /** A certificate for these domains, used as it is. A source has one certificate for a given set of domains. */
 export const certificateSchema = z.object({

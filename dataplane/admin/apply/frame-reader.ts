@@ -1,6 +1,7 @@
 import type { ZodType } from 'zod';
 import { readCertificate } from '../../../shared/certificates/certificate.ts';
 import { covers } from '../../../shared/certificates/certificate-names.ts';
+import { isDefaultName } from '../../../shared/certificates/default-certificate.ts';
 import { type RouteSpec, readAppliedRoute } from '../../../shared/route.ts';
 import type { Globals } from '../../../shared/settings.ts';
 import {
@@ -130,9 +131,10 @@ function addRoute(draft: Draft, value: unknown): void {
 function addCertificate({ header, certificates }: Draft, { domains, certificate, private_key, source }: AppliedCertificate): void {
   const reject = (reason: string) => void certificates.rejected.push({ domains, reason });
   if (!header.sources.includes(source)) return reject(`its source "${source}" is not one of the frame's`);
-  const pair = readCertificate(certificate, private_key);
+  const named = domains.filter((domain) => !isDefaultName(domain));
+  const pair = readCertificate(certificate, private_key, undefined, named.length > 0);
   if (!pair.ok) return reject(pair.reason);
-  const bare = domains.find((domain) => !covers(pair.value.domains, domain));
+  const bare = named.find((domain) => !covers(pair.value.domains, domain));
   if (bare !== undefined) return reject(`certificate: it does not cover ${bare}, only ${pair.value.domains.slice(0, 5).join(', ')}`);
   certificates.accepted.push({ domains: [...new Set(domains)], source, pair: pair.value });
 }

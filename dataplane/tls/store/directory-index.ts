@@ -111,7 +111,7 @@ export class DirectoryIndex {
     const seen = this.seen(id);
     if (seen === null) return null;
     const { stored, names } = entry;
-    if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(seen);
+    if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(seen, !isOurs(id));
     const texts = readPairTexts(seen);
     if (!texts.ok) return null;
     const { issuer, serial, notBefore, notAfter } = stored;
@@ -128,9 +128,10 @@ export class DirectoryIndex {
     const folder = join(this.root, id);
     const ours = isOurs(id);
     const { fingerprint } = seen;
-    const read = readPair(seen);
+    // What we have stored may be for any name.
+    const read = readPair(seen, !ours);
     // If a crash interrupted the write, the remaining files are still under their temporary names.
-    const pair = !read.ok && ours && finishedWriting(folder) ? readPair(seen) : read;
+    const pair = !read.ok && ours && finishedWriting(folder) ? readPair(seen, !ours) : read;
     if (!pair.ok) {
       const last = ours ? null : before;
       return { fingerprint, stored: last?.stored ?? null, pair: last?.pair ?? null, names: null, reason: pair.reason };
@@ -188,8 +189,8 @@ function finishedWriting(folder: string): boolean {
   }
 }
 
-function goodPair(seen: PairFiles): Certificate | null {
-  const read = readPair(seen);
+function goodPair(seen: PairFiles, needsNames: boolean): Certificate | null {
+  const read = readPair(seen, needsNames);
   if (!read.ok) return null;
   const { asWritten: _, ...certificate } = read.value;
   return certificate;

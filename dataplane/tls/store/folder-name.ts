@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /** Leaves room for a hash within the 255 bytes of a file name. */
 const LONGEST = 240;
-const SAFE = /^(?:\*\.)?[a-z0-9:][a-z0-9:._-]*$/;
+const SAFE = /^(?:\*[.@])?[a-z0-9:[][a-z0-9:._\]-]*$/;
 
 /**
  * The folder name for a certificate with these domains (lower case), readable and stable: `a.test`, `_.a.test` for a

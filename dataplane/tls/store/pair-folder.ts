@@ -97,12 +97,12 @@ export function readPairTexts({ chainPath, keyPath }: PairPaths): Parsed<Pick<Ce
   return key.ok ? accepted({ chain: chain.value, privateKey: key.value }) : key;
 }
 
-/** Reads and validates the pair. The refusal names the file. */
-export function readPair(seen: PairPaths): Parsed<Certificate & { readonly asWritten: boolean }> {
+/** Reads and validates the pair. The refusal names the file. `needsNames` is whether it must cover names. */
+export function readPair(seen: PairPaths, needsNames = true): Parsed<Certificate & { readonly asWritten: boolean }> {
   const texts = readPairTexts(seen);
   if (!texts.ok) return texts;
   const { chain, privateKey } = texts.value;
-  const read = readCertificate(chain, privateKey, { certificate: seen.chainPath, privateKey: seen.keyPath });
+  const read = readCertificate(chain, privateKey, { certificate: seen.chainPath, privateKey: seen.keyPath }, needsNames);
   return read.ok ? accepted({ ...read.value, asWritten: read.value.chain === chain && read.value.privateKey === privateKey }) : read;
 }
 

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { defaultNameOf, isDefaultName } from '../../../shared/certificates/default-certificate.ts';
 import { ANY_PORT, HostIndex } from '../match/host-index.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { EntriesPublication, PublishedChallenge } from '../protocol.ts';
@@ -34,9 +35,12 @@ export class PresentedCertificate {
   readonly auth: ClientAuth | null;
   readonly clientRule: string;
   private readonly byRule = new Map<string, PresentedCertificate>();
+  /** For a default certificate: whether a host has another one. null for the others. */
+  private readonly hasOther: ((host: string) => boolean) | null;
 
-  constructor(published: PublishedCertificate, auth: ClientAuth | null = null) {
+  constructor(published: PublishedCertificate, auth: ClientAuth | null = null, hasOther: ((host: string) => boolean) | null = null) {
     this.published = published;
+    this.hasOther = hasOther;
     this.auth = auth;
     this.clientRule = auth === null ? '' : auth.rule;
     this.provided = published.provided === true;
@@ -50,15 +54,17 @@ export class PresentedCertificate {
     const known = this.byRule.get(key);
     if (known !== undefined) return known;
     if (this.byRule.size >= MOST_RULES) this.byRule.clear();
-    const byRule = new PresentedCertificate(this.published, auth);
+    const byRule = new PresentedCertificate(this.published, auth, this.hasOther);
     this.byRule.set(key, byRule);
     return byRule;
   }
 
   /**
-   * Whether a client may request this host on a connection with this certificate: RFC 9110 7.4, RFC 6125 6.4.3 (a wildcard is one label).
+   * Whether a client may request this host on a connection with this certificate: RFC 9110 7.4, RFC 6125 6.4.3 (a wildcard is one label). A
+   * default certificate is for every host without another one.
    */
   covers(host: string): boolean {
+    if (this.hasOther !== null) return !this.hasOther(host);
     if (this.exact.has(host)) return true;
     const dot = host.indexOf('.');
     return dot > 0 && this.exact.has(`*${host.slice(dot)}`);
@@ -67,7 +73,9 @@ export class PresentedCertificate {
 
 /** The certificates of one worker, by name. */
 export class Certificates {
-  private readonly index = new HostIndex<PresentedCertificate>((_, json) => new PresentedCertificate(JSON.parse(json)));
+  private readonly index = new HostIndex<PresentedCertificate>(
+    (name, json) => new PresentedCertificate(JSON.parse(json), null, isDefaultName(name) ? this.isNamed : null),
+  );
   private readonly wanted: (name: string) => string | null;
   private uncertified: ReadonlySet<string> = new Set();
   private challenges: ReadonlyMap<string, PresentedCertificate> = new Map();
@@ -85,6 +93,13 @@ export class Certificates {
 
   find(name: string): PresentedCertificate | null {
     return this.index.find(name, ANY_PORT);
+  }
+
+  private readonly isNamed = (host: string): boolean => this.find(host) !== null;
+
+  /** The certificate for names without one of their own, at an address and port of this machine. */
+  findDefault(address: string, port: number): PresentedCertificate | null {
+    return this.index.at(defaultNameOf({ address, port })) ?? this.index.at(defaultNameOf({ address: null, port }));
   }
 
   /** Replaces all pending challenges. */

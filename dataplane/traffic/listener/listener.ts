@@ -239,7 +239,7 @@ export class Listener {
     const handshake = new TlsHandshake(raw, {
       monotonic: this.tools.monotonic,
       faults: this.tools.faults,
-      find: (hello) => this.presentedFor(askedFor(hello, raw), localPort),
+      find: (hello) => this.presentedFor(askedFor(hello, raw), localPort) ?? this.defaultAt(raw, hello, localPort),
       passthrough: (hello) => {
         const pass = this.passthrough(askedFor(hello, raw), localPort);
         return pass && ((stage, head) => this.passOn(stage, pass, { socket: raw, head, address, port, localPort }, place));
@@ -293,6 +293,14 @@ export class Listener {
     } catch (error) {
       this.drop(arrived.socket, place, error);
     }
+  }
+
+  /** The default certificate of the place where a connection arrived. */
+  private defaultAt({ localAddress = '' }: Socket, hello: Hello, port: number): PresentedCertificate | null {
+    const presented = this.certificates.findDefault(plainAddress(localAddress), port);
+    if (presented === null || hello.serverName === null) return presented;
+    const auth = this.clientAuthOf(hello.serverName, port);
+    return auth === null ? presented : presented.under(auth);
   }
 
   private serve(socket: Socket, peer: Peer, place: number, http2: boolean): void {

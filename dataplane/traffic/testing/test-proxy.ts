@@ -153,6 +153,12 @@ export class ProxyFixture {
     return this.acknowledged({ certificates: { whole: false, ...packEntries(entries), removed: [] } });
   }
 
+  /** Adds a certificate under a name that is not in it. */
+  certifyAs(name: string, certificate: PublishedCertificate): Promise<void> {
+    const entry = { domain: name, json: JSON.stringify(certificate) };
+    return this.acknowledged({ certificates: { whole: false, ...packEntries([entry]), removed: [] } });
+  }
+
   /** Sets the pending challenges. */
   challenge(challenges: readonly PublishedChallenge[]): Promise<void> {
     return this.acknowledged({ challenges });

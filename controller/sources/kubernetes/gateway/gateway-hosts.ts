@@ -13,7 +13,7 @@ export type GatewayHost = {
   /** The ports of the data plane that it is served on. */
   readonly ports: readonly number[];
   readonly blocks: readonly HostBlock[];
-  /** `NAMESPACE/NAME` of the Secrets that are presented for it. */
+  /** `NAMESPACE/NAME` of the Secrets that are presented for it by listeners that have hosts. */
   readonly secrets: readonly string[];
   /** PEM: the authorities of client certificates. */
   readonly clientAuthorities: string | null;
@@ -40,7 +40,7 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
   return {
     ...{ name, blocks, listeners },
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
-    secrets: [...new Set(listeners.flatMap(({ secrets }) => secrets))],
+    secrets: [...new Set(listeners.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)))],
     clientAuthorities: listeners.find(({ clientAuthorities }) => clientAuthorities !== null)?.clientAuthorities ?? null,
   };
 }

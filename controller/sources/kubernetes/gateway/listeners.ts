@@ -1,10 +1,10 @@
-import { readCertificate } from '../../../../shared/certificates/certificate.ts';
 import type { ClientValidation, Gateway, Listener, ListenerSet, NamespaceFilter } from '../objects/gateway.ts';
 import { byAge, type Meta, nameOf } from '../objects/meta.ts';
 import type { Namespace } from '../objects/namespace.ts';
 import { GATEWAY_GROUP } from '../objects/object-ref.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 import { selects } from '../objects/selector.ts';
+import { readSecret } from '../routes/certificates.ts';
 import { readAuthorities } from './authorities.ts';
 import type { OwnAddress } from './gateway-addresses.ts';
 import type { GatewaySnapshot } from './gateway-snapshot.ts';
@@ -157,7 +157,7 @@ function certificatesOf({ protocol, tls }: Listener, from: Referrer, secrets: Re
 
 function faultOf(name: string, secret: TlsSecret | undefined): string | null {
   if (secret === undefined) return `the TLS Secret ${name} does not exist (its type must be kubernetes.io/tls)`;
-  const certificate = readCertificate(secret.certificate, secret.privateKey, { certificate: 'tls.crt', privateKey: 'tls.key' });
+  const certificate = readSecret(secret);
   return certificate.ok ? null : `the Secret ${name}: ${certificate.reason}`;
 }
 

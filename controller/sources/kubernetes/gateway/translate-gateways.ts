@@ -1,3 +1,4 @@
+import type { DefaultPlace } from '../../../../shared/certificates/default-certificate.ts';
 import { GATEWAY_CONTROLLER } from '../../../../shared/name.ts';
 import type { Gateway, ListenerSet } from '../objects/gateway.ts';
 import type { AnyRoute, HttpRoute } from '../objects/http-route.ts';
@@ -17,7 +18,7 @@ import { Grants } from './grants.ts';
 import { HostRules } from './host-rules.ts';
 import { domainOf } from './hostnames.ts';
 import { allowsNamespace, type BoundListener, bindListeners } from './listeners.ts';
-import type { PortMap } from './port-map.ts';
+import { mapPort, type PortMap } from './port-map.ts';
 import { RouteBackends } from './route-backends.ts';
 import { routeStatus } from './route-status.ts';
 import { judgeHttpRoute, judgeTlsRoute, type RouteVerdicts } from './route-verdicts.ts';
@@ -31,9 +32,11 @@ export type GatewayTranslation = {
   readonly gateways: readonly { readonly gateway: Gateway; readonly listeners: readonly BoundListener[] }[];
   readonly routes: readonly JudgedRoute[];
   readonly statuses: readonly DesiredStatus[];
+  /** The Secrets of listeners without a host, which are presented for any name. */
+  readonly defaults: readonly { readonly secret: string; readonly place: DefaultPlace }[];
 };
 
-const NOTHING: GatewayTranslation = { hosts: new Map(), gateways: [], routes: [], statuses: [] };
+const NOTHING: GatewayTranslation = { hosts: new Map(), gateways: [], routes: [], statuses: [], defaults: [] };
 
 /** Translates the objects of the Gateway API to hosts with their blocks, and to the status that each object gets. */
 export function translateGateways(
@@ -90,8 +93,16 @@ export function translateGateways(
     ...[...http, ...tls].map(({ route, attachments, verdicts }) => routeStatus(route, attachments, verdicts)),
     ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, http))),
   ];
-  return { hosts, gateways: bound, routes: [...http, ...tls], statuses };
+  const defaults = bound.flatMap(({ listeners }) => defaultsOf(listeners, map));
+  return { hosts, gateways: bound, routes: [...http, ...tls], statuses, defaults };
 }
+
+const defaultsOf = (listeners: readonly BoundListener[], map: PortMap) =>
+  listeners.flatMap(({ isServed, listener, address, secrets: [secret] }) =>
+    isServed && listener.hostname === null && secret !== undefined
+      ? [{ secret, place: { address, port: mapPort(map, listener.port) } }]
+      : [],
+  );
 
 type BoundGateway = {
   readonly gateway: Gateway;

@@ -1,5 +1,6 @@
 import { type Certificate, readCertificate } from '../../../../shared/certificates/certificate.ts';
 import { covers } from '../../../../shared/certificates/certificate-names.ts';
+import { type DefaultPlace, defaultNameOf } from '../../../../shared/certificates/default-certificate.ts';
 import { CATCH_ALL } from '../../../../shared/values/host.ts';
 import type { Parsed } from '../../../../shared/values/parsed.ts';
 import type { SourceCertificate } from '../../source.ts';
@@ -12,6 +13,7 @@ const MOST_NAMES = 100;
 export class Certificates {
   private readonly secrets: ReadonlyMap<string, TlsSecret>;
   private readonly hosts = new Map<string, string[]>();
+  private readonly defaults: { readonly secret: string; readonly name: string }[] = [];
 
   constructor(secrets: ReadonlyMap<string, TlsSecret>) {
     this.secrets = secrets;
@@ -21,7 +23,7 @@ export class Certificates {
   use(secret: string, host: string): string | null {
     const found = this.secrets.get(secret);
     if (found === undefined) return `the TLS Secret ${secret} does not exist (its type must be kubernetes.io/tls)`;
-    const certificate = read(found);
+    const certificate = readSecret(found);
     if (!certificate.ok) return `the Secret ${secret}: ${certificate.reason}`;
     if (host !== CATCH_ALL && !covers(certificate.value.domains, host))
       return `the certificate of the Secret ${secret} is for ${certificate.value.domains.slice(0, 5).join(', ')}, not for ${host}`;
@@ -32,9 +34,14 @@ export class Certificates {
   /** Presents a Secret for a host, whatever names it has, as listeners of Gateways do. @returns whether it can be. */
   present(secret: string, host: string): boolean {
     const found = this.secrets.get(secret);
-    if (found === undefined || !read(found).ok) return false;
+    if (found === undefined || !readSecret(found).ok) return false;
     this.note(secret, host);
     return true;
+  }
+
+  /** Presents a Secret for all names that have no other, at a place. */
+  presentDefault(secret: string, place: DefaultPlace): void {
+    this.defaults.push({ secret, name: defaultNameOf(place) });
   }
 
   private note(secret: string, host: string): void {
@@ -45,29 +52,41 @@ export class Certificates {
 
   /** A certificate for the catch-all host is for the names that it has itself. */
   list(): SourceCertificate[] {
-    return [...this.hosts]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .flatMap(([secret, hosts]) => {
-        const found = this.secrets.get(secret);
-        const certificate = found && read(found);
-        if (!certificate?.ok) return [];
-        const { domains: names, chain, privateKey } = certificate.value;
-        const domains = [...new Set(hosts.flatMap((host) => (host === CATCH_ALL ? names : [host])))].sort();
-        const lines = Array.from({ length: Math.ceil(domains.length / MOST_NAMES) }, (_, at) =>
-          domains.slice(at * MOST_NAMES, (at + 1) * MOST_NAMES),
-        );
-        return lines.map((line) => ({ domains: line, certificate: chain, private_key: privateKey }));
-      });
+    const named = [...this.hosts].flatMap(([secret, hosts]) => {
+      const certificate = this.read(secret);
+      if (certificate === null) return [];
+      const domains = [...new Set(hosts.flatMap((host) => (host === CATCH_ALL ? certificate.domains : [host])))].sort();
+      const count = Math.ceil(domains.length / MOST_NAMES);
+      return Array.from({ length: count }, (_, at) => lineOf(certificate, domains.slice(at * MOST_NAMES, (at + 1) * MOST_NAMES)));
+    });
+    const defaults = this.defaults.flatMap(({ secret, name }) => {
+      const certificate = this.read(secret);
+      return certificate === null ? [] : [lineOf(certificate, [name])];
+    });
+    return [...named, ...defaults].sort((a, b) => ((a.domains[0] ?? '') < (b.domains[0] ?? '') ? -1 : 1));
+  }
+
+  private read(secret: string): Certificate | null {
+    const found = this.secrets.get(secret);
+    const certificate = found && readSecret(found);
+    return certificate?.ok ? certificate.value : null;
   }
 }
+
+const lineOf = ({ chain, privateKey }: Certificate, domains: readonly string[]): SourceCertificate => ({
+  domains,
+  certificate: chain,
+  private_key: privateKey,
+});
 
 /** Each version of a Secret is read once. */
 const known = new WeakMap<TlsSecret, Parsed<Certificate>>();
 
-function read(secret: TlsSecret): Parsed<Certificate> {
+/** Reads the certificate of a Secret. Which names it must cover depends on who presents it. */
+export function readSecret(secret: TlsSecret): Parsed<Certificate> {
   const before = known.get(secret);
   if (before) return before;
-  const result = readCertificate(secret.certificate, secret.privateKey, { certificate: 'tls.crt', privateKey: 'tls.key' });
+  const result = readCertificate(secret.certificate, secret.privateKey, { certificate: 'tls.crt', privateKey: 'tls.key' }, false);
   known.set(secret, result);
   return result;
 }

@@ -30,6 +30,7 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const hosts: Hosts = new Map();
   for (const request of requests) for (const claim of request.claims) problems.push(...join(hosts, claim));
   const certificates = new Certificates(snapshot.secrets);
+  for (const { secret, place } of gateways.defaults) certificates.presentDefault(secret, place);
   const routes: RouteSpec[] = [];
   for (const host of [...new Set([...hosts.keys(), ...gateways.hosts.keys()])].sort()) {
     const claims = [...(hosts.get(host as Domain)?.values() ?? [])];

@@ -1,10 +1,13 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { readCountryDatabase } from '../../dataplane/analytics/country-database.ts';
 import { createLedger } from '../../dataplane/ledger/ledger.ts';
+import { Faults } from '../../dataplane/traffic/exchange/faults.ts';
 import { Countries } from '../../dataplane/traffic/match/countries.ts';
+import { Passwords } from '../../dataplane/traffic/policy/basic-auth/passwords.ts';
 import { KeySets } from '../../dataplane/traffic/policy/jwt/key-sets.ts';
 import { POLICIES } from '../../dataplane/traffic/policy/order.ts';
-import type { KindTools, PolicyTools } from '../../dataplane/traffic/policy/policy.ts';
+import { type KindTools, LATER, type PolicyTools } from '../../dataplane/traffic/policy/policy.ts';
 import { Bots } from '../../dataplane/traffic/policy/under-attack/bots.ts';
 import { Clearances } from '../../dataplane/traffic/policy/under-attack/clearance.ts';
 import { sampleExchange } from '../../dataplane/traffic/testing/sample-exchange.ts';
@@ -33,6 +36,11 @@ const TOKEN = `${SIGNED}.${sign('sha256', Buffer.from(SIGNED), privateKey).toStr
 /** Members of a route with the policy, and the fields of a request that it lets through. */
 type Site = { readonly what: string; readonly route: object; readonly fields?: readonly string[] };
 
+/** Of other clients than the one of the requests. */
+const RANGES = Array.from({ length: 10 }, (_, n) => `198.51.${n}.0/24`);
+/** A response to other requests. */
+const answering = (match: object): object => ({ responds: [{ status: 403, body: '', match: { name: 'others', ...match } }] });
+
 const KINDS: Readonly<Record<string, Site>> = {
   address: { what: 'rate_limit by address', route: { rate_limit_rps: 1_000_000 } },
   header: {
@@ -60,12 +68,26 @@ const KINDS: Readonly<Record<string, Site>> = {
     what: 'under_attack, a request that is excepted',
     route: { under_attack: true, challenge: { except: [{ path: ['/*'] }] } },
   },
+  password: {
+    what: 'basic_auth with a password that is known',
+    route: { basic_auth: { users: [{ name: 'bob', hash: `$2b$04$${'a'.repeat(53)}` }] } },
+    fields: [`Authorization: Basic ${btoa('bob:secret')}`],
+  },
+  maintenance: { what: 'maintenance of other paths', route: { maintenance: { match: { path: ['/closed/*'] } } } },
+  redirects: {
+    what: 'ten lines of redir for other paths',
+    route: { redirects: Array.from({ length: 10 }, (_, n) => ({ from: `/old-${n}/*`, to: '/new/{remainder}', status: 308 })) },
+  },
+  path: { what: 'respond with a matcher: path', route: answering({ path: ['/closed/*', '*.php'] }) },
+  pattern: { what: 'respond with a matcher: path_regexp', route: answering({ path_regexp: ['^/v[0-9]+/'] }) },
+  agent: { what: 'respond with a matcher: header', route: answering({ header: [{ name: 'User-Agent', values: ['*bot*'] }] }) },
+  ranges: { what: 'respond with a matcher: remote_ip with ten ranges', route: answering({ remote_ip: RANGES }) },
   auto: { what: 'under_attack auto, below its threshold', route: { challenge: { auto_rps: 1_000_000 } } },
 };
 
 /** What policies of access cost: each alone, in this process, and a whole request to a site that uses none of those which others have. */
 export async function policies(): Promise<Figure[]> {
-  return [...alone(), ...(await wholeRequests())];
+  return [...(await alone()), ...(await wholeRequests())];
 }
 
 const LOOPS = 40;
@@ -74,7 +96,7 @@ const FIELDS =
   'Host: a\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0\r\nAccept: text/html,*/*;q=0.8\r\nAccept-Language: en\r\n';
 
 /** Loops that run the policies of a route, against one without them: the fastest of many rounds, since other work only slows them down. */
-function alone(): Figure[] {
+async function alone(): Promise<Figure[]> {
   const ledger = createLedger(1);
   const clock = systemClock;
   const tools = {
@@ -84,16 +106,28 @@ function alone(): Figure[] {
     clearances: new Clearances(Buffer.alloc(32)),
     bots: new Bots(() => undefined),
     keySets: new KeySets({ clock, wanted: () => undefined }),
+    passwords: new Passwords({
+      semaphore: ledger.passwordChecks,
+      slot: 0,
+      wrong: ledger.wrongGuesses,
+      clock,
+      log: memoryLog(),
+      faults: new Faults({ log: memoryLog(), clock }),
+      key: Buffer.alloc(32, 1),
+      compare: async () => true,
+    }),
     https: SETTINGS.https,
     isProvided: () => false,
   } as unknown as PolicyTools;
-  const least = (route: object, fields: readonly string[] = []): number => {
+  const least = async (route: object, fields: readonly string[] = []): Promise<number> => {
     const read = readAppliedRoute({ domain: 'a', upstream: '127.0.0.1:1', tls: false, ...route });
     if ('problem' in read) throw new Error(read.problem.reason);
     const compiled = POLICIES.flatMap((kind) => kind(read.route, null, -1, {} as KindTools));
     const kept = FIELDS + fields.map((field) => `${field}\r\n`).join('');
     const x = sampleExchange({ method: 'GET', target: '/shop?page=2', kept, length: 0, chunked: false });
     x.path = '/shop';
+    // A password is compared once.
+    while (compiled.some((policy) => policy.decide(x, tools) === LATER)) await setTimeout(10);
     let best = Number.POSITIVE_INFINITY;
     for (let loop = 0; loop < LOOPS; loop++) {
       const begun = performance.now();
@@ -105,7 +139,10 @@ function alone(): Figure[] {
     }
     return (best * 1_000) / REQUESTS;
   };
-  return Object.values(KINDS).map(({ what, route, fields }) => shown(`${what} adds`, least(route, fields) - least({}, fields), 'µs'));
+  const figures: Figure[] = [];
+  for (const { what, route, fields } of Object.values(KINDS))
+    figures.push(shown(`${what} adds`, (await least(route, fields)) - (await least({}, fields)), 'µs'));
+  return figures;
 }
 
 /** The same process serves a site with and without others beside it, and with a round trip of forward_auth, in turns. */

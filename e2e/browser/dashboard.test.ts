@@ -240,9 +240,10 @@ browsed('the keyboard reaches the search, the points of the graph and the lists'
   await graph.focus();
   const read = () => graph.getAttribute('aria-valuetext');
   const last = await read();
-  assert.match(`${last}`, /: 6$/);
   await page.keyboard.press('ArrowLeft');
-  assert.match(`${await read()}`, /: 0$/);
+  const visitors = [last, await read()].map((text) => Number(/: (\d+)$/.exec(text ?? '')?.[1]));
+  // An hour may have begun since the visits.
+  assert.deepEqual(visitors.sort(), [0, 6]);
   await page.keyboard.press('Home');
   assert.equal(await graph.getAttribute('aria-valuenow'), '0');
   await page.keyboard.press('End');
@@ -251,6 +252,7 @@ browsed('the keyboard reaches the search, the points of the graph and the lists'
   await page.keyboard.press('ArrowRight');
   await page.getByRole('tabpanel').filter({ hasText: 'news' }).waitFor();
   await page.keyboard.press('/');
+  await page.keyboard.type('shop');
   await page.keyboard.press('Escape');
   await page.locator('dialog').waitFor({ state: 'detached' });
 });

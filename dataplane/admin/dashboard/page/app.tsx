@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { History } from '../../../../shared/wire/history.ts';
 import { storeToken } from './data/api.ts';
 import { visible } from './data/format.ts';
 import { type Question, useLive } from './data/live.ts';
@@ -27,6 +28,8 @@ const VIEWS = {
   settings: { title: TEXT.settings, View: SettingsView },
 } as const;
 
+const NO_HOSTS: NonNullable<History['hosts']> = [];
+
 export function App() {
   const [attempt, setAttempt] = useState(0);
   const [searching, setSearching] = useState(false);
@@ -53,7 +56,7 @@ export function App() {
       <main id="content" tabIndex={-1} ref={main}>
         <Content place={place} overview={live.overview} period={period} history={live.history} />
       </main>
-      {searching && <Search close={() => setSearching(false)} />}
+      {searching && <Search close={() => setSearching(false)} hosts={live.history.value?.hosts ?? NO_HOSTS} />}
     </>
   );
 }

@@ -83,6 +83,7 @@ export const RANGE = {
   to: 'To',
   apply: 'Show',
   compared: 'Changes compare with the period before, up to the same hour.',
+  utcDays: 'Days are those of UTC.',
   incomparable: 'No requests are known of the period before, so there is nothing to compare with.',
   partlyKept: (time: string) => `Nothing is compared with the period before, of which a part is unknown: figures are kept since ${time}.`,
   wrongOrder: 'The period ends before it begins.',
@@ -217,8 +218,7 @@ export const HOSTS = {
   empty: 'Start a container with the label sluice.domain=example.com, or write a site into the Sluicefile and save it:',
   example: 'example.com {\n  reverse_proxy 127.0.0.1:3000\n}',
   noTraffic: 'No request in this period.',
-  quiet: (count: number, text: string) => `${text} more ${count === 1 ? 'host' : 'hosts'} had no request in this period.`,
-  unlisted: (count: number, text: string) => `${text} more ${count === 1 ? 'host' : 'hosts'} had fewer requests in this period, or none.`,
+  routes: (count: number, text: string) => (count === 1 ? 'The route' : `All ${text} routes, also those without requests`),
 } as const;
 
 export const ROUTES = {

@@ -7,7 +7,8 @@ type Route = {
   readonly handles: readonly { readonly path: string | null }[];
 };
 type Target = { readonly address: string; readonly id?: string | null | undefined; readonly domains: readonly string[] };
-type Counted = { readonly domain: string; readonly top_pages: readonly { readonly path: string }[] };
+type Visited = { readonly domain: string };
+type Counted = Visited & { readonly top_pages: readonly { readonly path: string }[] };
 
 /** One thing that the search finds. */
 export type Entry = { readonly kind: string; readonly name: string; readonly about: string; readonly link: string; readonly text: string };
@@ -23,7 +24,12 @@ const entry = (kind: string, name: string, about: string, link: string): Entry =
 });
 
 /** Hosts first, then containers and other origins, paths, targets. */
-export function indexOf(routes: readonly Route[], upstreams: readonly Target[], analytics: readonly Counted[]): Entry[] {
+export function indexOf(
+  routes: readonly Route[],
+  upstreams: readonly Target[],
+  analytics: readonly Counted[],
+  visited: readonly Visited[] = [],
+): Entry[] {
   const host = (domain: string): string => linkTo('hosts', domain);
   const paths = new Map<string, Entry>();
   for (const { domain, handles } of routes)
@@ -34,7 +40,9 @@ export function indexOf(routes: readonly Route[], upstreams: readonly Target[], 
   return [
     ...routes.map(({ domain, origin }) => entry('host', domain, origin ?? '', host(domain))),
     // The hosts of wildcards, and those that are no longer routed.
-    ...analytics.flatMap(({ domain }) => (routed.has(domain) ? [] : [entry('host', domain, '', host(domain))])),
+    ...[...new Set([...analytics, ...visited].map(({ domain }) => domain))]
+      .filter((domain) => !routed.has(domain))
+      .map((domain) => entry('host', domain, '', host(domain))),
     ...routes.flatMap(({ domain, origin }) =>
       origin?.startsWith('container ') ? [entry('container', origin.slice('container '.length), domain, host(domain))] : [],
     ),

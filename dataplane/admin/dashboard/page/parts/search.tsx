@@ -6,8 +6,8 @@ import { visible } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { TEXT } from '../strings.ts';
 
-/** Finds any host, container, path or address. */
-export function Search({ close }: { close: () => void }) {
+/** Finds any host, container, path or address. `hosts`: those that have had visits in the period that is shown. */
+export function Search({ close, hosts }: { close: () => void; hosts: readonly { readonly domain: string }[] }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
@@ -15,8 +15,8 @@ export function Search({ close }: { close: () => void }) {
   const upstreams = useLoaded<UpstreamStatus[]>('upstreams');
   const analytics = useLoaded<AnalyticsSnapshot[]>('analytics');
   const index = useMemo(
-    () => indexOf(routes.value ?? [], upstreams.value ?? [], analytics.value ?? []),
-    [routes.value, upstreams.value, analytics.value],
+    () => indexOf(routes.value ?? [], upstreams.value ?? [], analytics.value ?? [], hosts),
+    [routes.value, upstreams.value, analytics.value, hosts],
   );
   const found = useMemo(() => find(index, text), [index, text]);
   useLayoutEffect(() => dialog.current?.showModal(), []);
@@ -33,6 +33,10 @@ export function Search({ close }: { close: () => void }) {
     } else if (event.key === 'Enter') {
       event.preventDefault();
       go(found[chosen]);
+    } else if (event.key === 'Escape') {
+      // Otherwise the first one only empties the field.
+      event.preventDefault();
+      dialog.current?.close();
     }
   };
   return (

@@ -79,7 +79,7 @@ function Graph({ history }: { history: History }) {
           <Total key={name} name={name} chosen={name === metric} choose={() => setMetric(name)} now={history} before={history.previous} />
         ))}
       </div>
-      <p class="note">{comparisonOf(history)}</p>
+      <p class="note">{[comparisonOf(history), history.step === 'day' ? RANGE.utcDays : ''].join(' ')}</p>
       <Chart data={data} metric={METRIC[metric]} format={format} whole={whole} />
     </section>
   );

@@ -16,7 +16,6 @@ const FIRST_ALERTS = 3;
 /** The first view stays short enough to be looked over; the filter finds the others. */
 const FIRST_HOSTS = 12;
 /** The history lists this many hosts; with more, nothing is known of the others. */
-const LISTED = 1_000;
 
 export function OverviewView({ place, overview, period, history }: ViewProps) {
   if (overview === null) return <Loading />;
@@ -122,8 +121,8 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
     now: live.get(domain),
     wrong: wrong.get(domain) ?? null,
   }));
-  const others = overview.status.routes - rows.length;
-  const about = seen.size < LISTED ? HOSTS.quiet : HOSTS.unlisted;
+  // Of more hosts than these, only the busiest are known.
+  const quiet = overview.host_count > overview.hosts.length ? '–' : '0';
   const columns = [
     { name: HOSTS.host },
     { name: HOSTS.pageViews, number: true },
@@ -154,10 +153,10 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
               {count(requests)}
             </Cell>
             <Cell of={HOSTS.minute} number>
-              {count(now?.page_views_1m ?? 0)}
+              {now === undefined ? quiet : count(now.page_views_1m)}
             </Cell>
             <Cell of={HOSTS.hour} number>
-              {count(now?.page_views_60m ?? 0)}
+              {now === undefined ? quiet : count(now.page_views_60m)}
             </Cell>
             <Cell of={HOSTS.status}>
               {message === null ? (
@@ -172,9 +171,9 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
           </tr>
         )}
       />
-      {others > 0 && (
+      {overview.status.routes > 0 && (
         <p class="note">
-          <a href={linkTo('routes')}>{about(others, exact(others))}</a>
+          <a href={linkTo('routes')}>{HOSTS.routes(overview.status.routes, exact(overview.status.routes))}</a>
         </p>
       )}
     </Card>

@@ -26,6 +26,13 @@ const clientPair: z.ZodType<ClientPair, ClientPair> = z
   })
   .meta({ title: 'client_certificate', about: 'What the proxy presents to targets that ask for a certificate (mutual TLS).' });
 
+/** Seconds, down to milliseconds; 0 is no limit. */
+const timeLimit = z
+  .number()
+  .min(0)
+  .max(MAX_ANSWER_SECS)
+  .refine((secs) => secs === 0 || secs >= 0.001, 'a time limit is at least 0.001 seconds; 0 is no limit');
+
 export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
   .object({
     protocol: z.enum(['h2', 'h2c']).optional().describe('HTTP/2, over TLS (`h2`) or without (`h2c`); HTTP/1.1 if absent.'),
@@ -45,24 +52,15 @@ export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
       .max(MAX_DIAL_SECS)
       .optional()
       .describe('Seconds to establish a connection, including name resolution and TLS. If absent: 5, or 1 for targets with an `id`.'),
-    response_header_timeout_secs: z
-      .int()
-      .min(0)
-      .max(MAX_ANSWER_SECS)
+    response_header_timeout_secs: timeLimit
       .optional()
       .describe('Seconds from the end of a request until the response must begin, otherwise 504; 0 is no limit. 60 if absent.'),
-    read_timeout_secs: z
-      .int()
-      .min(0)
-      .max(MAX_ANSWER_SECS)
+    read_timeout_secs: timeLimit
       .optional()
       .describe(
         'Seconds between two parts of a response body, otherwise the response is cut off; 0 is no limit. 60 if absent. Event streams and gRPC calls have no limit.',
       ),
-    request_timeout_secs: z
-      .int()
-      .min(0)
-      .max(MAX_ANSWER_SECS)
+    request_timeout_secs: timeLimit
       .optional()
       .describe(
         'Seconds from when a request is forwarded until its response is complete, including retries and waiting for a target, otherwise 504, or the response is cut off if it has begun; 0 is no limit. No limit if absent. Event streams, gRPC calls and upgraded connections have no limit.',

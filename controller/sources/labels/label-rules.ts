@@ -13,7 +13,7 @@ import { SITE_POLICIES } from '../../../shared/policy/policies.ts';
 import type { Label } from '../../../shared/policy/policy.ts';
 import type { RouteDraft } from '../../../shared/route.ts';
 import { MAX_ANSWER_SECS } from '../../../shared/transport.ts';
-import { parseSeconds } from '../../../shared/values/duration.ts';
+import { parseDuration, parseSeconds } from '../../../shared/values/duration.ts';
 import { type Domain, parseDomain } from '../../../shared/values/host.ts';
 import { readPort as readTcpPort } from '../../../shared/values/port.ts';
 
@@ -189,9 +189,10 @@ function timeout(
     otherwise,
     example,
     read(value, members) {
-      const time = parseSeconds(value === 'off' ? '0s' : value, MAX_ANSWER_SECS);
+      const time = parseDuration(value === 'off' ? '0s' : value);
       if (!time.ok) return `${time.reason}; off is no limit`;
-      members.transport = { ...members.transport, [member]: time.value };
+      if (time.value > MAX_ANSWER_SECS * 1_000) return `at most ${MAX_ANSWER_SECS}s; off is no limit`;
+      members.transport = { ...members.transport, [member]: time.value / 1_000 };
       return undefined;
     },
   });

@@ -53,7 +53,7 @@ for (const [label, value, reason] of [
   ['transport', 'http/2', 'h2c, or h2'],
   ['read_timeout', '90', 'a duration is a number with a unit'],
   ['request_timeout', '2d', '; off is no limit'],
-  ['response_header_timeout', '1.5s', 'whole seconds'],
+  ['response_header_timeout', '1.5', 'a duration is a number with a unit'],
   ['analytics', 'yes', 'on or off'],
   ['listen', '8443,', 'from 1 to 65535'],
   ['listen', 'https', 'from 1 to 65535'],

@@ -40,6 +40,18 @@ describe('a request that is not complete within request_timeout', () => {
     );
   });
 
+  test('is a 504 after a part of a second, if that is the limit', async () => {
+    using upstream = await UpstreamFixture.start();
+    using proxy = await ProxyFixture.start([over(upstream, { transport: { request_timeout_secs: 0.25 } })]);
+    const client = await proxy.connect();
+    client.send(get());
+    await upstream.nextRequest();
+    proxy.clock.pass(249);
+    assert.equal(client.unread, '');
+    proxy.clock.pass(1);
+    assert.match((await client.readAnswer()).line, / 504 /);
+  });
+
   test('is cut off if its response has begun, also if a piece comes every second', async () => {
     using upstream = await UpstreamFixture.start();
     using proxy = await ProxyFixture.start([over(upstream)]);

@@ -39,6 +39,10 @@ test('time limits are in whole seconds, and off disables them', () => {
   });
   assert.deepEqual(transportOf('response_header_timeout 0'), { response_header_timeout_secs: 0 });
   assert.deepEqual(transportOf('request_timeout 2m'), { request_timeout_secs: 120 });
+  assert.deepEqual(transportOf('response_header_timeout 500ms', 'request_timeout 1.5s'), {
+    response_header_timeout_secs: 0.5,
+    request_timeout_secs: 1.5,
+  });
 });
 
 test('the size of a response head is in bytes', () => {
@@ -92,14 +96,14 @@ for (const [line, reason] of [
   ['max_response_header_size 2mb', /max_response_header_size "2mb": 16kb to 1mb$/],
   ['max_response_header_size 1kb', /16kb to 1mb$/],
   ['max_response_header_size', /is missing an argument: write max_response_header_size <size>/],
-  ['read_timeout 500ms', /read_timeout "500ms": whole seconds, 1s to 86400s; off is no limit/],
-  ['read_timeout 2d', /whole seconds, 1s to 86400s/],
+  ['read_timeout 2d', /read_timeout "2d": at most 86400s; off is no limit/],
   ['read_timeout soon', /a duration is a number with a unit.*off is no limit/],
   ['read_timeout', /read_timeout is missing an argument: write read_timeout <duration>\|off/],
   ['read_timeout 1s 2s', /"2s" is one argument too many/],
   ['read_timeout 1s\nread_timeout 2s', /is already in line 4/],
   ['dial_timeout off', /a duration is a number with a unit/],
   ['dial_timeout 0s', /dial_timeout "0s": whole seconds, 1s to 60s$/],
+  ['dial_timeout 500ms', /whole seconds, 1s to 60s$/],
   ['dial_timeout 5m', /whole seconds, 1s to 60s$/],
   ['wriet_timeout 5s', /transport has no "wriet_timeout": write .*response_header_timeout <duration>\|off, read_timeout/],
 ] as const)

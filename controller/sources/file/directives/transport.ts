@@ -81,7 +81,7 @@ function readOption({ name, args, block }: Directive, seen: Word[], spec: Draft,
   else read(first, spec, (why) => report.error(first, `${name.text} ${quote(first.text)}: ${why}`), context, last);
 }
 
-/** Reads a time limit of at most `most` seconds into a member; `offable`: it may be off. */
+/** Reads a time limit of at most `most` seconds into a member; `offable`: it may be off, and a part of a second. */
 function timeReader(
   member: 'dial_timeout_secs' | 'response_header_timeout_secs' | 'read_timeout_secs' | 'request_timeout_secs',
   most: number,
@@ -92,8 +92,8 @@ function timeReader(
     const time = parseDuration(offable && (text === 'off' || text === '0') ? '0s' : text);
     if (!time.ok) return refuse(`${time.reason}${alsoOff}`);
     const secs = time.value / 1_000;
-    if (Number.isInteger(secs) && secs <= most && (secs > 0 || offable)) spec[member] = secs;
-    else refuse(`whole seconds, 1s to ${most}s${alsoOff}`);
+    if ((offable || (Number.isInteger(secs) && secs > 0)) && secs <= most) spec[member] = secs;
+    else refuse(offable ? `at most ${most}s${alsoOff}` : `whole seconds, 1s to ${most}s`);
   };
 }
 

@@ -1,6 +1,7 @@
 import { handleSchema, type RouteInput } from '../../../../shared/route.ts';
 import type { HttpMatch, HttpRoute, HttpRule, RouteBackend } from '../objects/http-route.ts';
 import { nameOf } from '../objects/meta.ts';
+import { ROLLOUT_OPTIONS } from '../routes/rollout-options.ts';
 import { conditionOfMatch, type MatchMembers } from './conditions.ts';
 import { parseDuration } from './durations.ts';
 import { type Arrival, type FilterMembers, joinMembers, readFilter } from './filters.ts';
@@ -116,7 +117,8 @@ function targetMembers({ filters }: RouteBackend, match: HttpMatch, arrival: Arr
 function destination(pool: Pool, { timeouts }: HttpRule): Partial<Handle> {
   if (pool.upstreams?.length === 0) return { respond: UNAVAILABLE };
   const limits = limitsOf(timeouts);
-  return limits === null ? pool : { ...pool, transport: { ...pool.transport, ...limits } };
+  const used = { ...pool, ...ROLLOUT_OPTIONS };
+  return limits === null ? used : { ...used, transport: { ...pool.transport, ...limits } };
 }
 
 /** 0 is no limit, as in the API. */

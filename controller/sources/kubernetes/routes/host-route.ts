@@ -1,4 +1,3 @@
-import { MOST_RETRIES } from '../../../../shared/limits.ts';
 import { BLOCK_MEMBERS } from '../../../../shared/policy/policies.ts';
 import { handleSchema, type RouteDraft, type RouteInput } from '../../../../shared/route.ts';
 import { compareMatches } from '../gateway/conditions.ts';
@@ -8,6 +7,7 @@ import type { HttpMatch } from '../objects/http-route.ts';
 import { type Claim, originOf } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import type { HostBlock } from './host-block.ts';
+import { ROLLOUT_OPTIONS } from './rollout-options.ts';
 
 type Handle = NonNullable<RouteInput['handles']>[number];
 type Draft = Readonly<Record<string, unknown>>;
@@ -16,8 +16,6 @@ type Draft = Readonly<Record<string, unknown>>;
 const POLICIES: ReadonlySet<string> = new Set(Object.keys(BLOCK_MEMBERS));
 const OF_POOLS: ReadonlySet<string> = new Set(Object.keys(handleSchema.shape).filter((member) => !POLICIES.has(member)));
 
-/** Many pods may stop listening at once, in a rollout or when an app is scaled down, before the cluster says that they are ending. */
-const RETRIES = MOST_RETRIES;
 const UNAVAILABLE = { status: 503, body: '' };
 
 /**
@@ -102,9 +100,9 @@ function handleOf(claim: Claim, isOneSite: boolean): Handle {
 }
 
 /** The targets of a claim and how they are used: what annotations say, else what the service says of its port. */
-function poolOf({ backend, members }: Claim): Pick<Handle, 'upstreams' | 'tls' | 'transport' | 'lb_retries'> {
+function poolOf({ backend, members }: Claim): Pick<Handle, 'upstreams' | 'tls' | 'transport' | keyof typeof ROLLOUT_OPTIONS> {
   const { upstreams, tls, transport } = backend;
-  return { tls, ...(transport && { transport }), lb_retries: RETRIES, ...pick(members, (member) => OF_POOLS.has(member)), upstreams };
+  return { tls, ...(transport && { transport }), ...ROLLOUT_OPTIONS, ...pick(members, (member) => OF_POOLS.has(member)), upstreams };
 }
 
 /** Members of the site itself. */

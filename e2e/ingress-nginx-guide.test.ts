@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DIRECTIVES } from '../controller/sources/kubernetes/annotations/ingress-annotations.ts';
+import { PROTECTING } from '../controller/sources/kubernetes/annotations/nginx-annotations.ts';
 import { translate } from '../controller/sources/kubernetes/routes/translate.ts';
 import { clusterOf, ingressOf, serviceOf } from '../controller/sources/kubernetes/testing/cluster-snapshot.ts';
 import { GUIDE, guideRows } from './harness/nginx-guide.ts';
@@ -94,6 +95,16 @@ test('each row of the guide that has an equal is accepted by the controller and 
 test('each row that has none says so', () => {
   for (const { theirs, ours, text } of guideRows)
     assert.ok(Object.keys(ours).length > 0 || /^(?:no equal|not needed|lines in that block)/.test(text), theirs.join());
+});
+
+test('what keeps a copied Ingress from being served is what the guide names', () => {
+  for (const [name, protection] of PROTECTING) {
+    const row = guideRows.find(({ theirs }) => theirs.includes(name));
+    assert.ok(row, name);
+    const ours = Object.keys(row.ours);
+    if ('by' in protection) assert.ok(ours.includes(`sluice.dev/${protection.by}`) || row.text.startsWith('lines in that block'), name);
+    else assert.deepEqual(ours, [], name);
+  }
 });
 
 test('every annotation of ingress-nginx is in the guide', () => {

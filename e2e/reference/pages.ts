@@ -1,7 +1,7 @@
 import { caddyWordsPage } from './caddy-words-page.ts';
 import { commandLinePage } from './command-line-page.ts';
 import { withParts } from './marked-parts.ts';
-import { labelTable, policySections } from './policy-parts.ts';
+import { annotationTable, labelTable, policySections } from './policy-parts.ts';
 import { roomsPage } from './rooms-page.ts';
 import { routesPage } from './routes-page.ts';
 
@@ -12,5 +12,6 @@ export const PAGES: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/routes.md': routesPage,
   'docs/reference/sluicefile.md': withParts('docs/reference/sluicefile.md', { policies: policySections }),
   'docs/reference/labels.md': withParts('docs/reference/labels.md', { labels: labelTable }),
+  'docs/reference/annotations.md': withParts('docs/reference/annotations.md', { annotations: annotationTable }),
   'docs/rooms.md': roomsPage,
 };

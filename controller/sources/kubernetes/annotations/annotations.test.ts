@@ -62,6 +62,29 @@ describe('an annotation of an Ingress', () => {
   });
 });
 
+test('annotations that contradict each other close the paths of their own Ingress, and of no other', () => {
+  const app = serviceOf('shop/web', '10.0.0.1');
+  const other = { ...ingressOf('shop/api', 'shop.test', 'web', { 'sluice.dev/transport': 'h2' }) };
+  const rules = [
+    {
+      host: 'shop.test',
+      http: { paths: [{ path: '/api', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } }] },
+    },
+  ];
+  const { routes, problems } = translate(
+    clusterOf({
+      ingresses: [ingressOf('shop/web', 'shop.test', 'web'), { ...other, spec: { ingressClassName: 'sluice', rules } }],
+      services: [app.service],
+      slices: [app.slice],
+    }),
+  );
+  assert.match(problems.map(({ message }) => message).join(), /can't be used together: .*h2.*answer 503/);
+  assert.deepEqual(
+    routes[0]?.handles.map(({ respond }) => respond?.status),
+    [503, undefined],
+  );
+});
+
 describe('sluice.dev/basic_auth', () => {
   test('lets in the users of a Secret, under its realm', () => {
     const { basic_auth: auth } = routed({ 'sluice.dev/basic_auth': 'team Our shop' }, { users: `# us\nann:${HASH}\n` });
@@ -113,5 +136,28 @@ describe('sluice.dev/forward_auth', () => {
     }
     for (const address of ['127.0.0.1:6190', 'unix//run/sluice/admin.sock', 'metadata.google.internal.example:80', '[::1]:80'])
       assert.equal(translated({ 'sluice.dev/forward_auth': `${address} { uri /x }` }).route?.respond?.status, 503, address);
+  });
+});
+
+describe('annotations of ingress-nginx', () => {
+  const NGINX = 'nginx.ingress.kubernetes.io/';
+
+  test('that restrict access keep an Ingress from being served without them, and say what to write', () => {
+    const { route, problems } = translated({ [`${NGINX}whitelist-source-range`]: '10.0.0.0/8' });
+    assert.equal(route, undefined);
+    assert.match(
+      problems.join(),
+      /whitelist-source-range has no effect here, and the site would be open without it: write sluice\.dev\/ip_filter/,
+    );
+    assert.match(translated({ [`${NGINX}configuration-snippet`]: 'deny all;' }).problems.join(), /may contain access rules/);
+    const both = { [`${NGINX}whitelist-source-range`]: '10.0.0.0/8', 'sluice.dev/ip_filter': 'allow 10.0.0.0/8' };
+    assert.deepEqual(routed(both).ip_filter?.allow, ['10.0.0.0/8']);
+    assert.ok(routed({ [`${NGINX}enable-modsecurity`]: 'false' }));
+  });
+
+  test('that do not are reported together, and the Ingress is served', () => {
+    const { route, problems } = translated({ [`${NGINX}proxy-body-size`]: '8m', [`${NGINX}use-regex`]: 'true' });
+    assert.ok(route);
+    assert.deepEqual(problems, [`${NGINX}proxy-body-size, use-regex have no effect here: write what Sluice has for them, or remove them`]);
   });
 });

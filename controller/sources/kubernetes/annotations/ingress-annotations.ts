@@ -5,6 +5,7 @@ import { LABELS } from '../../labels/label-rules.ts';
 import { type LabelForm, type LabelWarning, readLabels } from '../../labels/read-labels.ts';
 import type { Ingress } from '../objects/ingress.ts';
 import { readUsersRef, type UsersRef } from './basic-auth.ts';
+import { readNginxAnnotations } from './nginx-annotations.ts';
 
 /** What the annotations of an Ingress say. */
 export type IngressAnnotations = {
@@ -29,7 +30,7 @@ export const DIRECTIVES: readonly string[] = [
 const BASIC_AUTH = 'basic_auth';
 
 /** What the rest of an Ingress says. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+export const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['domain', 'the hosts are in spec.rules'],
   ['port', 'the port is in the backend'],
   ['network', 'it is for containers'],
@@ -74,7 +75,10 @@ function read(annotations: Ingress['annotations'], readDirective: DirectiveReade
   reasons.push(...bad.flatMap((site) => site.reasons));
   const named = sites.find(({ site }) => site !== null);
   if (named) reasons.push(`${CLUSTER_PREFIX}${named.site}.* names a second site, which an Ingress does not have`);
-  return { members: joined([sites[0]?.members ?? {}, ...members]), users, reasons, warnings };
+  const { reasons: unprotected, ineffective } = readNginxAnnotations(annotations);
+  reasons.push(...unprotected);
+  const told = ineffective === null ? warnings : [...warnings, { code: 'unknown_label' as const, domain: null, message: ineffective }];
+  return { members: joined([sites[0]?.members ?? {}, ...members]), users, reasons, warnings: told };
 }
 
 /** Some names are those of a label and of a directive, which can say more. The label `header` is followed by the name of a field. */

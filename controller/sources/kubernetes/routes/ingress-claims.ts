@@ -2,6 +2,7 @@ import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import { INGRESS_CONTROLLER } from '../../../../shared/name.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
+import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
 import { annotationsOf } from '../annotations/ingress-annotations.ts';
 import { protectionOf } from '../annotations/protection.ts';
@@ -9,6 +10,7 @@ import type { Ingress, IngressPath } from '../objects/ingress.ts';
 import { type Backends, missing } from './backends.ts';
 import { type Claim, type HostTls, type Owner, type PathMatch, problemOf, type Request } from './claim.ts';
 import type { ClusterSnapshot } from './cluster-snapshot.ts';
+import { routeOfHost } from './host-route.ts';
 
 const LEGACY_CLASS = 'kubernetes.io/ingress.class';
 /** Whether an Ingress is for the class that is served, which may be the cluster's default. */
@@ -45,9 +47,36 @@ export function requestOf(ingress: Ingress, before: Ingress | undefined, objects
 function protectedClaims(ingress: Ingress, owner: Owner, objects: Objects, backends: Backends, problems: UndatedProblem[]): Claim[] {
   const { members, closed } = protectionOf(annotationsOf(ingress, objects.readDirective), ingress.meta, objects, backends);
   const claims = claimsOf(ingress, owner, members, backends, problems);
-  if (closed === null) return claims;
+  if (closed === null) return claims.map((claim) => withUsableMembers(ingress, claim, problems));
   problems.push(problemOf(owner, claims[0]?.host ?? null, 'no_authentication', `${closed}; its paths answer 503 until then`));
   return claims.map((claim) => ({ ...claim, backend: missing(closed) }));
+}
+
+const checked = createRouteReader();
+/** What is wrong with the annotations of an Ingress for a kind of backend; each version of it is examined once. */
+const contradictions = new WeakMap<Ingress, Map<string, string | null>>();
+
+function contradictionOf(ingress: Ingress, claim: Claim): string | null {
+  if (Object.keys(claim.members).length === 0) return null;
+  const known = contradictions.get(ingress) ?? new Map<string, string | null>();
+  contradictions.set(ingress, known);
+  const { tls, transport, upstreams } = claim.backend;
+  const key = JSON.stringify([tls, transport, upstreams.length > 0]);
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const route = checked(routeOfHost([claim], 'off'));
+  const reason = 'domain' in route ? null : route.reason;
+  known.set(key, reason);
+  return reason;
+}
+
+/** Annotations that are right by themselves may contradict each other, or what the Service says. That must not spoil a host that others share. */
+function withUsableMembers(ingress: Ingress, claim: Claim, problems: UndatedProblem[]): Claim {
+  const why = contradictionOf(ingress, claim);
+  if (why === null) return claim;
+  const reason = `its annotations can't be used together: ${why}`;
+  problems.push(problemOf(claim.owner, claim.host, 'bad_annotation', `${reason}; its paths answer 503`));
+  return { ...claim, members: {}, backend: missing(reason) };
 }
 
 function claimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends: Backends, problems: UndatedProblem[]): Claim[] {

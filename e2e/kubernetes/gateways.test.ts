@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { until } from '../harness/until.ts';
 import { Cluster, clusterNetwork } from './harness/cluster.ts';
@@ -154,5 +156,34 @@ describe('an HTTPS listener', { skip }, () => {
     const { serialNumber } = new X509Certificate(certificate.cert);
     for (const name of ['open.test', 'unknown.test'])
       await until(`the certificate for ${name}`, async () => (await pair.presents(name)) === serialNumber);
+  });
+});
+
+describe('a TLSRoute', { skip }, () => {
+  test('passes connections on by the name that they ask for, and those for other names of its listener are closed', async () => {
+    using authority = new CertificatesFixture();
+    const { cert, key } = authority.issue('db.pass.test');
+    const server = createTlsServer({ cert, key }, (socket) => socket.on('error', () => undefined).end('from the database'));
+    await once(server.listen(0, '10.77.250.1'), 'listening');
+    const { port } = server.address() as { port: number };
+    const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'db' }, spec: { ports: [{ name: 'tls', port: 443 }] } };
+    const slice = {
+      ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', addressType: 'IPv4' },
+      metadata: { name: 'db-1', labels: { 'kubernetes.io/service-name': 'db' } },
+      ports: [{ name: 'tls', port }],
+      endpoints: [{ addresses: ['10.77.250.1'], conditions: { ready: true } }],
+    };
+    const tls = { name: 'tls', protocol: 'TLS', port: 443, hostname: '*.pass.test', tls: { mode: 'Passthrough' } };
+    await cluster.apply(
+      ...[service, slice, gateway('pass', tls)],
+      gatewayObject('TLSRoute', 'db', {
+        parentRefs: [{ name: 'pass' }],
+        hostnames: ['db.pass.test'],
+        rules: [{ backendRefs: [{ name: 'db', port: 443 }] }],
+      }),
+    );
+    await until('its certificate', async () => (await pair.presents('db.pass.test')) === new X509Certificate(cert).serialNumber);
+    await assert.rejects(pair.presents('other.pass.test'), /disconnected/);
+    server.close();
   });
 });

@@ -11,10 +11,8 @@ import { proxyHeader } from './proxy-header.ts';
 
 /** How long a connection continues after its target has left the route (ms). */
 const GRACE_MS = 30_000;
-/** How long a client may take to read the alert (ms). */
+/** How long a client may take to close a connection that was refused (ms). */
 const LINGER_MS = 2_000;
-/** The fatal alert `internal_error` in a record of its own (RFC 8446 6). */
-const INTERNAL_ERROR = Buffer.from([21, 3, 3, 0, 2, 2, 80]);
 const IPV4_IN_IPV6 = '::ffff:';
 
 export type PassedTools = {
@@ -179,12 +177,12 @@ export class PassedConnection implements OpenConnection {
     else other.destroySoon();
   }
 
-  /** RFC 8446 6: the client learns that it was not its fault. */
+  /** Its end is not ours, so no alert is sent in its place: the connection is closed, as by other proxies. */
   private refuse(result: PassedResult): void {
     this.tools.passed(result);
     this.refusedAt = this.tools.monotonic();
     this.client.on('end', () => this.client.destroy());
-    this.client.end(INTERNAL_ERROR);
+    this.client.end();
     this.client.resume();
   }
 

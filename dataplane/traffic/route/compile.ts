@@ -128,6 +128,7 @@ export class RouteCompiler {
     if (tls_passthrough == null) return null;
     return tls_passthrough.map((spec) => ({
       ports: spec.ports ?? ports ?? null,
+      localIps: spec.local_ips ?? null,
       pool: this.pools.open(domain, passthroughPool(spec)),
       idleMs: spec.idle_timeout_secs * 1_000,
       proxyProtocol: spec.proxy_protocol ?? null,

@@ -34,6 +34,8 @@ export type CompiledRoute = Site & {
 export type Passthrough = {
   /** null for all. */
   readonly ports: readonly number[] | null;
+  /** Addresses of this machine; null for all. */
+  readonly localIps: readonly string[] | null;
   readonly pool: Pool;
   /** Milliseconds. */
   readonly idleMs: number;

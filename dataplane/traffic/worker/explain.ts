@@ -97,7 +97,7 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
     trace: null,
   });
   const nothing = { port, matched: null, block: null, policies: [], targets: [] };
-  const passed = secure ? passthroughAt(index, host, port) : null;
+  const passed = secure ? passthroughAt(index, host, port, null) : null;
   if (passed !== null) {
     const targets = targetsOf(passed.passthrough.pool);
     const words = `the TLS connection is passed through to ${targets.map(({ address }) => address).join(', ') || 'no target'}`;

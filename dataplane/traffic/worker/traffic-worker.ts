@@ -199,8 +199,8 @@ export class TrafficWorker {
       certificates,
       clientAuthOf: (name, port) => index.find(name, port)?.clientAuth ?? null,
       isElsewhere: (name, port) => index.find(name, port) === null && index.find(name, ANY_PORT) !== null,
-      passthrough: (name, port) => {
-        const found = passthroughAt(index, name, port);
+      passthrough: (name, port, localAddress) => {
+        const found = passthroughAt(index, name, port, localAddress);
         return found && ((arrived) => passthroughs.begin(found.route, found.passthrough, name, arrived));
       },
       awaited: (name) => post({ kind: 'awaited', name }),

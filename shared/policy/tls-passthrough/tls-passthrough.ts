@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { balancingSchema } from '../../balancing/balancing-schema.ts';
 import { portSchema } from '../../condition.ts';
@@ -19,6 +20,12 @@ const spec = z
       .max(MOST_PORTS)
       .optional()
       .describe('The HTTPS ports that it applies to; if absent, those that the route is served on.'),
+    local_ips: z
+      .array(z.string().refine((text) => isIP(text) !== 0, 'it must be an IP address'))
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe('The addresses of this machine that it applies to; all if absent.'),
     upstreams: upstreamsSchema,
     lb_policy: balancingSchema
       .refine(({ policy }) => !OF_REQUESTS.has(policy), 'a connection that is passed through has no path, header or cookie to choose by')

@@ -22,6 +22,7 @@ import { mapPort, type PortMap } from './port-map.ts';
 import { RouteBackends } from './route-backends.ts';
 import { routeStatus } from './route-status.ts';
 import { judgeHttpRoute, judgeTlsRoute, type RouteVerdicts } from './route-verdicts.ts';
+import { type Passthroughs, tlsHosts } from './tls-hosts.ts';
 
 /** A route of the Gateway API with what is known of it. */
 export type JudgedRoute = { readonly route: AnyRoute; readonly attachments: readonly Attachment[]; readonly verdicts: RouteVerdicts };
@@ -29,6 +30,8 @@ export type JudgedRoute = { readonly route: AnyRoute; readonly attachments: read
 export type GatewayTranslation = {
   /** By domain. */
   readonly hosts: ReadonlyMap<string, GatewayHost>;
+  /** Where TLS connections are passed on to, by domain. */
+  readonly passthroughs: ReadonlyMap<string, Passthroughs>;
   readonly gateways: readonly { readonly gateway: Gateway; readonly listeners: readonly BoundListener[] }[];
   readonly routes: readonly JudgedRoute[];
   readonly statuses: readonly DesiredStatus[];
@@ -36,7 +39,7 @@ export type GatewayTranslation = {
   readonly defaults: readonly { readonly secret: string; readonly place: DefaultPlace }[];
 };
 
-const NOTHING: GatewayTranslation = { hosts: new Map(), gateways: [], routes: [], statuses: [], defaults: [] };
+const NOTHING: GatewayTranslation = { hosts: new Map(), passthroughs: new Map(), gateways: [], routes: [], statuses: [], defaults: [] };
 
 /** Translates the objects of the Gateway API to hosts with their blocks, and to the status that each object gets. */
 export function translateGateways(
@@ -74,6 +77,15 @@ export function translateGateways(
   );
   const hosts = new Map(rules.names().map((name) => [domainOf(name) as string, gatewayHost(name, rules, map, targets)]));
 
+  const passed = tls.filter(({ verdicts }) => verdicts.invalid === null).flatMap(({ attachments }) => attachments);
+  const byHost = tlsHosts(
+    bound.flatMap(({ listeners }) => listeners),
+    passed,
+    map,
+    targets,
+  );
+  const passthroughs = new Map([...byHost].map(([name, entries]) => [domainOf(name) as string, entries]));
+
   const statuses = [
     ...classes.map(classStatus),
     ...bound.map(({ gateway, address, listeners, sets }) =>
@@ -94,7 +106,7 @@ export function translateGateways(
     ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, http))),
   ];
   const defaults = bound.flatMap(({ listeners }) => defaultsOf(listeners, map));
-  return { hosts, gateways: bound, routes: [...http, ...tls], statuses, defaults };
+  return { hosts, passthroughs, gateways: bound, routes: [...http, ...tls], statuses, defaults };
 }
 
 const defaultsOf = (listeners: readonly BoundListener[], map: PortMap) =>

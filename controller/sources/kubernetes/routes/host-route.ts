@@ -2,7 +2,8 @@ import { BLOCK_MEMBERS } from '../../../../shared/policy/policies.ts';
 import { handleSchema, type RouteDraft, type RouteInput } from '../../../../shared/route.ts';
 import { compareMatches } from '../gateway/conditions.ts';
 import type { GatewayHost } from '../gateway/gateway-hosts.ts';
-import { domainOf } from '../gateway/hostnames.ts';
+import { domainOf, type Hostname } from '../gateway/hostnames.ts';
+import type { Passthroughs } from '../gateway/tls-hosts.ts';
 import type { HttpMatch } from '../objects/http-route.ts';
 import { type Claim, originOf } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
@@ -61,29 +62,35 @@ const matchOf = ({ path }: Claim): HttpMatch => ({
 
 const NOT_FOUND = { status: 404, body: '' };
 
+/** What Gateways say of a host: its requests, its TLS connections that are passed on, or both. */
+export type GatewaySite = { readonly name: Hostname; readonly http: GatewayHost | null; readonly passthroughs: Passthroughs | null };
+
 /** The route of a host that Gateways have, and perhaps other objects, too. Of blocks that match alike, those of Gateways come first. */
-export function routeOfGatewayHost(host: GatewayHost, claims: readonly Claim[], https: RouteInput['https']): RouteInput {
-  const { name, ports, clientAuthorities, listeners } = host;
+export function routeOfGatewayHost(
+  { name, http, passthroughs }: GatewaySite,
+  claims: readonly Claim[],
+  https: RouteInput['https'],
+): RouteInput {
   const domain = domainOf(name);
   const own = claims.map((claim): HostBlock => ({ match: matchOf(claim), handle: handleOf(claim, false) }));
-  const blocks = own.length === 0 ? host.blocks : [...host.blocks, ...own].sort((a, b) => compareMatches(a.match, b.match));
-  const owners = [
-    ...listeners.map(({ owner }) => originOf({ kind: 'gateway', meta: owner.meta })),
-    ...claims.map(({ owner }) => originOf(owner)),
-  ];
+  const ofGateways = http?.blocks ?? [];
+  const blocks = own.length === 0 ? ofGateways : [...ofGateways, ...own].sort((a, b) => compareMatches(a.match, b.match));
+  const gateways = (http?.listeners ?? []).map(({ owner }) => originOf({ kind: 'gateway', meta: owner.meta }));
+  const authorities = http?.clientAuthorities ?? null;
   return {
     ...hostMembers(claims, false),
     domain,
     ...(domain.startsWith('*.') && { wildcard: 'many' as const }),
     https,
     https_redirect: false,
-    ...(own.length === 0 && { ports: [...ports] }),
-    ...(clientAuthorities !== null && { client_auth: { ca: clientAuthorities } }),
+    ...(http !== null && own.length === 0 && { ports: [...http.ports] }),
+    ...(authorities !== null && { client_auth: { ca: authorities } }),
+    ...(passthroughs !== null && { tls_passthrough: passthroughs }),
     source: KUBERNETES_SOURCE,
-    origin: listOf(owners),
+    origin: listOf([...gateways, ...claims.map(({ owner }) => originOf(owner))]) || 'TLSRoutes of Gateways',
     tls: false,
     upstream: null,
-    respond: NOT_FOUND,
+    ...((http !== null || own.length > 0) && { respond: NOT_FOUND }),
     handles: blocks.map(({ handle }) => handle),
   };
 }

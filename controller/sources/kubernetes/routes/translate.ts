@@ -1,18 +1,17 @@
 import type { RouteInput, RouteSpec } from '../../../../shared/route.ts';
-import type { Domain } from '../../../../shared/values/host.ts';
+import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
-import type { GatewayHost } from '../gateway/gateway-hosts.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/gateway-readings.ts';
-import { translateGateways } from '../gateway/translate-gateways.ts';
+import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
 import { byAge } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
 import { Certificates } from './certificates.ts';
-import { type Claim, type Owner, originOf, problemOf, type Request } from './claim.ts';
-import type { ClusterSnapshot, ClusterTranslation } from './cluster-snapshot.ts';
-import { routeOfGatewayHost, routeOfHost } from './host-route.ts';
+import { type Claim, originOf, problemOf, type Request } from './claim.ts';
+import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
+import { type GatewaySite, routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
 import { refusalsOf } from './refusals.ts';
@@ -32,11 +31,11 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const certificates = new Certificates(snapshot.secrets);
   for (const { secret, place } of gateways.defaults) certificates.presentDefault(secret, place);
   const routes: RouteSpec[] = [];
-  for (const host of [...new Set([...hosts.keys(), ...gateways.hosts.keys()])].sort()) {
+  for (const host of [...new Set([...hosts.keys(), ...gateways.hosts.keys(), ...gateways.passthroughs.keys()])].sort()) {
     const claims = [...(hosts.get(host as Domain)?.values() ?? [])];
-    const route = routeOf(host as Domain, claims, gateways.hosts.get(host), certificates, problems);
-    if ('reason' in route) problems.push(problemOf(route.owner, host, 'bad_route', `${host} can't be routed: ${route.reason}`));
-    else routes.push(route);
+    const route = routeOf(host as Domain, claims, siteOf(host as Domain, gateways), certificates, problems);
+    if ('domain' in route) routes.push(route);
+    else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
   }
   const readings = [...requests.map((request) => readingOf(request, hosts)), ...gatewayReadings(gateways)];
   const statuses = [
@@ -47,30 +46,38 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   return { routes, certificates: certificates.list(), problems, readings, statuses, refusals: refusalsOf(owners, problems), lastGood };
 }
 
+const badRoute = (host: string, reason: string) => ({
+  source: KUBERNETES_SOURCE,
+  domain: host,
+  code: 'bad_route',
+  message: `${host} can't be routed: ${reason}`,
+});
+
+/** What Gateways say of a host; null if nothing. */
+function siteOf(host: Domain, { hosts, passthroughs }: GatewayTranslation): GatewaySite | null {
+  const [http, passed] = [hosts.get(host) ?? null, passthroughs.get(host) ?? null];
+  return http === null && passed === null ? null : { name: host === CATCH_ALL ? null : host, http, passthroughs: passed };
+}
+
 /** The route of a host, or why there is none. */
 function routeOf(
   host: Domain,
   claims: readonly Claim[],
-  gatewayHost: GatewayHost | undefined,
+  site: GatewaySite | null,
   certificates: Certificates,
   problems: UndatedProblem[],
-): RouteSpec | { readonly owner: Owner; readonly reason: string } {
+): RouteSpec | { readonly origin: string; readonly reason: string } {
   const [first, ...others] = claims;
   const https = first ? httpsOf(host, [first, ...others], certificates, problems) : 'off';
-  const owner: Owner | undefined = first?.owner ?? gatewayOwner(gatewayHost);
-  if (gatewayHost) {
-    const isPresented = gatewayHost.secrets.map((secret) => certificates.present(secret, host)).includes(true);
-    const route = checked(routeOfGatewayHost(gatewayHost, claims, isPresented ? 'provided' : https));
-    return 'domain' in route ? route : { owner: owner as Owner, reason: route.reason };
-  }
-  const route = checked(routeOfHost([first as Claim, ...others], https));
-  return 'domain' in route ? route : { owner: owner as Owner, reason: route.reason };
+  if (site === null) return withOrigin(routeOfHost([first as Claim, ...others], https));
+  const isPresented = (site.http?.secrets ?? []).map((secret) => certificates.present(secret, host)).includes(true);
+  return withOrigin(routeOfGatewayHost(site, claims, isPresented ? 'provided' : https));
 }
 
-const gatewayOwner = (host: GatewayHost | undefined): Owner | undefined => {
-  const [bound] = host?.listeners ?? [];
-  return bound && { kind: 'gateway', meta: bound.gateway.meta };
-};
+function withOrigin(input: RouteInput): RouteSpec | { readonly origin: string; readonly reason: string } {
+  const route = checked(input);
+  return 'domain' in route ? route : { origin: input.origin ?? KUBERNETES_SOURCE, reason: route.reason };
+}
 
 /** What the objects request, the oldest first. */
 function requestsOf(snapshot: ClusterSnapshot, backends: Backends) {

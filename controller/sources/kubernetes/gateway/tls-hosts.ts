@@ -1,0 +1,80 @@
+import type { RouteInput } from '../../../../shared/route.ts';
+import { byAge } from '../objects/meta.ts';
+import type { TlsRoute } from '../objects/tls-route.ts';
+import type { Attachment } from './attachments.ts';
+import type { Place } from './host-rules.ts';
+import { coveringNames, type Hostname } from './hostnames.ts';
+import type { BoundListener } from './listeners.ts';
+import { mapPort, type PortMap } from './port-map.ts';
+import type { RouteBackends } from './route-backends.ts';
+
+export type Passthroughs = NonNullable<RouteInput['tls_passthrough']>;
+type Upstreams = NonNullable<Passthroughs[number]['upstreams']>;
+
+/** A listener that passes connections on, with the routes of each of its hosts, the oldest first. */
+type Passing = { readonly bound: BoundListener; readonly routes: Map<Hostname, TlsRoute[]> };
+
+/**
+ * Where connections are passed on to, by the name that their clients ask for. A listener has its hosts for itself: where no route has one,
+ * its connections are closed.
+ */
+export function tlsHosts(
+  listeners: readonly BoundListener[],
+  attachments: readonly Attachment<TlsRoute>[],
+  map: PortMap,
+  backends: RouteBackends,
+): ReadonlyMap<Hostname, Passthroughs> {
+  const passing = listeners
+    .filter(({ isServed, listener }) => isServed && listener.protocol === 'TLS')
+    .map((bound): Passing => ({ bound, routes: routesOf(bound, attachments) }));
+  const names = new Set(passing.flatMap(({ bound, routes }) => [bound.listener.hostname, ...routes.keys()]));
+  return new Map([...names].map((name) => [name, entriesFor(name, passing, map, backends)]));
+}
+
+function routesOf(bound: BoundListener, attachments: readonly Attachment<TlsRoute>[]): Map<Hostname, TlsRoute[]> {
+  const routes = new Map<Hostname, TlsRoute[]>();
+  for (const { route, listeners } of attachments)
+    for (const place of listeners)
+      if (place.bound === bound) for (const host of place.hosts) routes.set(host, [...(routes.get(host) ?? []), route].sort(byAge));
+  return routes;
+}
+
+/** Of the listeners of each place the most specific one decides, and of its routes the most specific one, then the oldest. */
+function entriesFor(name: Hostname, passing: readonly Passing[], map: PortMap, backends: RouteBackends): Passthroughs {
+  const names = coveringNames(name);
+  const places = Map.groupBy(passing, ({ bound }) => `${bound.listener.port} ${bound.address ?? ''}`);
+  return [...places]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, list]) => {
+      const covering = names.find((one) => list.some(({ bound }) => bound.listener.hostname === one));
+      if (covering === undefined) return [];
+      const here = list.filter(({ bound }) => bound.listener.hostname === covering);
+      const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
+      const [route] = routes.filter((one) => one !== undefined);
+      const [first] = here;
+      return first ? [entryAt({ address: first.bound.address, port: first.bound.listener.port }, map, route, backends)] : [];
+    });
+}
+
+function entryAt({ address, port }: Place, map: PortMap, route: TlsRoute | undefined, backends: RouteBackends): Passthroughs[number] {
+  return {
+    ports: [mapPort(map, port)],
+    ...(address !== null && { local_ips: [address] }),
+    upstreams: route ? targetsOf(route, backends) : [],
+  };
+}
+
+/** Weights are of targets here, so that of a backend is divided among its own. */
+function targetsOf({ kind, meta, backends: refs }: TlsRoute, backends: RouteBackends): Upstreams {
+  const groups = refs.flatMap((ref) => {
+    const upstreams = backends.resolve({ kind, namespace: meta.namespace }, ref).pool?.upstreams ?? [];
+    return ref.weight === 0 || upstreams.length === 0 ? [] : [{ upstreams, share: ref.weight / upstreams.length }];
+  });
+  const most = Math.max(...groups.map(({ share }) => share));
+  const found = new Map<string, Upstreams[number]>();
+  for (const { upstreams, share } of groups)
+    for (const upstream of upstreams)
+      if (!found.has(upstream.address))
+        found.set(upstream.address, { ...upstream, weight: Math.max(1, Math.round((share / most) * 1_000)) });
+  return [...found.values()];
+}

@@ -4,9 +4,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { until } from '../../harness/until.ts';
 import type { Cluster } from './cluster.ts';
 
+type Conditions = { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean };
 type Slice = {
   readonly ports?: readonly { readonly name?: string; readonly port: number }[];
-  readonly endpoints?: readonly { readonly addresses: readonly string[]; readonly conditions?: { readonly ready?: boolean } }[];
+  readonly endpoints?: readonly { readonly addresses: readonly string[]; readonly conditions?: Conditions }[];
 };
 type Place = { readonly address: string; readonly port: number };
 
@@ -66,19 +67,23 @@ export class Visitors {
 
   private async look(): Promise<void> {
     const { items } = await this.cluster.api<{ readonly items: readonly Slice[] }>('GET', this.slices);
-    this.places = items.flatMap(({ ports = [], endpoints = [] }) => {
-      const port = ports.find(({ name }) => name === 'http')?.port;
-      if (port === undefined) return [];
-      return endpoints
-        .filter(({ conditions }) => conditions?.ready !== false)
-        .flatMap(({ addresses }) => addresses.map((address) => ({ address, port })));
-    });
+    const placesOf = (isUsed: (conditions: Conditions) => boolean): Place[] =>
+      items.flatMap(({ ports = [], endpoints = [] }) => {
+        const port = ports.find(({ name }) => name === 'http')?.port;
+        if (port === undefined) return [];
+        return endpoints
+          .filter(({ conditions = {} }) => isUsed(conditions))
+          .flatMap(({ addresses }) => addresses.map((address) => ({ address, port })));
+      });
+    const ready = placesOf((conditions) => conditions.ready !== false);
+    // Like kube-proxy, which uses those that still serve while they are ending if no other is left.
+    this.places = ready.length > 0 ? ready : placesOf(({ serving, terminating }) => serving === true && terminating === true);
   }
 
   private async visit(isKept: boolean): Promise<void> {
     const agent = new ServiceAgent(isKept, () => this.places[this.turn++ % this.places.length]);
     while (!this.isOver) {
-      const result = await this.ask(agent);
+      const result = await this.ask(agent).catch((error: unknown): Result => ({ kind: 'failed', why: String(error) }));
       if (result.kind === 'failed') this.failures.push(`${new Date().toISOString()} ${result.why}`);
       if (result.kind === 'answered') this.answered++;
       await wait(result.kind === 'failed' ? LOOK_MS : PAUSE_MS);

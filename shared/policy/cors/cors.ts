@@ -14,11 +14,17 @@ const spec = z
       .array(readBy(parseOrigin))
       .min(1)
       .max(MOST_NAMES)
-      .describe('The origins whose pages may use the site, such as `https://app.example.com` or `https://*.example.com`; `*` is any.'),
+      .describe(
+        'The origins whose pages may use the site, such as `https://app.example.com` or `https://*.example.com`; `https://*` is any host, and `*` any origin.',
+      ),
+    wildcard: z
+      .enum(['one', 'many'])
+      .optional()
+      .describe('How many labels `*.` in an origin stands for: exactly `one` if absent, or `many` for one or more.'),
     methods: names('a method')
       .min(1)
       .default([...DEFAULTS.methods])
-      .describe('The methods that they may use.'),
+      .describe('The methods that they may use; `*` is any.'),
     headers: names('a header name')
       .default([...DEFAULTS.headers])
       .describe('The request headers that they may set; `*` is any.'),

@@ -50,6 +50,8 @@ test('origins, methods, headers and the rest are read, with defaults for what is
     },
   );
   assert.deepEqual(read('*').cors?.headers, ['*']);
+  const { cors, mistakes } = read('https://* https://*.a.test', 'methods *', 'wildcard many', 'credentials');
+  assert.deepEqual([cors?.origins, cors?.methods, cors?.wildcard, mistakes], [['https://*', 'https://*.a.test'], ['*'], 'many', []]);
 });
 
 for (const [head, lines, mistake] of [
@@ -61,6 +63,7 @@ for (const [head, lines, mistake] of [
   ['*', ['method GET'], 'cors has no "method" (did you mean "methods"?)'],
   ['*', ['methods'], 'methods is missing an argument: write methods <METHOD> [<METHOD> …]'],
   ['*', ['headers a,b'], 'headers "a,b": a name consists of letters, digits and hyphens'],
+  ['https://*.a.test', ['wildcard all'], 'wildcard "all": write one or many'],
   ['*', ['max_age 2d'], 'max_age "2d": whole seconds, 86400s at most'],
   ['*', ['max_age 1h', 'max_age 2h'], 'max_age is already in line 1; keep one of them'],
 ] as const)
@@ -88,6 +91,8 @@ test('an origin is what browsers send, or has one wildcard label', () => {
     'https://u@a.test',
     'https://a.test?x',
     'https://a.test\r\nX: y',
+    'https://*:8443',
+    'https://*x',
   ])
     assert.equal(parseOrigin(text).ok, false, text);
 });

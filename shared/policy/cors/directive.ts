@@ -15,7 +15,15 @@ export const DEFAULTS = {
   maxAgeSecs: 600,
 } as const;
 
-type Cors = { origins: string[]; methods: string[]; headers: string[]; expose: string[]; credentials: boolean; max_age_secs: number };
+type Cors = {
+  wildcard?: 'one' | 'many' | undefined;
+  origins: string[];
+  methods: string[];
+  headers: string[];
+  expose: string[];
+  credentials: boolean;
+  max_age_secs: number;
+};
 type Line = { readonly form: string; readonly least: number; read(args: readonly Word[], cors: Cors, report: Reading['report']): void };
 
 const named = (member: 'methods' | 'headers' | 'expose', form: string, upper = false): Line => ({
@@ -41,6 +49,15 @@ const LINES: Readonly<Record<string, Line>> = {
     read([word], cors, { error }) {
       if (word) error(word, 'credentials takes no argument');
       cors.credentials = true;
+    },
+  },
+  wildcard: {
+    form: 'wildcard one|many',
+    least: 1,
+    read([word, extra], cors, { error }) {
+      if (extra) error(extra, 'wildcard has one argument: write one or many');
+      else if (word?.text === 'one' || word?.text === 'many') cors.wildcard = word.text;
+      else if (word) error(word, `wildcard ${quote(word.text)}: write one or many`);
     },
   },
   max_age: {

@@ -7,11 +7,12 @@ export const ANY_ORIGIN = '*';
 
 /**
  * Reads an origin as browsers send it (RFC 6454 6.2): scheme, host and, unless it is the scheme's default, port. The host may be `*.` and a
- * domain, for exactly one more label. `*` is any origin.
+ * domain, or `*` without a port for any host and port. `*` is any origin.
  */
 export function parseOrigin(text: string): Parsed<string> {
   if (text === ANY_ORIGIN) return accepted(text);
   const lower = text.toLowerCase();
+  if (/^https?:\/\/\*$/.test(lower)) return accepted(lower);
   const [, scheme = '', host = '', port] = /^(https?):\/\/(\[[0-9a-f:.]+\]|[^/:?#@[\]]+)(?::(\d{1,5}))?$/.exec(lower) ?? [];
   if (scheme === '') return refused('an origin is a scheme and a host, such as https://app.example.com, without a path');
   const isAddress = isIP(host.replace(/^\[|\]$/g, '')) !== 0;

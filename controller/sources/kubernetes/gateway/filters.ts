@@ -79,8 +79,12 @@ const rooted = (path: string): string => (path.startsWith('/') ? path : `/${path
 
 function corsOf(filter: CorsFilter): NonNullable<Handle['cors']> {
   const { allowOrigins = [], allowMethods = [], allowHeaders = [], exposeHeaders = [], allowCredentials = false, maxAge = 5 } = filter;
+  // With credentials each origin has to be named in the answer, also if all are allowed.
+  const anyone = allowCredentials ? ['http://*', 'https://*'] : ['*'];
+  const origins = allowOrigins.flatMap((origin) => (origin === '*' ? anyone : [origin]));
   return {
-    origins: [...allowOrigins] as NonNullable<Handle['cors']>['origins'],
+    origins: origins as NonNullable<Handle['cors']>['origins'],
+    wildcard: 'many',
     methods: allowMethods.length === 0 ? ['GET', 'HEAD', 'POST'] : [...allowMethods],
     headers: [...allowHeaders],
     expose: [...exposeHeaders],

@@ -46,6 +46,37 @@ test('any origin gets the same response, and credentials and exposed headers are
   assert.equal(field(named.head, 'Access-Control-Expose-Headers'), 'X-A, X-B');
 });
 
+test('a wildcard can stand for several labels, and a scheme for all of its hosts, each of which is named with credentials', async () => {
+  using proxy = await ProxyFixture.start([
+    open({ origins: ['https://*.a.test'], wildcard: 'many' }),
+    { ...open({ origins: ['https://*'], credentials: true }), domain: 'b.test' },
+  ]);
+  const seen = async (host: string, origin: string) =>
+    allowed(await proxy.request(asking('GET', `Origin: ${origin}`).replace('a.test', host)));
+  for (const origin of ['https://x.a.test', 'https://x.y.a.test']) assert.equal(await seen('a.test', origin), origin);
+  for (const origin of [
+    'https://a.test',
+    'https://xa.test',
+    'https://.a.test',
+    'https://x..a.test',
+    'https://x/.a.test',
+    'https://x.a.test:1',
+  ])
+    assert.equal(await seen('a.test', origin), null, origin);
+  for (const origin of ['https://x.test', 'https://x.y.test:8443', 'https://[2001:db8::1]:8443'])
+    assert.equal(await seen('b.test', origin), origin);
+  for (const origin of ['http://x.test', 'https://', 'https://*', 'https://x@y.test', 'https://x.test/', 'null'])
+    assert.equal(await seen('b.test', origin), null, origin);
+});
+
+test('any method is allowed by its name', async () => {
+  using proxy = await ProxyFixture.start([open({ methods: ['*'] })]);
+  const asked = (method: string) =>
+    proxy.request(asking('OPTIONS', 'Origin: https://app.test', `Access-Control-Request-Method: ${method}`));
+  assert.equal(field((await asked('PURGE')).head, 'Access-Control-Allow-Methods'), 'PURGE');
+  assert.match((await asked('a b')).line, / 403 /);
+});
+
 test('a preflight is answered before the password, and what is not allowed is refused', async () => {
   using upstream = await UpstreamFixture.serving(ok('app'));
   const more = { ...site('a.test', upstream), respond: null, basic_auth: { users: [{ name: 'bob', hash: HASH }] } };

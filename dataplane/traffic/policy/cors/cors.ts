@@ -10,6 +10,7 @@ type Spec = NonNullable<RouteSpec['cors']>;
 
 /** A list of header names as a browser sends it; longer ones are refused (characters). */
 const LONGEST_NAMES = 4_096;
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 const NAMES = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;
 
 /** `cors`: the block's own, or the site's if the block has none. */
@@ -27,7 +28,7 @@ const refusal = (what: string): OwnAnswer => ({
 });
 
 function compile(spec: Spec): Policy {
-  const isAllowed = originTest(spec.origins);
+  const isAllowed = originTest(spec);
   const anyone = spec.origins.includes(ANY_ORIGIN);
   const foreign: CrossOrigin = { lines: '', varies: true };
   const forAll: CrossOrigin = { lines: allowing(ANY_ORIGIN, spec), varies: false };
@@ -56,23 +57,30 @@ function compile(spec: Spec): Policy {
 const isPreflight = (x: Exchange, origin: string | null): origin is string =>
   x.method === 'OPTIONS' && origin !== null && fieldIn(x.fields, 'access-control-request-method') !== null;
 
-/** Origins are compared as browsers send them, in lower case. `*.` stands for exactly one label. */
-function originTest(origins: readonly string[]): (origin: string) => boolean {
+/** Origins are compared as browsers send them, in lower case. */
+function originTest({ origins, wildcard }: Spec): (origin: string) => boolean {
   const exact = new Set(origins);
+  const labels = wildcard === 'many' ? MANY_LABELS : ONE_LABEL;
   const wild = origins.flatMap((origin) => {
-    const at = origin.indexOf('//*.');
-    return at < 0 ? [] : [{ scheme: origin.slice(0, at + 2), below: origin.slice(at + 3) }];
+    const at = origin.indexOf('//*');
+    if (at < 0) return [];
+    const below = origin.slice(at + 3);
+    return [{ scheme: origin.slice(0, at + 2), below, covered: below === '' ? HOST_AND_PORT : labels }];
   });
   return (origin) => {
     // "*" is a setting, not an origin, and a wildcard is no host.
     if (origin.includes('*')) return false;
     if (exact.has(origin)) return true;
-    return wild.some(({ scheme, below }) => {
+    return wild.some(({ scheme, below, covered }) => {
       if (!origin.startsWith(scheme) || !origin.endsWith(below)) return false;
-      return /^[a-z0-9_-]+$/.test(origin.slice(scheme.length, origin.length - below.length));
+      return covered.test(origin.slice(scheme.length, origin.length - below.length));
     });
   };
 }
+
+const ONE_LABEL = /^[a-z0-9_-]+$/;
+const MANY_LABELS = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
+const HOST_AND_PORT = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 
 function allowing(origin: string, { expose, credentials }: Spec): string {
   return (
@@ -85,19 +93,21 @@ function allowing(origin: string, { expose, credentials }: Spec): string {
 /** @returns the lines to add to the answer of a preflight, or its rejection. */
 function preflightOf(spec: Spec): (x: Exchange, isOrigin: boolean) => string | OwnAnswer {
   const methods = new Set(spec.methods);
+  const anyMethod = methods.has('*');
   const anyHeader = spec.headers.includes('*');
   const headers = new Set(spec.headers.map((name) => name.toLowerCase()));
-  const fixed =
-    'Vary: Access-Control-Request-Method, Access-Control-Request-Headers\r\n' +
-    `Access-Control-Allow-Methods: ${spec.methods.join(', ')}\r\nAccess-Control-Max-Age: ${spec.max_age_secs}\r\n`;
+  const fixed = `Vary: Access-Control-Request-Method, Access-Control-Request-Headers\r\nAccess-Control-Max-Age: ${spec.max_age_secs}\r\n`;
+  const named = spec.methods.join(', ');
   return (x, isOrigin) => {
     const method = fieldIn(x.fields, 'access-control-request-method') ?? '';
     const names = fieldIn(x.fields, 'access-control-request-headers') ?? '';
     if (!isOrigin) return refusal('the origin');
-    if (!methods.has(method)) return refusal('the method');
+    // A star would be a method of this name in the answer to a request with credentials (Fetch 3.2.3).
+    if (anyMethod ? !NAME.test(method) : !methods.has(method)) return refusal('the method');
     if (names.length > LONGEST_NAMES || (names !== '' && !NAMES.test(names))) return refusal('a header');
     const asked = names === '' ? [] : names.split(',').map((name) => name.trim());
     if (!anyHeader && !asked.every((name) => headers.has(name.toLowerCase()))) return refusal('a header');
-    return fixed + (asked.length > 0 ? `Access-Control-Allow-Headers: ${asked.join(', ')}\r\n` : '');
+    const allowed = `Access-Control-Allow-Methods: ${anyMethod ? method : named}\r\n`;
+    return fixed + allowed + (asked.length > 0 ? `Access-Control-Allow-Headers: ${asked.join(', ')}\r\n` : '');
   };
 }

@@ -58,6 +58,8 @@ type ProcessContext = Runtime & {
   readonly leaving: () => void;
   /** This process has drained after a takeover. */
   readonly handedOver: () => void;
+  /** Called when the drain begins. */
+  readonly draining: () => void;
 };
 
 /** The main thread, in flow order: disk → table → publish → workers, and back through counters → admin. @throws UsageError. */
@@ -101,7 +103,12 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
     clock.every(AGGREGATION_MS, () => void components.analytics.aggregate()),
     watchMemory(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }),
   ];
-  const end = async (patient: boolean): Promise<void> => {
+  let ending: Promise<void> | null = null;
+  const end = (patient: boolean): Promise<void> => {
+    ending ??= finish(patient);
+    return ending;
+  };
+  const finish = async (patient: boolean): Promise<void> => {
     for (const stop of stops) stop();
     if (!patient) takeoverServer.close();
     certificate?.stop();
@@ -114,7 +121,23 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
       log.warn({ error: String(error) }, 'the takeover socket could not be opened: no other process can take over from this one'),
     );
   announce(components, settings, runtime);
-  return { reload: () => admin.requestReload(), reopenLogs: () => components.accessLog.reopen(), drain: () => end(false) };
+  return {
+    reload: () => admin.requestReload(),
+    reopenLogs: () => components.accessLog.reopen(),
+    drain: () => drain(components, runtime, () => end(false)),
+  };
+}
+
+/** Before the drain, load balancers may learn that requests should go elsewhere, while all that arrive are still served. */
+async function drain({ readiness, live }: Components, { clock, log, draining }: ProcessContext, end: () => Promise<void>): Promise<void> {
+  const { shutdownDelayMs } = live.settings;
+  readiness.stop();
+  if (shutdownDelayMs > 0) {
+    log.info({ in: shutdownDelayMs }, 'not ready any more; the drain begins later');
+    await new Promise<void>((resolve) => clock.after(shutdownDelayMs, resolve));
+  }
+  draining();
+  return end();
 }
 
 /** Opens the ports and serves the saved state. @throws UsageError. */

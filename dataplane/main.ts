@@ -33,6 +33,7 @@ async function main(): Promise<void> {
     viewToken: process.env[`${ENV_PREFIX}VIEW_TOKEN`],
     successor: requestSuccessor,
     leaving: () => sendToParent({ kind: 'handed-over' }),
+    draining: () => sendToParent({ kind: 'draining' }),
     handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),
   });
   let draining = false;

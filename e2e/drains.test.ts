@@ -100,3 +100,46 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
     assert.deepEqual(await exit, { code: 0, signal: null });
     assert.doesNotMatch(pair.program.output, /"level":"(?:error|fatal)"/);
   });
+
+test('with a shutdown delay, SIGTERM first turns /ready to 503 while everything is served, and a second one ends at once', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('up');
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--shutdown-delay', '10m'] });
+  await dataplane.route('a.test', upstream.address);
+  dataplane.program.child.kill('SIGTERM');
+  const ready = await until('/ready to be 503', async () => {
+    const answer = await dataplane.admin('GET', '/ready');
+    return answer.status === 503 ? answer.text : undefined;
+  });
+  assert.match(ready, /shutting down/);
+  assert.equal((await dataplane.admin('GET', '/health')).status, 200);
+  assert.equal((await dataplane.visit('a.test')).status, 200);
+  await dataplane.route('b.test', upstream.address);
+  assert.equal((await dataplane.visit('b.test')).status, 200);
+  assert.equal((await dataplane.program.kill('SIGTERM')).code, 1);
+});
+
+test('the drain begins after the shutdown delay', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--shutdown-delay', '1s'] });
+  const began = performance.now();
+  assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+  assert.ok(performance.now() - began >= 900, 'the delay is not cut short');
+});
+
+test('during the shutdown delay of run, the controller goes on', async () => {
+  using folder = new Folder();
+  const site = (word: string) => `site.test {\n  respond "${word}"\n}\n`;
+  await using pair = await Pair.start(folder, site('first'), { flags: ['--shutdown-delay', '10m'] });
+  pair.program.child.kill('SIGTERM');
+  await until('/ready to be 503', async () => (await pair.admin('/ready')).status === 503);
+  pair.write(site('second'));
+  await until('the change to be served', async () => (await pair.visit('site.test')).text === 'second');
+  assert.equal((await pair.program.kill('SIGTERM')).code, 1);
+});
+
+test('run ends both processes after the shutdown delay', async () => {
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, 'site.test {\n  respond "x"\n}\n', { flags: ['--shutdown-delay', '1s'] });
+  assert.deepEqual(await pair.program.kill('SIGTERM'), { code: 0, signal: null });
+});

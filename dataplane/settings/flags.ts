@@ -319,6 +319,13 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     parse: parseDrainTimeout,
   },
   {
+    name: 'shutdown-delay',
+    placeholder: 'DURATION',
+    help: 'how long, on shutdown, everything is still served while /ready answers 503, before connections are refused and requests in flight finish',
+    default: '0s',
+    parse: parseDrainTimeout,
+  },
+  {
     name: 'analytics-retention',
     placeholder: 'DURATION|off',
     help: 'how long the history of visits is kept by day; by hour at most 35 days of it',

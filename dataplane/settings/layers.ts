@@ -66,6 +66,8 @@ export type SettingValues = {
   readonly traceSampling: number;
   readonly traceTrustClients: boolean;
   readonly drainTimeoutMs: number;
+  /** Between a signal to stop and the drain. */
+  readonly shutdownDelayMs: number;
   /** null: no certificates are ordered. */
   readonly email: string | null;
   /** Whether none are ordered, whatever the e-mail. */
@@ -153,6 +155,7 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
     traceSampling: pick('traceSampling', 'trace-sampling', undefined, 1),
     traceTrustClients: pick('traceTrustClients', 'trace-trust-clients', undefined, false),
     drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
+    shutdownDelayMs: pick('shutdownDelayMs', 'shutdown-delay', undefined, 0),
     email: noAcme ? null : email,
     noAcme,
     acmeDirectory: pick('acmeDirectory', 'acme-directory', file.acme_directory, DEFAULT_ACME_DIRECTORY),

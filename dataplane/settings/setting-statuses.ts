@@ -39,6 +39,7 @@ export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
     { name: 'trace_sampling', value: settings.traceSampling, origin: origins.traceSampling },
     { name: 'trace_trust_clients', value: settings.traceTrustClients, origin: origins.traceTrustClients },
     { name: 'drain_timeout', value: durationText(settings.drainTimeoutMs), origin: origins.drainTimeoutMs },
+    { name: 'shutdown_delay', value: durationText(settings.shutdownDelayMs), origin: origins.shutdownDelayMs },
     { name: 'email', value: settings.email, origin: origins.email },
     { name: 'acme', value: !settings.noAcme, origin: origins.noAcme },
     { name: 'acme_directory', value: settings.acmeDirectory, origin: origins.acmeDirectory },

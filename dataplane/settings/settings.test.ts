@@ -80,6 +80,7 @@ describe('readSettings', () => {
       traceSampling: 1,
       traceTrustClients: false,
       drainTimeoutMs: 30_000,
+      shutdownDelayMs: 0,
       email: null,
       noAcme: false,
       acmeDirectory: 'https://acme-v02.api.letsencrypt.org/directory',
@@ -106,7 +107,7 @@ describe('readSettings', () => {
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
       '--analytics-retention off --analytics-max-size 5mb ' +
       '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --proxy-protocol-ports 8081 --max-connections 900 --max-connections-per-address 90 ' +
-      '--log-level debug --access-log /l --cache-size 1gb --cache-disk-size 10gb --otlp-endpoint https://c.test:4318/x/ --otlp-headers X-Key=a%20b,x-more=c=d --otlp-service-name edge --trace-sampling 0.01 --trace-trust-clients --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
+      '--log-level debug --access-log /l --cache-size 1gb --cache-disk-size 10gb --otlp-endpoint https://c.test:4318/x/ --otlp-headers X-Key=a%20b,x-more=c=d --otlp-service-name edge --trace-sampling 0.01 --trace-trust-clients --drain-timeout 1m30s --shutdown-delay 10s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
       '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs ' +
       '--acme-dns-hook /h --acme-dns-server ns.test:5353 --acme-dns-key-file /k --acme-dns-resolver ::1';
     const { origins, given, supervisorGlobals: handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
@@ -147,6 +148,7 @@ describe('readSettings', () => {
       traceSampling: 0.01,
       traceTrustClients: true,
       drainTimeoutMs: 90_000,
+      shutdownDelayMs: 10_000,
       email: 'a@b.test',
       noAcme: false,
       acmeDirectory: 'https://ca.test/dir',
@@ -161,7 +163,7 @@ describe('readSettings', () => {
     // It does not go with an e-mail.
     const { noAcme, ...others } = origins;
     assert.ok(Object.values(others).every((origin) => origin === 'flag'));
-    assert.deepEqual([given.size, takeover], [41, true]);
+    assert.deepEqual([given.size, takeover], [42, true]);
   });
 
   it('uses the authority’s roots from the config file if no flag is set, and does not show them', () => {

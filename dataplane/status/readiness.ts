@@ -7,6 +7,7 @@ import type { KnownController } from '../table/table.ts';
 export class Readiness {
   private readonly table: LiveTable;
   private good: boolean;
+  private stopping = false;
 
   constructor(table: LiveTable, restored: Restored) {
     this.table = table;
@@ -18,9 +19,15 @@ export class Readiness {
 
   /** `reason` may also be set while ready, for routes that are not served yet. */
   now(): { ready: boolean; reason: string | null } {
+    if (this.stopping) return { ready: false, reason: 'shutting down: everything is still served' };
     if (!this.good) return { ready: false, reason: this.missing() };
     const [waiting = null] = this.warnings();
     return { ready: waiting === null || this.table.unconfirmedRoutes < this.table.counts().routes, reason: waiting };
+  }
+
+  /** Load balancers should send their requests elsewhere from now on. */
+  stop(): void {
+    this.stopping = true;
   }
 
   private missing(): string {

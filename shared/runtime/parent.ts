@@ -6,6 +6,8 @@ export type ToParent =
   | { readonly kind: 'serving'; readonly version: string }
   /** Another process has taken over; it is draining. */
   | { readonly kind: 'handed-over' }
+  /** It was told to stop, and accepts no more connections. */
+  | { readonly kind: 'draining' }
   /** It can't start, with the reason in one line. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** An upgrade was requested: start a successor with this launcher. */

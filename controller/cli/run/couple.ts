@@ -30,7 +30,7 @@ export class Couple {
     const serving = new Promise<void>((resolve) => {
       this.serving = resolve;
     });
-    const dataplane = this.whole(this.dataplane);
+    const dataplane = this.whole(this.dataplane).finally(() => this.dataplaneLeaves());
     if (takeover) await Promise.race([serving, dataplane]);
     const codes = await Promise.all([dataplane, this.whole(this.controller)]);
     return Math.max(...codes, this.stops > 1 && !this.handedOver ? 1 : 0);
@@ -43,13 +43,16 @@ export class Couple {
     return code;
   }
 
-  /** The first TERM or INT drains both, a second one ends them at once. */
+  /** The first TERM or INT drains both, a second one ends them at once. The controller goes on as long as the data plane still serves. */
   private stop(): void {
     this.stops += 1;
-    for (const child of [this.dataplane, this.controller]) {
-      if (this.stops === 1) child.stop();
-      else child.signal('SIGKILL');
-    }
+    if (this.stops === 1) return this.dataplane.stop();
+    for (const child of [this.dataplane, this.controller]) child.signal('SIGKILL');
+  }
+
+  /** The data plane drains, or has exited. */
+  private dataplaneLeaves(): void {
+    if (this.stops > 0) this.controller.stop();
   }
 
   private hear(message: ToParent): void {
@@ -59,6 +62,7 @@ export class Couple {
       this.controller.stop();
     }
     if (message.kind === 'serving') this.serving();
+    if (message.kind === 'draining') return this.dataplaneLeaves();
     if (message.kind === 'upgrade' && !process.connected) this.dataplane.send(NO_PARENT);
     else sendToParent(message);
   }

@@ -51,7 +51,7 @@ export const CADDY_GLOBALS: ReadonlyMap<string, string> = new Map([
   ['preferred_chains', 'the authority’s default chain is used'],
   ['renew_interval', 'certificates are renewed when their authority recommends it, otherwise after two thirds of their lifetime'],
   ['servers', 'write trusted_proxies without this block; timeouts are fixed, see docs/reference/connections.md'],
-  ['shutdown_delay', 'not needed: new connections go to the new process, see drain_timeout'],
+  ['shutdown_delay', '--shutdown-delay, a flag of the data plane; an upgrade needs none, since new connections go to the new process'],
   ['skip_install_trust', 'not needed: trust stores are never changed; GET /certificates/root returns the root'],
   ['storage', 'use the flags --cert-dir and --state-dir'],
   ['storage_clean_interval', 'not needed: only certificates of routed names are renewed'],

@@ -23,7 +23,7 @@ export type Desired = {
   readonly routes: ReadonlyMap<string, DesiredRoute>;
   /** Sorted by domains. */
   readonly certificates: ReadonlyMap<string, DesiredCertificate>;
-  /** The config file's globals; null until a source with globals has listed. */
+  /** The config file's globals, and what others need besides; null until a source with globals has listed. */
   readonly settings: Globals | null;
   /** Sources that have listed: the table is complete for these. Sorted. */
   readonly listed: readonly string[];
@@ -55,7 +55,7 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
     const { listing, errors } = views.get(source) as SourceView;
     problems.push(...errors.map((error) => failure(source, error)));
     if (!listing) continue;
-    settings ??= listing.settings ?? null;
+    settings = joined(settings, listing.settings);
     problems.push(...listing.problems);
     for (const certificate of listing.certificates ?? []) bring(certificates, source, certificate);
     for (const route of listing.routes) {
@@ -70,6 +70,10 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
   const texts = [...certificates.values()].map(({ text }) => text);
   return { ...told, fingerprint: fingerprint(routes, settings, listed, known, problems, texts) };
 }
+
+/** Of what several sources say of the data plane, the first one counts. */
+const joined = (first: Globals | null, second: Globals | undefined): Globals | null =>
+  second === undefined ? first : { ...second, ...(first ?? {}) };
 
 /** Within a source the first one listed wins: sources list their oldest first. */
 function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteSpec): UndatedProblem | undefined {

@@ -156,14 +156,15 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
       readings = withTransitionTimes(translation.readings);
       const before = targets;
       targets = targetsIn(translation.routes);
-      const { routes, certificates } = translation;
+      const { routes, certificates, settings: globals } = translation;
       // What can't be read now keeps its last state; nothing is withdrawn because of it.
       const unread = [...new Set(failures.values())].map((message) => ({ ...ABOUT, domain: null, code: SOURCE_FAILED, message }));
       const unpublished = told.problem();
       const general = unpublished === null ? unread : [...unread, { ...ABOUT, domain: null, code: 'no_address', message: unpublished }];
       const problems = [...general, ...translation.problems];
       const urgent = lostTargets(before, targets);
-      const snapshot: Snapshot = { kind: 'listed', source: KUBERNETES_SOURCE, routes, certificates, problems, urgent };
+      const about = { kind: 'listed', source: KUBERNETES_SOURCE, routes, certificates, problems, urgent } as const;
+      const snapshot: Snapshot = globals === null ? about : { ...about, settings: globals };
       consequences.set(snapshot, translation);
       emit(snapshot);
     };

@@ -1,5 +1,6 @@
 import type { DefaultPlace } from '../../../../shared/certificates/default-certificate.ts';
 import { GATEWAY_CONTROLLER } from '../../../../shared/name.ts';
+import type { Globals } from '../../../../shared/settings.ts';
 import type { Gateway, ListenerSet } from '../objects/gateway.ts';
 import type { AnyRoute, HttpRoute } from '../objects/http-route.ts';
 import { byAge, nameOf } from '../objects/meta.ts';
@@ -19,6 +20,7 @@ import { HostRules } from './host-rules.ts';
 import { domainOf } from './hostnames.ts';
 import { allowsNamespace, type BoundListener, bindListeners } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
+import { portSettings } from './port-settings.ts';
 import { RouteBackends } from './route-backends.ts';
 import { routeStatus } from './route-status.ts';
 import { judgeHttpRoute, judgeTlsRoute, type RouteVerdicts } from './route-verdicts.ts';
@@ -35,11 +37,21 @@ export type GatewayTranslation = {
   readonly gateways: readonly { readonly gateway: Gateway; readonly listeners: readonly BoundListener[] }[];
   readonly routes: readonly JudgedRoute[];
   readonly statuses: readonly DesiredStatus[];
+  /** The ports of the data plane that listeners need; null without any Gateway of ours. */
+  readonly settings: Globals | null;
   /** The Secrets of listeners without a host, which are presented for any name. */
   readonly defaults: readonly { readonly secret: string; readonly place: DefaultPlace }[];
 };
 
-const NOTHING: GatewayTranslation = { hosts: new Map(), passthroughs: new Map(), gateways: [], routes: [], statuses: [], defaults: [] };
+const NOTHING: GatewayTranslation = {
+  hosts: new Map(),
+  passthroughs: new Map(),
+  gateways: [],
+  routes: [],
+  statuses: [],
+  defaults: [],
+  settings: null,
+};
 
 /** Translates the objects of the Gateway API to hosts with their blocks, and to the status that each object gets. */
 export function translateGateways(
@@ -106,7 +118,18 @@ export function translateGateways(
     ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, http))),
   ];
   const defaults = bound.flatMap(({ listeners }) => defaultsOf(listeners, map));
-  return { hosts, passthroughs, gateways: bound, routes: [...http, ...tls], statuses, defaults };
+  return {
+    hosts,
+    passthroughs,
+    gateways: bound,
+    routes: [...http, ...tls],
+    statuses,
+    defaults,
+    settings: portSettings(
+      bound.flatMap(({ listeners }) => listeners),
+      map,
+    ),
+  };
 }
 
 const defaultsOf = (listeners: readonly BoundListener[], map: PortMap) =>

@@ -1,4 +1,5 @@
 import type { RouteSpec } from '../../../../shared/route.ts';
+import type { Globals } from '../../../../shared/settings.ts';
 import type { DirectiveReader } from '../../directive-reader.ts';
 import type { SourceCertificate, UndatedProblem } from '../../source.ts';
 import type { UndatedReading } from '../../transition-times.ts';
@@ -35,6 +36,7 @@ export type ClusterTranslation = {
   /** Sorted by domain, each with source and origin. */
   readonly routes: readonly RouteSpec[];
   readonly certificates: readonly SourceCertificate[];
+  readonly settings: Globals | null;
   readonly problems: readonly UndatedProblem[];
   readonly readings: readonly UndatedReading[];
   /** Written by the leader once the data planes serve the routes. One for each object that may need one. */

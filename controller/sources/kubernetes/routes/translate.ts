@@ -43,7 +43,16 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     ...gateways.statuses,
   ];
   const owners = requests.map(({ owner }) => owner);
-  return { routes, certificates: certificates.list(), problems, readings, statuses, refusals: refusalsOf(owners, problems), lastGood };
+  return {
+    routes,
+    certificates: certificates.list(),
+    settings: gateways.settings,
+    problems,
+    readings,
+    statuses,
+    refusals: refusalsOf(owners, problems),
+    lastGood,
+  };
 }
 
 const badRoute = (host: string, reason: string) => ({

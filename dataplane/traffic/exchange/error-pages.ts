@@ -1,3 +1,4 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
 import { withoutFields } from '../codec/http1/fields.ts';
 import type { CacheResult } from '../protocol.ts';
 import type { EvaluatedRequest } from './values/evaluated-request.ts';
@@ -12,19 +13,18 @@ export type ErrorPage = {
 };
 
 /**
- * Reads a page from its file. `found` gets null if there is none, and `fault` what was thrown; one of them is called in a later turn.
+ * Finds a page, for example in its file. `found` gets null if there is none, and `fault` what was thrown; one of them is called in a later turn.
  * @returns a function after which neither is called any more.
  */
 export type PageSearch = (found: (page: ErrorPage | null) => void, fault: (error: unknown) => void) => () => void;
 
 /** The error pages of a site or block, compiled. */
 export interface ErrorPages {
+  readonly clock: Clock;
   /** The page for an error of the proxy itself; null for the default page. */
   own(x: EvaluatedRequest, status: number): ErrorPage | PageSearch | null;
-  /** The page that replaces an error of the upstream; null if that is forwarded or replaced by a file. */
-  intercepted(x: EvaluatedRequest, status: number, lines: string): ErrorPage | null;
-  /** The file that replaces an error of the upstream; null if none does. */
-  interceptedByFile(x: EvaluatedRequest, status: number, lines: string): PageSearch | null;
+  /** The page that replaces an error of the upstream; null if that is forwarded. */
+  intercepted(x: EvaluatedRequest, status: number, lines: string): PageSearch | null;
   /** What they are for and where they come from, for `explain`. */
   explain(): string;
 }

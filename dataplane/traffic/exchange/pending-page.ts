@@ -1,3 +1,4 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Attempt } from './attempt.ts';
 import type { ErrorPage, PageSearch } from './error-pages.ts';
 import { detachAttempt, type Exchange } from './exchange.ts';
@@ -39,8 +40,13 @@ export class PendingPage implements Attempt {
 
 /** Bytes of a replaced body that are read to keep the upstream's connection. */
 const MOST_DISCARDED = 65_536;
+/** How long its end is waited for (ms). */
+const PATIENCE_MS = 100;
 
-/** An upstream's error whose page is being read from a file, while the body that it replaces is dropped. */
+/**
+ * An upstream's error that a page replaces. The page is sent once the replaced body has ended. If that takes too long or the body is too
+ * large, the upstream is cancelled. The client's response is complete in any case, on every protocol.
+ */
 export class PendingReplacement implements BodyStage {
   private readonly x: Exchange;
   private readonly send: (page: ErrorPage | null) => void;
@@ -50,8 +56,9 @@ export class PendingReplacement implements BodyStage {
   private discarded = 0;
   private ended = false;
   private over = false;
+  private stopWaiting: () => void = () => undefined;
 
-  constructor(x: Exchange, search: PageSearch, send: (page: ErrorPage | null) => void) {
+  constructor(x: Exchange, search: PageSearch, clock: Clock, send: (page: ErrorPage | null) => void) {
     this.x = x;
     this.send = send;
     x.filtering = this;
@@ -59,7 +66,8 @@ export class PendingReplacement implements BodyStage {
       (page) =>
         guardExchange(x, () => {
           this.page = page;
-          if (this.ended || this.discarded > MOST_DISCARDED) this.finish();
+          if (this.ended || this.discarded > MOST_DISCARDED) return this.finish();
+          this.stopWaiting = clock.after(PATIENCE_MS, () => guardExchange(x, () => this.finish()));
         }),
       (error) => x.client.onFault(error),
     );
@@ -94,6 +102,7 @@ export class PendingReplacement implements BodyStage {
 
   cancel(): void {
     this.over = true;
+    this.stopWaiting();
     this.stop();
   }
 
@@ -101,6 +110,7 @@ export class PendingReplacement implements BodyStage {
     const { page, x } = this;
     if (this.over || page === undefined) return;
     this.over = true;
+    this.stopWaiting();
     detachAttempt(x)();
     this.send(page);
   }

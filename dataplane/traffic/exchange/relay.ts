@@ -54,7 +54,7 @@ export function beginAnswer(x: Exchange, status: number, reason: string, fields:
   const own = authCookies === '' ? splitLine : authCookies + splitLine;
   const last = own === '' ? more : more + own;
   if (block === null) return x.client.head(x, status, reason, fields + last, length);
-  if (status >= 400 && block.errorPages !== null && replacesByFile(x, block.errorPages, { status, reason, fields, more })) return;
+  if (status >= 400 && block.errorPages !== null && replacesByPage(x, block.errorPages, { status, reason, fields, more })) return;
   const { filters } = block;
   if (filters === null) {
     return x.client.head(x, status, reason, deferredLines(x, block, status, fields) + last, length);
@@ -79,13 +79,13 @@ const isUpstreams = ({ endpoint, cached }: Exchange): boolean => endpoint !== nu
 
 type Replaced = { readonly status: number; readonly reason: string; readonly fields: string; readonly more: string };
 
-/** @returns whether a file will replace the response of an upstream. A gRPC client reads no pages. */
-function replacesByFile(x: Exchange, pages: ErrorPages, { status, reason, fields, more }: Replaced): boolean {
+/** @returns whether a page will replace the response of an upstream. A gRPC client reads no pages. */
+function replacesByPage(x: Exchange, pages: ErrorPages, { status, reason, fields, more }: Replaced): boolean {
   // What the site itself responds with is not replaced.
   if (!isUpstreams(x) || x.hasErrorPage || isGrpc(x)) return false;
-  const search = pages.interceptedByFile(x, status, fields);
+  const search = pages.intercepted(x, status, fields);
   if (search === null) return false;
-  new PendingReplacement(x, search, (found) => {
+  new PendingReplacement(x, search, pages.clock, (found) => {
     const page = found ?? defaultErrorPage(x, status);
     x.hasErrorPage = true;
     x.contentType = null;

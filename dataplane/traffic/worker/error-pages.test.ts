@@ -4,7 +4,7 @@ import zlib from 'node:zlib';
 import type { RouteInput } from '../../../shared/route.ts';
 import { cachingProxy } from '../testing/caching-proxy.ts';
 import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
-import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 
@@ -139,19 +139,57 @@ test('intercept works for upstreams of HTTP/2, and the page is encoded', async (
   assert.deepEqual([line.slice(9, 12), zlib.gunzipSync(Buffer.from(body, 'latin1')).toString()], ['500', page]);
 });
 
-test('an endless error page of an upstream is read no further than 1 MB', async () => {
+for (const [what, rest] of [
+  ['endless', `10000\r\n${'x'.repeat(65_536)}\r\n`.repeat(20)],
+  ['paused', '1\r\nx\r\n'],
+] as const) {
+  test(`an ${what} error page of an upstream is given up, and the connection of the client stays open`, async () => {
+    using upstream = await UpstreamFixture.start();
+    using proxy = await ProxyFixture.start([before(upstream, [{ respond: 'ours', intercept: true }])]);
+    const client = await proxy.connect();
+    for (let turn = 1; turn <= 2; turn++) {
+      client.send(get());
+      const { wire } = await upstream.nextRequest();
+      wire.send(`HTTP/1.1 500 Oops\r\nTransfer-Encoding: chunked\r\n\r\n${rest}`);
+      await eventually('the page', () => {
+        proxy.clock.pass(100);
+        return client.unread.split('\r\n\r\nours').length === turn + 1;
+      });
+      await wire.until('the connection to be closed', () => wire.closed || wire.ended || wire.failed);
+    }
+  });
+
+  test(`instead of an ${what} error page of an upstream, the page of the site is complete over HTTP/2`, async () => {
+    using upstream = await UpstreamFixture.start();
+    using proxy = await ProxyFixture.start([before(upstream, [{ respond: 'ours', intercept: true }])]);
+    using client = new Http2Client(proxy);
+    let body = '';
+    const done = client.request({ ':path': '/' }).then((answer) => {
+      body = answer.body;
+    });
+    const { wire } = await upstream.nextRequest();
+    wire.send(`HTTP/1.1 500 Oops\r\nTransfer-Encoding: chunked\r\n\r\n${rest}`);
+    await eventually('the page', () => {
+      proxy.clock.pass(100);
+      return body === 'ours';
+    });
+    await done;
+  });
+}
+
+test('an error page of an upstream that is cut off is replaced by a whole one, and one that ends keeps its connection', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([before(upstream, [{ respond: 'ours', intercept: true }])]);
-  const client = await proxy.connect();
-  client.send(get());
-  const { wire } = await upstream.nextRequest();
-  wire.send('HTTP/1.1 500 Oops\r\nTransfer-Encoding: chunked\r\n\r\n');
-  await client.until('the page', () => client.unread.includes('\r\n\r\n'));
-  const piece = `10000\r\n${'x'.repeat(65_536)}\r\n`;
-  for (let at = 0; at < 20; at++) wire.send(piece);
-  await wire.until('the connection to be closed', () => wire.closed || wire.ended || wire.failed);
-  await client.until('the end', () => client.closed || client.ended);
-  assert.ok(client.unread.endsWith('\r\n\r\nours'), client.unread);
+  const cut = proxy.request(get());
+  const first = await upstream.nextRequest();
+  first.wire.send('HTTP/1.1 500 Oops\r\nContent-Length: 10\r\n\r\nabc');
+  first.wire.end();
+  assert.equal((await cut).body, 'ours');
+  const whole = proxy.request(get());
+  const second = await upstream.nextRequest();
+  second.wire.send('HTTP/1.1 500 Oops\r\nContent-Length: 3\r\n\r\nabc');
+  assert.equal((await whole).body, 'ours');
+  assert.equal(second.wire.closed, false);
 });
 
 test('maintenance answers with 503, Retry-After and a page, except for those whom its condition exempts', async () => {

@@ -1,4 +1,5 @@
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
 import { compileStatuses } from '../../../../shared/values/status.ts';
 import type { ErrorPage, ErrorPages, PageSearch } from '../../exchange/error-pages.ts';
@@ -24,23 +25,30 @@ type Compiled = {
 const LONGEST_TEXT = 131_072;
 const nothing = (): string => '';
 
-/** The block's pages before its site's; null if there are none. Without `files`, pages from files are left out. */
+/** The block's pages before its site's; null if there are none. */
 export function errorPagesOf(
   route: RouteSpec,
   handle: HandleSpec | null,
-  files: FileTools | null,
+  files: FileTools,
   remainder: (x: EvaluatedRequest) => string = nothing,
 ): ErrorPages | null {
   const specs = [...(handle?.handle_errors ?? []), ...(route.handle_errors ?? [])];
   const root = handle?.root ?? route.root ?? null;
-  return specs.length === 0 ? null : new Pages(specs.map((spec) => compilePage(spec, root, files, remainder)));
+  return specs.length === 0
+    ? null
+    : new Pages(
+        specs.map((spec) => compilePage(spec, root, files, remainder)),
+        files.clock,
+      );
 }
 
 class Pages implements ErrorPages {
+  readonly clock: Clock;
   private readonly pages: readonly Compiled[];
 
-  constructor(pages: readonly Compiled[]) {
+  constructor(pages: readonly Compiled[], clock: Clock) {
     this.pages = pages;
+    this.clock = clock;
   }
 
   own(x: EvaluatedRequest, status: number): ErrorPage | PageSearch | null {
@@ -48,14 +56,11 @@ class Pages implements ErrorPages {
     return page?.files == null ? made(page, x, status, '') : page.files.search(x, { status, lines: '' }, page);
   }
 
-  intercepted(x: EvaluatedRequest, status: number, lines: string): ErrorPage | null {
+  intercepted(x: EvaluatedRequest, status: number, lines: string): PageSearch | null {
     const page = this.interceptor(status);
-    return page?.files == null ? made(page, x, status, lines) : null;
-  }
-
-  interceptedByFile(x: EvaluatedRequest, status: number, lines: string): PageSearch | null {
-    const page = this.interceptor(status);
-    return page?.files == null ? null : page.files.search(x, { status, lines }, page);
+    if (page?.files != null) return page.files.search(x, { status, lines }, page);
+    const text = made(page, x, status, lines);
+    return text === null ? null : found(text);
   }
 
   explain(): string {
@@ -67,12 +72,20 @@ class Pages implements ErrorPages {
   }
 }
 
+/** A page that need not be read. */
+const found =
+  (page: ErrorPage): PageSearch =>
+  (use) => {
+    const later = setImmediate(use, page);
+    return () => clearImmediate(later);
+  };
+
 function made(page: Compiled | undefined, x: EvaluatedRequest, status: number, lines: string): ErrorPage | null {
   const body = page?.body(x, status, lines) ?? null;
   return page === undefined || body === null ? null : { body, fields: page.fields, names: page.names };
 }
 
-function compilePage(spec: PageSpec, root: string | null, tools: FileTools | null, remainder: (x: EvaluatedRequest) => string): Compiled {
+function compilePage(spec: PageSpec, root: string | null, tools: FileTools, remainder: (x: EvaluatedRequest) => string): Compiled {
   const { statuses, headers = [], files } = spec;
   const names = new Set(headers.map(({ name }) => name.toLowerCase()));
   const own = headers.map(({ name, value }) => `${name}: ${value}\r\n`).join('');
@@ -84,7 +97,7 @@ function compilePage(spec: PageSpec, root: string | null, tools: FileTools | nul
     names: new Set([...names, 'content-type']),
     fields: isFromFile || names.has('content-type') ? own : `Content-Type: ${type}\r\n${own}`,
     body: isFromFile ? () => null : spec.page === undefined ? compileBody(spec.respond ?? '', remainder) : compileHtml(spec.page),
-    files: isFromFile && tools !== null ? new FilePages(files, root, tools, remainder) : null,
+    files: isFromFile ? new FilePages(files, root, tools, remainder) : null,
     words: `${statuses?.join(', ') ?? 'every error'}: ${wordsOf(spec, root)}${spec.intercept === true ? ", also the upstream's" : ''}`,
   };
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { GATEWAY_CONTROLLER, INGRESS_CONTROLLER } from '../../shared/name.ts';
+import { Folder } from '../harness/dataplane.ts';
 import { ask } from '../harness/http.ts';
 import { Program, REPOSITORY } from '../harness/process.ts';
 import { until } from '../harness/until.ts';
@@ -58,6 +59,26 @@ const podOf = (manifests: readonly Manifest[]): PodSpec => {
 const rightsOf = (manifests: readonly Manifest[]) =>
   ['ClusterRole', 'Role'].map((kind) => [...allowedBy(manifests.filter((one) => one.kind === kind))].sort());
 
+/** As the Prometheus operator defines it, without what its fields are. */
+const SERVICE_MONITORS = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'servicemonitors.monitoring.coreos.com' },
+  spec: {
+    group: 'monitoring.coreos.com',
+    names: { kind: 'ServiceMonitor', plural: 'servicemonitors' },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
 describe('the chart', { skip }, () => {
   test('serves Ingresses of its namespaces and its Sluicefile, whose changes need no new pod, and leaves nothing behind', async () => {
     await cluster.kubectl(['create', 'namespace', 'shop']);
@@ -105,6 +126,35 @@ describe('the chart', { skip }, () => {
       containers: containers.map(withoutFlags),
     });
     assert.deepEqual(comparable(fromChart), comparable(fromManifests));
+  });
+
+  test('and the manifests have the same options: a GatewayClass, PROXY headers and metrics for the Prometheus operator', async () => {
+    using folder = new Folder();
+    symlinkSync(join(REPOSITORY, 'deploy'), folder.file('deploy'));
+    const components = ['gateway-class', 'proxy-protocol', 'service-monitor'].map(
+      (name) => `./deploy/kubernetes/gateway/components/${name}`,
+    );
+    const kustomization = { resources: ['./deploy/kubernetes/gateway'], namespace: 'sluice', components };
+    writeFileSync(folder.file('kustomization.yaml'), JSON.stringify(kustomization));
+    const options = [
+      'gatewayClass.create=true',
+      'proxyProtocol=true',
+      'trustedProxies={10.0.0.0/8}',
+      'metrics.serviceMonitor.enabled=true',
+    ];
+    const { output } = await run('helm', ['template', 'sluice', CHART, '-n', 'sluice', ...options.flatMap((one) => ['--set', one])]);
+    await cluster.defineGateways();
+    await cluster.apply(SERVICE_MONITORS);
+    await cluster.kubectl(['wait', '--for=condition=Established', `crd/${SERVICE_MONITORS.metadata.name}`]);
+    await cluster.kubectl(['create', 'namespace', 'sluice']);
+    for (const manifests of [await cluster.kubectl(['kustomize', folder.path]), output]) {
+      const names = await cluster.kubectl(['apply', '--dry-run=server', '-o', 'name', '-f', '-'], manifests);
+      assert.match(names, /gatewayclass\.gateway\.networking\.k8s\.io\/sluice/);
+      assert.match(names, /service\/sluice-metrics/);
+      assert.match(names, /servicemonitor\.monitoring\.coreos\.com\/sluice/);
+      const { containers } = podOf(await understood(manifests, 'sluice'));
+      for (const flag of ['--proxy-protocol', '--trusted-proxies=10.0.0.0/8']) assert.ok(containers[0]?.args?.includes(flag), flag);
+    }
   });
 
   test('refuses values that it does not know or that contradict each other', async () => {

@@ -134,6 +134,15 @@ describe('alerts', () => {
     assert.equal(new Set(actions).size, actions.length);
   });
 
+  it('say of objects of a cluster what to do there', () => {
+    const codes = ['bad_annotation', 'bad_host', 'bad_path', 'bad_route', 'no_authentication', 'no_backend', 'no_port', 'no_certificate'];
+    const actions = [...codes, 'path_taken', 'unknown_label'].map(
+      (code) => only(withStatus({ problems: [problem(code, { source: 'kubernetes', origin: 'ingress shop/web' })] })).action,
+    );
+    assert.equal(new Set(actions).size, actions.length);
+    assert.doesNotMatch(actions.join(), /container|label /);
+  });
+
   it('report an error of the config file with whether an earlier version is served', () => {
     const error = problem('source_failed', { source: 'file', origin: 'Sluicefile:6', domain: null, message: 'Sluicefile:6:3: no' });
     const alert = only(withStatus({ problems: [error] }));

@@ -161,7 +161,7 @@ function poolAlert({ domain, path, targets, out }: PoolTrouble): Alert {
       'pool_down',
       pool,
       `${pool} has no target left`,
-      `Start a container for it, or remove the site; ${explained}`,
+      `Start a container or a pod for it, or remove the site; ${explained}`,
       about,
     );
   if (out.length === targets)

@@ -30,10 +30,28 @@ const BY_CODE: Readonly<Record<string, Advice>> = {
   removal_held: { severity: 'warning', action: 'Wait for the second listing, or reload to remove the routes at once.' },
 };
 
+/** What is said of objects of a cluster, where it is not what is said of containers. */
+const IN_A_CLUSTER: Readonly<Record<string, Advice>> = {
+  bad_annotation: { severity: 'error', action: 'Correct the annotation and apply the object again.' },
+  bad_host: { severity: 'error', action: 'Correct the host and apply the object again.' },
+  bad_path: { severity: 'error', action: 'Correct the path and apply the object again.' },
+  bad_route: { severity: 'error', action: 'Correct the object that the message names and apply it again.' },
+  no_authentication: {
+    severity: 'error',
+    action: 'Create or correct the Secret or the Service that the message names; no one is let in until then.',
+  },
+  no_backend: { severity: 'error', action: 'Create the Service, or correct its name or port and apply the object again.' },
+  no_port: { severity: 'error', action: `Name a port of the Service with the annotation ${LABEL_PREFIX}port.` },
+  no_certificate: { severity: 'warning', action: 'Create or correct the TLS Secret, or wait for what creates it, such as cert-manager.' },
+  path_taken: { severity: 'warning', action: 'Remove the path from one of the two objects.' },
+  unknown_label: { severity: 'warning', action: 'Correct or remove the annotation; until then it has no effect.' },
+};
+
 /** What to do about something that a controller could not use. `listed`: its source has been read successfully before. */
 export function problemAdvice({ code, source }: Pick<Problem, 'code' | 'source'>, listed: boolean): Advice {
   if (code === SOURCE_FAILED) return { severity: 'error', action: failedAction(source, listed) };
-  return BY_CODE[code] ?? { severity: 'warning', action: 'Correct what the message names.' };
+  const known = source === 'kubernetes' ? (IN_A_CLUSTER[code] ?? BY_CODE[code]) : BY_CODE[code];
+  return known ?? { severity: 'warning', action: 'Correct what the message names.' };
 }
 
 function failedAction(source: string, listed: boolean): string {

@@ -18,6 +18,8 @@ type Objects = Pick<ClusterSnapshot, 'services' | 'users'>;
 /** Resolves the Secret of `basic_auth` and the Service of `forward_auth`. Without them its paths are closed, never open. */
 export function protectionOf({ members, users }: IngressAnnotations, { namespace }: Meta, objects: Objects, backends: Backends): Protected {
   const { forward_auth: auth, ...rest } = members;
+  // The same object, by which claims of an earlier snapshot are found again.
+  if (auth === undefined && users === null) return { members, closed: null };
   const server = auth ? authServerOf(auth, namespace, objects.services, backends) : null;
   const allowed = users === null ? null : usersOf(users, namespace, objects.users);
   const closed = [server, allowed].flatMap((one) => (one === null || one.ok ? [] : [one.reason])).join('; ');

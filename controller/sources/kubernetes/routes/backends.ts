@@ -3,6 +3,7 @@ import type { BackendRef } from '../objects/ingress.ts';
 import { nameOf } from '../objects/meta.ts';
 import type { Endpoint, EndpointSlice, Service, ServicePort } from '../objects/service.ts';
 import type { ClusterSnapshot } from './cluster-snapshot.ts';
+import { isSameList } from './same-list.ts';
 
 type Upstreams = NonNullable<RouteInput['upstreams']>;
 
@@ -29,13 +30,14 @@ export class Backends {
   constructor({ services, slices }: Pick<ClusterSnapshot, 'services' | 'slices'>) {
     this.services = services;
     const byService = new Map<string, EndpointSlice[]>();
-    for (const slice of [...slices.values()].sort((a, b) => (nameOf(a.meta) < nameOf(b.meta) ? -1 : 1))) {
+    for (const slice of slices.values()) {
       if (slice.service === null) continue;
       const key = `${slice.meta.namespace}/${slice.service}`;
       const list = byService.get(key);
       if (list) list.push(slice);
       else byService.set(key, [slice]);
     }
+    for (const list of byService.values()) if (list.length > 1) list.sort((a, b) => (nameOf(a.meta) < nameOf(b.meta) ? -1 : 1));
     this.slices = byService;
   }
 
@@ -59,8 +61,19 @@ export class Backends {
     const port = service.ports.find(({ name, port: number }) => (typeof wanted === 'number' ? number === wanted : name === wanted));
     if (port === undefined) return missing(`the service ${key} has no port ${wanted} (it has ${portsOf(service)})`);
     if (port.protocol !== 'TCP') return missing(`the port ${wanted} of the service ${key} is ${port.protocol}, not TCP`);
-    return targetsOf(key, port, this.slices.get(key) ?? []);
+    return knownTargets(key, port, this.slices.get(key) ?? []);
   }
+}
+
+/** The targets of a port in an earlier snapshot, whose services and slices are the same objects unless they have changed. */
+const known = new WeakMap<ServicePort, { readonly slices: readonly EndpointSlice[]; readonly backend: Backend }>();
+
+function knownTargets(service: string, port: ServicePort, slices: readonly EndpointSlice[]): Backend {
+  const before = known.get(port);
+  if (before && isSameList(before.slices, slices)) return before.backend;
+  const backend = targetsOf(service, port, slices);
+  known.set(port, { slices, backend });
+  return backend;
 }
 
 const portsOf = ({ ports }: Service): string =>

@@ -2,15 +2,17 @@ import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import { INGRESS_CONTROLLER } from '../../../../shared/name.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
+import { accepted, type Parsed } from '../../../../shared/values/parsed.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
 import { annotationsOf } from '../annotations/ingress-annotations.ts';
 import { protectionOf } from '../annotations/protection.ts';
 import type { Ingress, IngressPath } from '../objects/ingress.ts';
-import { type Backends, missing } from './backends.ts';
+import { type Backend, type Backends, missing } from './backends.ts';
 import { type Claim, type HostTls, type Owner, type PathMatch, problemOf, type Request } from './claim.ts';
 import type { ClusterSnapshot } from './cluster-snapshot.ts';
 import { routeOfHost } from './host-route.ts';
+import { isSameList } from './same-list.ts';
 
 const LEGACY_CLASS = 'kubernetes.io/ingress.class';
 /** Whether an Ingress is for the class that is served, which may be the cluster's default. */
@@ -79,12 +81,37 @@ function withUsableMembers(ingress: Ingress, claim: Claim, problems: UndatedProb
   return { ...claim, members: {}, backend: missing(reason) };
 }
 
+type Claimed = {
+  readonly members: RouteDraft;
+  readonly backends: readonly Backend[];
+  readonly claims: Claim[];
+  readonly problems: readonly UndatedProblem[];
+};
+const known = new WeakMap<Ingress, Claimed>();
+
+/** The claims of an earlier snapshot, if nothing that they are made of has changed: then the route of their host is found again, too. */
 function claimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends: Backends, problems: UndatedProblem[]): Claim[] {
+  const { rules, defaultBackend, meta } = ingress;
+  const refs = rules.flatMap(({ paths }) => paths.map(({ backend }) => backend));
+  if (defaultBackend !== undefined) refs.push(defaultBackend);
+  const found = refs.map((ref) => backends.resolve(meta.namespace, ref));
+  let claimed = known.get(ingress);
+  if (claimed?.members !== members || !isSameList(claimed.backends, found)) {
+    const own: UndatedProblem[] = [];
+    claimed = { members, backends: found, claims: newClaimsOf(ingress, owner, members, backends, own), problems: own };
+    known.set(ingress, claimed);
+  }
+  problems.push(...claimed.problems);
+  return claimed.claims;
+}
+
+function newClaimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends: Backends, problems: UndatedProblem[]): Claim[] {
   const { rules, defaultBackend, meta } = ingress;
   const claims: Claim[] = [];
   const hosts = new Map<Domain, HostTls>();
-  for (const { host: text, paths } of rules) {
-    const host = text === null ? { ok: true as const, value: CATCH_ALL } : parseDomain(text);
+  for (const rule of rules) {
+    const { host: text, paths } = rule;
+    const host = hostOf(rule);
     if (!host.ok) {
       problems.push(problemOf(owner, text, 'bad_host', `${text}: ${host.reason}`));
       continue;
@@ -109,6 +136,17 @@ function claimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends:
     for (const [host, https] of hosts) claims.push({ owner, host, path: { kind: 'default' }, backend, members, https });
   }
   return claims;
+}
+
+/** Each version of an Ingress is read once. */
+const knownHosts = new WeakMap<Ingress['rules'][number], Parsed<Domain>>();
+
+function hostOf(rule: Ingress['rules'][number]): Parsed<Domain> {
+  const before = knownHosts.get(rule);
+  if (before) return before;
+  const host = rule.host === null ? accepted(CATCH_ALL) : parseDomain(rule.host);
+  knownHosts.set(rule, host);
+  return host;
 }
 
 /** Patterns of ours have `*`; a path of an Ingress is text, and means what it says. */

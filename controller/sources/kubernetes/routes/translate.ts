@@ -15,6 +15,7 @@ import { type GatewaySite, routeOfGatewayHost, routeOfHost } from './host-route.
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
 import { refusalsOf } from './refusals.ts';
+import { isSameList } from './same-list.ts';
 import { isAnnotated, requestOfService } from './service-claims.ts';
 
 /**
@@ -78,7 +79,7 @@ function routeOf(
 ): RouteSpec | { readonly origin: string; readonly reason: string } {
   const [first, ...others] = claims;
   const https = first ? httpsOf(host, [first, ...others], certificates, problems) : 'off';
-  if (site === null) return withOrigin(routeOfHost([first as Claim, ...others], https));
+  if (site === null) return routeOfClaims([first as Claim, ...others], https);
   const isPresented = (site.http?.secrets ?? []).map((secret) => certificates.present(secret, host)).includes(true);
   return withOrigin(routeOfGatewayHost(site, claims, isPresented ? 'provided' : https));
 }
@@ -141,3 +142,16 @@ function httpsOf(host: Domain, claims: readonly Claim[], certificates: Certifica
 }
 
 const checked = createRouteReader();
+
+type Built = { readonly claims: readonly Claim[]; readonly https: RouteInput['https']; readonly route: ReturnType<typeof withOrigin> };
+const known = new WeakMap<Claim, Built>();
+
+/** The route of an earlier snapshot, if the claims are the same objects. */
+function routeOfClaims(claims: readonly [Claim, ...Claim[]], https: RouteInput['https']): ReturnType<typeof withOrigin> {
+  const [first] = claims;
+  const before = known.get(first);
+  if (before && before.https === https && isSameList(before.claims, claims)) return before.route;
+  const route = withOrigin(routeOfHost(claims, https));
+  known.set(first, { claims, https, route });
+  return route;
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
+import type { ClusterSnapshot } from './cluster-snapshot.ts';
+import { translate } from './translate.ts';
+
+/** Numbers from 0 up to, not including, 1: always the same ones. */
+function sequence(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}
+
+const HOSTS = ['a.example', 'b.example', '*.example', 'Wrong_host', '*'];
+const PATHS = ['/', '/x', '/x/y', '/z/*', '/x'];
+const TYPES = ['Prefix', 'Exact', 'ImplementationSpecific'];
+const ANNOTATIONS = [{}, {}, { 'sluice.dev/rate_limit': '5/s' }, { 'sluice.dev/rate_limit': 'many' }, { 'sluice.dev/header.X-A': 'b' }];
+
+/** Some objects of a cluster, with everything that may be wrong with them. */
+function someObjects(seed: number) {
+  const next = sequence(seed);
+  const one = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)] as T;
+  const names = ['one', 'two', 'three', 'gone'];
+  const parts = names.slice(0, 3).map((name, at) => serviceOf(`default/${name}`, `10.0.${Math.floor(next() * 4)}.${at}`, one(SERVICES)));
+  const ingresses = Array.from({ length: 8 }, (_, at): SampleObject => {
+    const paths = Array.from({ length: 1 + Math.floor(next() * 3) }, () => ({
+      path: one(PATHS),
+      pathType: one(TYPES),
+      backend: { service: { name: one(names), port: one([{ number: 80 }, { name: 'http' }, { number: 81 }]) } },
+    }));
+    const host = one(HOSTS);
+    return {
+      name: `default/i${at}`,
+      metadata: { annotations: one(ANNOTATIONS), creationTimestamp: `2026-01-01T00:00:0${Math.floor(next() * 4)}Z` },
+      spec: { ingressClassName: one(['sluice', 'sluice', 'other']), rules: [{ ...(host !== '*' && { host }), http: { paths } }] },
+    };
+  });
+  const services = parts.map(({ service }) => service);
+  const slices = parts.map(({ slice }) => slice);
+  return { ingresses, services, slices };
+}
+const SERVICES = [{}, {}, { 'sluice.domain': 'a.example', 'sluice.tls': 'off' }, { 'sluice.domain': 'svc.example', 'sluice.port': 'no' }];
+
+const bytesOf = (snapshot: ClusterSnapshot): string => {
+  const { routes, certificates, problems, readings, refusals, lastGood } = translate(snapshot);
+  return JSON.stringify({ routes, certificates, problems, readings, refusals, lastGood: [...lastGood.keys()] });
+};
+
+/** The same objects with the same ages, in an order of the map that depends on the seed, each of them a new object. */
+function shuffled(snapshot: ClusterSnapshot, seed: number): ClusterSnapshot {
+  const next = sequence(seed);
+  const turned = <T>(map: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
+    new Map(
+      [...map]
+        .map(([key, value]) => [next(), key, structuredClone(value)] as const)
+        .sort(([a], [b]) => a - b)
+        .map(([, key, value]) => [key, value]),
+    );
+  const { ingresses, services, slices } = snapshot;
+  return { ...snapshot, ingresses: turned(ingresses), services: turned(services), slices: turned(slices) };
+}
+
+test('the same objects give the same bytes, whatever their order, and whether or not they were translated before', () => {
+  for (let seed = 1; seed <= 200; seed++) {
+    const snapshot = clusterOf(someObjects(seed));
+    const first = bytesOf(snapshot);
+    assert.equal(bytesOf(snapshot), first, `again, seed ${seed}`);
+    assert.equal(bytesOf(shuffled(snapshot, seed)), first, `in another order, seed ${seed}`);
+  }
+});
+
+test('after each of many changes the result is that of a cluster which never was different', () => {
+  const kinds = ['ingresses', 'services', 'slices'] as const;
+  for (let seed = 1; seed <= 20; seed++) {
+    const next = sequence(seed);
+    let snapshot = clusterOf(someObjects(seed));
+    for (let change = 0; change < 20; change++) {
+      translate(snapshot);
+      const others = clusterOf(someObjects(seed * 100 + change));
+      const kind = kinds[Math.floor(next() * kinds.length)] ?? 'slices';
+      const changed = new Map<string, never>(snapshot[kind] as ReadonlyMap<string, never>);
+      for (const [key, value] of others[kind])
+        if (next() < 0.3) changed.delete(key);
+        else if (next() < 0.5) changed.set(key, value as never);
+      snapshot = { ...snapshot, [kind]: changed };
+      assert.equal(bytesOf(snapshot), bytesOf(shuffled(snapshot, change)), `seed ${seed}, change ${change}`);
+    }
+  }
+});
+
+test('objects that have not changed keep their routes, and only the others are read again', () => {
+  const names = ['one', 'two'];
+  const parts = names.map((name, at) => serviceOf(`default/${name}`, `10.0.0.${at}`));
+  const services = parts.map(({ service }) => service);
+  const slices = parts.map(({ slice }) => slice);
+  const snapshot = clusterOf({ services, slices, ingresses: names.map((name) => ingressOf(`default/${name}`, `${name}.example`, name)) });
+  const [one, two] = translate(snapshot).routes;
+  const moved = clusterOf({ slices: [serviceOf('default/two', '10.0.0.9').slice] }).slices;
+  const next = translate({ ...snapshot, slices: new Map([...snapshot.slices, ...moved]) }).routes;
+  assert.equal(next[0], one);
+  assert.deepEqual([two?.upstream, next[1]?.upstream], ['10.0.0.1:8080', '10.0.0.9:8080']);
+});
+
+test('an Ingress becomes a route whose blocks are its paths, the strictest first', () => {
+  const { service, slice } = serviceOf('shop/web', '10.0.0.1');
+  const backend = { service: { name: 'web', port: { name: 'http' } } };
+  const rule = (path: string, pathType: string) => ({ path, pathType, backend });
+  const ingress = {
+    name: 'shop/web',
+    metadata: { annotations: { 'sluice.dev/rate_limit': '5/s' } },
+    spec: {
+      ingressClassName: 'sluice',
+      rules: [
+        {
+          host: 'Web.example',
+          http: { paths: [rule('/a', 'Prefix'), rule('/', 'Prefix'), rule('/a', 'Exact'), rule('/a/long', 'Prefix')] },
+        },
+      ],
+    },
+  };
+  const { routes, problems, readings } = translate(clusterOf({ services: [service], slices: [slice], ingresses: [ingress] }));
+  const [route] = routes;
+  assert.deepEqual(problems, []);
+  assert.partialDeepStrictEqual(route, {
+    domain: 'web.example',
+    source: 'kubernetes',
+    origin: 'ingress shop/web',
+    https: 'off',
+    rate_limit_rps: 5,
+    upstreams: [{ address: '10.0.0.1:8080', state: 'healthy' }],
+  });
+  assert.deepEqual(
+    route?.handles.map(({ match }) => match?.path),
+    [['/a'], ['/a/long', '/a/long/*'], ['/a', '/a/*']],
+  );
+  assert.partialDeepStrictEqual(readings, [{ kind: 'ingress', name: 'shop/web', accepted: { holds: true }, resolved: { holds: true } }]);
+});

@@ -119,6 +119,7 @@ export const CHART = {
   help: 'Use the arrow keys to move from point to point, Home and End for the first and the last.',
   now: 'This period',
   before: 'Period before',
+  unknown: '–',
   point: (time: string, value: string, before: string | null) => `${time}: ${value}${before === null ? '' : `, before ${before}`}`,
   table: 'Show the figures as a table',
   time: 'Time',

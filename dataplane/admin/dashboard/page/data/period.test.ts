@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { History } from '../../../../../shared/wire/history.ts';
 import { parseRange } from '../../../../analytics/history/range.ts';
-import { comparability, DAY, HOUR, PERIODS, periodOf, periodQuery, pointsBefore } from './period.ts';
+import { comparability, DAY, HOUR, PERIODS, periodOf, periodQuery, pointsBefore, unknownPoints } from './period.ts';
 
 const NOW = Date.parse('2026-11-23T10:20:30Z');
 const own = (from: string, to: string) => new Map(Object.entries({ range: 'own', from, to }));
@@ -46,6 +46,16 @@ test('a period is compared with the one before only if that is known from its fi
   assert.equal(of('2026-11-22T01:00:00.000Z'), 'partly');
   assert.equal(of(null), 'partly');
   assert.equal(of('2026-11-01T00:00:00.000Z', 0), 'empty');
+});
+
+test('points before the first moment that is kept are unknown, but for the one from which the graph rises', () => {
+  const series = Array.from({ length: 5 }, (_, at) => ({ at: new Date(Date.UTC(2026, 10, 20 + at)).toISOString() }));
+  const unknown = (kept_since: string | null): number => unknownPoints({ kept_since, step: 'day', series });
+  assert.equal(unknown(null), 0);
+  assert.equal(unknown('2026-11-01T00:00:00.000Z'), 0);
+  assert.equal(unknown('2026-11-21T05:00:00.000Z'), 0);
+  assert.equal(unknown('2026-11-23T00:00:00.000Z'), 2);
+  assert.equal(unknown('2026-11-25T00:00:00.000Z'), 5);
 });
 
 /** Runs with another time zone, as the clock of a browser has one. */

@@ -100,6 +100,16 @@ export function comparability({ kept_since, previous }: Pick<History, 'kept_sinc
   return kept_since === null || Date.parse(kept_since) > Date.parse(previous.from) ? 'partly' : 'whole';
 }
 
+/** How many of the first points are of a time of which nothing is kept. The last one before that time counts as known: the graph rises from it. */
+export function unknownPoints({ kept_since, series, step }: UnknownOf): number {
+  if (kept_since === null) return 0;
+  const length = step === 'hour' ? HOUR : DAY;
+  const first = series.findIndex(({ at }) => Date.parse(at) + length > Date.parse(kept_since));
+  return first < 0 ? series.length : Math.max(0, first - 1);
+}
+
+type UnknownOf = Pick<History, 'kept_since' | 'step'> & { readonly series: readonly { readonly at: string }[] };
+
 export const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 /** The parameters of the history endpoints. */

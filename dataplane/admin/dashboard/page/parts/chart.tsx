@@ -9,6 +9,8 @@ export type ChartData = {
   readonly now: readonly number[];
   readonly before: readonly (number | null)[] | null;
   readonly step: 'hour' | 'day';
+  /** How many of the first points nothing is known of. */
+  readonly unknown: number;
   /** Whether the hour or day of the last point is not over. */
   readonly open: boolean;
 };
@@ -64,11 +66,12 @@ export function Chart({ data, metric, format, whole }: ChartProps) {
   };
   const compared = data.before?.[point] ?? null;
   const before = compared === null ? null : format(compared);
-  const valueText = CHART.point(timeAt(data, point), format(data.now[point] ?? 0), before);
+  const value = valueAt(data, point, format);
+  const valueText = CHART.point(timeAt(data, point), value, before);
   return (
     <div class="chart">
       <p class="reading" aria-hidden="true">
-        <span class="key now">{CHART.now}</span> <b>{format(data.now[point] ?? 0)}</b>
+        <span class="key now">{CHART.now}</span> <b>{value}</b>
         {before !== null && (
           <>
             <span class="key before">{CHART.before}</span> <b>{before}</b>
@@ -120,7 +123,7 @@ function Figures({ data, metric, format }: Omit<ChartProps, 'whole'>) {
               {data.times.map((time, index) => (
                 <tr key={time}>
                   <th scope="row">{timeAt(data, index)}</th>
-                  <td class="number">{format(data.now[index] ?? 0)}</td>
+                  <td class="number">{valueAt(data, index, format)}</td>
                   {data.before !== null && <td class="number">{comparedAt(data, index, format)}</td>}
                 </tr>
               ))}
@@ -134,6 +137,9 @@ function Figures({ data, metric, format }: Omit<ChartProps, 'whole'>) {
 
 const timeAt = ({ times, step }: ChartData, index: number): string => pointTime(times[index] ?? 0, step);
 
+const valueAt = ({ now, unknown }: ChartData, index: number, format: ChartProps['format']): string =>
+  index < unknown ? CHART.unknown : format(now[index] ?? 0);
+
 /** Empty if there is nothing to compare with, such as yesterday's hour that the clock has skipped. */
 function comparedAt({ before }: ChartData, index: number, format: ChartProps['format']): string {
   const value = before?.[index] ?? null;
@@ -141,13 +147,13 @@ function comparedAt({ before }: ChartData, index: number, format: ChartProps['fo
 }
 
 /** The x values, the period before, this period as far as it is over, and its line to the last point while that is not over. */
-function dataOf({ times, now, before, open }: ChartData): uPlot.AlignedData {
+function dataOf({ times, now, before, unknown, open }: ChartData): uPlot.AlignedData {
   const last = times.length - 1;
   return [
     times.map((_, index) => index),
     before === null ? times.map(() => null) : [...before],
-    now.map((value, index) => (open && index === last ? null : value)),
-    now.map((value, index) => (open && index >= last - 1 ? value : null)),
+    now.map((value, index) => (index < unknown || (open && index === last) ? null : value)),
+    now.map((value, index) => (open && index >= Math.max(unknown, last - 1) ? value : null)),
   ];
 }
 

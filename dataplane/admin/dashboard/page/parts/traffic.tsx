@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { History, HistoryCounts, HistoryRange } from '../../../../../shared/wire/history.ts';
 import { bytes, count, country, duration, moment, percent } from '../data/format.ts';
-import { comparability, pointsBefore } from '../data/period.ts';
+import { comparability, pointsBefore, unknownPoints } from '../data/period.ts';
 import { LIST, LIST_EMPTY, LIST_GROUP, METRIC, METRIC_HINT, RANGE } from '../strings.ts';
 import { BarList } from './bar-list.tsx';
 import { Card } from './card.tsx';
@@ -68,6 +68,7 @@ function Graph({ history }: { history: History }) {
       now: history.series.map(of),
       before: comparability(history) === 'whole' ? pointsBefore(history).map((point) => point && of(point)) : null,
       step: history.step,
+      unknown: unknownPoints(history),
       open: Date.parse(history.to) > Date.now(),
     }),
     [history, metric],

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { CONTROLLER_FLAGS } from '../../flags.ts';
 import { COMMANDS } from '../commands.ts';
 import { sluice, temporary } from '../testing/run-command.ts';
 
@@ -24,7 +25,9 @@ test('every script contains every available command with its flags', () => {
     for (const [name] of available) assert.match(script, new RegExp(`\\b${name}\\b`), `${shell}: ${name}`);
     for (const flag of ['config', 'http-port', 'json', 'state-dir', 'drain-timeout', 'listen'])
       assert.match(script, new RegExp(shell === 'fish' ? `-l ${flag} ` : `--${flag}\\b`), `${shell}: ${flag}`);
-    assert.doesNotMatch(script, /publish-service/, `${shell} offers a flag that is not available yet`);
+    assert.doesNotMatch(script, /geoip/, `${shell} offers a flag of the data plane that is not available yet`);
+    for (const { name, unavailable = false } of CONTROLLER_FLAGS)
+      assert.equal(new RegExp(shell === 'fish' ? `-l ${name} ` : `--${name}\\b`).test(script), !unavailable, `${shell}: ${name}`);
   }
 });
 

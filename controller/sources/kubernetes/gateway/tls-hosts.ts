@@ -16,7 +16,7 @@ type Passing = { readonly bound: BoundListener; readonly routes: Map<Hostname, T
 
 /**
  * Where connections are passed on to, by the name that their clients ask for. A listener has its hosts for itself: where no route has one,
- * its connections are closed.
+ * its connections are closed. So are those for names that no listener has, at a place where all listeners pass connections on.
  */
 export function tlsHosts(
   listeners: readonly BoundListener[],
@@ -27,9 +27,14 @@ export function tlsHosts(
   const passing = listeners
     .filter(({ isServed, listener }) => isServed && listener.protocol === 'TLS')
     .map((bound): Passing => ({ bound, routes: routesOf(bound, attachments) }));
-  const names = new Set(passing.flatMap(({ bound, routes }) => [bound.listener.hostname, ...routes.keys()]));
-  return new Map([...names].map((name) => [name, entriesFor(name, passing, map, backends)]));
+  const ending = new Set(listeners.filter(({ isServed, listener }) => isServed && listener.protocol === 'HTTPS').map(placeKey));
+  const isClosed = passing.some(({ bound }) => !ending.has(placeKey(bound)));
+  const own = passing.flatMap(({ bound, routes }) => [bound.listener.hostname, ...routes.keys()]);
+  const names = new Set<Hostname>(isClosed ? [...own, null] : own);
+  return new Map([...names].map((name) => [name, entriesFor(name, passing, ending, map, backends)]));
 }
+
+const placeKey = ({ address, listener }: BoundListener): string => `${listener.port} ${address ?? ''}`;
 
 function routesOf(bound: BoundListener, attachments: readonly Attachment<TlsRoute>[]): Map<Hostname, TlsRoute[]> {
   const routes = new Map<Hostname, TlsRoute[]>();
@@ -40,21 +45,30 @@ function routesOf(bound: BoundListener, attachments: readonly Attachment<TlsRout
 }
 
 /** Of the listeners of each place the most specific one decides, and of its routes the most specific one, then the oldest. */
-function entriesFor(name: Hostname, passing: readonly Passing[], map: PortMap, backends: RouteBackends): Passthroughs {
+function entriesFor(
+  name: Hostname,
+  passing: readonly Passing[],
+  ending: ReadonlySet<string>,
+  map: PortMap,
+  backends: RouteBackends,
+): Passthroughs {
   const names = coveringNames(name);
-  const places = Map.groupBy(passing, ({ bound }) => `${bound.listener.port} ${bound.address ?? ''}`);
+  const places = Map.groupBy(passing, ({ bound }) => placeKey(bound));
   return [...places]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([, list]) => {
+    .flatMap(([key, list]) => {
+      const [any] = list;
       const covering = names.find((one) => list.some(({ bound }) => bound.listener.hostname === one));
-      if (covering === undefined) return [];
+      if (covering === undefined) return name === null && any && !ending.has(key) ? [entryAt(placeOf(any), map, undefined, backends)] : [];
       const here = list.filter(({ bound }) => bound.listener.hostname === covering);
       const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
       const [route] = routes.filter((one) => one !== undefined);
       const [first] = here;
-      return first ? [entryAt({ address: first.bound.address, port: first.bound.listener.port }, map, route, backends)] : [];
+      return first ? [entryAt(placeOf(first), map, route, backends)] : [];
     });
 }
+
+const placeOf = ({ bound }: Passing): Place => ({ address: bound.address, port: bound.listener.port });
 
 function entryAt({ address, port }: Place, map: PortMap, route: TlsRoute | undefined, backends: RouteBackends): Passthroughs[number] {
   return {

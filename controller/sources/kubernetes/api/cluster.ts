@@ -73,8 +73,8 @@ class ApiServer implements Cluster {
   readonly namespace: string;
   private readonly config: KubeConfig;
   private readonly clock: Clock;
-  /** That of the library opens a connection for each request. */
-  private readonly agent = new https.Agent({ keepAlive: true });
+  /** Those of the library open a connection for each request. */
+  private readonly agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
 
   constructor(config: KubeConfig, { where, namespace }: Pick<Cluster, 'where' | 'namespace'>, clock: Clock) {
     this.config = config;
@@ -155,7 +155,9 @@ class ApiServer implements Cluster {
     const options: RequestOptions = { method, signal, headers: { accept: 'application/json', ...content } };
     // Tokens and certificates may be renewed at any time.
     await this.config.applyToHTTPSOptions(options);
-    if (options.agent?.constructor === https.Agent) options.agent = this.agent;
+    // Any other is for a proxy.
+    if (options.agent?.constructor === https.Agent) options.agent = this.agents.https;
+    if (options.agent?.constructor === http.Agent) options.agent = this.agents.http;
     const { request } = url.protocol === 'http:' ? http : https;
     return await new Promise((resolve, reject) => request(url, options, resolve).on('error', reject).end(text));
   }

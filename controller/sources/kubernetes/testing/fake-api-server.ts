@@ -28,6 +28,8 @@ export class FakeApiServer {
   readonly requests: SeenRequest[] = [];
   /** The most requests for writing that it had to answer at a time. */
   mostAtOnce = 0;
+  /** All that have been accepted. */
+  connections = 0;
   private writing = 0;
   /** Answers to requests, instead of the usual ones; undefined: the usual one. */
   answer: (request: SeenRequest) => { readonly status: number; readonly retryAfter?: string; readonly message?: string } | undefined = () =>
@@ -45,6 +47,9 @@ export class FakeApiServer {
   /** Also again after `stop`, on the same port. */
   async start(): Promise<void> {
     this.server = createServer((request, response) => void this.respond(request, response));
+    this.server.on('connection', () => {
+      this.connections += 1;
+    });
     await once(this.server.listen(this.port, '127.0.0.1'), 'listening');
     ({ port: this.port } = this.server.address() as AddressInfo);
     const cluster = { server: `http://127.0.0.1:${this.port}`, 'insecure-skip-tls-verify': true };

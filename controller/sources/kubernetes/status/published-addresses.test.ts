@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually, fakeCluster } from '../testing/watched.ts';
+import { addressesOfService, PublishedAddresses } from './published-addresses.ts';
+
+const metadata = { name: 'edge', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' };
+const addresses = (spec: object, ingress?: object[]) =>
+  addressesOfService({ metadata, spec, ...(ingress && { status: { loadBalancer: { ingress } } }) })?.map(
+    ({ kind, value }) => `${kind} ${value}`,
+  ) ?? null;
+
+test('a Service is reached at its load balancer, else at its external addresses, else at its own', () => {
+  const type = 'LoadBalancer';
+  assert.deepEqual(addresses({ type, clusterIP: '10.96.0.1' }, [{ ip: '203.0.113.9' }, { hostname: 'lb.example' }]), [
+    'ip 203.0.113.9',
+    'hostname lb.example',
+  ]);
+  assert.deepEqual(addresses({ type, externalIPs: ['203.0.113.2', '203.0.113.1'] }), ['ip 203.0.113.1', 'ip 203.0.113.2']);
+  assert.equal(addresses({ type, clusterIP: '10.96.0.1' }), null);
+  assert.deepEqual(addresses({ type: 'ClusterIP', clusterIP: '10.96.0.1', clusterIPs: ['10.96.0.1', 'fd00::1'] }), [
+    'ip 10.96.0.1',
+    'ip fd00::1',
+  ]);
+  assert.equal(addresses({ type: 'ClusterIP', clusterIP: 'None' }), null);
+  assert.deepEqual(addresses({ type: 'ExternalName', externalName: 'edge.example' }), ['hostname edge.example']);
+});
+
+test('only the published Service is watched, and as long as it has no address they are unknown, not none', async (t) => {
+  const { server, parts, run } = await fakeCluster(t);
+  const path = '/api/v1/namespaces/sluice/services';
+  let changes = 0;
+  const published = new PublishedAddresses({ kind: 'service', namespace: 'sluice', name: 'edge' }, parts, () => {
+    changes += 1;
+  });
+  run(published);
+  await eventually('the list', () => published.problem() !== null);
+  assert.match(published.problem() ?? '', /sluice\/edge of --publish-service does not exist/);
+  server.put(path, { metadata: { name: 'other', namespace: 'sluice' }, spec: { clusterIP: '10.96.0.9' } });
+  server.put(path, { metadata: { name: 'edge', namespace: 'sluice' }, spec: { clusterIP: '10.96.0.1' } });
+  await eventually('the address', () => published.list() !== null);
+  assert.deepEqual([published.list(), published.problem()], [[{ kind: 'ip', value: '10.96.0.1' }], null]);
+  assert.ok(changes > 1);
+  assert.equal(server.asked(path, 'list')[0]?.query.fieldSelector, 'metadata.name=edge');
+});
+
+test('without any, there are none to report', async (t) => {
+  const { parts } = await fakeCluster(t);
+  assert.deepEqual(new PublishedAddresses(null, parts, () => undefined).list(), []);
+});

@@ -45,3 +45,25 @@ test('a mirror gets copies of requests over HTTP/1.1 and HTTP/2, and visitors do
   for (let nth = 0; nth < 20; nth++) assert.equal((await pair.visit('app.test')).text, 'app');
   assert.match((await pair.command('explain', 'app.test')).stdout, /mirror.*all requests are also sent to 127\.0\.0\.1:/);
 });
+
+test('several mirrors of a site each get their copies, and their targets are listed with the others', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('app');
+  const seen = [0, 0];
+  const mirrorAt = (nth: 0 | 1) =>
+    Upstream.start(`mirror ${nth}`, (_, response) => {
+      seen[nth] = (seen[nth] ?? 0) + 1;
+      response.end();
+    });
+  await using first = await mirrorAt(0);
+  await using second = await mirrorAt(1);
+  const site = `app.test {\n  mirror ${first.address}\n  mirror ${second.address}\n  reverse_proxy ${upstream.address}\n}\n`;
+  await using pair = await Pair.start(folder, site);
+  for (let nth = 0; nth < 5; nth++) assert.equal((await pair.visit('app.test')).status, 200);
+  await until('both to have all copies', () => seen[0] === 5 && seen[1] === 5);
+  assert.match(
+    (await pair.command('explain', 'app.test')).stdout,
+    new RegExp(`${first.address}; all requests are also sent to ${second.address}`),
+  );
+  assert.match((await pair.admin('/upstreams')).text, new RegExp(second.address));
+});

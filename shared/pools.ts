@@ -38,16 +38,19 @@ const merged = (block: PoolOptions, site: PoolOptions, options: readonly (keyof 
 /** The targets of TLS connections that are passed through. */
 type Passthrough<U> = Pick<PoolOptions, 'lb_policy' | 'lb_retries' | 'passive_health'> & { readonly upstreams: readonly U[] };
 
+type HasMirrors<U> = { readonly mirrors?: readonly PoolSpec<U>[] | null | undefined };
+
 /** The part of a route that describes its pools. */
 type Pooled<U> = PoolSpec<U> & {
-  readonly handles: readonly PoolSpec<U>[];
+  readonly handles: readonly (PoolSpec<U> & HasMirrors<U>)[];
   readonly tls_passthrough?: readonly Passthrough<U>[] | null | undefined;
-};
+} & HasMirrors<U>;
 
 /** All pools of a route, its site's first. */
 export const poolsIn = <U>(route: Pooled<U>): PoolSpec<U>[] => [
   route,
   ...route.handles.flatMap((handle) => ownPool(route, handle) ?? []),
+  ...[route, ...route.handles].flatMap(({ mirrors }) => mirrors ?? []),
   ...(route.tls_passthrough ?? []).map(passthroughPool),
 ];
 
@@ -60,13 +63,17 @@ export const passthroughPool = <U>({ upstreams, lb_policy, lb_retries, passive_h
 });
 
 /** All targets that a route lists, also those of its blocks. */
-export const targetsIn = <U>({ upstreams = [], handles = [], tls_passthrough }: Listed<U>): U[] =>
-  [{ upstreams }, ...handles, ...(tls_passthrough ?? [])].flatMap((part) => part.upstreams ?? []);
+export const targetsIn = <U>({ upstreams, mirrors, handles = [], tls_passthrough }: Listed<U>): U[] =>
+  [{ upstreams, mirrors }, ...handles, ...(tls_passthrough ?? [])].flatMap((part: ListedPart<U>) => [
+    ...(part.upstreams ?? []),
+    ...(part.mirrors ?? []).flatMap((mirror) => mirror.upstreams ?? []),
+  ]);
 
-type Listed<U> = {
-  readonly upstreams?: readonly U[] | undefined;
-  readonly handles?: readonly { readonly upstreams?: readonly U[] | undefined }[] | undefined;
-  readonly tls_passthrough?: readonly { readonly upstreams?: readonly U[] | undefined }[] | null | undefined;
+type Targets<U> = { readonly upstreams?: readonly U[] | undefined };
+type ListedPart<U> = Targets<U> & { readonly mirrors?: readonly Targets<U>[] | null | undefined };
+type Listed<U> = ListedPart<U> & {
+  readonly handles?: readonly ListedPart<U>[] | undefined;
+  readonly tls_passthrough?: readonly Targets<U>[] | null | undefined;
 };
 
 /** The first member with an impossible transport, and why; null if all are possible. */

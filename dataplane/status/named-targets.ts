@@ -45,10 +45,14 @@ export class TargetIndex {
 
   add({ route, unconfirmed }: OwnedRoute): void {
     const paths = [null, ...route.handles.flatMap((handle) => (ownPool(route, handle) === null ? [] : [handle.path ?? '*']))];
-    // The pools of connections that are passed through come last.
+    const mirrors = [route, ...route.handles].flatMap((part) => part.mirrors ?? []).map(() => 'mirror');
+    const others = [...mirrors, ...(route.tls_passthrough ?? []).map(() => 'tls_passthrough')];
+    // Then the mirrors, and the pools of connections that are passed through.
     const pools = poolsIn(route).flatMap((pool, index) => {
       const members = viewsIn(pool, route, unconfirmed).map((seen) => addTarget(this.targets, route.domain, seen));
-      return members.length === 0 ? [] : [{ path: index < paths.length ? (paths[index] ?? null) : 'tls_passthrough', members }];
+      return members.length === 0
+        ? []
+        : [{ path: index < paths.length ? (paths[index] ?? null) : (others[index - paths.length] ?? null), members }];
     });
     if (pools.length > 0) this.routes.push({ domain: route.domain, pools });
     else if (!answersItself(route)) this.routes.push({ domain: route.domain, pools: [{ path: null, members: [] }] });

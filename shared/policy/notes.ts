@@ -14,6 +14,7 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   uri: null,
   methods: null,
   mirror: null,
+  mirrors: null,
   basic_auth: () => 'password',
   cors: null,
   under_attack: ({ under_attack: on }) => (on ? 'under attack' : null),

@@ -38,10 +38,20 @@ function withoutIdentifiedTargets(route: RouteSpec): RouteSpec {
   const handles = route.handles.map((handle) => {
     const hold = handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs;
     // A block without targets uses those of its site.
-    return { ...handle, ...heldBack(handle.upstreams, hold, isWaiting(handle.upstreams.length === 0 ? route : handle)) };
+    return {
+      ...handle,
+      ...mirrorsKeptOut(handle),
+      ...heldBack(handle.upstreams, hold, isWaiting(handle.upstreams.length === 0 ? route : handle)),
+    };
   });
   const passed = route.tls_passthrough?.map((one) => ({ ...one, upstreams: one.upstreams.map(keptOut) }));
-  return { ...route, ...heldBack(route.upstreams, route.hold_secs, isWaiting(route)), handles, ...(passed && { tls_passthrough: passed }) };
+  return {
+    ...route,
+    ...mirrorsKeptOut(route),
+    ...heldBack(route.upstreams, route.hold_secs, isWaiting(route)),
+    handles,
+    ...(passed && { tls_passthrough: passed }),
+  };
 }
 
 const isWaiting = ({ upstreams }: Pick<HandleSpec, 'upstreams'>): boolean => upstreams.some(isIdentified);
@@ -52,3 +62,6 @@ const heldBack = (upstreams: readonly UpstreamSpec[], hold: number | null | unde
 });
 
 const keptOut = (target: UpstreamSpec): UpstreamSpec => (isIdentified(target) ? { ...target, state: 'starting', probe: false } : target);
+
+const mirrorsKeptOut = ({ mirrors }: Pick<HandleSpec, 'mirrors'>): Pick<HandleSpec, 'mirrors'> =>
+  mirrors == null ? {} : { mirrors: mirrors.map((one) => ({ ...one, upstreams: one.upstreams.map(keptOut) })) };

@@ -1,5 +1,6 @@
 import type { Condition } from '../../../shared/condition.ts';
-import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
+import type { PoolSpec } from '../../../shared/pools.ts';
+import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
 import type { Address } from '../../../shared/values/address.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -63,6 +64,8 @@ export type PolicyKind = (route: RouteSpec, handle: HandleSpec | null, index: nu
 export type KindTools = {
   /** What sends requests to these targets. They belong to the route as long as it exists. */
   upstream(addresses: readonly Address[], tls: boolean, transport: TransportSpec): Responder;
+  /** The same, for a pool. */
+  pool(spec: PoolSpec<UpstreamSpec>): Responder;
   readonly internal: InternalTools;
   /** Counts a copy of a request for a mirror. */
   mirrored(request: { readonly host: string; readonly pattern: string }, result: MirrorResult): void;

@@ -214,6 +214,7 @@ export class RouteCompiler {
     this.policyPools = [];
     const tools: KindTools = {
       upstream: (addresses, tls, transport) => this.policyUpstream(route, addresses, tls, transport),
+      pool: (spec) => this.policyPool(route, spec),
       internal: this.tools,
       mirrored: this.tools.mirrored,
     };
@@ -221,9 +222,13 @@ export class RouteCompiler {
     return { policies, policyPools: this.policyPools };
   }
 
-  private policyUpstream({ domain }: RouteSpec, addresses: readonly Address[], tls: boolean, transport: TransportSpec): Responder {
+  private policyUpstream(route: RouteSpec, addresses: readonly Address[], tls: boolean, transport: TransportSpec): Responder {
     const upstreams = addresses.map((address) => ({ address, weight: 1, state: 'healthy' as const }));
-    const pool = this.pools.open(domain, { upstreams, tls, transport });
+    return this.policyPool(route, { upstreams, tls, transport });
+  }
+
+  private policyPool({ domain }: RouteSpec, spec: PoolSpec<UpstreamSpec>): Responder {
+    const pool = this.pools.open(domain, spec);
     this.policyPools.push(pool);
     return new Forwarder(pool, 0, this.tools);
   }

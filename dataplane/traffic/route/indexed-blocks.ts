@@ -1,3 +1,4 @@
+import { mirrorsIn } from '../../../shared/policy/mirror/effective.ts';
 import { ownPool } from '../../../shared/pools.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -47,7 +48,8 @@ export class LazyBlock {
     // An expression or a suffix may match any path.
     const written = path === null ? match?.path?.every((one) => one.startsWith('/')) && match.path : [path];
     const patterns = written ? written.map((one) => foldedPattern(one, folds)) : null;
-    const addresses = ownPool(route, handle)?.upstreams.map(({ address }) => address) ?? [];
+    const pools = [ownPool(route, handle) ?? { upstreams: [] }, ...mirrorsIn(route, handle)];
+    const addresses = pools.flatMap(({ upstreams }) => upstreams.map(({ address }) => address));
     const traits = traitsOf({ ...route, handles: [handle] });
     return new LazyBlock(text, { patterns, addresses, traits }, folds, match !== undefined);
   }

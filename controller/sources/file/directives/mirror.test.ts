@@ -35,3 +35,22 @@ for (const [line, mistake] of [
     const text = result.ok ? 'accepted' : result.diagnostics.map(formatDiagnostic).join('\n');
     assert.ok(text.includes(mistake), text);
   });
+
+test('further mirror lines are mirrors of their own', () => {
+  const result = compiled('mirror b:1\n  mirror @api https://c:1 5%\n  mirror d:1');
+  assert.ok(result.ok, result.ok ? '' : result.diagnostics.map(formatDiagnostic).join('\n'));
+  const [route] = result.routes;
+  assert.deepEqual(route?.mirror, { upstream: 'b:1', tls: false, percent: 100 });
+  const target = (address: string) => [{ address, weight: 1, state: 'healthy' }];
+  assert.deepEqual(route?.mirrors, [
+    { upstreams: target('c:1'), tls: true, match: { name: '@api', path: ['/api/*'] }, fraction: { numerator: 5, denominator: 100 } },
+    { upstreams: target('d:1'), tls: false },
+  ]);
+});
+
+test('more mirrors than a request may have are an error', () => {
+  const lines = Array.from({ length: 17 }, (_, nth) => `mirror b:${nth + 1}`).join('\n  ');
+  const result = compiled(lines);
+  const text = result.ok ? 'accepted' : result.diagnostics.map(formatDiagnostic).join('\n');
+  assert.match(text, /19:3: a request is copied to at most 16 mirrors/);
+});

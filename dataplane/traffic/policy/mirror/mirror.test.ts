@@ -172,3 +172,66 @@ test('a share of the requests is copied', async () => {
   // A quarter, within six standard deviations.
   assert.ok(Math.abs(shadow.requests.length - 100) < 52, `${shadow.requests.length} of 400`);
 });
+
+test('several mirrors get copies of their own, each of its share and over its pool', async () => {
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  using first = await UpstreamFixture.serving(ok(''));
+  using second = await UpstreamFixture.serving(ok(''));
+  using never = await UpstreamFixture.serving(ok(''));
+  using posted = await UpstreamFixture.serving(ok(''));
+  const pool = (...targets: readonly { readonly address: string }[]) => ({ upstreams: targets.map(({ address }) => ({ address })) });
+  using proxy = await ProxyFixture.start([
+    {
+      ...site('a.test', upstream),
+      mirrors: [
+        pool(first, second),
+        { ...pool(never), fraction: { numerator: 0 } },
+        { ...pool(posted), fraction: { numerator: 1_000, denominator: 1_000 }, match: { method: ['POST'] } },
+      ],
+    },
+  ]);
+  for (let nth = 0; nth < 4; nth++) assert.equal((await proxy.request(get())).body, 'original');
+  assert.equal((await proxy.request(post('content'))).body, 'original');
+  await eventually('the copies', () => first.requests.length + second.requests.length === 5 && posted.requests.length === 1);
+  assert.ok(Math.abs(first.requests.length - second.requests.length) === 1, 'its targets take turns');
+  assert.deepEqual([posted.requests[0]?.body, never.requests.length], ['content', 0]);
+  const { policies } = proxy.dryRun('http://a.test/');
+  assert.equal(
+    policies.find(({ name }) => name === 'mirror')?.verdict,
+    `all requests are also sent to ${first.address}, ${second.address}; 0 % of the requests are also sent to ${never.address}`,
+  );
+});
+
+test('a share of few requests in many is copied', async () => {
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  using shadow = await UpstreamFixture.serving(ok(''));
+  const mirrors = [{ upstreams: [{ address: shadow.address }], fraction: { numerator: 1, denominator: 3 } }];
+  using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), mirrors }]);
+  const client = await proxy.connect();
+  for (let nth = 0; nth < 300; nth++) {
+    client.send(get());
+    await client.readAnswer();
+  }
+  // Six standard deviations.
+  assert.ok(Math.abs(shadow.requests.length - 100) < 50, `${shadow.requests.length} of 300`);
+});
+
+test("a block's mirrors replace those of its site, of either kind", async () => {
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  using ofSite = await UpstreamFixture.serving(ok(''));
+  using ofBlock = await UpstreamFixture.serving(ok(''));
+  using proxy = await ProxyFixture.start([
+    {
+      ...site('a.test', upstream),
+      mirror: { upstream: ofSite.address },
+      handles: [
+        { path: '/own', mirrors: [{ upstreams: [{ address: ofBlock.address }] }] },
+        { path: '/none', mirrors: null },
+      ],
+    },
+  ]);
+  for (const path of ['/none', '/own', '/']) await proxy.request(get(path));
+  await eventually('the copies', () => ofSite.requests.length === 1 && ofBlock.requests.length === 1);
+  assert.match(ofBlock.requests[0]?.line ?? '', /^GET \/own /);
+  assert.match(ofSite.requests[0]?.line ?? '', /^GET \/ /);
+});

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
-import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
+import { type MirrorSpec, mirrorsIn } from '../../../../shared/policy/mirror/effective.ts';
+import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../../shared/route.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { type AnswerSink, type InternalAnswer, InternalExchange } from '../../exchange/internal-exchange.ts';
 import { resumeLater } from '../../exchange/later.ts';
@@ -15,31 +16,70 @@ const TIMEOUT_SECS = 10;
 /** How much of a response is read so that its connection can be used again (bytes). */
 const MOST_READ = 1_048_576;
 
-/** `mirror`: copies of requests for another upstream. Nothing waits for them. */
+/** `mirror`: copies of requests for other upstreams. Nothing waits for them. */
 export const mirror: PolicyKind = (route, handle, _, tools) => {
-  const spec = handle?.mirror === undefined ? route.mirror : handle.mirror;
-  if (!spec || isFixed(route, handle)) return [];
-  const limits = { response_header_timeout_secs: TIMEOUT_SECS, read_timeout_secs: TIMEOUT_SECS };
-  const copies = new Copies(tools.upstream([spec.upstream], spec.tls, limits), tools, route.domain);
-  const applies = compileApplies(spec.match, route);
-  const share = spec.percent === 100 ? 'all requests' : `${spec.percent} % of the requests`;
+  const specs = mirrorsIn(route, handle);
+  if (specs.length === 0 || isFixed(route, handle)) return [];
+  const mirrors = specs.map((spec) => compileMirror(spec, route, tools));
   return [
     {
       name: 'mirror',
       decide(x) {
-        if (x.mirrored || x.upgrade !== null || !applies(x)) return null;
+        if (x.mirrored || x.upgrade !== null) return null;
+        const wanted = mirrors.filter(({ applies }) => applies(x));
+        if (wanted.length === 0) return null;
         x.mirrored = true;
-        if (spec.percent < 100 && randomInt(100) >= spec.percent) return null;
+        const drawn = wanted.filter(({ isDrawn }) => isDrawn()).map(({ copies }) => copies);
+        if (drawn.length === 0) return null;
         if (x.bodyLength === 0) {
-          copies.send(x, null);
+          for (const copies of drawn) copies.send(x, null);
           return null;
         }
-        return copies.sendWithBody(x) ? null : LATER;
+        return sendWithBody(x, drawn) ? null : LATER;
       },
-      explain: (x) => (applies(x) ? passes(`${share} are also sent to ${spec.upstream}`) : null),
+      explain(x) {
+        const words = mirrors.flatMap((one) => (one.applies(x) ? [one.words] : []));
+        return words.length === 0 ? null : passes(words.join('; '));
+      },
     },
   ];
 };
+
+type Mirror = {
+  readonly applies: (x: Exchange) => boolean;
+  /** Whether the request at hand is one of its share. */
+  readonly isDrawn: () => boolean;
+  readonly copies: Copies;
+  readonly words: string;
+};
+
+function compileMirror(spec: MirrorSpec<UpstreamSpec>, route: RouteSpec, tools: KindTools): Mirror {
+  const { upstreams, tls, transport, match, fraction } = spec;
+  const { numerator, denominator } = fraction;
+  const limits = { response_header_timeout_secs: TIMEOUT_SECS, read_timeout_secs: TIMEOUT_SECS };
+  const pool = tools.pool({ upstreams, tls, transport: { ...transport, ...limits } });
+  const part = denominator === 100 ? `${numerator} %` : `${numerator} of ${denominator}`;
+  const share = numerator === denominator ? 'all requests' : `${part} of the requests`;
+  return {
+    applies: compileApplies(match, route),
+    isDrawn: () => numerator === denominator || randomInt(denominator) < numerator,
+    copies: new Copies(pool, tools, route.domain),
+    words: `${share} are also sent to ${upstreams.map(({ address }) => address).join(', ')}`,
+  };
+}
+
+/** Sends copies once the body has been read, if it is small. @returns whether that is decided; otherwise the exchange is resumed later. */
+function sendWithBody(x: Exchange, all: readonly Copies[]): boolean {
+  let isWaiting = false;
+  let isRead = false;
+  x.client.bufferBody(x, () => {
+    isRead = true;
+    for (const copies of all) copies.sendRead(x);
+    if (isWaiting) resumeLater(x, null);
+  });
+  isWaiting = !isRead;
+  return isRead;
+}
 
 /** Whether a fixed response answers, so that there is no upstream whose requests could be copied. */
 const isFixed = (route: RouteSpec, handle: HandleSpec | null): boolean =>
@@ -61,18 +101,10 @@ class Copies {
     this.pattern = pattern;
   }
 
-  /** Sends a copy once the body has been read, if it is small. @returns whether that is decided; otherwise the exchange is resumed later. */
-  sendWithBody(x: Exchange): boolean {
-    let isWaiting = false;
-    let isRead = false;
-    x.client.bufferBody(x, () => {
-      isRead = true;
-      if (x.held !== null) this.send(x, x.held);
-      else this.count(x.host, 'skipped');
-      if (isWaiting) resumeLater(x, null);
-    });
-    isWaiting = !isRead;
-    return isRead;
+  /** The body has been read, if it is small. */
+  sendRead(x: Exchange): void {
+    if (x.held !== null) this.send(x, x.held);
+    else this.count(x.host, 'skipped');
   }
 
   send(x: Exchange, held: Buffer | null): void {

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { TOKEN_VARIABLE } from '../shared/api/admin-client.ts';
 import { exampleIn } from '../shared/command-examples.ts';
 import { NAME } from '../shared/name.ts';
@@ -37,6 +38,7 @@ async function main(): Promise<void> {
         settings: settings.kubernetes,
         readDirective: readSingleDirective,
         pod: process.env.POD_NAME ?? null,
+        interfaces: Object.values(networkInterfaces()).flatMap((list = []) => list.map(({ address }) => address)),
       }),
     );
   const controller = await startController(settings, { ...parts, sources, token: process.env[TOKEN_VARIABLE] });

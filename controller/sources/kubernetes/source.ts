@@ -12,6 +12,7 @@ import { ApiFailure } from './api/api-failure.ts';
 import { type Cluster, openCluster } from './api/cluster.ts';
 import { type Consequences, Feedback } from './feedback.ts';
 import type { KubernetesSettings } from './flags.ts';
+import { addressesToDivide } from './gateway/gateway-addresses.ts';
 import { BACKEND_TLS_POLICIES } from './objects/backend-tls-policy.ts';
 import { AUTHORITIES } from './objects/config-map.ts';
 import { GATEWAY_CLASSES, GATEWAYS, LISTENER_SETS } from './objects/gateway.ts';
@@ -27,7 +28,6 @@ import { TLS_ROUTES } from './objects/tls-route.ts';
 import { KUBERNETES_SOURCE } from './routes/cluster-snapshot.ts';
 import { lostTargets, targetsIn } from './routes/lost-targets.ts';
 import { translate } from './routes/translate.ts';
-import type { PublishedAddress } from './status/desired-status.ts';
 import type { Resource } from './watch/resource.ts';
 import { ResourceStore } from './watch/resource-store.ts';
 
@@ -38,6 +38,8 @@ export type KubernetesSourceOptions = {
   readonly log: Log;
   /** The name of this pod; null outside of a cluster. Only one process may have it at a time. */
   readonly pod?: string | null;
+  /** The addresses of this machine's or pod's interfaces. */
+  readonly interfaces?: readonly string[];
   /** For annotations that hold directives of the config file. */
   readonly readDirective: DirectiveReader;
   /** Reads the credentials. @throws ApiFailure. */
@@ -45,10 +47,6 @@ export type KubernetesSourceOptions = {
 };
 
 const ABOUT = { source: KUBERNETES_SOURCE, origin: KUBERNETES_SOURCE };
-
-const NO_ADDRESSES: readonly string[] = [];
-
-const ipsOf = (addresses: readonly PublishedAddress[]): string[] => addresses.flatMap(({ kind, value }) => (kind === 'ip' ? [value] : []));
 
 /** Changes that come together are translated once: a rollout changes many objects (ms). */
 const QUIET_MS = 20;
@@ -67,6 +65,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
   let feedback: Feedback | undefined;
   /** Of the snapshots that may still be served. */
   const consequences = new WeakMap<Snapshot, Consequences>();
+  const addresses = addressesToDivide(settings.publish, pod !== null, options.interfaces ?? []);
   const identity = pod ?? `${hostname()}_${random.hex(4)}`;
 
   const watchAll = async (cluster: Cluster, signal: AbortSignal): Promise<void> => {
@@ -149,7 +148,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
         namespaces: namespacesOfRoutes.objects(),
         authorities: authorities.objects(),
         portMap: settings.portMap,
-        addresses: settings.publish?.kind === 'addresses' ? ipsOf(settings.publish.addresses) : NO_ADDRESSES,
+        addresses,
         lastGood,
       });
       lastGood = translation.lastGood;

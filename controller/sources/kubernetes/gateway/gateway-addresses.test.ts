@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GATEWAYS, type Gateway } from '../objects/gateway.ts';
-import { assignAddresses } from './gateway-addresses.ts';
+import { addressesToDivide, assignAddresses } from './gateway-addresses.ts';
 
 const gateway = (name: string, ...addresses: string[]): Gateway => reporting(name, [], ...addresses);
 
@@ -57,4 +57,12 @@ test('without one of the Gateways most others keep their addresses, and more Gat
     [...counts.values()].map(({ length }) => length),
     [2, 2, 2, 2, 2, 2],
   );
+});
+
+test('in a pod addresses are divided only if they are its own, since elsewhere connections arrive at the address of the pod', () => {
+  const publish = { kind: 'addresses', addresses: ['192.0.2.1', '192.0.2.2'].map((value) => ({ kind: 'ip' as const, value })) } as const;
+  assert.deepEqual(addressesToDivide(publish, true, ['10.0.0.7']), []);
+  assert.deepEqual(addressesToDivide(publish, true, ['192.0.2.1', '192.0.2.2', '10.0.0.7']), ['192.0.2.1', '192.0.2.2']);
+  assert.deepEqual(addressesToDivide(publish, false, []), ['192.0.2.1', '192.0.2.2']);
+  assert.deepEqual(addressesToDivide({ kind: 'service', namespace: 'a', name: 'b' }, false, []), []);
 });

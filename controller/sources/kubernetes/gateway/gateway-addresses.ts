@@ -1,10 +1,21 @@
 import { createHash } from 'node:crypto';
+import type { Publish } from '../flags.ts';
 import type { Gateway } from '../objects/gateway.ts';
 
 /** Which addresses a Gateway has: all of the proxy, one of its own, or none because it requests one that the proxy does not have. */
 export type OwnAddress = { readonly kind: 'all' } | { readonly kind: 'one'; readonly address: string } | { readonly kind: 'none' };
 
 const ALL: OwnAddress = { kind: 'all' };
+
+/**
+ * The addresses to divide among Gateways: the published ones, where connections arrive at them. At a pod behind a load balancer they arrive at
+ * the pod's own address, whatever the visitor dialled, so there all Gateways share all of them.
+ */
+export function addressesToDivide(publish: Publish | null, isPod: boolean, interfaces: readonly string[]): readonly string[] {
+  if (publish?.kind !== 'addresses') return [];
+  const addresses = publish.addresses.flatMap(({ kind, value }) => (kind === 'ip' ? [value] : []));
+  return isPod && !addresses.every((address) => interfaces.includes(address)) ? [] : addresses;
+}
 
 /**
  * Gives each Gateway an address of its own if the proxy has several: the one that it requests, the one that its status says, or a free one. So

@@ -6,7 +6,7 @@ type Handle = NonNullable<RouteInput['handles']>[number];
 type Change = NonNullable<Handle['headers']>[number];
 type Redirect = NonNullable<Handle['redirects']>[number];
 /** The members of a block that filters set. */
-export type FilterMembers = Partial<Pick<Handle, 'request_headers' | 'headers' | 'redirects' | 'rewrites' | 'cors' | 'mirror'>>;
+export type FilterMembers = Partial<Pick<Handle, 'request_headers' | 'headers' | 'redirects' | 'rewrites' | 'cors'>>;
 
 /** Where a request arrived, as far as redirects depend on it. */
 export type Arrival = { readonly scheme: 'http' | 'https'; readonly port: number };

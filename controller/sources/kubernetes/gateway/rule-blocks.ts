@@ -5,6 +5,7 @@ import { ROLLOUT_OPTIONS } from '../routes/rollout-options.ts';
 import { conditionOfMatch, type MatchMembers } from './conditions.ts';
 import { parseDuration } from './durations.ts';
 import { type Arrival, type FilterMembers, joinMembers, readFilter } from './filters.ts';
+import { mirrorsOf } from './mirrors.ts';
 import type { Pool, RouteBackends } from './route-backends.ts';
 import { fails, type Verdict } from './verdict.ts';
 
@@ -78,7 +79,8 @@ function groupsOf(
 ): { readonly blocks: Part[] | string; readonly unresolved: Verdict | null } {
   const weighted = rule.backends.filter(({ weight }) => weight > 0);
   const of = weighted.reduce((sum, { weight }) => sum + weight, 0);
-  let unresolved: Verdict | null = null;
+  const copies = mirrorsOf(route, rule.filters, backends);
+  let { unresolved } = copies;
   for (const backend of rule.backends) unresolved ??= backends.resolve(wanted(route), backend).fault;
   if (of === 0) return { blocks: [{ ...members, respond: INTERNAL_ERROR }], unresolved };
   const blocks: Part[] = [];
@@ -87,9 +89,13 @@ function groupsOf(
     const read = targetMembers(backend, match, arrival);
     if (typeof read === 'string') return { blocks: read, unresolved };
     const targets = backends.resolve(wanted(route), backend);
+    const own = mirrorsOf(route, backend.filters, backends);
+    unresolved ??= own.unresolved;
+    const mirrors = [...copies.mirrors, ...own.mirrors];
     const to = from + backend.weight;
     blocks.push({
       ...joinMembers(members, read),
+      ...(mirrors.length > 0 && { mirrors }),
       ...(targets.pool ? destination(targets.pool, rule) : { respond: INTERNAL_ERROR }),
       ...(weighted.length > 1 && { share: { from, to, of } }),
     });
@@ -103,6 +109,7 @@ const wanted = ({ kind, meta }: HttpRoute) => ({ kind, namespace: meta.namespace
 function targetMembers({ filters }: RouteBackend, match: HttpMatch, arrival: Arrival): FilterMembers | string {
   let members: FilterMembers = {};
   for (const filter of filters) {
+    if (filter.requestMirror) continue;
     const read =
       filter.requestRedirect || filter.cors
         ? `the filter ${filter.type} is not supported in backendRefs`

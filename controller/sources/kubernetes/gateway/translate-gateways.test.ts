@@ -245,6 +245,28 @@ test('a filter that is not supported makes its rule answer with 500, and its rou
   assert.equal(routeConditions(all, 'n/r')[0], 'Accepted=False UnsupportedValue');
 });
 
+test('copies go to the backends of mirrors, each by its fraction, and one that is missing is told', () => {
+  const mirror = (name: string, more: object = {}) => ({ type: 'RequestMirror', requestMirror: { backendRef: to(name), ...more } });
+  const filters = [
+    mirror('b', { percent: 30 }),
+    mirror('c', { fraction: { numerator: 1, denominator: 4 } }),
+    mirror('absent'),
+    mirror('b'),
+  ];
+  const rules = [{ filters, backendRefs: [to('a')] }];
+  const result = translated({ httpRoutes: [route('n/r', { hostnames: ['h.test'], rules })] });
+  const [handle] = routeOf(result, 'h.test').handles;
+  assert.deepEqual(
+    handle?.mirrors?.map(({ upstreams, fraction }) => [upstreams[0]?.address, fraction && `${fraction.numerator}/${fraction.denominator}`]),
+    [
+      ['10.0.0.2:8080', '30/100'],
+      ['10.0.0.3:8080', '1/4'],
+      ['10.0.0.2:8080', undefined],
+    ],
+  );
+  assert.deepEqual(routeConditions(result, 'n/r'), [GOOD[0], 'ResolvedRefs=False BackendNotFound']);
+});
+
 test('a Gateway says what is wrong with its listeners, and serves the others', () => {
   const listeners = [
     HTTP,

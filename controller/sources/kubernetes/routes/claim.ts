@@ -25,7 +25,7 @@ export type Claim = {
   readonly https: HostTls;
 };
 
-/** `default` is what no other path of the host matches, whoever owns it. */
+/** `default` is what no other path of the host matches, whatever its owner. */
 export type PathMatch = { readonly kind: 'exact' | 'prefix'; readonly path: string } | { readonly kind: 'default' };
 
 /** Whether and how a host gets HTTPS: by a Secret, as for containers, or not at all. */

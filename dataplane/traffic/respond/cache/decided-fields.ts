@@ -4,9 +4,9 @@ import { foldedName } from '../../codec/http1/field-names.ts';
 export type DecidedFields = (fields: string) => string;
 
 /**
- * Compiles the names of fields that a site sets for its upstream. Their values are a part of the key, whoever has written them: a client
- * that sends a line as the site would write it for others must not get its response stored for those without it. Upstreams that turn
- * names into variables take `X_Device` for `X-Device`, so all spellings count. null without names.
+ * Compiles the names of fields that a site sets for its upstream. Their values are a part of the key, whether the site or the client
+ * has written them: a client that sends a line as the site would write it for others must not get its response stored for those without it.
+ * Upstreams that turn names into variables take `X_Device` for `X-Device`, so all spellings count. null without names.
  */
 export function compileDecided(names: readonly string[]): DecidedFields | null {
   if (names.length === 0) return null;

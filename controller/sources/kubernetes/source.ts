@@ -84,10 +84,16 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
         changed,
         statusChanged: (key) => told.statusChanged(resource, key),
         failed: (place, reason) => {
+          // An API server that is away is away for every kind of object, which is said once.
+          const isNews = reason !== null && ![...failures.values()].includes(reason);
+          if (isNews) log.warn({ place, reason }, 'the cluster cannot be read; routes stay, trying again');
           if (reason === null) failures.delete(place);
           else failures.set(place, reason);
           if (reason !== null) emit?.({ kind: 'failed', source: KUBERNETES_SOURCE, errors: [...new Set(failures.values())] });
-          else if (failures.size === 0) changed();
+          else if (failures.size === 0) {
+            log.info('the cluster can be read again');
+            changed();
+          }
         },
       });
     const ingresses = storeOf(INGRESSES);

@@ -48,7 +48,13 @@ export class PublishedAddresses {
     this.publish = publish;
     if (publish?.kind !== 'service') return;
     const resource = resourceOf(publish.name);
-    this.reflector = new Reflector({ ...parts, resource, namespace: publish.namespace, changed, failed: () => undefined });
+    let lastReason: string | null = null;
+    const failed = (reason: string | null) => {
+      if (reason !== null && reason !== lastReason)
+        parts.log.warn({ reason }, 'the service of --publish-service cannot be read; trying again');
+      lastReason = reason;
+    };
+    this.reflector = new Reflector({ ...parts, resource, namespace: publish.namespace, changed, failed });
   }
 
   /** null while they are unknown: what has been written stays. */

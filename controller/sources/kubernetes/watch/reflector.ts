@@ -183,16 +183,13 @@ export class Reflector<T> {
   }
 
   private fail(error: ApiFailure): void {
-    const { failed, log } = this.options;
-    if (!this.failing) log.warn({ path: this.path, reason: error.message }, 'the cluster cannot be read; routes stay, trying again');
     this.failing = true;
-    failed(error.message);
+    this.options.failed(error.message);
   }
 
   private recovered(): void {
     if (!this.failing) return;
     this.failing = false;
-    this.options.log.info({ path: this.path }, 'the cluster can be read again');
     this.options.failed(null);
   }
 }

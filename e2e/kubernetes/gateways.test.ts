@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
+import { REPOSITORY } from '../harness/process.ts';
 import { until } from '../harness/until.ts';
 import { Cluster, clusterNetwork } from './harness/cluster.ts';
 import { app, GATEWAY_CLASS, gatewayObject, tlsSecret } from './harness/objects.ts';
@@ -186,4 +188,12 @@ describe('a TLSRoute', { skip }, () => {
     await assert.rejects(pair.presents('other.pass.test'), /disconnected/);
     server.close();
   });
+});
+
+test('the Gateway and the route of docs/gateway-api.md work as they are', { skip }, async () => {
+  const guide = readFileSync(`${REPOSITORY}/docs/gateway-api.md`, 'utf8').replaceAll(/^ {3}/gm, '');
+  const [manifest] = [...guide.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text]) => text);
+  await cluster.apply(...app({ name: 'hello' }));
+  await cluster.kubectl(['apply', '-f', '-'], manifest);
+  assert.equal(await appOf('hello.example'), 'hello');
 });

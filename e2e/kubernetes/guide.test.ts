@@ -79,11 +79,14 @@ async function run(program: 'kubectl' | 'helm', args: readonly string[]): Promis
   return started.output;
 }
 
+/** After a rollout, older pods may still be ending. */
+const newestPod = (namespace: string) => [...cluster.kubelet.processPods(namespace).values()].at(-1);
+
 /** `exec deploy/NAME -c CONTAINER -- COMMAND`, in the namespace `-n` or `default`: the API server has no kubelet to pass it to. */
 async function exec(words: readonly string[]): Promise<string> {
   const namespace = words[0] === '-n' ? (words[1] ?? '') : 'default';
   const container = words[words.indexOf('-c') + 1] ?? '';
-  const [pod] = cluster.kubelet.processPods(namespace).values();
+  const pod = newestPod(namespace);
   assert.ok(pod, namespace);
   const { code, output } = await pod.container(container).exec(words.slice(words.indexOf('--') + 1));
   assert.ok(code === 0 || code === 3, `${words.join(' ')}\n${output}`);
@@ -93,7 +96,7 @@ async function exec(words: readonly string[]): Promise<string> {
 /** A request as curl would make it, but to a pod instead of the Service. */
 async function curl(url: string): Promise<void> {
   const { hostname: host, pathname } = new URL(url);
-  const [pod] = cluster.kubelet.processPods('sluice').values();
+  const pod = newestPod('sluice');
   await until(url, async () => (await ask({ host: pod?.address ?? '', port: 8080 }, pathname, { headers: { host } })).status === 200);
 }
 

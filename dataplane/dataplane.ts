@@ -103,12 +103,10 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
     clock.every(AGGREGATION_MS, () => void components.analytics.aggregate()),
     watchMemory(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }),
   ];
-  let ending: Promise<void> | null = null;
-  const end = (patient: boolean): Promise<void> => {
-    ending ??= finish(patient);
-    return ending;
-  };
-  const finish = async (patient: boolean): Promise<void> => {
+  let isLeaving = false;
+  /** A second call may be less patient than the first. */
+  const end = async (patient: boolean): Promise<void> => {
+    isLeaving = true;
     for (const stop of stops) stop();
     if (!patient) takeoverServer.close();
     certificate?.stop();
@@ -124,20 +122,24 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   return {
     reload: () => admin.requestReload(),
     reopenLogs: () => components.accessLog.reopen(),
-    drain: () => drain(components, runtime, () => end(false)),
+    drain: async () => {
+      const wasLeaving = isLeaving;
+      if (!wasLeaving) await delayShutdown(components, runtime);
+      // Another process has taken over during the delay: this one ends when the takeover is complete.
+      if (isLeaving && !wasLeaving) return new Promise(() => undefined);
+      runtime.draining();
+      return end(false);
+    },
   };
 }
 
 /** Before the drain, load balancers may learn that requests should go elsewhere, while all that arrive are still served. */
-async function drain({ readiness, live }: Components, { clock, log, draining }: ProcessContext, end: () => Promise<void>): Promise<void> {
+async function delayShutdown({ readiness, live }: Components, { clock, log }: Runtime): Promise<void> {
   const { shutdownDelayMs } = live.settings;
   readiness.stop();
-  if (shutdownDelayMs > 0) {
-    log.info({ in: shutdownDelayMs }, 'not ready any more; the drain begins later');
-    await new Promise<void>((resolve) => clock.after(shutdownDelayMs, resolve));
-  }
-  draining();
-  return end();
+  if (shutdownDelayMs === 0) return;
+  log.info({ in: shutdownDelayMs }, 'not ready any more; the drain begins later');
+  await new Promise<void>((resolve) => clock.after(shutdownDelayMs, resolve));
 }
 
 /** Opens the ports and serves the saved state. @throws UsageError. */

@@ -10,7 +10,7 @@ import { median } from './figure.ts';
 /** Prints, as the last line, what takes how long in a cluster with many objects. Runs in a network of its own. */
 const FEW = 1_000;
 const MANY = 5_000;
-const ENDPOINTS = 4;
+const ENDPOINTS = 5;
 const CHANGES = 9;
 /** One host of so many is visited to see when all are served. */
 const SAMPLED = 100;

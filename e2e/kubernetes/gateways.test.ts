@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
+import { makePair } from '../../shared/certificates/testing/pairs.ts';
 import { REPOSITORY } from '../harness/process.ts';
 import { until } from '../harness/until.ts';
 import { Cluster, clusterNetwork } from './harness/cluster.ts';
@@ -158,6 +159,27 @@ describe('an HTTPS listener', { skip }, () => {
     const { serialNumber } = new X509Certificate(certificate.cert);
     for (const name of ['open.test', 'unknown.test'])
       await until(`the certificate for ${name}`, async () => (await pair.presents(name)) === serialNumber);
+  });
+
+  test('lets in only clients with a certificate of the authorities that its Gateway names', async () => {
+    using servers = new CertificatesFixture();
+    const clients = await makePair([], { subject: 'CN=clients', authority: true });
+    const alice = await makePair([], { subject: 'CN=alice', signer: clients.signs });
+    const caCertificateRefs = [{ group: '', kind: 'ConfigMap', name: 'clients' }];
+    const https = { name: 'https', protocol: 'HTTPS', port: 443, hostname: 'closed.test', tls: { certificateRefs: [{ name: 'closed' }] } };
+    const spec = { gatewayClassName: 'sluice', listeners: [https], tls: { frontend: { default: { validation: { caCertificateRefs } } } } };
+    await cluster.apply(
+      ...app({ name: 'closed' }),
+      tlsSecret({ name: 'closed' }, servers.issue('closed.test')),
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'clients' }, data: { 'ca.crt': clients.certificate } },
+      gatewayObject('Gateway', 'closed', spec),
+      route('closed', 'closed', [{ backendRefs: [to('closed')] }]),
+    );
+    const { certificate: cert, privateKey: key } = alice;
+    await until('the client with a certificate to be let in', async () =>
+      / 200 /.test(await pair.secureLine('closed.test', { cert, key })),
+    );
+    await assert.rejects(pair.secureLine('closed.test', {}), /certificate required|disconnected|ECONNRESET/);
   });
 });
 

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { GATEWAY_CONTROLLER } from '../../../shared/name.ts';
 import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
@@ -13,21 +12,11 @@ import { type Cluster, openCluster } from './api/cluster.ts';
 import { type Consequences, Feedback } from './feedback.ts';
 import type { KubernetesSettings } from './flags.ts';
 import { addressesToDivide } from './gateway/gateway-addresses.ts';
-import { BACKEND_TLS_POLICIES } from './objects/backend-tls-policy.ts';
-import { AUTHORITIES } from './objects/config-map.ts';
-import { GATEWAY_CLASSES, GATEWAYS, LISTENER_SETS } from './objects/gateway.ts';
-import { GRPC_ROUTES } from './objects/grpc-route.ts';
-import { HTPASSWD_SECRETS } from './objects/htpasswd-secret.ts';
-import { HTTP_ROUTES } from './objects/http-route.ts';
-import { INGRESS_CLASSES, INGRESSES, type Ingress } from './objects/ingress.ts';
-import { NAMESPACES } from './objects/namespace.ts';
-import { REFERENCE_GRANTS } from './objects/reference-grant.ts';
-import { TLS_SECRETS } from './objects/secret.ts';
-import { ENDPOINT_SLICES, SERVICES } from './objects/service.ts';
-import { TLS_ROUTES } from './objects/tls-route.ts';
+import type { Ingress } from './objects/ingress.ts';
 import { KUBERNETES_SOURCE } from './routes/cluster-snapshot.ts';
 import { lostTargets, targetsIn } from './routes/lost-targets.ts';
 import { translate } from './routes/translate.ts';
+import { ClusterStores } from './watch/cluster-stores.ts';
 import type { Resource } from './watch/resource.ts';
 import { ResourceStore } from './watch/resource-store.ts';
 
@@ -96,63 +85,26 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
           }
         },
       });
-    const ingresses = storeOf(INGRESSES);
-    const classes = storeOf(INGRESS_CLASSES);
-    const services = storeOf(SERVICES);
-    const slices = storeOf(ENDPOINT_SLICES);
-    const secrets = storeOf(TLS_SECRETS);
-    const users = storeOf(HTPASSWD_SECRETS);
-    const gateway = {
-      gatewayClasses: storeOf(GATEWAY_CLASSES),
-      gateways: storeOf(GATEWAYS),
-      listenerSets: storeOf(LISTENER_SETS),
-      httpRoutes: storeOf(HTTP_ROUTES),
-      grpcRoutes: storeOf(GRPC_ROUTES),
-      tlsRoutes: storeOf(TLS_ROUTES),
-      grants: storeOf(REFERENCE_GRANTS),
-      backendTlsPolicies: storeOf(BACKEND_TLS_POLICIES),
-    };
-    // Only Gateways need these, so nothing else is allowed to be missing because of them.
-    const namespacesOfRoutes = storeOf(NAMESPACES);
-    const authorities = storeOf(AUTHORITIES);
-    const ofGateways = [namespacesOfRoutes, authorities];
-    const hasGateways = () => [...gateway.gatewayClasses.objects().values()].some(({ controller }) => controller === GATEWAY_CONTROLLER);
-    const gatewaysUsed = Promise.withResolvers<void>();
-    if (signal.aborted) gatewaysUsed.resolve();
-    signal.addEventListener('abort', () => gatewaysUsed.resolve(), { once: true });
-    const stores = [ingresses, classes, services, slices, secrets, users, ...Object.values(gateway)];
-    const seen = (resource: Resource<unknown>, key: string) => stores.find((store) => store.resource === resource)?.status(key);
+    const stores = new ClusterStores(storeOf);
+    const seen = (resource: Resource<unknown>, key: string) => stores.status(resource, key);
     const told = new Feedback({ ...parts, settings, identity, seen, changed });
     feedback = told;
 
     const publish = (): void => {
       cancel = undefined;
-      if (!emit || !stores.every(({ synced }) => synced)) return;
-      if (hasGateways()) {
-        gatewaysUsed.resolve();
-        if (!ofGateways.every(({ synced }) => synced)) return;
-      }
-      if (!isListed) log.info({ cluster: cluster.where, ingresses: ingresses.size, services: services.size }, 'the cluster is watched');
+      if (!emit || !stores.synced) return;
+      const objects = stores.objects();
+      const { ingresses, services, gateways } = objects;
+      if (!isListed)
+        log.info(
+          { cluster: cluster.where, ingresses: ingresses.size, services: services.size, gateways: gateways.size },
+          'the cluster is watched',
+        );
       isListed = true;
       const translation = translate({
+        ...objects,
         ingressClass,
-        ingresses: ingresses.objects(),
-        classes: classes.objects(),
-        services: services.objects(),
-        slices: slices.objects(),
-        secrets: secrets.objects(),
-        users: users.objects(),
         readDirective,
-        gatewayClasses: gateway.gatewayClasses.objects(),
-        gateways: gateway.gateways.objects(),
-        listenerSets: gateway.listenerSets.objects(),
-        httpRoutes: gateway.httpRoutes.objects(),
-        grpcRoutes: gateway.grpcRoutes.objects(),
-        tlsRoutes: gateway.tlsRoutes.objects(),
-        grants: gateway.grants.objects(),
-        backendTlsPolicies: gateway.backendTlsPolicies.objects(),
-        namespaces: namespacesOfRoutes.objects(),
-        authorities: authorities.objects(),
         portMap: settings.portMap,
         addresses,
         lastGood,
@@ -174,14 +126,8 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
       emit(snapshot);
     };
 
-    relist = () => {
-      for (const store of [...stores, ...ofGateways]) store.relist();
-    };
-    const runLater = async (store: ResourceStore<unknown>) => {
-      await gatewaysUsed.promise;
-      await store.run(signal);
-    };
-    await Promise.all([...[...stores, told].map((one) => one.run(signal)), ...ofGateways.map(runLater)]);
+    relist = () => stores.relist();
+    await Promise.all([stores.run(signal), told.run(signal)]);
   };
 
   const run = async (signal: AbortSignal, tell: (snapshot: Snapshot) => void): Promise<void> => {

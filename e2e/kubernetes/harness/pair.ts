@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:tls';
+import { type ConnectionOptions, connect } from 'node:tls';
 import { Folder } from '../../harness/dataplane.ts';
 import { type Answer, ask, visit } from '../../harness/http.ts';
 import { freePort } from '../../harness/ports.ts';
@@ -71,6 +71,15 @@ export class Pair {
     const { serialNumber } = socket.getPeerCertificate();
     socket.destroy();
     return serialNumber;
+  }
+
+  /** The status line of a response over TLS. @throws the error that ended the connection. */
+  async secureLine(host: string, options: Pick<ConnectionOptions, 'cert' | 'key'>): Promise<string> {
+    const socket = connect({ ...options, host: '127.0.0.1', port: this.httpsPort, servername: host, rejectUnauthorized: false });
+    socket.end(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    let text = '';
+    for await (const piece of socket) text += String(piece);
+    return text.slice(0, text.indexOf('\r\n'));
   }
 
   admin(path: string): Promise<Answer> {

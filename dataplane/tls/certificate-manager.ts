@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isDefaultName } from '../../shared/certificates/default-certificate.ts';
 import { notIssuableReason } from '../../shared/certificates/issuable.ts';
 import { APPLIED_FOLDER } from '../../shared/name.ts';
 import { CATCH_ALL } from '../../shared/values/host.ts';
@@ -216,10 +217,18 @@ export class CertificateManager {
     const plans = this.automatic.planFor(host) ?? this.automatic.planFor(host.replace(/^[^.]+/, '*'));
     const attempt = plans?.attempt;
     const failure = attempt ? `; the last try failed: ${attempt.lastError}, the next is at ${new Date(attempt.nextTry).toISOString()}` : '';
+    const fallback = held === null && plans === null ? this.explainDefaults() : null;
+    if (fallback !== null) return fallback;
     if (held === null && plans === null)
       return `none, so there is no connection over HTTPS: ${explainMissing(siteFor(host, this.tools), this.automatic.capabilities, this.tools.noAcme)}`;
     if (held === null) return `none yet${failure}`;
-    return `${held.domains.join(', ')} by ${held.issuer}, until ${new Date(held.notAfter).toISOString()} (${held.source})${failure}`;
+    return `${describe(held)}${failure}`;
+  }
+
+  /** The certificates for names without one of their own; null if there are none. */
+  private explainDefaults(): string | null {
+    const defaults = [...this.selection.entries()].flatMap(([name, certificate]) => (isDefaultName(name) ? [describe(certificate)] : []));
+    return defaults.length === 0 ? null : `the default one of its port: ${[...new Set(defaults)].sort().join('; ')}`;
   }
 
   /** The same for plain HTTP. If an order has failed so far, this includes why: such a visitor is redirected to HTTPS. */
@@ -246,14 +255,19 @@ export class CertificateManager {
     const now = this.tools.clock.now();
     let count = 0;
     for (const [name, certificate] of this.selection.entries())
-      if (isEnding({ certificate, lastError: failing.has(name) ? 'failed' : null }, now) && this.tools.site(name) !== null) count++;
+      if (isEnding({ certificate, lastError: failing.has(name) ? 'failed' : null }, now) && this.isPresented(name)) count++;
     return count;
+  }
+
+  /** Whether the certificate for a name is presented: for a site, or as a default one. */
+  private isPresented(name: string): boolean {
+    return isDefaultName(name) || this.tools.site(name) !== null;
   }
 
   /** Certificates that are served for a site. */
   private *shown(): Generator<ServedCertificate> {
     for (const [name, certificate] of this.selection.entries())
-      if (this.tools.site(name) !== null) yield { name, certificate, lastError: this.automatic.planFor(name)?.attempt?.lastError ?? null };
+      if (this.isPresented(name)) yield { name, certificate, lastError: this.automatic.planFor(name)?.attempt?.lastError ?? null };
   }
 
   /** Sites whose orders fail and that no other certificate covers; null for each other name. */
@@ -340,3 +354,6 @@ export class CertificateManager {
       if (!before.has(`${id} ${reason}`)) this.tools.log.warn({ certificate: id, reason }, 'a certificate cannot be used');
   }
 }
+
+const describe = ({ domains, issuer, notAfter, source }: StoredCertificate): string =>
+  `${domains.join(', ')} by ${issuer}, until ${new Date(notAfter).toISOString()} (${source})`;

@@ -159,6 +159,7 @@ describe('an HTTPS listener', { skip }, () => {
     const { serialNumber } = new X509Certificate(certificate.cert);
     for (const name of ['open.test', 'unknown.test'])
       await until(`the certificate for ${name}`, async () => (await pair.presents(name)) === serialNumber);
+    assert.match(await pair.command('explain', 'https://open.test/'), /the default one of its port: \*@:\d+ by /);
   });
 
   test('lets in only clients with a certificate of the authorities that its Gateway names', async () => {

@@ -37,6 +37,9 @@ export type KubernetesSourceOptions = {
 
 const ABOUT = { source: KUBERNETES_SOURCE, origin: KUBERNETES_SOURCE };
 
+/** What a failure is, without the detail after it: that the cluster can't be reached, or that it forbids a list. */
+const gistOf = (reason: string): string | undefined => reason.split(': ', 1)[0];
+
 /** Changes that come together are translated once: a rollout changes many objects (ms). */
 const QUIET_MS = 20;
 
@@ -73,8 +76,8 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
         changed,
         statusChanged: (key) => told.statusChanged(resource, key),
         failed: (place, reason) => {
-          // An API server that is away is away for every kind of object, which is said once.
-          const isNews = reason !== null && ![...failures.values()].includes(reason);
+          // An API server that is away is away for every kind of object, which is said once, however each connection ends.
+          const isNews = reason !== null && ![...failures.values()].some((known) => gistOf(known) === gistOf(reason));
           if (isNews) log.warn({ place, reason }, 'the cluster cannot be read; routes stay, trying again');
           if (reason === null) failures.delete(place);
           else failures.set(place, reason);

@@ -218,9 +218,11 @@ describe('HTTP/1.1 on the wire', () => {
   });
 
   test('a client that disconnects closes its upstream connection and is counted as 499', async () => {
-    let upstreamClosed = false;
+    let [requested, upstreamClosed] = [false, false];
     const silent = createServer((socket) => {
-      socket.on('data', () => undefined);
+      socket.on('data', () => {
+        requested = true;
+      });
       socket.on('error', () => undefined);
       socket.on('close', () => {
         upstreamClosed = true;
@@ -230,7 +232,9 @@ describe('HTTP/1.1 on the wire', () => {
     const address = silent.address() as { port: number };
     await dataplane.route('silent.test', `127.0.0.1:${address.port}`);
     const visitor = connect(port, '127.0.0.1', () => visitor.write('GET / HTTP/1.1\r\nHost: silent.test\r\n\r\n'));
-    await until('the request to be under way', async () => (await dataplane.admin('GET', '/upstreams')).text.includes('"in_flight":1'));
+    // A connection that is not established yet would be kept for the next request instead of being closed.
+    await until('the request to have arrived', () => requested);
+    assert.match((await dataplane.admin('GET', '/upstreams')).text, /"in_flight":1/);
     visitor.resetAndDestroy();
     await until('the upstream connection to go', () => upstreamClosed);
     const snapshot = JSON.parse((await dataplane.admin('GET', '/analytics/silent.test')).text) as { status_codes: { other: number } };

@@ -1,0 +1,133 @@
+import { INDEXING, type Rule, ruleOf } from './indexing.ts';
+import { LineIndex } from './line-index.ts';
+import { isRepeated } from './repetitions.ts';
+import { STATIC_FIELDS } from './static-table.ts';
+import { writeInteger, writeString } from './write-literal.ts';
+
+/** The most of the peer's table that we use, which is also what it offers before any setting (RFC 9113 6.5.2). */
+const MOST_TABLE_BYTES = 4_096;
+/** The first bits of the representations in RFC 7541 6, and the masks of the integers that follow. */
+const INDEXED = 0x80;
+const INDEXED_MASK = 0x7f;
+const INSERTED = 0x40;
+const INSERTED_MASK = 0x3f;
+const SIZE = 0x20;
+const SIZE_MASK = 0x1f;
+const NEVER_INDEXED = 0x10;
+const LITERAL_MASK = 0x0f;
+/** What `begin` and `status` write at most. */
+const BLOCK_OVERHEAD = 64;
+
+/** The statuses of the static table. */
+const STATUSES: ReadonlyMap<number, number> = new Map(
+  STATIC_FIELDS.flatMap(([name, value], at): [number, number][] => (name === ':status' ? [[Number(value), at + 1]] : [])),
+);
+
+/** White space that may surround a value in HTTP/1.1 (RFC 9110 5.6.3) and may not in HTTP/2 (RFC 9113 8.2.1). */
+const isWhite = (code: number): boolean => code === 32 || code === 9;
+
+/**
+ * Encodes the header blocks of one direction of a connection (RFC 7541), of which most lines are those of the block before: such a line
+ * costs one look-up and one or two bytes. Texts are Latin-1. Each method writes to `out` from index `at` and returns the end; make room for
+ * `mostBytes` before.
+ */
+export class HpackEncoder {
+  private readonly index = new LineIndex(MOST_TABLE_BYTES);
+  /** The size that the peer knows of, the one to use from the next block on, and the smallest one since the last block. */
+  private announced = MOST_TABLE_BYTES;
+  private wanted = MOST_TABLE_BYTES;
+  private smallest = MOST_TABLE_BYTES;
+
+  /**
+   * The most bytes of a block whose lines, names and values have this many characters. A field whose name and value have fewer than three
+   * counts as three.
+   */
+  static mostBytes(characters: number): number {
+    return characters * 2 + BLOCK_OVERHEAD;
+  }
+
+  /** The peer's SETTINGS_HEADER_TABLE_SIZE, of which we use 4,096 bytes at most. Valid from the next block on. */
+  limitTable(bytes: number): void {
+    this.wanted = Math.min(bytes, MOST_TABLE_BYTES);
+    this.smallest = Math.min(this.smallest, this.wanted);
+    this.index.resize(this.wanted);
+  }
+
+  /** Begins a block, with the changes of the table's size that the peer has to know (RFC 7541 4.2). */
+  begin(out: Buffer, at: number): number {
+    if (this.smallest === this.announced && this.wanted === this.announced) return at;
+    let end = at;
+    if (this.smallest < this.wanted) end = writeInteger(out, end, SIZE, SIZE_MASK, this.smallest);
+    end = writeInteger(out, end, SIZE, SIZE_MASK, this.wanted);
+    this.announced = this.wanted;
+    this.smallest = this.wanted;
+    return end;
+  }
+
+  /** `:status`, 100–999. */
+  status(out: Buffer, at: number, status: number): number {
+    const index = STATUSES.get(status);
+    if (index !== undefined) {
+      out[at] = INDEXED | index;
+      return at + 1;
+    }
+    return this.field(out, at, ':status', String(status));
+  }
+
+  /** One field; the name is in lower case. */
+  field(out: Buffer, at: number, name: string, value: string): number {
+    const text = `${name}: ${value}`;
+    const index = this.index.find(text);
+    return index > 0 ? writeInteger(out, at, INDEXED, INDEXED_MASK, index) : this.newField(out, at, ruleOf(name), name, value, text, text);
+  }
+
+  /**
+   * HTTP/1.1 field lines, each with its CRLF. Names become lower case, and white space around values is removed. Fields that describe a
+   * connection are left out (RFC 9113 8.2.2), and so is Content-Length.
+   */
+  lines(out: Buffer, at: number, lines: string): number {
+    let end = at;
+    let from = 0;
+    while (from < lines.length) {
+      const to = lines.indexOf('\r\n', from);
+      const line = lines.slice(from, to);
+      const index = this.index.find(line);
+      end = index > 0 ? writeInteger(out, end, INDEXED, INDEXED_MASK, index) : this.newLine(out, end, line);
+      from = to + 2;
+    }
+    return end;
+  }
+
+  private newLine(out: Buffer, at: number, line: string): number {
+    const colon = line.indexOf(':');
+    let from = colon + 1;
+    let to = line.length;
+    while (from < to && isWhite(line.charCodeAt(from))) from++;
+    while (to > from && isWhite(line.charCodeAt(to - 1))) to--;
+    const name = line.slice(0, colon).toLowerCase();
+    const rule = ruleOf(name);
+    if (rule.omitted) return at;
+    const value = line.slice(from, to);
+    const text = `${name}: ${value}`;
+    const index = this.index.find(text);
+    return index > 0 ? writeInteger(out, at, INDEXED, INDEXED_MASK, index) : this.newField(out, at, rule, name, value, text, line);
+  }
+
+  /** A field that the dynamic table does not have. */
+  private newField(out: Buffer, at: number, rule: Rule, name: string, value: string, text: string, alias: string): number {
+    const index = rule.values?.get(value);
+    if (index !== undefined) return writeInteger(out, at, INDEXED, INDEXED_MASK, index);
+    if (rule.indexing === INDEXING.never) return literal(out, at, NEVER_INDEXED, LITERAL_MASK, rule, name, value);
+    const length = name.length + value.length;
+    const inserts = rule.indexing === INDEXING.first || (rule.indexing === INDEXING.repeated && isRepeated(text));
+    if (!inserts || !this.index.holds(length)) return literal(out, at, 0, LITERAL_MASK, rule, name, value);
+    this.index.insert(text, alias, length);
+    return literal(out, at, INSERTED, INSERTED_MASK, rule, name, value);
+  }
+}
+
+/** RFC 7541 6.2. */
+function literal(out: Buffer, at: number, first: number, mask: number, rule: Rule, name: string, value: string): number {
+  const end = writeInteger(out, at, first, mask, rule.name);
+  return writeString(out, rule.name > 0 ? end : writeString(out, end, name), value);
+}

@@ -1,0 +1,17 @@
+import { STATIC_FIELDS, STATIC_NAMES } from './static-table.ts';
+
+/** The fields of the static table as HTTP/1.1 field lines, one after the other. */
+export const STATIC_LINES = Buffer.from(STATIC_FIELDS.map(([name, value]) => `${name}: ${value}\r\n`).join(''), 'latin1');
+/** By index: where its line begins and ends in STATIC_LINES, how long its name is, and the first index with that name. */
+export const STATIC_START = new Uint16Array(STATIC_FIELDS.length + 1);
+export const STATIC_END = new Uint16Array(STATIC_FIELDS.length + 1);
+export const STATIC_NAME_LENGTH = new Uint8Array(STATIC_FIELDS.length + 1);
+export const STATIC_KNOWN = new Uint8Array(STATIC_FIELDS.length + 1);
+
+for (const [at, [name, value]] of STATIC_FIELDS.entries()) {
+  const start = STATIC_END[at] as number;
+  STATIC_START[at + 1] = start;
+  STATIC_END[at + 1] = start + `${name}: ${value}\r\n`.length;
+  STATIC_NAME_LENGTH[at + 1] = name.length;
+  STATIC_KNOWN[at + 1] = STATIC_NAMES.get(name) ?? 0;
+}

@@ -57,7 +57,7 @@ export class HpackEncoder {
   begin(out: Buffer, at: number): number {
     if (this.smallest === this.announced && this.wanted === this.announced) return at;
     let end = at;
-    if (this.smallest < this.wanted) end = writeInteger(out, end, SIZE, SIZE_MASK, this.smallest);
+    if (this.smallest < this.announced && this.smallest < this.wanted) end = writeInteger(out, end, SIZE, SIZE_MASK, this.smallest);
     end = writeInteger(out, end, SIZE, SIZE_MASK, this.wanted);
     this.announced = this.wanted;
     this.smallest = this.wanted;

@@ -17,8 +17,20 @@ export const FRAME = {
   goAway: 7,
   windowUpdate: 8,
   continuation: 9,
+  /** RFC 9218 7.1. */
+  priorityUpdate: 16,
 } as const;
-export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8 } as const;
+export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 32 } as const;
+/** RFC 9113 6.5.2; RFC 8441 3. */
+export const SETTING = {
+  headerTableSize: 1,
+  enablePush: 2,
+  maxConcurrentStreams: 3,
+  initialWindow: 4,
+  maxFrameSize: 5,
+  maxHeaderListSize: 6,
+  enableConnectProtocol: 8,
+} as const;
 /** RFC 9113 7. */
 export const CODE = {
   none: 0,
@@ -33,6 +45,9 @@ export const CODE = {
   calm: 11,
 } as const;
 export const INITIAL_WINDOW = 4;
+
+/** The largest payload of a frame unless SETTINGS allow more (bytes). */
+export const MAX_FRAME = 16_384;
 
 const FRAME_HEAD = 9;
 /** Statuses in HPACK's static table, by their byte (RFC 7541 appendix A). */
@@ -193,6 +208,13 @@ function digitsIn(bytes: Buffer): string {
     at += short < 3 ? 5 : 6;
   }
   return digits;
+}
+
+/** 32 bits: a window's increment, an error code, or the stream of a frame that names one. */
+export function word(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }
 
 /** One frame (RFC 9113 4.1). Text is Latin-1. */

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { SampleRandom } from '../codec/http1/oracle/testing/sample-random.ts';
-import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE } from './frames.ts';
+import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE, word } from './frames.ts';
 import { eventually, ProxyFixture, site } from './test-proxy.ts';
 import { Wire } from './wire.ts';
 
@@ -18,12 +18,6 @@ const COLLECT_EVERY = 20;
 
 type Some<T> = readonly [T, ...T[]];
 const pick = <T>(random: SampleRandom, from: Some<T>): T => from[random.below(from.length)] ?? from[0];
-
-function word(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
 
 const setting = (number: number, value: number): Buffer => Buffer.concat([Buffer.from([0, number]), word(value)]);
 const many = Array.from({ length: 140 }, (_, at): Field => [`x-${at}`, 'y']);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { subscribe } from 'node:diagnostics_channel';
 import type { Http2Session, Http2Stream } from 'node:http2';
 import { createServer, type Socket } from 'node:net';
-import { block, type Field, FLAG, FRAME, Frames, frame, INITIAL_WINDOW, PREFACE } from './frames.ts';
+import { block, type Field, FLAG, FRAME, Frames, frame, INITIAL_WINDOW, PREFACE, word } from './frames.ts';
 import { SecureFixture } from './secure-proxy.ts';
 import { eventually, ProxyFixture, site } from './test-proxy.ts';
 import { Wire } from './wire.ts';
@@ -33,12 +33,6 @@ const REQUEST: Field[] = [
 ];
 
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
-
-function word(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
 
 async function untilStuck(left: () => number): Promise<void> {
   let before = -1;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SampleRandom } from '../../codec/http1/oracle/testing/sample-random.ts';
-import { block, type Field, FLAG, FRAME, type Frames, frame, head, INITIAL_WINDOW } from '../../testing/frames.ts';
+import { block, type Field, FLAG, FRAME, type Frames, frame, head, INITIAL_WINDOW, word } from '../../testing/frames.ts';
 import { SecureFixture } from '../../testing/secure-proxy.ts';
 import { eventually } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
@@ -31,12 +31,6 @@ const MORE: Some<readonly Field[]> = [
 ];
 
 const pick = <T>(random: SampleRandom, from: Some<T>): T => from[random.below(from.length)] ?? from[0];
-
-function word(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
 
 /** One frame, usually valid, for an existing stream or the next one. */
 function anyFrame(random: SampleRandom, next: number): Buffer {

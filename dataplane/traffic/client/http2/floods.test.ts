@@ -1,22 +1,15 @@
 // Runs alone: it measures the memory of its process.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { block, CODE, type Field, FLAG, FRAME, type Frames, frame, head } from '../../testing/frames.ts';
+import { block, CODE, type Field, FLAG, FRAME, type Frames, frame, head, MAX_FRAME, word } from '../../testing/frames.ts';
 import { SecureFixture } from '../../testing/secure-proxy.ts';
 import { eventually } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const MEGABYTE = 1_000_000;
-const MAX_FRAME = 16_384;
 const POST = block(head([':method', 'POST']));
 
 const times = (count: number, make: (at: number) => Buffer): Buffer => Buffer.concat(Array.from({ length: count }, (_, at) => make(at)));
-
-function number32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
 
 /** A request without a body, with its head in two frames if it is too large for one. */
 const asking = (stream: number, fields: Buffer): Buffer =>
@@ -26,7 +19,7 @@ const asking = (stream: number, fields: Buffer): Buffer =>
         frame(FRAME.headers, FLAG.endStream, stream, fields.subarray(0, MAX_FRAME)),
         frame(FRAME.continuation, FLAG.endHeaders, stream, fields.subarray(MAX_FRAME)),
       ]);
-const reset = (stream: number): Buffer => frame(FRAME.reset, 0, stream, number32(CODE.cancel));
+const reset = (stream: number): Buffer => frame(FRAME.reset, 0, stream, word(CODE.cancel));
 const ping = frame(FRAME.ping, 0, 0, Buffer.alloc(8));
 
 /** Sends piece after piece for as long as the proxy accepts it. @returns the bytes that it accepted. */
@@ -98,7 +91,7 @@ describe('closes only the connection that is flooded with', () => {
         times(10, (at) =>
           Buffer.concat([
             frame(FRAME.headers, FLAG.endHeaders, 2 * (10 * nth + at) + 1, POST),
-            frame(FRAME.windowUpdate, 0, 2 * (10 * nth + at) + 1, number32(0)),
+            frame(FRAME.windowUpdate, 0, 2 * (10 * nth + at) + 1, word(0)),
           ]),
         ),
     ],
@@ -176,7 +169,7 @@ describe('closes only the connection that is flooded with', () => {
 describe('tolerates', () => {
   for (const [what, piece] of [
     ['settings that change nothing', frame(FRAME.settings, 0, 0)],
-    ['windows that open byte by byte', frame(FRAME.windowUpdate, 0, 0, number32(1))],
+    ['windows that open byte by byte', frame(FRAME.windowUpdate, 0, 0, word(1))],
   ] as const) {
     test(`${what} without memory growth`, async () => {
       using scene = await Scene.set();

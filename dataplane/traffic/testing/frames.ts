@@ -56,16 +56,19 @@ const STATUS = new Map([200, 204, 206, 304, 400, 404, 500].map((status, at) => [
 export type Frame = { readonly type: number; readonly flags: number; readonly stream: number; readonly payload: Buffer };
 export type Field = readonly [name: string, value: string];
 
-/** Test support: an HTTP/2 client that sends arbitrary frames and records what it receives. */
+/** Test support: one side of an HTTP/2 connection, usually the client's, that sends arbitrary frames and records what it receives. */
 export class Frames {
   readonly received: Frame[] = [];
   closed = false;
   readonly socket: Socket;
   private waiting: Buffer = Buffer.alloc(0);
+  private preface: number;
   private readonly lookers = new Set<() => void>();
 
-  private constructor(socket: Socket) {
+  /** `preface` is the number of bytes that precede the first frame. */
+  private constructor(socket: Socket, preface = 0) {
     this.socket = socket;
+    this.preface = preface;
     socket.on('data', (chunk: Buffer) => {
       this.waiting = Buffer.concat([this.waiting, chunk]);
       this.read();
@@ -83,6 +86,11 @@ export class Frames {
     const socket = connectSecure({ host: '127.0.0.1', port, ca, servername: 'a.test', ALPNProtocols: ['h2'] });
     await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
     return new Frames(socket);
+  }
+
+  /** The server's side of a connection that has just been accepted. */
+  static accepted(socket: Socket): Frames {
+    return new Frames(socket, PREFACE.length);
   }
 
   static async plain(port: number): Promise<Frames> {
@@ -167,6 +175,11 @@ export class Frames {
   }
 
   private read(): void {
+    if (this.preface > 0) {
+      if (this.waiting.length < this.preface) return;
+      this.waiting = this.waiting.subarray(this.preface);
+      this.preface = 0;
+    }
     while (this.waiting.length >= FRAME_HEAD) {
       const length = this.waiting.readUIntBE(0, 3);
       if (this.waiting.length < FRAME_HEAD + length) return;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { REPOSITORY } from './harness/process.ts';
@@ -23,4 +24,14 @@ test('the package contains the documentation, licence and launcher, and no sourc
   ])
     assert.ok(paths.has(path), path);
   for (const path of paths) assert.doesNotMatch(path, /^(?:controller|dataplane|shared|e2e)\/|\.test\./);
+});
+
+test('a build contains the licenses of the packages in it, and ASCII only, which Node keeps in half the memory', (t) => {
+  const dist = mkdtempSync(join(tmpdir(), 'dist-'));
+  t.after(() => rmSync(dist, { recursive: true }));
+  execFileSync(process.execPath, ['scripts/build.ts', dist], { cwd: REPOSITORY });
+  const licenses = readFileSync(join(dist, 'licenses.txt'), 'utf8');
+  for (const bundled of ['zod', 'pino', 'http-proxy-3', 'prom-client']) assert.match(licenses, new RegExp(`^${bundled} \\d+\\.\\d+`, 'm'));
+  for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js')))
+    assert.match(readFileSync(join(dist, name), 'utf8'), /^[\x00-\x7f]*$/, name);
 });

@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { buildPage } from '../dataplane/admin/dashboard/page/build.ts';
+import { licensesOf } from './licenses.ts';
 
 /** What is started: the processes, and the threads of the data plane. */
 const ENTRIES = [
@@ -16,6 +17,8 @@ const ENTRIES = [
 ];
 /** It loads only the command that is called, so each of these has a file of its own. */
 const COMMANDS = 'controller/cli/main';
+/** Long lines are broken (characters), so that the position in a stack trace says something. */
+const LINE = 120;
 
 /** Sources find other files from their own address, which a bundle does not have: in it, they still have the one they had. */
 const keepAddresses = (outdir: string): Plugin => ({
@@ -29,26 +32,46 @@ const keepAddresses = (outdir: string): Plugin => ({
   },
 });
 
-/** Bundles our own files: hundreds of small ones take longer to find and to link than to run. Packages stay in node_modules. */
-async function bundle(entry: string, dist: string, splitting: boolean): Promise<void> {
-  await build({
+/** Packages that are imported only when they are needed stay where npm installed them. */
+const leavePackages: Plugin = {
+  name: 'leave-packages',
+  setup({ onResolve }) {
+    onResolve({ filter: /^[^./]/ }, ({ kind }) => (kind === 'dynamic-import' ? { external: true } : undefined));
+  },
+};
+
+/**
+ * Bundles our own files and the packages that they always load: hundreds of small files take longer to find and to link than to run.
+ * White space and comments are left out, as every thread keeps its source in memory. Names stay, for stack traces.
+ * @returns the bundled files.
+ */
+async function bundle(entry: string, dist: string, splitting: boolean): Promise<string[]> {
+  const { metafile } = await build({
     entryPoints: [`${entry}.ts`],
     outdir: join(dist, dirname(entry)),
-    plugins: [keepAddresses(resolve(dirname(entry)))],
+    plugins: [keepAddresses(resolve(dirname(entry))), leavePackages],
     bundle: true,
     splitting,
-    packages: 'external',
     platform: 'node',
     format: 'esm',
     target: 'node26',
+    minifyWhitespace: true,
+    minifySyntax: true,
+    lineLimit: LINE,
+    legalComments: 'none',
+    // Packages that are CommonJS modules require Node's own ones.
+    banner: { js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);" },
+    metafile: true,
     logLevel: 'warning',
   });
+  return Object.keys(metafile.inputs);
 }
 
 /** Builds what an installed package runs. Run from the root of the repository, with the directory to write. */
 const [dist = 'dist'] = process.argv.slice(2);
 await rm(dist, { recursive: true, force: true });
-await Promise.all([...ENTRIES.map((entry) => bundle(entry, dist, false)), bundle(COMMANDS, dist, true)]);
+const files = await Promise.all([...ENTRIES.map((entry) => bundle(entry, dist, false)), bundle(COMMANDS, dist, true)]);
+await writeFile(join(dist, 'licenses.txt'), licensesOf(files.flat()));
 const page = join(dist, 'dataplane/admin/dashboard/page.html');
 await mkdir(dirname(page), { recursive: true });
 await writeFile(page, await buildPage());

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { MOST_PORTS } from './limits.ts';
 import { DRAWN_BY, MOST_PARTS, USUAL_SPLIT_COOKIE } from './share.ts';
 import { parseCidr } from './values/cidr.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { HEALTHY_STATUS, MOST_IN_A_ROW } from './limits.ts';
 
 /** Requests a page of its own from each target at regular intervals. Only a target that responds as expected is in rotation. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { balancingSchema } from './balancing/balancing-schema.ts';
 import { healthCheckSchema } from './health-check.ts';
 import {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { conditionSchema, portSchema } from './condition.ts';
 import { MAX_HOLD_SECS, MOST_BLOCKS, MOST_PORTS } from './limits.ts';
 import { fileServerIn } from './policy/file-server/effective.ts';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseDirectoryUrl } from './certificates/acme-directory.ts';
 import { readAcmeRoots } from './certificates/acme-roots.ts';
 import { MIN_CACHE_BYTES, MOST_CONNECTIONS, MOST_PORTS } from './limits.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ClientPair, readClientPair } from './certificates/client-pair.ts';
 import {
   MAX_ANSWER_SECS,

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { MOST_WEIGHT } from './limits.ts';
 import { parseUpstream } from './values/address.ts';
 import { readBy } from './values/read-by.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { faultOfKey, faultOfKeys, type JwtKey, MOST_KEYS } from '../../shared/policy/jwt/keys.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { routeSchema } from '../../shared/route.ts';
 
 /** The parts of a JSON schema that this page shows. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type BalancingSpec, balancingFault, LONGEST_NAME, MOST_CHOICES, NAMED_POLICIES, PLAIN_POLICIES } from './balancing.ts';
 
 export const balancingSchema: z.ZodType<BalancingSpec, BalancingSpec> = z

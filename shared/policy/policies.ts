@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { analytics } from './analytics/analytics.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import { cache } from './cache/cache.ts';

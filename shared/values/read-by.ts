@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Parsed } from './parsed.ts';
 
 /** A schema for a string that a parser accepts, in the parser's form. The reason of a refusal is the message of the issue. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Certificate } from '../certificates/certificate.ts';
 import { parseCertificateName } from '../certificates/default-certificate.ts';
 import type { PublishedRoute } from '../route.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** When a controller last confirmed the state of one of its sources. */
 export const confirmationSchema = z.object({

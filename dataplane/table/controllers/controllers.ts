@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { revisionSchema } from '../../../shared/wire/apply.ts';
 import type { UnconfirmedSource } from '../unconfirmed/unconfirmed.ts';
 import { confirmationSchema } from './confirmation.ts';

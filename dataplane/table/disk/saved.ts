@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { type ZodType, z } from 'zod';
+import * as z from 'zod';
 import { isFramingHeader } from '../../../shared/response-header.ts';
 import { type RouteInput, readAppliedRoute, routeSchema } from '../../../shared/route.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
@@ -123,7 +123,7 @@ function withoutWords({ jsonSchema }: { readonly jsonSchema: { title?: unknown; 
   delete jsonSchema.description;
 }
 
-function judgeEntry<T>(entry: SavedEntry, schema: ZodType<T>): { readonly value: T } | { readonly reason: string } {
+function judgeEntry<T>(entry: SavedEntry, schema: z.ZodType<T>): { readonly value: T } | { readonly reason: string } {
   if (!entry.sound) return { reason: 'its checksum does not match' };
   const result = schema.safeParse(JSON.parse(entry.json));
   if (result.success) return { value: result.data };

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';

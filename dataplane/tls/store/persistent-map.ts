@@ -1,5 +1,5 @@
 import { readFileSync, renameSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { writePrivate } from './private-file.ts';

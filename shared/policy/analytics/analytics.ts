@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Policy } from '../policy.ts';
 import { analyticsDirective } from './directive.ts';
 import { MAX_EXCLUDED, parseExcluded } from './excluded.ts';

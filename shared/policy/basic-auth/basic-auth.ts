@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
 import { type BcryptHash, parseBcryptHash } from '../../values/bcrypt-hash.ts';
 import { readBy } from '../../values/read-by.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { parseSeconds } from '../../values/duration.ts';
 import type { Policy } from '../policy.ts';

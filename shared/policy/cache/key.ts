@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const MOST_PARAMETERS = 50;
 export const MOST_FIELDS = 10;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_AUTHORITIES_LENGTH, readClientAuthorities } from '../../certificates/client-authorities.ts';
 import { CONFIG_FILE } from '../../name.ts';
 import type { Policy } from '../policy.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { LABEL_PREFIX } from '../../name.ts';
 import { readBy } from '../../values/read-by.ts';
 import type { Policy } from '../policy.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
 import { readBy } from '../../values/read-by.ts';
 import type { Policy } from '../policy.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { readBy } from '../../values/read-by.ts';
 import { FORMATS } from '../encode/formats.ts';
 import type { Policy } from '../policy.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { faultOfTemplate } from '../../placeholders/template.ts';
 import { HEADER_NAME, HEADER_VALUE, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE, NOT_FRAMING } from '../../response-header.ts';
 import { readBy } from '../../values/read-by.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import type { Scope } from '../../placeholders/names.ts';
 import { faultOfTemplate } from '../../placeholders/template.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { rangeSchema } from '../../condition.ts';
 import { CONFIG_FILE } from '../../name.ts';
 import { parseCountry } from '../../values/country.ts';

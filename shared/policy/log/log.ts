@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseAccessLog } from '../../values/log-output.ts';
 import type { Policy } from '../policy.ts';
 import { logDirective } from './directive.ts';

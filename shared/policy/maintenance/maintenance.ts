@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import type { Policy } from '../policy.ts';
 import { DEFAULT_RETRY_AFTER_SECS, LONGEST_PAGE, MAX_RETRY_AFTER_SECS, maintenanceDirective } from './directive.ts';

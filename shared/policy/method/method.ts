@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import type { Policy } from '../policy.ts';
 import { faultOfMethod, MOST_METHODS, methodDirective } from './directive.ts';

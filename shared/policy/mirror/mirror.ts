@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { CONFIG_FILE } from '../../name.ts';
 import { MOST_PARTS } from '../../share.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { LABEL_PREFIX } from '../../name.ts';
 import { parseSize } from '../../values/size.ts';
 import type { Policy } from '../policy.ts';

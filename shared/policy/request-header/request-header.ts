@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { faultOfTemplate } from '../../placeholders/template.ts';
 import { concealedText } from '../concealed-text.ts';
 import { changeSchema, MOST_HEADERS } from '../header/change.ts';

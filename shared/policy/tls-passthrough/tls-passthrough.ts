@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { balancingSchema } from '../../balancing/balancing-schema.ts';
 import { portSchema } from '../../condition.ts';
 import { LONGEST_PASSTHROUGH_IDLE_SECS, MOST_PORTS, USUAL_PASSTHROUGH_IDLE_SECS } from '../../limits.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { readBy } from '../../values/read-by.ts';

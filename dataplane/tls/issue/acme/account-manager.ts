@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import type { DirectoryStore } from '../../store/directory-store.ts';
 import { AccountGoneError, IssueError } from '../issue-error.ts';

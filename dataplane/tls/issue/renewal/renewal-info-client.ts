@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as https from 'node:https';
-import { z } from 'zod';
+import * as z from 'zod';
 import { NAME } from '../../../../shared/name.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { get } from '../../../../shared/runtime/http.ts';

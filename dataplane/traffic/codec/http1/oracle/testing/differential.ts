@@ -123,20 +123,29 @@ function sameReading(a: OurReading, b: OurReading, but: ReadonlySet<string> = ne
 }
 
 /**
- * Runs `check` on `inputs` inputs with a seed that SLUICE_FUZZ_SEED sets and the test prints. With SLUICE_FUZZ=N, each direction has N
+ * The inputs of a test: randomness with a seed that SLUICE_FUZZ_SEED sets and the test prints. With SLUICE_FUZZ=N, each direction has N
  * inputs instead of INPUTS, and everything else scales with it. An ordinary run always has the same inputs; a long one has new ones each
- * time.
+ * time. `failed` is the error of the input that was drawn last.
  */
-export function fuzz(t: TestContext, inputs: number, check: (random: SampleRandom) => void): void {
+export function* inputsOf(t: TestContext, inputs: number): Generator<{ readonly random: SampleRandom; failed(error: unknown): Error }> {
   const long = process.env.SLUICE_FUZZ;
   const count = long === undefined ? inputs : Math.ceil((inputs / INPUTS) * Number(long));
   const seed = Number(process.env.SLUICE_FUZZ_SEED ?? (long === undefined ? 1 : randomInt(2 ** 31)));
   t.diagnostic(`${count} inputs, SLUICE_FUZZ_SEED=${seed}`);
   for (let input = 0; input < count; input++) {
+    const failed = (error: unknown): Error =>
+      new Error(`input ${input} of SLUICE_FUZZ_SEED=${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    yield { random: new SampleRandom(Math.imul(seed, 0x9e3779b1) + input), failed };
+  }
+}
+
+/** Runs `check` on each input. */
+export function fuzz(t: TestContext, inputs: number, check: (random: SampleRandom) => void): void {
+  for (const { random, failed } of inputsOf(t, inputs)) {
     try {
-      check(new SampleRandom(Math.imul(seed, 0x9e3779b1) + input));
+      check(random);
     } catch (error) {
-      throw new Error(`input ${input} of SLUICE_FUZZ_SEED=${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
+      throw failed(error);
     }
   }
 }

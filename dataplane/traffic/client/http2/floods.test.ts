@@ -110,6 +110,11 @@ describe('closes only the connection that is flooded with', () => {
     ],
     ['pings', () => times(2_000, () => ping)],
     ['priorities', () => times(100, () => frame(FRAME.priority, 0, 1, Buffer.from([0, 0, 0, 0, 1])))],
+    ['priorities of RFC 9218', () => times(100, () => frame(FRAME.priorityUpdate, 0, 0, Buffer.concat([word(1), Buffer.from('u=0')])))],
+    [
+      'heads without a field',
+      (nth) => times(100, (at) => frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, 2 * (100 * nth + at) + 1)),
+    ],
     ['frames of no known type', () => times(100, () => frame(99, 0, 0))],
     [
       'one frame of 33 settings',

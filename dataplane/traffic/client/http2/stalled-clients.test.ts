@@ -1,7 +1,7 @@
 // Runs alone: it measures the memory of its process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CODE, FLAG, FRAME, type Frames, head, INITIAL_WINDOW, PREFACE } from '../../testing/frames.ts';
+import { CODE, FLAG, FRAME, type Frames, head, INITIAL_WINDOW, PREFACE, word } from '../../testing/frames.ts';
 import { SecureFixture } from '../../testing/secure-proxy.ts';
 import { eventually } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
@@ -87,6 +87,58 @@ test('128 requests with closed windows pause their upstreams instead of filling 
   // Half of the bodies: buffers of both sides that have not been collected yet count, too.
   assert.ok(grown < 64 * body.length, `${grown} bytes`);
   await pass(secure, 62_000);
+  await eventually('all to be released', () => secure.proxy.ledger.inFlight.total() === 0);
+});
+
+test('a client that opens its windows byte by byte receives every byte of them, and the rest is not buffered (CVE-2019-9511)', async () => {
+  const BYTES = 2_000;
+  using upstream = await UpstreamFixture.start();
+  using secure = await SecureFixture.before(upstream);
+  const client = await secure.greeted([INITIAL_WINDOW, 0]);
+  client.request(1);
+  const { wire } = await upstream.nextRequest();
+  wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${LARGE}\r\n\r\n`);
+  wire.send(Buffer.alloc(LARGE, 'x'));
+  await client.until('the head', () => client.status(1) === 200);
+  await heldUp(wire);
+  const before = process.memoryUsage().external;
+  const received = (): number => client.of(1, FRAME.data).reduce((sum, { payload }) => sum + payload.length, 0);
+  for (let at = 0; at < BYTES; at++) {
+    client.send(FRAME.windowUpdate, 0, 1, word(1));
+    if (at % 100 === 99) await client.until('the bytes', () => received() === at + 1);
+  }
+  const other = await secure.greeted();
+  other.request(1);
+  await upstream.nextRequest();
+  assert.ok(process.memoryUsage().external - before < LARGE / 4);
+  assert.ok(wire.socket.writableLength > LARGE / 2, `${wire.socket.writableLength} bytes wait at the upstream`);
+});
+
+test('responses to a client that has opened every window and reads nothing pause their upstreams (CVE-2019-9517)', async () => {
+  const STREAMS = 16;
+  const body = Buffer.alloc(LARGE, 'x');
+  const wires: Wire[] = [];
+  using upstream = await UpstreamFixture.serving(({ line }, wire) => {
+    if (!line.includes('/large')) return ok('x');
+    wires.push(wire);
+    wire.socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`);
+    wire.socket.write(body);
+    return null;
+  });
+  using secure = await SecureFixture.before(upstream);
+  const client = await secure.greeted([INITIAL_WINDOW, 0x7fffffff]);
+  client.send(FRAME.windowUpdate, 0, 0, word(0x7fff0000));
+  await client.answered();
+  client.socket.pause();
+  for (let at = 0; at < STREAMS; at++) client.request(at * 2 + 1, head([':path', '/large']));
+  await eventually('all requests', () => wires.length === STREAMS);
+  for (const wire of wires) await heldUp(wire);
+  const waiting = wires.reduce((sum, { socket }) => sum + socket.writableLength, 0);
+  assert.ok(waiting > (STREAMS * LARGE) / 2, `${waiting} bytes wait at the upstreams`);
+  const other = await secure.greeted();
+  other.request(1);
+  await other.until('an answer', () => other.of(1, FRAME.data).length > 0);
+  client.socket.destroy();
   await eventually('all to be released', () => secure.proxy.ledger.inFlight.total() === 0);
 });
 

@@ -2,11 +2,10 @@ import { readFileSync, rmSync } from 'node:fs';
 import { Dataplane, Folder } from '../harness/dataplane.ts';
 import { type Contender, HOST, started } from './contenders/contender.ts';
 import { nginxUpstream } from './contenders/nginx.ts';
+import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
 import { atLeast, atMost, type Figure, median, shown } from './figure.ts';
-import { wrk } from './wrk.ts';
+import { wrk } from './load/wrk.ts';
 
-const PROXY_CORE = 0;
-const LOAD_CORE = 1;
 const ROUNDS = 5;
 
 /** The fields of a browser: most of what a line costs is its fields. */
@@ -26,7 +25,7 @@ const BROWSER = [
 /** What the access log costs: one worker with it and one without, on the same core, in turns. The thread that writes runs on that core, too. */
 export async function accessLog(): Promise<Figure[]> {
   using folder = new Folder();
-  const upstream = await nginxUpstream(folder, LOAD_CORE);
+  const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
   const file = folder.file('access.log');
   const off = await proxy(folder, 'off', upstream.port);
   const on = await proxy(folder, file, upstream.port);

@@ -4,10 +4,10 @@ import { ProxyFixture } from '../../dataplane/traffic/testing/test-proxy.ts';
 import { Folder } from '../harness/dataplane.ts';
 import { HOST } from './contenders/contender.ts';
 import { nginxUpstream } from './contenders/nginx.ts';
+import { LOAD_CORE, UPSTREAM_CORE } from './contest/placement.ts';
 import { atMost, type Figure, shown } from './figure.ts';
-import { wrk } from './wrk.ts';
+import { wrk } from './load/wrk.ts';
 
-const LOAD_CORE = 1;
 /** How many allocation sites are listed. */
 const SITES = 12;
 /** Bytes between two samples of the heap profiler. */
@@ -18,7 +18,7 @@ type Node = { callFrame: { functionName: string; url: string; lineNumber: number
 /** Bytes that the request path allocates per request, and where, measured with a traffic worker in this thread. */
 export async function allocations(): Promise<Figure[]> {
   using folder = new Folder();
-  const upstream = await nginxUpstream(folder, LOAD_CORE);
+  const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
   using proxy = await ProxyFixture.start([{ domain: HOST, upstream: `127.0.0.1:${upstream.port}`, tls: false }]);
   const load = () => wrk(proxy.port, { core: LOAD_CORE, seconds: 3 });
   try {
@@ -26,7 +26,7 @@ export async function allocations(): Promise<Figure[]> {
     const before = getHeapStatistics().total_allocated_bytes;
     const { requests } = await load();
     const total = getHeapStatistics().total_allocated_bytes - before;
-    return [atMost('all of it, per request', total / requests, 'B', 4_000), ...(await sites(load))];
+    return [atMost('all of it, per request', total / requests, 'B', 1_600), ...(await sites(load))];
   } finally {
     await upstream.stop();
   }

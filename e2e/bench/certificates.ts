@@ -1,15 +1,14 @@
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { CertificateGenerator, type KeyPair } from '../../dataplane/tls/internal/certificate-generator.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { Dataplane, Folder } from '../harness/dataplane.ts';
 import { freePort } from '../harness/ports.ts';
 import { until } from '../harness/until.ts';
-import { residentOf } from './contenders/contender.ts';
 import { atMost, type Figure } from './figure.ts';
-import { installed } from './installed.ts';
+import { residentOf } from './processes.ts';
 import { settled } from './settled.ts';
 
 const CERTIFICATES = 10_000;
@@ -24,9 +23,8 @@ export async function certificates(): Promise<Figure[]> {
   const root = await fill(folder.file('certs'));
   const httpsPort = await freePort();
   const flags = ['--https-port', `${httpsPort}`, '--cert-dir', folder.file('certs')];
-  const entry = [process.execPath, '--max-semi-space-size=2', join(dirname(installed(folder)), 'dist/dataplane/main.js')];
   const begun = performance.now();
-  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 2, flags, entry });
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 2, flags });
   const shake = (index: number): Promise<TLSSocket> => handshake(httpsPort, nameOf(index), root);
   (await until('the last certificate to be shown', () => shake(CERTIFICATES - 1))).destroy();
   const ready = performance.now() - begun;

@@ -1,11 +1,8 @@
 import { execFile } from 'node:child_process';
-import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { Folder } from '../harness/dataplane.ts';
 import { missingAssets } from '../kubernetes/harness/assets.ts';
 import { atMost, type Figure, shown } from './figure.ts';
-import { installed } from './installed.ts';
 
 const WORLD = fileURLToPath(new URL('./cluster-world.ts', import.meta.url));
 
@@ -26,9 +23,7 @@ export async function cluster(): Promise<Figure[]> {
     process.stderr.write(`cluster is skipped: it ${missing}\n`);
     return [];
   }
-  using folder = new Folder();
-  const env = { ...process.env, TESTED_BUILD: dirname(installed(folder)) };
-  const { stdout } = await promisify(execFile)(process.execPath, [WORLD], { env, maxBuffer: 1 << 24 });
+  const { stdout } = await promisify(execFile)(process.execPath, [WORLD], { maxBuffer: 1 << 24 });
   const times = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}') as ClusterTimes;
   return [
     shown('creating 1,000 Ingresses', times.created, 's'),

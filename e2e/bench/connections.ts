@@ -3,41 +3,31 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { HOST, residentOf } from './contenders/contender.ts';
+import { HOST } from './contenders/contender.ts';
 import { atMost, type Figure } from './figure.ts';
+import { residentOf } from './processes.ts';
 import { settled } from './settled.ts';
 
-const IDLE = 10_000;
-/** Connections opened before the first reading, so that one-time costs of compilers and pools are not counted. */
-const WARM = 1_000;
 const STALLED = 8;
 const DOWNLOAD_BYTES = 2 ** 30;
 const PIECE = Buffer.alloc(65_536);
 
-/** The memory of an idle connection, and of a download whose reader has stopped. */
+/** The memory of a download whose reader has stopped. */
 export async function connections(): Promise<Figure[]> {
   using folder = new Folder();
   const server = await upstream();
   const { port } = server.address() as AddressInfo;
   const open: Socket[] = [];
-  const flags = ['--max-connections', `${2 * IDLE}`, '--max-connections-per-address', `${2 * IDLE}`];
-  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1, flags });
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1 });
   await dataplane.route(HOST, `127.0.0.1:${port}`);
   const resident = () => settled(() => residentOf([dataplane.program.pid]));
   try {
-    await keep(open, dataplane.httpPort, WARM, '/');
-    const before = await resident();
-    await keep(open, dataplane.httpPort, IDLE, '/');
-    const idle = (await resident()) - before;
-
+    // What the first one needs once is not counted.
     await keep(open, dataplane.httpPort, 1, '/download');
     const unstalled = await resident();
     await keep(open, dataplane.httpPort, STALLED, '/download');
     const stalled = (await resident()) - unstalled;
-    return [
-      atMost(`each of ${IDLE} idle connections`, idle / IDLE / 1_024, 'KiB', 6),
-      atMost(`each of ${STALLED} stalled downloads of 1 GB`, stalled / STALLED / 1_048_576, 'MiB', 2),
-    ];
+    return [atMost(`each of ${STALLED} stalled downloads of 1 GB`, stalled / STALLED / 1_048_576, 'MiB', 2)];
   } finally {
     for (const socket of open) socket.destroy();
     server.closeAllConnections();

@@ -1,29 +1,37 @@
-/** A measured figure and its promised limit. */
+export type Goal = { readonly direction: 'at least' | 'at most'; readonly limit: number };
+
+/** A measured figure and what it should be. */
 export type Figure = {
   readonly what: string;
   readonly figure: number;
   readonly unit: string;
-  readonly goal: string;
-  readonly met: boolean;
+  /** How much rounds differ (see `spreadOf`); 0 for a single measurement. */
+  readonly spread: number;
+  /** null for a figure that gives others their scale. */
+  readonly goal: Goal | null;
 };
 
-export const atLeast = (what: string, figure: number, unit: string, goal: number): Figure => ({
+export const atLeast = (what: string, figure: number, unit: string, limit: number, spread = 0): Figure => ({
   what,
   figure,
   unit,
-  goal: `at least ${goal}`,
-  met: figure >= goal,
+  spread,
+  goal: { direction: 'at least', limit },
 });
-export const atMost = (what: string, figure: number, unit: string, goal: number): Figure => ({
+export const atMost = (what: string, figure: number, unit: string, limit: number, spread = 0): Figure => ({
   what,
   figure,
   unit,
-  goal: `at most ${goal}`,
-  met: figure <= goal,
+  spread,
+  goal: { direction: 'at most', limit },
 });
+export const shown = (what: string, figure: number, unit: string, spread = 0): Figure => ({ what, figure, unit, spread, goal: null });
 
-/** A figure without a promised limit, which gives others their scale. */
-export const shown = (what: string, figure: number, unit: string): Figure => ({ what, figure, unit, goal: 'for comparison', met: true });
+/** A figure that could not be measured meets no goal. */
+export function isMet({ figure, goal }: Figure): boolean {
+  if (goal === null) return true;
+  return goal.direction === 'at least' ? figure >= goal.limit : figure <= goal.limit;
+}
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -33,5 +41,11 @@ export function median(values: readonly number[]): number {
 /** The value that a fraction `share` (0 to 1) of all values does not exceed. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+  return sorted[Math.max(0, Math.min(sorted.length, Math.ceil(share * sorted.length)) - 1)] ?? Number.NaN;
+}
+
+/** Half the distance between the quartiles, as a share of the median: half of all rounds are within it. 0 for fewer than two values. */
+export function spreadOf(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  return (percentile(values, 0.75) - percentile(values, 0.25)) / 2 / Math.abs(median(values));
 }

@@ -2,11 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { Dataplane, Folder } from '../harness/dataplane.ts';
 import { Program } from '../harness/process.ts';
 import { Upstream } from '../harness/upstream.ts';
-import { cpuOf } from './contenders/contender.ts';
+import { LOAD_CORE, PROXY_CORE } from './contest/placement.ts';
 import { atMost, type Figure, shown } from './figure.ts';
+import { cpuOf } from './processes.ts';
 
-const PROXY_CORE = 0;
-const LOAD_CORE = 1;
 const ROUNDS = 15;
 const SECONDS = 1;
 const ADDRESSES = 10_000;

@@ -1,68 +1,54 @@
-import { parseArgs } from 'node:util';
+import { writeFileSync } from 'node:fs';
 import { installForBenchmarks } from '../components.ts';
-import { accessLog } from './access-log.ts';
-import { allocations } from './allocations.ts';
-import { analytics } from './analytics.ts';
-import { applying } from './applying.ts';
-import { certificateStore } from './certificate-store.ts';
-import { certificates } from './certificates.ts';
-import { cluster } from './cluster.ts';
-import { commands } from './commands.ts';
-import { connections } from './connections.ts';
-import { flood } from './flood.ts';
-import { memory } from './memory.ts';
-import { policies } from './policies.ts';
-import { posting } from './posting.ts';
-import { routes } from './routes.ts';
-import { serving } from './serving.ts';
-import { sluicefile } from './sluicefile.ts';
-import { traces } from './traces.ts';
-import { cached, connecting, handshakes, http2, keepalive, large, tls } from './wire.ts';
+import { BENCHMARKS, type BenchmarkName } from './benchmarks.ts';
+import { PEER_NAMES, peersHere } from './contenders/peers.ts';
+import { isMet } from './figure.ts';
+import { type Options, readOptions, USAGE } from './options.ts';
+import { changesSince, changesText } from './report/base.ts';
+import { pictureOf } from './report/picture.ts';
+import { isContest, newReport, type Outcome, type Report, readReport, writeReport } from './report/report.ts';
+import { tableOf } from './report/table.ts';
 
-/** npm run bench: compares speed and memory with the promised limits, with all ratios from one run on one machine. */
-const BENCHMARKS = {
-  keepalive,
-  accessLog,
-  traces,
-  large,
-  connecting,
-  tls,
-  handshakes,
-  http2,
-  cached,
-  certificates,
-  certificateStore,
-  commands,
-  connections,
-  allocations,
-  analytics,
-  flood,
-  policies,
-  routes,
-  applying,
-  posting,
-  serving,
-  sluicefile,
-  cluster,
-  memory,
-} as const;
-type Name = keyof typeof BENCHMARKS;
-
-const { positionals } = parseArgs({ allowPositionals: true });
-const names = (positionals.length > 0 ? positionals : Object.keys(BENCHMARKS)) as Name[];
-const unknown = names.find((name) => BENCHMARKS[name] === undefined);
-if (unknown !== undefined) {
-  process.stderr.write(`There is no benchmark "${unknown}"; there are: ${Object.keys(BENCHMARKS).join(', ')}\n`);
-  process.exit(2);
-}
-installForBenchmarks();
-let missed = 0;
-for (const name of names) {
-  for (const { what, figure, unit, goal, met } of await BENCHMARKS[name]()) {
-    if (!met) missed++;
-    process.stdout.write(
-      `${name.padEnd(12)} ${what.padEnd(60)} ${figure.toFixed(figure < 10 ? 2 : 0).padStart(8)} ${unit.padEnd(6)} ${met ? 'ok    ' : 'MISSED'} (${goal})\n`,
-    );
+/** npm run bench: compares speed and memory with the goals and with other proxies, all in one run on one machine. */
+function optionsOrExit(): Options {
+  try {
+    const options = readOptions(process.argv.slice(2));
+    const unknown = options.names.find((name) => !Object.hasOwn(BENCHMARKS, name));
+    if (unknown === undefined) return options;
+    throw new Error(`There is no benchmark "${unknown}"; there are: ${Object.keys(BENCHMARKS).join(', ')}`);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.exit(2);
   }
 }
-process.exitCode = missed > 0 ? 1 : 0;
+
+const print = (text: string): boolean => process.stdout.write(text);
+
+async function measure({ names, timing }: Options): Promise<Report> {
+  if (process.env.TESTED_BUILD === undefined) throw new Error('npm run bench measures what is installed: it builds that first');
+  installForBenchmarks();
+  const report = newReport(timing);
+  const here = peersHere().map(({ name }) => name);
+  const lacking = PEER_NAMES.filter((name) => !here.includes(name));
+  if (lacking.length > 0) process.stderr.write(`Not compared, because they are not installed: ${lacking.join(', ')}.\n`);
+  for (const hindrance of report.machine.hindrances) process.stderr.write(`${hindrance}\n`);
+  const results: Record<string, readonly Outcome[]> = {};
+  for (const name of (names.length > 0 ? names : Object.keys(BENCHMARKS)) as BenchmarkName[]) {
+    results[name] = await BENCHMARKS[name](timing);
+    print(tableOf(name, results[name]));
+  }
+  return { ...report, results };
+}
+
+const options = optionsOrExit();
+const base = options.base === null ? null : readReport(options.base);
+const report = options.from === null ? await measure(options) : readReport(options.from);
+if (options.from !== null) for (const [name, outcomes] of Object.entries(report.results)) print(tableOf(name, outcomes));
+if (options.json !== null) writeReport(options.json, report);
+if (options.svg !== null) writeFileSync(options.svg, pictureOf(report));
+const changes = base === null ? [] : changesSince(base, report);
+if (base !== null) print(changesText(base, changes));
+
+const figures = Object.values(report.results).flatMap((outcomes) => outcomes.flatMap((one) => (isContest(one) ? one.ratios : [one])));
+const isFine = figures.every(isMet) && changes.every(({ verdict }) => verdict !== 'worse');
+process.exitCode = isFine ? 0 : 1;

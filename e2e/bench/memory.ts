@@ -1,21 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
 import { Upstream } from '../harness/upstream.ts';
 import { atMost, type Figure } from './figure.ts';
-import { installed } from './installed.ts';
 
 const ROUTES = 1_000;
 
-/** Resident memory of an installed data plane (dist/) with one worker and 1,000 routes, each used once. */
+/** Resident memory of a data plane with one worker and 1,000 routes, each used once. */
 export async function memory(): Promise<Figure[]> {
   using folder = new Folder();
   await using upstream = await Upstream.start('bench', (_, response) => response.end('ok'));
-  await using dataplane = await Dataplane.start({
-    stateDir: folder.file('state'),
-    workers: 1,
-    entry: [process.execPath, '--max-semi-space-size=2', join(dirname(installed(folder)), 'dist/dataplane/main.js')],
-  });
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1 });
   const routes = Array.from({ length: ROUTES }, (_, index) => ({ domain: `site-${index}.test`, upstream: upstream.address }));
   await dataplane.admin('POST', '/routes', frame(1, routes), NDJSON);
   for (const { domain } of routes) await dataplane.visit(domain);

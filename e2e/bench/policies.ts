@@ -18,12 +18,11 @@ import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { APPLY_CONTENT_TYPE } from '../../shared/wire/apply.ts';
 import { Dataplane, Folder, frame } from '../harness/dataplane.ts';
 import { Program } from '../harness/process.ts';
-import { cpuOf } from './contenders/contender.ts';
 import { nginxUpstream } from './contenders/nginx.ts';
+import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
 import { atMost, type Figure, median, shown } from './figure.ts';
+import { cpuOf } from './processes.ts';
 
-const PROXY_CORE = 0;
-const LOAD_CORE = 1;
 const ROUNDS = 7;
 const SECONDS = 2;
 
@@ -148,7 +147,7 @@ async function alone(): Promise<Figure[]> {
 /** The same process serves a site with and without others beside it, and with a round trip of forward_auth, in turns. */
 async function wholeRequests(): Promise<Figure[]> {
   using folder = new Folder();
-  const upstream = await nginxUpstream(folder, LOAD_CORE);
+  const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
   const address = `127.0.0.1:${upstream.port}`;
   const command = ['taskset', '-c', `${PROXY_CORE}`];
   const dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1, command });

@@ -1,44 +1,34 @@
 import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import { HOST } from './contenders/contender.ts';
+import { HOST, onCores, started } from './contenders/contender.ts';
 import { nginxUpstream } from './contenders/nginx.ts';
-import { atLeast, type Figure, median } from './figure.ts';
-import { wrk } from './wrk.ts';
+import type { Contest } from './contest/contest.ts';
+import { judged } from './contest/goals.ts';
+import { PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
+import { type Competitor, rounds, type Timing } from './contest/rounds.ts';
+import { wrk } from './load/wrk.ts';
 
-const PROXY_CORE = 0;
-const LOAD_CORE = 1;
-const ROUNDS = 5;
-const SECONDS = 3;
+const CORES = [PROXY_CORE];
+const ONE = 'one route';
 
-/** One worker with 1 and with 100,000 routes, alternating on the same core. */
-export async function routes(): Promise<Figure[]> {
+/** One worker with 1 and with 100,000 routes, in turns on the same core. */
+export async function routes(timing: Timing): Promise<Contest[]> {
   using folder = new Folder();
-  const upstream = await nginxUpstream(folder, LOAD_CORE);
-  await using small = await Dataplane.start({
-    stateDir: folder.file('one-route'),
-    workers: 1,
-    command: ['taskset', '-c', `${PROXY_CORE}`],
-  });
-  await using large = await Dataplane.start({
-    stateDir: folder.file('many-routes'),
-    workers: 1,
-    command: ['taskset', '-c', `${PROXY_CORE}`],
-  });
+  const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
   const route = { domain: HOST, upstream: `127.0.0.1:${upstream.port}` };
-  await small.route(route.domain, route.upstream);
-  const many = [route, ...Array.from({ length: 99_999 }, (_, index) => ({ domain: `site-${index}.test`, upstream: route.upstream }))];
-  const applied = await large.admin('POST', '/routes', frame(1, many), NDJSON);
-  if (applied.status !== 200) throw new Error(`the frame was not taken: ${applied.text.slice(0, 500)}`);
-
-  const ratios: number[] = [];
+  const many = Array.from({ length: 99_999 }, (_, index) => ({ domain: `site-${index}.test`, upstream: route.upstream }));
+  const competitors = [await competitor(folder, '100,000 routes', [route, ...many]), await competitor(folder, ONE, [route])];
   try {
-    for (let round = 0; round <= ROUNDS; round++) {
-      const one = await wrk(small.httpPort, { core: LOAD_CORE, seconds: SECONDS });
-      const all = await wrk(large.httpPort, { core: LOAD_CORE, seconds: SECONDS });
-      // The first round warms up compilers and connections.
-      if (round > 0) ratios.push(all.perSecond / one.perSecond);
-    }
+    const runs = await rounds(competitors, timing, wrk, () => ({}));
+    return [judged('small responses, 64 kept connections', 'requests', runs, { [ONE]: 0.98 })];
   } finally {
-    await upstream.stop();
+    await Promise.all([...competitors.map(({ proxy }) => proxy.stop()), upstream.stop()]);
   }
-  return [atLeast('100,000 routes against one', median(ratios), 'x', 0.95)];
+}
+
+async function competitor(folder: Folder, name: string, wanted: readonly object[]): Promise<Competitor> {
+  const [program, argv] = onCores(CORES);
+  const dataplane = await Dataplane.start({ stateDir: folder.file(name.replace(' ', '-')), workers: 1, command: [program, ...argv] });
+  const applied = await dataplane.admin('POST', '/routes', frame(1, wanted), NDJSON);
+  if (applied.status !== 200) throw new Error(`the frame was not taken: ${applied.text.slice(0, 500)}`);
+  return { proxy: await started(name, dataplane.program, dataplane.httpPort), version: null, cores: CORES };
 }

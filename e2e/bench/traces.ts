@@ -2,11 +2,10 @@ import { Collector } from '../harness/collector.ts';
 import { Dataplane, Folder } from '../harness/dataplane.ts';
 import { type Contender, HOST, started } from './contenders/contender.ts';
 import { nginxUpstream } from './contenders/nginx.ts';
+import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
 import { atLeast, type Figure, median, shown } from './figure.ts';
-import { wrk } from './wrk.ts';
+import { wrk } from './load/wrk.ts';
 
-const PROXY_CORE = 0;
-const LOAD_CORE = 1;
 const ROUNDS = 5;
 
 /** What tracing costs: one worker without it, with one request in a hundred sampled, and with all of them, on the same core, in turns. */
@@ -14,7 +13,7 @@ export async function traces(): Promise<Figure[]> {
   using folder = new Folder();
   await using collector = await Collector.start();
   collector.keeps = false;
-  const upstream = await nginxUpstream(folder, LOAD_CORE);
+  const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
   const proxies = {
     off: await proxy(folder, 'off', [], upstream.port),
     some: await proxy(folder, 'some', ['--otlp-endpoint', collector.url, '--trace-sampling', '0.01'], upstream.port),

@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import type { Folder } from '../../harness/dataplane.ts';
 import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
-import { type Contender, HOST, type Secure, started } from './contender.ts';
+import { type Contender, HOST, onCores, started, type Task } from './contender.ts';
 
-/** Caddy on one core, doing what our default policies do. */
-export async function caddy(folder: Folder, core: number, upstream: number, secure: Secure | null): Promise<Contender> {
+/** Caddy doing what our default policies do. */
+export async function caddy(path: string, { folder, cores, upstream, secure }: Task): Promise<Contender> {
   const port = await freePort();
   const config = folder.file('Caddyfile');
   writeFileSync(
@@ -31,6 +30,6 @@ ${secure === null ? 'http' : 'https'}://${HOST}:${port} {
 `,
   );
   const env = { HOME: folder.path, XDG_DATA_HOME: folder.path, XDG_CONFIG_HOME: folder.path };
-  const program = new Program('taskset', ['-c', `${core}`, 'caddy', 'run', '--config', config, '--adapter', 'caddyfile'], env);
+  const program = new Program(...onCores(cores, path, 'run', '--config', config, '--adapter', 'caddyfile'), env);
   return started('caddy', program, port, secure);
 }

@@ -1,14 +1,28 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { request as overTls } from 'node:https';
+import type { Folder } from '../../harness/dataplane.ts';
 import { ask } from '../../harness/http.ts';
 import type { Program } from '../../harness/process.ts';
 import { until } from '../../harness/until.ts';
+import { familyOf } from '../processes.ts';
 
 /** The host that every proxy under measurement routes to the upstream. */
 export const HOST = 'bench.test';
 
 /** Paths of PEM files with a certificate for HOST and for 127.0.0.1, the name in wrk's ClientHello. */
 export type Secure = { readonly certificate: string; readonly privateKey: string };
+
+/** What a proxy is to do: forward HOST to an upstream, over TLS if it gets a certificate. */
+export type Task = {
+  /** For its files. */
+  readonly folder: Folder;
+  /** The cores on which its processes may run. */
+  readonly cores: readonly number[];
+  /** Ours only; one per core by default. */
+  readonly workers?: number;
+  /** The port of the upstream on 127.0.0.1. */
+  readonly upstream: number;
+  readonly secure: Secure | null;
+};
 
 /** A proxy under measurement. */
 export type Contender = {
@@ -19,16 +33,21 @@ export type Contender = {
   stop(): Promise<unknown>;
 };
 
+/** The command that runs a program on some cores. */
+export const onCores = (cores: readonly number[], ...command: readonly string[]): [string, string[]] => [
+  'taskset',
+  ['-c', cores.join(), ...command],
+];
+
 /** A proxy with a single program, once it responds. */
 export async function started(name: string, program: Program, port: number, secure: Secure | null = null): Promise<Contender> {
-  await until(
-    name,
-    async () => {
-      if (program.exit !== null) throw new Error(`${name} ended: ${program.output}`);
-      return secure === null ? (await ask({ port }, '/', { headers: { host: HOST } })).status === 200 : answersOverTls(port);
-    },
-    20_000,
-  );
+  await until(name, async () => {
+    if (program.exit !== null) throw new Error(`${name} ended: ${program.output}`);
+    return secure === null ? (await ask({ port }, '/', { headers: { host: HOST } })).status === 200 : answersOverTls(port);
+  }).catch(async (error: unknown) => {
+    await program[Symbol.asyncDispose]();
+    throw error;
+  });
   return { name, port, pids: () => familyOf(program.pid), stop: () => program.kill('SIGTERM') };
 }
 
@@ -38,38 +57,4 @@ function answersOverTls(port: number): Promise<boolean> {
     const request = overTls(options, (answer) => resolve(answer.resume().statusCode === 200));
     request.on('error', reject).end();
   });
-}
-
-/** A process and its descendants. */
-function familyOf(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  );
-  return [pid, ...children.flatMap(familyOf)];
-}
-
-export type Cpu = { readonly user: number; readonly kernel: number };
-
-/** Kernel ticks per second in which Linux reports CPU time to user space. */
-const TICKS = 100;
-
-/** Total CPU time of some processes in seconds (proc_pid_stat(5): fields 14 and 15). */
-export function cpuOf(pids: readonly number[]): Cpu {
-  let user = 0;
-  let kernel = 0;
-  for (const pid of pids) {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    user += Number(fields[11]) / TICKS;
-    kernel += Number(fields[12]) / TICKS;
-  }
-  return { user, kernel };
-}
-
-/** Resident memory of some processes in bytes. */
-export function residentOf(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => {
-    const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-    return sum + Number(match?.[1] ?? 0) * 1_024;
-  }, 0);
 }

@@ -1,11 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Folder } from '../../harness/dataplane.ts';
 import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
-import { type Contender, HOST, type Secure, started } from './contender.ts';
+import { type Contender, HOST, onCores, started, type Task } from './contender.ts';
 
-/** HAProxy on one core with one thread, doing what our default policies do. */
-export async function haproxy(folder: Folder, core: number, upstream: number, secure: Secure | null): Promise<Contender> {
+/** HAProxy with one thread per core, doing what our default policies do. */
+export async function haproxy(path: string, { folder, cores, upstream, secure }: Task): Promise<Contender> {
   const pair = folder.file('haproxy.pem');
   if (secure !== null) writeFileSync(pair, readFileSync(secure.certificate, 'utf8') + readFileSync(secure.privateKey, 'utf8'));
   const port = await freePort();
@@ -13,13 +12,14 @@ export async function haproxy(folder: Folder, core: number, upstream: number, se
   writeFileSync(
     config,
     `global
-  nbthread 1
-  maxconn 4096
+  nbthread ${cores.length}
+  maxconn 8192
 defaults
   mode http
   timeout connect 5s
   timeout client 60s
   timeout server 60s
+  timeout tunnel 1h
   http-reuse always
 frontend in
   bind 127.0.0.1:${port} ${secure === null ? '' : `ssl crt ${pair} alpn h2,http/1.1`}
@@ -36,5 +36,5 @@ backend target
   server one 127.0.0.1:${upstream} pool-max-conn 128
 `,
   );
-  return started('haproxy', new Program('taskset', ['-c', `${core}`, 'haproxy', '-db', '-f', config]), port, secure);
+  return started('haproxy', new Program(...onCores(cores, path, '-db', '-f', config)), port, secure);
 }

@@ -1,36 +1,46 @@
-import { readFileSync } from 'node:fs';
-import { Dataplane, type Folder } from '../../harness/dataplane.ts';
+import { writeFileSync } from 'node:fs';
 import { freePort } from '../../harness/ports.ts';
-import { until } from '../../harness/until.ts';
-import { type Contender, HOST, type Secure, started } from './contender.ts';
+import { Program, SLUICE } from '../../harness/process.ts';
+import { type Contender, HOST, onCores, started, type Task } from './contender.ts';
 
-/** A data plane with one worker on one core. */
-export async function sluice(
-  folder: Folder,
-  core: number,
-  upstream: number,
-  secure: Secure | null,
-): Promise<Contender & { readonly dataplane: Dataplane }> {
-  const httpsPort = await freePort();
-  const flags = secure === null ? [] : ['--https-port', `${httpsPort}`, '--cert-dir', folder.file('certs')];
-  const dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1, flags, command: ['taskset', '-c', `${core}`] });
-  await dataplane.route(HOST, `127.0.0.1:${upstream}`);
-  if (secure !== null) await push(dataplane, secure);
-  const port = secure === null ? dataplane.httpPort : httpsPort;
-  return { ...(await started('sluice', dataplane.program, port, secure)), dataplane };
+/** `sluice run` as installed, with one worker per core. */
+export const sluice = (task: Task): Promise<Contender> => start(task, '', '');
+
+/** The same, answering from its cache. */
+export const cachingSluice = (task: Task): Promise<Contender> => start(task, 'cache 64mb', 'cache 1h');
+
+/** The same, for more connections from one address than one person needs. */
+export const roomySluice = (task: Task): Promise<Contender> =>
+  start(task, 'max_connections 20000\n  max_connections_per_address 20000', '');
+
+async function start(
+  { folder, cores, workers = cores.length, upstream, secure }: Task,
+  globals: string,
+  directives: string,
+): Promise<Contender> {
+  const [port, httpsPort] = [await freePort(), await freePort()];
+  const config = folder.file('Sluicefile');
+  writeFileSync(
+    config,
+    `{
+  http_port ${port}
+  https_port ${httpsPort}
+  bind 127.0.0.1
+  ${globals}
+}
+${HOST}, 127.0.0.1 {
+  reverse_proxy 127.0.0.1:${upstream}
+  ${secure === null ? '' : `tls ${secure.certificate} ${secure.privateKey}`}
+  ${directives}
+}
+`,
+  );
+  return started('sluice', await run(config, folder.file('state'), cores, workers), secure === null ? port : httpsPort, secure);
 }
 
-/** The same, once it answers from its cache. */
-export async function cachingSluice(folder: Folder, core: number, upstream: number): Promise<Contender> {
-  const flags = ['--cache-size', '64mb'];
-  const dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1, flags, command: ['taskset', '-c', `${core}`] });
-  await dataplane.route(HOST, `127.0.0.1:${upstream}`, { cache: { ttls: [{ secs: 3_600, statuses: [200] }] } });
-  await until('a hit', async () => /; hit/.test(String((await dataplane.visit(HOST)).headers['cache-status'])) || null);
-  return started('sluice', dataplane.program, dataplane.httpPort);
-}
-
-async function push(dataplane: Dataplane, secure: Secure): Promise<void> {
-  const [certificate, private_key] = [readFileSync(secure.certificate, 'utf8'), readFileSync(secure.privateKey, 'utf8')];
-  const { status, text } = await dataplane.admin('POST', '/certificates', { domains: [HOST, '127.0.0.1'], certificate, private_key });
-  if (status !== 201) throw new Error(`POST /certificates: ${status} ${text}`);
+/** Starts both processes under their parent, on some cores. */
+export async function run(config: string, stateDir: string, cores: readonly number[], workers: number): Promise<Program> {
+  const own = ['--admin-listen', `127.0.0.1:${await freePort()}`, '--listen', `127.0.0.1:${await freePort()}`];
+  const flags = ['--config', config, '--state-dir', stateDir, '--workers', `${workers}`, ...own];
+  return new Program(...onCores(cores, SLUICE, 'run', ...flags));
 }

@@ -1,0 +1,105 @@
+import { type Figure, median, spreadOf } from '../figure.ts';
+import type { Latency } from '../load/load.ts';
+import { costOf, type Sample } from './sample.ts';
+
+/** How one proxy did: medians of its rounds. */
+export type Entry = {
+  readonly name: string;
+  readonly version: string | null;
+  readonly perSecond: number;
+  /** How much the rates of the rounds differ (see `spreadOf`). */
+  readonly spread: number;
+  /** Processor time per request, in seconds. */
+  readonly user: number;
+  readonly kernel: number;
+  /** The same in sum, in the first seconds after the start; null if they were not measured. */
+  readonly cold: number | null;
+  readonly latency: Latency | null;
+  /** Proportional set size of all processes after the load, in bytes. */
+  readonly memory: number;
+};
+
+/** Several proxies that did the same. */
+export type Contest = {
+  readonly what: string;
+  /** What is counted, in the plural: `requests`. */
+  readonly unit: string;
+  /** Ours is the first. */
+  readonly entries: readonly Entry[];
+  /** Ours against the others. */
+  readonly ratios: readonly Figure[];
+  /** What makes the figures less exact, in sentences. */
+  readonly remarks: readonly string[];
+};
+
+/** How one proxy did, before it is summed up. */
+export type Run = {
+  readonly name: string;
+  readonly version: string | null;
+  readonly cold: Sample | null;
+  readonly samples: readonly Sample[];
+  readonly memory: number;
+};
+
+/** Up to this share of a core, other work and waiting are noise. */
+const NOISE = 0.05;
+
+export function entryOf({ name, version, cold, samples, memory }: Run): Entry {
+  const rates = samples.map(({ perSecond }) => perSecond);
+  const latencies = samples.flatMap(({ latency }) => latency ?? []);
+  const latency = {
+    p50: median(latencies.map(({ p50 }) => p50)),
+    p99: median(latencies.map(({ p99 }) => p99)),
+  };
+  return {
+    name,
+    version,
+    perSecond: median(rates),
+    spread: spreadOf(rates),
+    user: median(samples.map(({ user }) => user)),
+    kernel: median(samples.map(({ kernel }) => kernel)),
+    cold: cold === null ? null : costOf(cold),
+    latency: latencies.length > 0 ? latency : null,
+    memory,
+  };
+}
+
+/**
+ * Whether rates can be compared. If another program had part of the proxy's core, or if the load kept it waiting, the
+ * rate says nothing about the proxy; its processor time per request still does, and is the same if it has its core.
+ */
+export function basisOf(runs: readonly Run[]): { readonly basis: 'rate' | 'processor time'; readonly remarks: readonly string[] } {
+  const remarks = [...disturbances(runs), ...waits(runs)];
+  if (remarks.length === 0) return { basis: 'rate', remarks };
+  return { basis: 'processor time', remarks: [...remarks, 'The ratios are therefore those of processor time per request.'] };
+}
+
+/** Which proxies did not have their cores for themselves, in a sentence. */
+export function disturbances(runs: readonly Run[]): string[] {
+  const shares = sharesOver(NOISE, runs, ({ foreign }) => foreign);
+  return shares === null ? [] : [`Something else used part of the proxy's core: ${shares}.`];
+}
+
+/** Which proxies had less to do than they could, in a sentence. */
+function waits(runs: readonly Run[]): string[] {
+  const shares = sharesOver(NOISE, runs, ({ unused }) => unused);
+  if (shares === null) return [];
+  const saturated = sharesOver(1 - NOISE, runs, ({ loadUnused }) => 1 - loadUnused) !== null;
+  return [`Part of the proxy's core was unused${saturated ? ', because the core of the load was fully used' : ''}: ${shares}.`];
+}
+
+function sharesOver(limit: number, runs: readonly Run[], shareOf: (sample: Sample) => number): string | null {
+  const shares = runs.map(({ name, samples }) => ({ name, share: median(samples.map(shareOf)) })).filter(({ share }) => share > limit);
+  return shares.length === 0 ? null : shares.map(({ name, share }) => `${name} ${percent(share)}`).join(', ');
+}
+
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
+
+/** Ours (the first run) against another one, per round: how many times as fast. */
+export function ratiosOf(ours: Run, other: Run, basis: 'rate' | 'processor time'): number[] {
+  return ours.samples.map((sample, round) => {
+    const against = other.samples[round];
+    if (against === undefined) return Number.NaN;
+    return basis === 'rate' ? sample.perSecond / against.perSecond : costOf(against) / costOf(sample);
+  });
+}

@@ -1,0 +1,54 @@
+import { Folder } from '../harness/dataplane.ts';
+import { nginxUpstream } from './contenders/nginx.ts';
+import { withCompetitors } from './contest/competitors.ts';
+import { type Contest, disturbances, entryOf, type Run } from './contest/contest.ts';
+import { PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
+import { inTurns, type LoadShape, rounds, type Timing } from './contest/rounds.ts';
+import { costOf } from './contest/sample.ts';
+import { atMost, type Figure, median, shown, spreadOf } from './figure.ts';
+import { wrk } from './load/wrk.ts';
+
+/** How long each connection waits before a request, on average. So many connections with random pauses are close to random arrivals. */
+const PAUSE_MS = 10;
+/** How many times as long as with nginx a request may take at the 99th percentile. */
+const GOAL = 1.2;
+
+/** How long requests take while a proxy has half as many as it can take. */
+const atHalfLoad =
+  (secure: boolean) =>
+  async (timing: Timing): Promise<Contest[]> => {
+    const what = `${secure ? 'TLS, ' : ''}small responses at half of each one's own peak`;
+    using folder = new Folder();
+    const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
+    try {
+      return await withCompetitors({ cores: [PROXY_CORE], upstream: upstream.port, secure }, async (competitors) => {
+        const peaks = new Map((await rounds(competitors, timing, wrk, () => ({ secure }))).map((run) => [run.name, peakOf(run)]));
+        const shapeOf = ({ name }: { name: string }): LoadShape => ({
+          secure,
+          pauseMs: PAUSE_MS,
+          connections: Math.max(1, Math.round(((peaks.get(name) ?? 0) / 2) * (PAUSE_MS / 1_000))),
+        });
+        const runs = await inTurns(competitors, timing, wrk, shapeOf);
+        return [{ what, unit: 'requests', entries: runs.map(entryOf), ratios: ratiosOf(what, runs), remarks: disturbances(runs) }];
+      });
+    } finally {
+      await upstream.stop();
+    }
+  };
+
+export const tail = atHalfLoad(false);
+export const tlsTail = atHalfLoad(true);
+
+/** Requests per second that it can take if it has its core for itself. */
+const peakOf = ({ samples }: Run): number => 1 / median(samples.map(costOf));
+
+function ratiosOf(what: string, [ours, ...others]: readonly Run[]): Figure[] {
+  const times = ({ samples }: Run): number[] => samples.map(({ latency }) => latency?.p99 ?? Number.NaN);
+  if (ours === undefined) return [];
+  return others.map((other) => {
+    const ratios = times(ours).map((time, round) => time / (times(other)[round] ?? Number.NaN));
+    const title = `${what}: p99 of ${ours.name} against ${other.name}`;
+    const [ratio, spread] = [median(ratios), spreadOf(ratios)];
+    return other.name === 'nginx' ? atMost(title, ratio, 'x', GOAL, spread) : shown(title, ratio, 'x', spread);
+  });
+}

@@ -38,6 +38,7 @@ export const COMPONENTS = {
   'systemd-notify': { package: 'systemd', purpose: 'notifying a service manager', for: 'tests' },
   'systemd-analyze': { package: 'systemd', purpose: 'checking the systemd units', for: 'tests' },
   h2load: { package: 'nghttp2-client', purpose: 'load over HTTP/2', for: 'both' },
+  nghttp: { package: 'nghttp2-client', purpose: 'another client for HTTP/2', for: 'tests' },
   wrk: { package: 'wrk', purpose: 'the load of the benchmarks', for: 'benchmarks' },
 } as const satisfies Readonly<Record<string, Part>>;
 

@@ -4,6 +4,7 @@ import { exampleIn } from '../shared/command-examples.ts';
 import { NAME } from '../shared/name.ts';
 import { systemClock } from '../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../shared/runtime/flags.ts';
+import { releaseMemoryWhenIdle } from '../shared/runtime/idle-memory.ts';
 import { createLog } from '../shared/runtime/log.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
 import { whenOrphaned } from '../shared/runtime/supervised.ts';
@@ -52,6 +53,7 @@ async function main(): Promise<void> {
   process.on('SIGINT', stop);
   process.on('SIGHUP', () => void controller.reload());
   whenOrphaned(stop);
+  releaseMemoryWhenIdle(systemClock);
 }
 
 main().catch((error: unknown) => {

@@ -3,6 +3,7 @@ import { ENV_PREFIX } from '../shared/name.ts';
 import { runningBuild } from '../shared/runtime/build.ts';
 import { systemClock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
+import { releaseMemoryWhenIdle } from '../shared/runtime/idle-memory.ts';
 import { createLog } from '../shared/runtime/log.ts';
 import { requestSuccessor, sendToParent } from '../shared/runtime/parent.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
@@ -47,6 +48,7 @@ async function main(): Promise<void> {
   process.on('SIGHUP', () => dataplane.reload());
   process.on('SIGUSR2', () => dataplane.reopenLogs()).off('SIGUSR2', nothing);
   whenOrphaned(stop);
+  releaseMemoryWhenIdle(systemClock);
   sendToParent({ kind: 'serving', version: runningBuild.version });
 }
 

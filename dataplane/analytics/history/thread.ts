@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../shared/runtime/clock.ts';
+import { releaseMemoryWhenIdle } from '../../../shared/runtime/idle-memory.ts';
 import type { Log, LogLevel } from '../../../shared/runtime/log.ts';
 import { HistoryKeeper } from './keeper.ts';
 import type { FromHistory, HistoryStart, ToHistory } from './messages.ts';
@@ -47,6 +48,7 @@ systemClock.every(SAVE_MS, () => {
   sweep();
 });
 report();
+releaseMemoryWhenIdle(systemClock);
 
 port.on('message', (message: ToHistory) => {
   handle(message);

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../shared/runtime/clock.ts';
+import { releaseMemoryWhenIdle } from '../../../shared/runtime/idle-memory.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import type { FromWorker, ToWorker, WorkerStart } from '../protocol.ts';
 import { holdBackstop, torn } from './backstop.ts';
@@ -22,3 +23,4 @@ const worker = new TrafficWorker({
 holdBackstop(process, worker.faults);
 port.on('message', (message: ToWorker) => worker.handle(message));
 worker.start().catch(torn);
+releaseMemoryWhenIdle(systemClock);

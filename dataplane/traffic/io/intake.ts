@@ -1,11 +1,13 @@
-import type { Socket } from 'node:net';
 import { QUANTUM, type Runnable, type RunQueue } from './run-queue.ts';
+
+/** What a connection reads. */
+export type Source = { pause(): void; resume(): void };
 
 /** Controls whether a connection's socket is read, which depends on backpressure and on turns. */
 export class Intake implements Runnable {
   /** Whether it has used up its turn and waits for the next one. */
   waiting = false;
-  private readonly socket: Socket;
+  private readonly source: Source;
   private readonly queue: RunQueue;
   private readonly onTurn: () => void;
   private spent = 0;
@@ -13,8 +15,8 @@ export class Intake implements Runnable {
   heldBack = false;
 
   /** `onTurn` is called when the connection's next turn comes. The socket is then read again unless backpressure applies. */
-  constructor(socket: Socket, queue: RunQueue, onTurn: () => void) {
-    this.socket = socket;
+  constructor(source: Source, queue: RunQueue, onTurn: () => void) {
+    this.source = source;
     this.queue = queue;
     this.onTurn = onTurn;
   }
@@ -33,7 +35,7 @@ export class Intake implements Runnable {
     if (this.waiting) return true;
     if (this.spent < QUANTUM) return false;
     this.waiting = true;
-    this.socket.pause();
+    this.source.pause();
     this.queue.add(this);
     return true;
   }
@@ -47,7 +49,7 @@ export class Intake implements Runnable {
   /** Stops reading until `resume`. */
   holdBack(): void {
     this.heldBack = true;
-    this.socket.pause();
+    this.source.pause();
   }
 
   /** The receiver can accept more. */
@@ -58,6 +60,6 @@ export class Intake implements Runnable {
 
   /** Reads unless a turn is pending or backpressure applies. */
   readOn(): void {
-    if (!this.waiting && !this.heldBack) this.socket.resume();
+    if (!this.waiting && !this.heldBack) this.source.resume();
   }
 }

@@ -1,10 +1,12 @@
 /** Most bytes per read. */
 const SIZE = 65_536;
+/** A kept piece of this size (bytes) may occupy a whole buffer. */
+const MOST_COPIED = 32_768;
 
 /**
- * The buffers for reading one upstream connection. A response head, and with it most complete responses, is read into one buffer shared by
- * all connections of the worker, without an allocation. A longer body is read into the connection's own buffer, which is reused unless the
- * last piece has been kept.
+ * The buffers for reading one connection. A head, and with it most complete messages, is read into one buffer shared by all
+ * connections of the worker, without an allocation. A longer body is read into the connection's own buffer, which is reused unless the last
+ * piece has been kept.
  */
 export class ReadBuffer {
   private static readonly shared = Buffer.allocUnsafeSlow(SIZE);
@@ -20,9 +22,14 @@ export class ReadBuffer {
     return this.own;
   }
 
-  /** The buffer for bytes to discard. */
-  static unread(): Buffer {
-    return ReadBuffer.shared;
+  /** @returns `bytes` if no later read overwrites them, or else a copy. A large piece is returned as it is and its buffer replaced. */
+  keep(bytes: Buffer): Buffer {
+    if (bytes.buffer === this.own?.buffer) {
+      if (bytes.length < MOST_COPIED) return Buffer.from(bytes);
+      this.own = null;
+      return bytes;
+    }
+    return ReadBuffer.isShared(bytes) ? Buffer.from(bytes) : bytes;
   }
 
   /** Whether bytes are in the shared buffer, which the next read of any connection overwrites. */

@@ -54,12 +54,11 @@ export class ProxyHeaderReader {
 
   private handOn(bytes: Buffer, { length, address }: ProxyReading & { kind: 'header' }): void {
     const { socket } = this;
-    // Paused, so that the bytes put back and those that follow wait for the next listener.
+    // Paused, so that the bytes put back and those that follow wait until the next reader begins.
     socket.pause();
     this.release();
     if (length < bytes.length) socket.unshift(bytes.subarray(length));
     this.tools.done(this, socket, address);
-    socket.resume();
   }
 
   private refuse(reason: string): void {

@@ -64,6 +64,8 @@ export class TlsHandshake {
     socket.on('end', this.ended);
     socket.on('error', this.ended);
     socket.on('close', this.closed);
+    // It is paused if a PROXY header was in front.
+    socket.resume();
   }
 
   sweep(now: number): void {

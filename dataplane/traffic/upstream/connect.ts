@@ -1,4 +1,4 @@
-import { connect, type OnReadOpts, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { verifiedName } from '../../../shared/verified-name.ts';
 import { connectFailure, FAILURE, type Failure } from '../exchange/failure.ts';
@@ -10,12 +10,11 @@ export type Opening = {
   readonly alpn: 'http/1.1' | 'h2';
   /** Whether our side stays open when the target ends its side. */
   readonly halfOpen?: boolean;
-  readonly onread?: OnReadOpts;
 };
 
 /** Opens a TCP connection to an address of a target, or connects to its Unix socket. */
-export const openPlain = (endpoint: Endpoint, address: string, { halfOpen = false, onread }: Opening): Socket =>
-  connect({ ...destinationOf(endpoint, address), allowHalfOpen: halfOpen, ...(onread && { onread }) });
+export const openPlain = (endpoint: Endpoint, address: string, { halfOpen = false }: Opening): Socket =>
+  connect({ ...destinationOf(endpoint, address), allowHalfOpen: halfOpen });
 
 const destinationOf = ({ path, port }: Endpoint, address: string) => (path === null ? { host: address, port } : { path });
 

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import type { DirectSocket } from '../../io/direct-socket.ts';
 
 /** Most bytes that are buffered: a source of small pieces must notice when its client does not read. */
 const MOST_GATHERED = 65_536;
@@ -7,14 +8,16 @@ const MOST_GATHERED = 65_536;
 /** Writes responses to an HTTP/1.x client: heads, framing and bodies, combined into one write per turn. */
 export class AnswerWriter {
   headSent = false;
+  private readonly direct: DirectSocket;
   private readonly socket: Socket;
   /** Buffered for the next write, as Latin-1. */
   private out = '';
   private minor = 1;
   private chunked = false;
 
-  constructor(socket: Socket) {
-    this.socket = socket;
+  constructor(direct: DirectSocket) {
+    this.direct = direct;
+    this.socket = direct.socket;
   }
 
   /** The HTTP/1 minor version of the request that is answered next. */
@@ -66,10 +69,11 @@ export class AnswerWriter {
       this.out += buffer.toString('latin1', from, to);
       if (this.out.length > MOST_GATHERED) this.flush();
     } else {
-      this.socket.cork();
-      this.flush();
-      this.socket.write(buffer.subarray(from, to));
-      this.socket.uncork();
+      const { direct, out } = this;
+      const piece = buffer.subarray(from, to);
+      this.out = '';
+      if (out === '') direct.writeBytes(piece);
+      else direct.writeBoth(out, piece);
     }
     if (this.chunked) this.gather(x, '\r\n');
     return !this.socket.writableNeedDrain;
@@ -89,6 +93,6 @@ export class AnswerWriter {
     if (this.out === '') return;
     const out = this.out;
     this.out = '';
-    this.socket.write(out, 'latin1');
+    this.direct.write(out);
   }
 }

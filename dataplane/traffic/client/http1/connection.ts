@@ -38,7 +38,6 @@ export class ClientConnection implements Downstream, OpenConnection {
   private pending: Buffer | null = null;
   private processing = false;
   private persist = true;
-  /** Whether no request has come yet. */
   private fresh = true;
   /** Whether the client has announced that this request is its last (RFC 9112 9.6). */
   private lastRequest = false;
@@ -57,10 +56,10 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.peer = peer;
     this.address = peer.address;
     this.tools = tools;
-    this.writer = new AnswerWriter(socket);
-    this.intake = new Intake(socket, tools.runQueue, () => this.continueReading());
     this.requestBody = new RequestBody({ pause: () => this.intake.holdBack(), discarded: (bytes) => this.wire.discard(bytes) });
-    this.wire = new ClientSocket(socket, this);
+    this.wire = new ClientSocket(socket, this, this.requestBody);
+    this.writer = new AnswerWriter(this.wire.direct);
+    this.intake = new Intake(this.wire.direct, tools.runQueue, () => this.continueReading());
   }
 
   facts(): ClientFacts {
@@ -73,6 +72,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     if (this.closing) return this.wire.discard(chunk.length);
     this.pending = this.pending === null ? chunk : this.heads.join(this.pending, chunk);
     this.process();
+    if (this.pending !== null) this.pending = this.requestBody.keep(this.pending);
   }
 
   private process(): void {
@@ -105,7 +105,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   private step(buffer: Buffer): number {
     if (this.requestBody.open && !this.requestBody.waits) return this.readBody(buffer);
     if (this.x === null) return this.socket.writableNeedDrain ? this.block() : this.readHead(buffer);
-    if (this.requestBody.waits || buffer.length >= PIPELINE_BYTES) this.socket.pause();
+    if (this.requestBody.waits || buffer.length >= PIPELINE_BYTES) this.wire.direct.pause();
     return -1;
   }
 
@@ -113,7 +113,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   private block(): number {
     this.blocked = true;
     this.deadline = UNSET;
-    this.socket.pause();
+    this.wire.direct.pause();
     return -1;
   }
 
@@ -196,8 +196,8 @@ export class ClientConnection implements Downstream, OpenConnection {
     if (this.x !== x) return;
     // While an upstream still accepts the body, both may yet end together: that is decided at the end.
     const skippable = x.attempt !== null || this.requestBody.discardable;
-    const last = this.inputEnded && this.pending === null;
-    const persist = this.persist && skippable && !last && !x.endsConnection && !this.tools.draining();
+    const ended = this.inputEnded && this.pending === null;
+    const persist = this.persist && skippable && !ended && !x.endsConnection && !this.tools.draining();
     this.persist = this.writer.head(x, status, reason, fields, length, persist);
   }
 
@@ -273,7 +273,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     if (pending.length < PREFACE.length) return true;
     this.closing = true;
     this.pending = null;
-    this.wire.handOver().unshift(pending);
+    this.wire.handOver().unshift(Buffer.from(pending));
     try {
       this.tools.speaksHttp2(this, socket);
     } catch (error) {

@@ -4,6 +4,7 @@ import type { Attempt } from '../../exchange/attempt.ts';
 import { CHUNKED, type Exchange } from '../../exchange/exchange.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
 import { endBody, passBody } from '../../exchange/request-body.ts';
+import { ReadBuffer } from '../../io/read-buffer.ts';
 import { BodyPace } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 
@@ -28,6 +29,7 @@ export class RequestBody implements ChunkSink {
   /** Bytes received so far, including framing. */
   received = 0;
   private readonly tools: BodyTools;
+  private readonly buffer = new ReadBuffer();
   private mode: number = MODE.none;
   private x: Exchange | null = null;
   private remaining = 0;
@@ -74,8 +76,19 @@ export class RequestBody implements ChunkSink {
     return attempt !== null && attempt !== this.receiver;
   }
 
-  /** Reads from the front of `buffer`. @returns how many bytes belonged to the body; check `fault`. */
-  feed(buffer: Buffer): number {
+  /** Where the client's next bytes are read to. */
+  nextBuffer(): Buffer {
+    return this.buffer.next(this.open, false);
+  }
+
+  /** @returns bytes of the client that no later read overwrites: `bytes`, or a copy. */
+  keep(bytes: Buffer): Buffer {
+    return this.buffer.keep(bytes);
+  }
+
+  /** Reads from the front of `bytes`. @returns how many belonged to the body; check `fault`. */
+  feed(bytes: Buffer): number {
+    const buffer = this.mode === MODE.discard ? bytes : this.keep(bytes);
     if (this.remaining !== CHUNKED) {
       const to = Math.min(buffer.length, this.remaining);
       this.remaining -= to;

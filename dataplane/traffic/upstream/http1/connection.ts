@@ -10,6 +10,7 @@ import { guard, guarded } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import { type Limits, USUAL } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
+import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { Intake } from '../../io/intake.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { openPlain, openSecure } from '../connect.ts';
@@ -27,10 +28,11 @@ const NEVER = Number.POSITIVE_INFINITY;
 const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClose: 5, closed: 6 } as const;
 
 /** One connection to a target, one exchange at a time. */
-export class UpstreamConnection implements Attempt {
+export class UpstreamConnection implements Attempt, DirectReader {
   private readonly endpoint: Endpoint;
   private readonly owner: ConnectionOwner<UpstreamConnection>;
   private socket: Socket | null = null;
+  private direct: DirectSocket | null = null;
   private intake: Intake | null = null;
   private writer: RequestWriter | null = null;
   private x: Exchange | null = null;
@@ -70,17 +72,11 @@ export class UpstreamConnection implements Attempt {
     if (this.state === STATE.closed) return;
     if (error !== null) return this.fail(connectFailure(error));
     const { serverName, host } = endpoint;
-    const onread = { buffer: this.nextBuffer, callback: this.readInto };
     const alpn = 'http/1.1';
-    const socket =
-      serverName === null ? openPlain(endpoint, address, { alpn, onread }) : openSecure(endpoint, address, serverName, { alpn });
+    const socket = serverName === null ? openPlain(endpoint, address, { alpn }) : openSecure(endpoint, address, serverName, { alpn });
     socket.setNoDelay(true);
     this.socket = socket;
-    // Don't wait for the rest of a request that can't be written: the target may already have sent a response.
-    this.writer = new RequestWriter(socket, () => guard(this, this.writable));
-    this.intake = new Intake(socket, endpoint.tools.runQueue, () => this.intake?.readOn());
-    socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected));
-    socket.on('data', (chunk: Buffer) => guard(this, this.read, chunk));
+    socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected, socket));
     socket.on('drain', () => guard(this, this.writable));
     socket.on('end', () => guard(this, this.ended));
     const failed = (error: NodeJS.ErrnoException): void => {
@@ -106,8 +102,14 @@ export class UpstreamConnection implements Attempt {
     else x.trace?.spans?.waits('connect');
   }
 
-  private connected(): void {
+  private connected(socket: Socket): void {
     const { x } = this;
+    const direct = new DirectSocket(socket, this);
+    // Don't wait for the rest of a request that can't be written: the target may already have sent a response.
+    this.writer = new RequestWriter(direct, () => guard(this, this.writable));
+    this.intake = new Intake(direct, this.endpoint.tools.runQueue, () => this.intake?.readOn());
+    this.direct = direct;
+    direct.read();
     this.state = STATE.idle;
     this.wasEstablished = true;
     this.owner.established(this, x !== null);
@@ -218,7 +220,7 @@ export class UpstreamConnection implements Attempt {
       default:
         // A client that reads slowly is not the target's fault: the time limit is suspended while the socket is paused.
         // An event stream is silent for as long as nothing happens.
-        if (this.socket?.isPaused() || this.streamsEvents()) this.deadline = now + this.limits.bodyIdleMs;
+        if (this.direct?.paused || this.streamsEvents()) this.deadline = now + this.limits.bodyIdleMs;
         else this.fail(FAILURE.bodyTimeout);
     }
   }
@@ -233,21 +235,11 @@ export class UpstreamConnection implements Attempt {
     return /^text\/event-stream\b/i.test(fieldIn(this.heads.head.fields.kept, 'content-type') ?? '');
   }
 
-  private readonly nextBuffer = (): Buffer => {
-    try {
-      return this.buffer.next(this.state > STATE.head, this.x?.client.holding === true);
-    } catch (error) {
-      this.onFault(error);
-      return ReadBuffer.unread();
-    }
-  };
+  nextBuffer(): Buffer {
+    return this.buffer.next(this.state > STATE.head, this.x?.client.holding === true);
+  }
 
-  private readonly readInto = (length: number, buffer: Uint8Array): boolean => {
-    guard(this, this.read, Buffer.from(buffer.buffer, buffer.byteOffset, length));
-    return true;
-  };
-
-  private read(chunk: Buffer): void {
+  receive(chunk: Buffer): void {
     const x = this.x;
     // Unsolicited bytes: a response without a request, or bytes after a response.
     if (x === null) return this.destroy();

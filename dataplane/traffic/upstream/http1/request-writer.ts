@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { CHUNKED, type Exchange, SMALL_PIECE } from '../../exchange/exchange.ts';
+import type { DirectSocket } from '../../io/direct-socket.ts';
 import { requestHead } from '../request-text.ts';
 
 type Written = (error?: Error | null) => void;
@@ -15,20 +16,23 @@ export class RequestWriter {
   failed = false;
   /** Whether the target had not closed its side properly by then. */
   cut = false;
+  private readonly direct: DirectSocket;
   private readonly socket: Socket;
   private readonly onFailure: () => void;
   private survivesFailures = false;
   private streaming = false;
 
   /** `onFailure` is called when nothing more can be written. */
-  constructor(socket: Socket, onFailure: () => void) {
-    this.socket = socket;
+  constructor(direct: DirectSocket, onFailure: () => void) {
+    this.direct = direct;
+    this.socket = direct.socket;
     this.onFailure = onFailure;
   }
 
   /** From here on a failed write is never reported to the socket. */
   private surviveWriteFailures(): void {
-    const { socket } = this;
+    const { direct, socket } = this;
+    direct.adoptWrites();
     const { _write: write, _writev: writev } = socket;
     this.survivesFailures = true;
     socket._write = (chunk: unknown, encoding, written) => write.call(socket, chunk, encoding, this.withoutError(written));
@@ -49,30 +53,26 @@ export class RequestWriter {
 
   /** Writes the head and a buffered body. @returns whether that completes the request. */
   begin(x: Exchange): boolean {
-    const { socket } = this;
+    const { direct } = this;
     const { held } = x;
     const head = requestHead(x);
     const whole = held !== null || x.bodyLength === 0;
     this.streaming = !whole;
     if (!whole && !this.survivesFailures) this.surviveWriteFailures();
-    if (held === null || held.length === 0) socket.write(head, 'latin1');
-    else if (held.length <= SMALL_PIECE) socket.write(head + held.toString('latin1'), 'latin1');
-    else {
-      socket.cork();
-      socket.write(head, 'latin1');
-      socket.write(held);
-      socket.uncork();
-    }
+    if (held === null || held.length === 0) direct.write(head);
+    else if (held.length <= SMALL_PIECE) direct.write(head + held.toString('latin1'));
+    else direct.writeBoth(head, held);
     return whole;
   }
 
   /** @returns false when the client should pause. After a failed write, the data is dropped. */
   body(x: Exchange, buffer: Buffer, from: number, to: number): boolean {
-    const { socket } = this;
+    const { direct, socket } = this;
     if (this.failed) return true;
-    if (x.bodyLength !== CHUNKED) return socket.write(buffer.subarray(from, to));
+    if (x.bodyLength !== CHUNKED) return direct.writeBytes(buffer.subarray(from, to));
     const size = (to - from).toString(16);
-    if (to - from <= SMALL_PIECE) return socket.write(`${size}\r\n${buffer.toString('latin1', from, to)}\r\n`, 'latin1');
+    if (to - from <= SMALL_PIECE) return direct.write(`${size}\r\n${buffer.toString('latin1', from, to)}\r\n`);
+    // The end of the chunk would be a write of its own.
     socket.cork();
     socket.write(`${size}\r\n`, 'latin1');
     socket.write(buffer.subarray(from, to));
@@ -82,6 +82,6 @@ export class RequestWriter {
   }
 
   end(x: Exchange, trailers: string): void {
-    if (x.bodyLength === CHUNKED && !this.failed) this.socket.write(`0\r\n${trailers}\r\n`, 'latin1');
+    if (x.bodyLength === CHUNKED && !this.failed) this.direct.write(`0\r\n${trailers}\r\n`);
   }
 }

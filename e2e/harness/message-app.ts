@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttp2, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 
 type Asked = IncomingMessage | Http2ServerRequest;
 type Answer = ServerResponse | Http2ServerResponse;
@@ -12,6 +13,9 @@ export const digestOf = (body: Buffer): string => `${body.length} ${createHash('
 
 /** The body of `/large`. */
 export const LARGE = Buffer.alloc(8_000_000, 'sixteen letters.');
+
+const PIECE = 100_000;
+const PIECES = Array.from({ length: LARGE.length / PIECE }, (_, at) => LARGE.subarray(at * PIECE, (at + 1) * PIECE));
 
 async function digest(request: Asked): Promise<string> {
   const hash = createHash('sha256');
@@ -27,7 +31,8 @@ async function answer(request: Asked, response: Answer): Promise<void> {
   switch (request.url?.split('?')[0]) {
     case '/large':
       response.setHeader('content-length', LARGE.length);
-      return void response.end(LARGE);
+      // In pieces: a server of Node refuses streams while its connection has too much to send.
+      return void Readable.from(PIECES).pipe(response);
     case '/digest': {
       const text = await digest(request);
       return void response.end(`${text} ${JSON.stringify(request.trailers)}`);

@@ -1,5 +1,5 @@
-import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { AccessLogSpec } from '../../../shared/values/log-output.ts';
 import type { BeaconOutcome, CacheResult, VitalsObservation } from '../protocol.ts';
 import type { AnswerFields } from './answer-fields.ts';
@@ -98,7 +98,17 @@ export interface Downstream {
 /** A whole connection, paused, with the bytes already read from it. */
 export type DetachedSocket = { readonly socket: Socket; readonly early: Buffer | null };
 /** One stream of a connection, not yet read from. */
-export type DetachedStream = { readonly stream: ServerHttp2Stream };
+export type DetachedStream = { readonly stream: TunnelStream };
+
+/** A stream of an HTTP/2 connection that a tunnel reads and writes. */
+export interface TunnelStream extends Duplex {
+  /** Accepts the tunnel (RFC 8441 5). `fields` are whole lines. */
+  accept(fields: string): void;
+  /** Ends it before its time. */
+  cancel(): void;
+  /** What was written is sent; nothing more of what the client sends is needed. */
+  release(): void;
+}
 
 /** The request path. The caller handles exceptions; `later.ts` does so for everything that resumes an exchange in a later turn. */
 export interface RequestPath {

@@ -60,6 +60,8 @@ export type Field = readonly [name: string, value: string];
 export class Frames {
   readonly received: Frame[] = [];
   closed = false;
+  /** Whether it acknowledges the SETTINGS that it receives, as it does once it has greeted. */
+  acknowledges = false;
   readonly socket: Socket;
   private waiting: Buffer = Buffer.alloc(0);
   private preface: number;
@@ -102,6 +104,7 @@ export class Frames {
   /** The preface and our settings, as numbers and values. */
   greet(...settings: readonly (readonly [number, number])[]): this {
     this.write(PREFACE);
+    this.acknowledges = true;
     return this.settings(...settings);
   }
 
@@ -187,6 +190,7 @@ export class Frames {
       const [type, flags] = [this.waiting.readUInt8(3), this.waiting.readUInt8(4)];
       this.received.push({ type, flags, stream: this.waiting.readUInt32BE(5) & 0x7fffffff, payload });
       this.waiting = this.waiting.subarray(FRAME_HEAD + length);
+      if (type === FRAME.settings && (flags & FLAG.ack) === 0 && this.acknowledges) this.send(FRAME.settings, FLAG.ack, 0);
     }
   }
 

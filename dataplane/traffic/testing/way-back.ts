@@ -49,6 +49,8 @@ class ShoutingStage implements BodyStage {
   private bytes = 0;
   private trailers: string | null = null;
   private blocked = false;
+  /** Whether its source was told to pause. */
+  private isFull = false;
   private armed = false;
   private over = false;
 
@@ -70,7 +72,8 @@ class ShoutingStage implements BodyStage {
     this.kept.push(Buffer.from(text.toUpperCase(), 'latin1'));
     this.bytes += to - from;
     this.arm();
-    return this.bytes < MOST_KEPT;
+    this.isFull ||= this.bytes >= MOST_KEPT;
+    return !this.isFull;
   }
 
   private fail(): void {
@@ -109,7 +112,6 @@ class ShoutingStage implements BodyStage {
   private turn(): void {
     this.armed = false;
     if (this.over || this.blocked) return;
-    const full = this.bytes >= MOST_KEPT;
     while (this.kept.length > 0 && !this.blocked) {
       const piece = this.kept.shift() as Buffer;
       this.bytes -= piece.length;
@@ -118,7 +120,9 @@ class ShoutingStage implements BodyStage {
     this.next.flush();
     if (this.kept.length > 0) return;
     if (this.trailers === null) {
-      if (full) this.source.resume();
+      if (!this.isFull) return;
+      this.isFull = false;
+      this.source.resume();
       return;
     }
     const word = Buffer.from(this.word);

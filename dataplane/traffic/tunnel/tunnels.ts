@@ -1,5 +1,4 @@
 import type { ClientRequest, IncomingMessage, Server } from 'node:http';
-import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy';
@@ -8,12 +7,11 @@ import { createServer } from '../../../shared/runtime/http.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import { answer } from '../exchange/answer.ts';
 import { NOTHING_SENT } from '../exchange/attempt.ts';
-import type { DetachedSocket, Exchange } from '../exchange/exchange.ts';
+import type { DetachedSocket, Exchange, TunnelStream } from '../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../exchange/failure.ts';
 import { guarded } from '../exchange/faults.ts';
 import { attemptFailed, giveUpLater } from '../exchange/later.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
-import { cancelStream } from '../io/stream-ends.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { limitsFor } from '../upstream/limits.ts';
 import type { Pool } from '../upstream/pool.ts';
@@ -140,8 +138,8 @@ export class Tunnels {
   }
 
   /** An HTTP/2 stream is not a socket: we send the request ourselves and relay bytes between the stream and the target's connection. */
-  private overStream(x: Exchange, endpoint: Endpoint, stream: ServerHttp2Stream, upstream: Socket): void {
-    const tunnel = new Tunnel(x, endpoint, { socket: null, end: () => cancelStream(stream) }, upstream);
+  private overStream(x: Exchange, endpoint: Endpoint, stream: TunnelStream, upstream: Socket): void {
+    const tunnel = new Tunnel(x, endpoint, { socket: null, end: () => stream.cancel() }, upstream);
     this.track(tunnel, stream);
     tunnel.request = sendHead(upgradeHead(x), tunnel.agent, { maxHeaderSize: limitsFor(x).head.bytes });
     this.await(tunnel, tunnel.request, (head, _reply, socket, early) => join(x, stream, head, socket, early));

@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Agent, ClientRequest } from 'node:http';
-import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { request } from '../../../shared/runtime/http.ts';
 import { httpDate } from '../codec/date.ts';
 import { fieldIn, withoutFields } from '../codec/http1/fields.ts';
 import { withoutOws } from '../codec/http1/protocols.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
-import { fieldArray } from '../codec/http2/request-text.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import type { Exchange, TunnelStream } from '../exchange/exchange.ts';
 import { guarded } from '../exchange/faults.ts';
-import { cancelStream } from '../io/stream-ends.ts';
 import { switchedFields } from './reply-head.ts';
 
 /** The GUID that a key is hashed with (RFC 6455 1.3). */
@@ -47,9 +44,9 @@ export function acceptsKey(x: Exchange, { fields }: ResponseHead): boolean {
  * Tells the client that the upgrade was accepted and relays bytes in both directions with backpressure. `early` is
  * what the target has sent already.
  */
-export function join(x: Exchange, stream: ServerHttp2Stream, { fields }: ResponseHead, upstream: Duplex, early: Buffer): void {
+export function join(x: Exchange, stream: TunnelStream, { fields }: ResponseHead, upstream: Duplex, early: Buffer): void {
   const kept = withoutFields(fields.kept, OF_HTTP1) + (fields.hasDate ? '' : httpDate());
-  stream.respond(fieldArray(switchedFields(x, kept, fields), [':status', '200']));
+  stream.accept(switchedFields(x, kept, fields));
   if (early.length > 0) stream.write(early);
   x.bytesSent += early.length;
   upstream.pipe(stream);
@@ -59,9 +56,9 @@ export function join(x: Exchange, stream: ServerHttp2Stream, { fields }: Respons
   });
   const ended = (): void => {
     // If the target's connection was aborted, the client's is too; after a proper end the client may still finish.
-    if (stream.writableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
-    else cancelStream(stream);
-    // Discards input: a stream with unread bytes would never close. The time limit for its last bytes still applies.
+    if (stream.writableEnded) stream.release();
+    else stream.cancel();
+    // The time limit for its last bytes still applies.
     stream.resume();
     x.client.reattach(x);
   };

@@ -1,20 +1,20 @@
-import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { openSession } from '../../../../shared/runtime/http2-session.ts';
-import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
 import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import { RequestHead } from '../../codec/http1/request-head.ts';
-import { requestText } from '../../codec/http2/request-text.ts';
+import { ERROR } from '../../codec/http2/frame.ts';
+import type { RequestBlock } from '../../codec/http2/request-block.ts';
+import { Http2Session, type SessionLimits, type SessionOwner } from '../../codec/http2/session.ts';
+import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { Exchange, RequestPath } from '../../exchange/exchange.ts';
-import { FAULT_REASON, type Faults, guard, guarded } from '../../exchange/faults.ts';
+import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
 import { serveLater } from '../../exchange/later.ts';
 import type { Tracing } from '../../exchange/tracing.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import type { OpenConnection, RefusedHead } from '../client-tools.ts';
 import { originOf, type Peer, trustedRequestId } from '../forwarded.ts';
 import { refuse } from './refuse.ts';
-import { ClientStream } from './stream.ts';
+import { ClientStream, type StreamTools } from './stream.ts';
 
 /** A connection without streams is closed after this time (ms); sooner before the client's first SETTINGS. */
 const IDLE_MS = 60_000;
@@ -23,38 +23,23 @@ const PREFACE_MS = 10_000;
 const LAST_BYTES_MS = 60_000;
 const LINGER_MS = 2_000;
 
-/** Concurrent requests of one client, and how much each of them may buffer (bytes). */
-const SETTINGS = {
-  maxConcurrentStreams: 128,
-  // Above our own limits (`http1/request-head.ts`), so that what they refuse gets a response: the library would reset the stream without
-  // one.
-  maxHeaderListSize: 65_536,
-  initialWindowSize: 262_144,
-  enablePush: false,
-  // RFC 8441 3.
-  enableConnectProtocol: true,
+/** Concurrent requests of one client, and how much it may send before we have passed it on. */
+const LIMITS: SessionLimits = {
+  isServer: true,
+  streams: 128,
+  streamWindow: 262_144,
+  mostStreamWindow: 1_048_576,
+  connectionWindow: 1_048_576,
+  mostConnectionWindow: 4_194_304,
+  // Above our own limits (`http1/request-head.ts`), so that what they refuse gets a response.
+  fieldList: 65_536,
 };
-/** The receive window for all streams of a connection (bytes). */
-const CONNECTION_WINDOW = 1_048_576;
 /** A client that cancels this many requests, each within this time (ms), and most of its requests, is hostile (CVE-2023-44487). */
 const MAX_HASTY = 200;
 const HASTY_MS = 1_000;
-/** What a client may do before it is considered hostile; the library limits resets of any kind (1,000, then 33 a second). */
-const BOUNDS = {
-  // As many as the size allows: browsers send each cookie as a field of its own (RFC 9113 8.2.3).
-  maxHeaderListPairs: 2_000,
-  maxSessionInvalidFrames: 20,
-  maxSessionRejectedStreams: 20,
-  maxOutstandingPings: 10,
-  maxSettings: 32,
-  // A head of any size that the upstream may send is forwarded; a client that finds it too large can say so.
-  maxSendHeaderBlockLength: 2 * RESPONSE_HEADER_BYTES.most,
-};
 
 /** The status under which a request is counted if the client leaves before its response begins. */
 const CLIENT_GONE = 499;
-
-const nothing = (): void => undefined;
 
 /** What a connection needs from its worker. */
 export type Http2Tools = {
@@ -71,14 +56,16 @@ export type Http2Tools = {
 };
 
 /** A connection to an HTTP/2 client (RFC 9113); each of its streams is an exchange like any other. */
-export class Http2Connection implements OpenConnection {
+export class Http2Connection implements OpenConnection, SessionOwner {
   private readonly socket: Socket;
-  private readonly session: ServerHttp2Session;
+  private readonly session: Http2Session;
   private readonly peer: Peer;
   private readonly tools: Http2Tools;
+  private readonly streamTools: StreamTools;
   private readonly streams = new Set<ClientStream>();
   private readonly head = new RequestHead();
-  private greeted = false;
+  /** Requests that have come with the bytes that are being read. */
+  private arrived: ClientStream[] = [];
   /** Requests so far, and those of them that were cancelled right after they came. */
   private requests = 0;
   private hasty = 0;
@@ -91,57 +78,7 @@ export class Http2Connection implements OpenConnection {
     this.peer = peer;
     this.tools = tools;
     this.idleSince = tools.monotonic();
-    // It is not for the proxy to judge whether an upstream may repeat a field.
-    this.session = openSession(socket, () =>
-      performServerHandshake(socket, { settings: SETTINGS, strictSingleValueFields: false, ...BOUNDS }),
-    );
-    // HTTP/2 has no half-closed connections: a client that ends its side does not read either.
-    socket.once('end', () => this.session.destroy());
-    this.session.once(
-      'connect',
-      guarded(this, (session) => session.setLocalWindowSize(CONNECTION_WINDOW)),
-    );
-    this.session.on(
-      'stream',
-      guarded(this, (stream, _headers, flags, raw) => this.acceptGuarded(stream, flags, raw ?? [])),
-    );
-    this.session.once('remoteSettings', () => {
-      this.greeted = true;
-    });
-    // The close event that follows is handled.
-    this.session.on('error', () => this.session.destroy());
-    this.session.on('close', () => guard(this, this.closed));
-  }
-
-  private acceptGuarded(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
-    try {
-      this.accept(stream, flags, raw);
-    } catch (error) {
-      // It never became an exchange.
-      const { faults } = this.tools;
-      faults.note('exchange', error);
-      faults.step(() => refuse(stream, 500, FAULT_REASON));
-    }
-  }
-
-  private accept(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
-    // The stream's close reports errors too, but an error without a listener would end the worker.
-    stream.on('error', nothing);
-    this.requests++;
-    // Cancelled in the same read.
-    if (stream.closed || stream.destroyed) {
-      this.tools.refused({ status: CLIENT_GONE, reason: 'called off', address: this.peer.address }, 0);
-      return this.calledOff();
-    }
-    const { tools, peer, head } = this;
-    const written = requestText(raw, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0, tools.nextRequestId);
-    if ('reason' in written) return this.refuse(stream, written);
-    const bytes = Buffer.from(written.text, 'latin1');
-    const fault = head.parse(bytes, 0, bytes.length);
-    if (fault !== null) return this.refuse(stream, fault);
-    if (head.hostField === '') return this.refuse(stream, FAULT.badHost);
-    const origin = originOf(peer, head, tools.trusts);
-    const client = new ClientStream(stream, origin.address, {
+    this.streamTools = {
       facts: (bodyRead) => ({ connection: peer, protocol: 'HTTP/2.0', bodyRead }),
       monotonic: tools.monotonic,
       faults: tools.faults,
@@ -154,42 +91,145 @@ export class Http2Connection implements OpenConnection {
         this.idleSince = tools.monotonic();
       },
       outlived: (x) => this.outlived(x),
-    });
+      unsent: () => this.session.sender.borrows || socket.writableLength > 0,
+    };
+    this.session = new Http2Session(this, LIMITS);
+    socket.on('data', (bytes: Buffer) => guard(this, this.receive, bytes));
+    socket.on('drain', () => guard(this, this.drained));
+    // HTTP/2 has no half-closed connections: a client that ends its side does not read either.
+    socket.on('end', () => guard(this, this.inputOver));
+    // The close event that follows is handled.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => guard(this, this.closed));
+    socket.resume();
+  }
+
+  monotonic(): number {
+    return this.tools.monotonic();
+  }
+
+  // Reading.
+
+  private receive(bytes: Buffer): void {
+    this.session.receive(bytes);
+  }
+
+  request(stream: Http2Stream, block: RequestBlock, tooLarge: boolean): void {
+    this.requests++;
+    const refusal = tooLarge ? FAULT.longHead : (block.finish(stream.inputEnded, this.tools.nextRequestId) ?? this.read(stream, block));
+    if (refusal !== null) return this.refuse(stream, refusal, isMalformed(refusal), block.method === 'HEAD');
+    try {
+      this.begin(stream);
+    } catch (error) {
+      // It never became an exchange.
+      const { faults } = this.tools;
+      faults.note('exchange', error);
+      faults.step(() => refuse(stream, 500, FAULT_REASON, block.method === 'HEAD'));
+    }
+  }
+
+  private read(stream: Http2Stream, { lines, from, to }: RequestBlock): Fault | null {
+    const { head } = this;
+    const fault = head.parse(lines.bytes, from, to);
+    if (fault !== null) return fault;
+    if (head.hostField === '') return FAULT.badHost;
+    const { contentLength } = head.fields;
+    // RFC 9113 8.1.1: the length contradicts the end of the stream.
+    if (stream.inputEnded && contentLength > 0) return FAULT.badLength;
+    stream.expected = contentLength;
+    return null;
+  }
+
+  private begin(stream: Http2Stream): void {
+    const { tools, peer, head } = this;
+    const origin = originOf(peer, head, tools.trusts);
+    const client = new ClientStream(stream, origin.address, this.streamTools);
     this.streams.add(client);
-    const x = beginExchange(
-      client,
-      tools.requestPath,
-      head,
-      peer,
-      origin,
-      trustedRequestId(peer, head) ?? tools.nextRequestId(),
-      tools.monotonic(),
-      tools.tracing,
-    );
-    client.begin(x);
+    const id = trustedRequestId(peer, head) ?? tools.nextRequestId();
+    client.begin(beginExchange(client, tools.requestPath, head, peer, origin, id, tools.monotonic(), tools.tracing));
     tools.begun();
-    // Runs after everything that was read with it, so that a request cancelled in the same read is not forwarded.
-    setImmediate(serveLater, x);
+    this.arrived.push(client);
+  }
+
+  /** Serves what has come, but for requests that were cancelled in the same read. */
+  wasRead(): void {
+    const { arrived } = this;
+    if (arrived.length === 0) return;
+    this.arrived = [];
+    for (const { exchange } of arrived) if (exchange !== null) serveLater(exchange);
+  }
+
+  response(): void {
+    throw new Error('a client sends no responses');
+  }
+
+  private refuse(stream: Http2Stream, { status, reason }: Pick<Fault, 'status' | 'reason'>, isMalformed: boolean, bodyless: boolean): void {
+    if (isMalformed) this.session.streamError(stream.id, ERROR.protocol);
+    const bytes = isMalformed ? 0 : refuse(stream, status, reason, bodyless);
+    this.tools.refused({ status, reason, address: this.peer.address }, bytes);
   }
 
   private calledOff(): void {
     this.hasty++;
-    const { session } = this;
-    if (this.hasty >= MAX_HASTY && this.hasty * 2 > this.requests && !session.destroyed)
-      session.destroy(new Error('most requests are cancelled at once'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if (this.hasty >= MAX_HASTY && this.hasty * 2 > this.requests)
+      this.session.fail(ERROR.enhanceYourCalm, 'most requests are cancelled at once');
+  }
+
+  settingsChanged(): void {
+    // What matters of them is applied by the session.
+  }
+
+  goingAway(): void {
+    this.session.close();
+  }
+
+  // Writing.
+
+  write(parts: readonly Buffer[]): boolean {
+    const { socket } = this;
+    const [first] = parts;
+    if (parts.length === 1 && first !== undefined) return socket.write(first);
+    socket.cork();
+    let accepts = true;
+    for (const part of parts) accepts = socket.write(part);
+    socket.uncork();
+    return accepts;
+  }
+
+  private drained(): void {
+    this.session.drained();
+  }
+
+  // The end.
+
+  failed(): void {
+    this.finished();
+  }
+
+  finished(): void {
+    this.endingSince = this.tools.monotonic();
+    // What the client still sends is read and dropped: closing with unread bytes would reset the connection and lose GOAWAY.
+    this.socket.end();
+  }
+
+  private inputOver(): void {
+    if (this.session.ended) return this.socket.destroySoon();
+    this.session.lost(ERROR.cancel);
+    this.socket.destroy();
   }
 
   private closed(): void {
+    if (!this.session.ended) this.session.lost(ERROR.cancel);
     this.tools.closed(this);
   }
 
-  /** Its state can't be trusted any more: ends it, and the library notifies its streams. */
+  /** Its state can't be trusted any more: ends it and its streams. */
   onFault(error: unknown): void {
     const { faults } = this.tools;
     faults.note('connection', error, { client: this.peer.address });
-    faults.step(() => this.session.destroy());
+    faults.step(() => this.session.lost(ERROR.internal));
     faults.step(() => this.socket.destroy());
-    if (this.session.destroyed) faults.step(() => this.closed());
+    faults.step(() => this.tools.closed(this));
   }
 
   /** Only if the connection was opened for that very host: for another host the client opens a second connection. */
@@ -198,24 +238,19 @@ export class Http2Connection implements OpenConnection {
     if (socket instanceof TLSSocket && socket.servername !== false && socket.servername?.toLowerCase() === x.host) this.session.close();
   }
 
-  private refuse(stream: ServerHttp2Stream, { status, reason }: Pick<Fault, 'status' | 'reason'>): void {
-    const bytes = refuse(stream, status, reason);
-    this.tools.refused({ status, reason, address: this.peer.address }, bytes);
-  }
-
   sweep(now: number): void {
+    if (this.session.ended) return this.sweepEnd(now);
     for (const stream of this.streams) guard(stream, stream.sweep, now);
+    this.session.sweep(now);
     if (this.streams.size > 0) return;
-    if (this.session.closed || this.session.destroyed) this.sweepEnd(now);
-    else if (!this.greeted && now - this.idleSince >= PREFACE_MS) this.session.destroy();
+    if (!this.session.greeted && now - this.idleSince >= PREFACE_MS) this.socket.destroy();
     else if (now - this.idleSince >= IDLE_MS) this.session.close();
   }
 
-  /** The session waits for its last bytes to be sent and then for the client to end its side, without a time limit of its own. */
+  /** The client has to read the last bytes, and then to end its side. */
   private sweepEnd(now: number): void {
-    const isFlushed = !this.session.closed || this.socket.writableFinished;
-    if (this.endingSince === null) this.endingSince = now;
-    else if (now - this.endingSince >= (isFlushed ? LINGER_MS : LAST_BYTES_MS)) this.socket.destroy();
+    const limit = this.socket.writableFinished ? LINGER_MS : LAST_BYTES_MS;
+    if (this.endingSince !== null && now - this.endingSince >= limit) this.socket.destroy();
   }
 
   /** The worker shuts down: tells the client to open no more streams (GOAWAY) and finishes those that it has. */
@@ -223,3 +258,7 @@ export class Http2Connection implements OpenConnection {
     this.session.close();
   }
 }
+
+/** Whether HTTP/2 itself does not allow a request (RFC 9113 8.1.1). What HTTP/2 allows and we don't gets a response. */
+const isMalformed = (refusal: Pick<Fault, 'status'> & { readonly malformed?: boolean }): boolean =>
+  refusal.malformed ?? (refusal.status === 400 && refusal !== FAULT.blankEdge);

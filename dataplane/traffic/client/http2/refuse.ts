@@ -1,10 +1,13 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { Http2Stream } from '../../codec/http2/stream.ts';
 
-/** Answers a stream that has no exchange. @returns the size of the body in bytes. */
-export function refuse(stream: ServerHttp2Stream, status: number, reason: string): number {
-  const body = `${status} ${reason}\n`;
-  stream.respond([':status', `${status}`, 'content-type', 'text/plain; charset=utf-8', 'content-length', `${body.length}`]);
-  stream.end(body);
-  stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
-  return body.length;
+/** Answers a stream that has no exchange. `bodyless`: the response has no body. @returns the size of the body in bytes. */
+export function refuse(stream: Http2Stream, status: number, reason: string, bodyless: boolean): number {
+  const body = Buffer.from(`${status} ${reason}\n`);
+  stream.head({ status, pseudo: null, lines: 'Content-Type: text/plain; charset=utf-8\r\n', length: body.length }, bodyless);
+  if (!bodyless) {
+    stream.write(body, 0, body.length);
+    stream.end('');
+  }
+  if (!stream.inputEnded) stream.release();
+  return bodyless ? 0 : body.length;
 }

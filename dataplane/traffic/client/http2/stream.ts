@@ -1,17 +1,16 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
-import { fieldArray, fieldsByName, trailerLines } from '../../codec/http2/request-text.ts';
+import { ERROR } from '../../codec/http2/frame.ts';
+import type { Http2Stream, StreamReceiver } from '../../codec/http2/stream.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
-import { type DetachedStream, type Downstream, detachAttempt, type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { type DetachedStream, type Downstream, detachAttempt, type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
 import { endBody, passBody } from '../../exchange/request-body.ts';
-import { coalesceSmallPieces } from '../../io/small-pieces.ts';
-import { cancelStream, cutStream, releaseStream } from '../../io/stream-ends.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 import { Drain } from './drain.ts';
 import { refuse } from './refuse.ts';
+import { TunnelDuplex } from './tunnel-stream.ts';
 
 /** Bodies of known length up to this many bytes are buffered whole before the request is forwarded. */
 const HOLD_BYTES = 65_536;
@@ -19,10 +18,9 @@ const HOLD_BYTES = 65_536;
 const BODY_IDLE_MS = 60_000;
 /** Sent in reply to an extended CONNECT instead of a 2xx that the client would mistake for an accepted upgrade. */
 const NO_TUNNEL = 501;
-/** The library sends no status beyond this (RFC 9110 15: those have no meaning and are treated as a server error). */
+/** Statuses beyond this have no meaning and are treated as a server error (RFC 9110 15); many clients of HTTP/2 accept none. */
 const MAX_STATUS = 599;
 const BAD_GATEWAY = 502;
-const { NGHTTP2_PROTOCOL_ERROR } = constants;
 
 export type StreamTools = {
   monotonic(): number;
@@ -32,18 +30,20 @@ export type StreamTools = {
   record(x: Exchange): void;
   /** The stream has closed. */
   closed(stream: ClientStream): void;
+  /** Whether bytes of bodies have been written to the connection and not sent yet. */
+  unsent(): boolean;
   /** The connection must not be used for the exchange's host any more. */
   outlived(x: Exchange): void;
 };
 
 /** A client's side of one exchange over HTTP/2. */
-export class ClientStream implements Downstream {
+export class ClientStream implements Downstream, StreamReceiver {
   readonly address: string;
-  private readonly stream: ServerHttp2Stream;
+  private readonly stream: Http2Stream;
   private readonly tools: StreamTools;
   private x: Exchange | null = null;
   /** The head of the response, kept until it is known whether a body follows. */
-  private pendingHead: { readonly fields: string[]; readonly length: number } | null = null;
+  private pendingHead: { readonly status: number; readonly fields: string; readonly length: number } | null = null;
   private headSent = false;
   private trailers = '';
   private held: HeldBody | null = null;
@@ -53,17 +53,13 @@ export class ClientStream implements Downstream {
   private listening = false;
   /** Whether a success status would mean that the client may switch protocols (RFC 8441 4). */
   private connects = false;
-  /** Whether a tunnel reads and writes the stream. */
+  /** What a tunnel reads and writes; null without one. */
+  private duplex: TunnelDuplex | null = null;
   private detached = false;
   private inputEnded = false;
   private requestTrailers = '';
   /** The rest of the body once the response is complete; null before. */
   private drain: Drain | null = null;
-  /** Whether the client waits for a response before it sends its body. */
-  private nothingFlows = false;
-  /** Whether END_STREAM is sent with the trailers or in place of them. */
-  private waitsForTrailers = false;
-  private allSent = false;
   /**
    * The body of a small response that came before the request body had ended; null for every other response. A success waits for the
    * end of the request: once it has one, curl 7.88 sends no more, and never ends either. Anything else waits until it is whole: at
@@ -76,16 +72,15 @@ export class ClientStream implements Downstream {
   private received = 0;
   private pace: BodyPace | null = null;
 
-  constructor(stream: ServerHttp2Stream, address: string, tools: StreamTools) {
+  constructor(stream: Http2Stream, address: string, tools: StreamTools) {
     this.stream = stream;
     this.address = address;
     this.tools = tools;
     this.lastProgress = tools.monotonic();
-    // After a reset with NO_ERROR the stream closes only when all of it has been read.
-    stream.on('aborted', () => guard(this, this.left));
-    stream.on('close', () => guard(this, this.closed));
-    stream.on('drain', () => guard(this, this.drained));
-    stream.on('trailers', (_headers, _flags, raw: readonly string[] | undefined) => guard(this, this.receiveTrailers, raw ?? []));
+    this.inputEnded = stream.inputEnded;
+    // Until it is known where the body goes.
+    stream.pause();
+    stream.receiver = this;
   }
 
   /** The exchange for its request. */
@@ -93,7 +88,11 @@ export class ClientStream implements Downstream {
     this.x = x;
     x.bodyComplete = x.bodyLength === 0;
     this.connects = x.upgrade !== null;
-    if (!x.bodyComplete || this.connects) coalesceSmallPieces(this.stream, (error) => this.onFault(error));
+  }
+
+  /** Its exchange, unless the client has cancelled it already. */
+  get exchange(): Exchange | null {
+    return this.stream.isClosed ? null : this.x;
   }
 
   facts(): ReturnType<Downstream['facts']> {
@@ -114,20 +113,15 @@ export class ClientStream implements Downstream {
     this.receiver = x.attempt;
     if (this.inputEnded) return endBody(x, this.requestTrailers);
     this.listen();
-    this.stream.resume();
   }
 
   resumeBody(): void {
-    this.stream.resume();
+    if (this.listening) this.stream.resume();
   }
 
   private listen(): void {
-    if (this.listening) return;
     this.listening = true;
-    this.stream.on('data', (chunk: Buffer) => guard(this, this.receive, chunk));
-    this.stream.on('end', () => guard(this, this.ended));
-    // An empty body may have ended before the listeners were attached.
-    if (this.stream.readableEnded) this.ended();
+    this.stream.resume();
   }
 
   /** Whether the attempt that received the body was replaced by another that has not requested it yet. */
@@ -136,43 +130,44 @@ export class ClientStream implements Downstream {
     return this.held === null && attempt !== null && attempt !== this.receiver;
   }
 
-  private receive(chunk: Buffer): void {
-    const { held } = this;
-    if (held !== null) {
-      this.received += chunk.length;
-      held.add(chunk);
-    } else this.pass(chunk);
+  data(buffer: Buffer, from: number, to: number): boolean {
+    try {
+      return this.receive(buffer, from, to);
+    } catch (error) {
+      this.onFault(error);
+      return true;
+    }
   }
 
-  private pass(chunk: Buffer): void {
-    const { x, stream } = this;
-    if (this.waits && !stream.readableEnded) {
-      stream.pause();
-      stream.unshift(chunk);
+  private receive(buffer: Buffer, from: number, to: number): boolean {
+    const { x, held, duplex } = this;
+    const bytes = to - from;
+    if (duplex !== null) duplex.receive(buffer.subarray(from, to));
+    else if (held !== null) held.add(buffer.subarray(from, to));
+    else if (x === null) {
+      if (this.drain?.discard(bytes) === false) this.stream.pause();
+    } else if (this.waits) return false;
+    else if (!passBody(x, buffer, from, to)) this.stream.pause();
+    this.received += bytes;
+    return true;
+  }
+
+  ended(trailers: string): void {
+    guard(this, this.inputOver, trailers);
+  }
+
+  private inputOver(trailers: string): void {
+    const { x } = this;
+    this.inputEnded = true;
+    this.requestTrailers = trailers;
+    if (this.duplex !== null) return this.duplex.inputOver();
+    if (x === null) {
+      if (this.early !== null) this.endResponse();
       return;
     }
-    this.received += chunk.length;
-    const goesOn = x === null ? this.drain?.discard(chunk.length) !== false : passBody(x, chunk, 0, chunk.length);
-    if (!goesOn) stream.pause();
-  }
-
-  private receiveTrailers(raw: readonly string[]): void {
-    const lines = trailerLines(raw);
-    // `close` would end a response that is under way as if it were complete.
-    if (lines === null && this.headSent) cutStream(this.stream);
-    else if (lines === null) this.stream.close(NGHTTP2_PROTOCOL_ERROR);
-    else this.requestTrailers = lines;
-  }
-
-  private ended(): void {
-    const { x } = this;
-    if (x === null && this.early !== null) return this.endResponse();
-    // A stream that was reset emits `end` too; its body is not complete.
-    if (x === null || this.inputEnded || this.gone) return;
-    this.inputEnded = true;
     x.bodyComplete = true;
     if (this.waits) return;
-    if (this.held === null) return endBody(x, this.requestTrailers);
+    if (this.held === null) return endBody(x, trailers);
     x.held = this.held.whole;
     this.held = null;
     const then = this.whenHeld;
@@ -184,8 +179,8 @@ export class ClientStream implements Downstream {
 
   informational(status: number, _reason: string, fields: string): void {
     // A 101 would accept an upgrade, which HTTP/2 does not have; only other 1xx are interim (RFC 9113 8.1, 8.6).
-    if (this.headSent || this.gone || status < 100 || status > 199 || status === 101) return;
-    this.stream.additionalHeaders({ ':status': status, ...fieldsByName(fields) });
+    if (this.headSent || status < 100 || status > 199 || status === 101) return;
+    this.stream.head({ status, pseudo: null, lines: fields, length: UNTIL_CLOSE }, false);
   }
 
   head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
@@ -194,9 +189,7 @@ export class ClientStream implements Downstream {
     x.status = this.connects && status < 300 ? NO_TUNNEL : status > MAX_STATUS ? BAD_GATEWAY : status;
     x.bytesSent += fields.length;
     x.answerFields = fields;
-    const list = fieldArray(fields, [':status', `${x.status}`]);
-    if (length !== UNTIL_CLOSE && status !== 204) list.push('content-length', `${length}`);
-    this.pendingHead = { fields: list, length };
+    this.pendingHead = { status: x.status, fields, length: status === 204 ? UNTIL_CLOSE : length };
     const open = !this.inputEnded && x.bodyLength > 0 && !(x.expectsContinue && this.received === 0);
     const small = status === 204 || (length === UNTIL_CLOSE ? status >= 400 : length <= HOLD_BYTES);
     if (open && small && !isGrpc(x)) this.early = [];
@@ -204,8 +197,8 @@ export class ClientStream implements Downstream {
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {
-    const { stream, x } = this;
-    if (to === from || x === null || this.gone) return true;
+    const { x } = this;
+    if (to === from || x === null) return true;
     x.bytesSent += to - from;
     x.bodySent += to - from;
     if (this.early !== null) {
@@ -217,14 +210,11 @@ export class ClientStream implements Downstream {
       this.sendEarly(this.early);
     }
     this.sendHead(false);
-    const piece = buffer.subarray(from, to);
-    // Small pieces are in a buffer that is reused before they have been sent.
-    stream.write(to - from <= SMALL_PIECE ? Buffer.from(piece) : piece);
-    return !stream.writableNeedDrain;
+    return this.stream.write(buffer, from, to);
   }
 
   get holding(): boolean {
-    return this.stream.writableLength > 0;
+    return this.stream.queued > 0 || this.tools.unsent();
   }
 
   end(x: Exchange, trailers: string): void {
@@ -232,38 +222,37 @@ export class ClientStream implements Downstream {
     if (this.x !== x) return;
     this.trailers = trailers;
     this.settle(x);
-    if (this.gone) return;
+    if (stream.isClosed) return;
+    if (!this.inputEnded) this.listen();
     if (this.inputEnded || (x.bodyLength === 0 && !this.connects)) return this.endResponse();
     this.drain = new Drain(this.tools.monotonic());
-    this.nothingFlows = this.connects || (x.expectsContinue && this.received === 0);
-    this.listen();
-    stream.resume();
     if (this.early === null || x.status >= 300) this.endResponse();
+    if (this.connects || (x.expectsContinue && this.received === 0)) stream.release();
   }
 
   private endResponse(): void {
     const { stream, early, pendingHead } = this;
     this.early = null;
-    if (this.gone) return;
     // A complete response ends in the turn in which it begins.
     if (early !== null && pendingHead !== null && this.trailers === '') this.pendingHead = { ...pendingHead, length: this.earlyBytes };
-    this.sendHead(this.trailers === '' && (early === null || early.length === 0));
-    if (early !== null) for (const piece of early) stream.write(piece);
-    stream.end();
-    if (!this.waitsForTrailers && this.drain !== null) stream.once('finish', () => setImmediate(() => guard(this, this.sentAll)));
+    const ends = this.trailers === '' && (early === null || early.length === 0);
+    if (this.pendingHead !== null && ends) return this.sendHead(true);
+    this.sendHead(false);
+    if (early !== null) for (const piece of early) stream.write(piece, 0, piece.length);
+    stream.end(this.trailers);
   }
 
   /** Sends an early response before the request has ended: it is too large to be buffered. */
   private sendEarly(early: readonly Buffer[]): void {
     this.early = null;
     this.sendHead(false);
-    for (const piece of early) this.stream.write(piece);
+    for (const piece of early) this.stream.write(piece, 0, piece.length);
   }
 
   abort(x: Exchange): void {
     if (this.x !== x) return;
     this.settle(x);
-    cutStream(this.stream);
+    this.stream.reset(ERROR.internal);
   }
 
   flush(): void {
@@ -272,38 +261,25 @@ export class ClientStream implements Downstream {
   }
 
   detach(x: Exchange): DetachedStream | null {
-    if (this.x !== x || this.gone) return null;
+    if (this.x !== x || this.stream.isClosed) return null;
     this.detached = true;
-    return { stream: this.stream };
+    this.duplex = new TunnelDuplex(this.stream);
+    return { stream: this.duplex };
   }
 
   reattach(): void {
     this.detached = false;
+    if (this.duplex?.accepted !== false) return;
+    this.duplex.destroy();
+    this.duplex = null;
   }
 
   private sendHead(ends: boolean): void {
     const head = this.pendingHead;
-    if (head === null || this.gone) return;
+    if (head === null) return;
     this.pendingHead = null;
     this.headSent = true;
-    const { stream } = this;
-    // If only END_STREAM marks the end of the body, it must not be sent until we say so.
-    this.waitsForTrailers = !ends && head.length === UNTIL_CLOSE;
-    stream.respond(head.fields, { endStream: ends, waitForTrailers: this.waitsForTrailers });
-    if (this.waitsForTrailers) stream.once('wantTrailers', () => guard(this, this.sendTrailers));
-  }
-
-  private sendTrailers(): void {
-    if (this.gone) return;
-    this.stream.sendTrailers(fieldsByName(this.trailers));
-    // The library does it in the next turn.
-    if (this.drain !== null) setImmediate(() => guard(this, this.sentAll));
-  }
-
-  /** Called once END_STREAM has been sent: a reset sent before it would discard the response. */
-  private sentAll(): void {
-    this.allSent = true;
-    if (this.nothingFlows && !this.gone) releaseStream(this.stream);
+    this.stream.head({ status: head.status, pseudo: null, lines: head.fields, length: head.length }, ends);
   }
 
   // The end.
@@ -316,34 +292,38 @@ export class ClientStream implements Downstream {
     this.tools.record(x);
   }
 
-  /** Whether nothing can be sent any more: the stream has been reset or its connection has closed. */
-  private get gone(): boolean {
-    return this.stream.closed || this.stream.destroyed;
+  closed(): void {
+    guard(this, this.gone);
   }
 
-  private closed(): void {
+  private gone(): void {
     this.left();
+    this.duplex?.destroy();
     this.tools.closed(this);
   }
 
-  private drained(): void {
-    if (this.x !== null) resumeAnswer(this.x);
+  drained(): void {
+    guard(this, this.sendOn);
+  }
+
+  private sendOn(): void {
+    if (this.duplex !== null) this.duplex.drained();
+    else if (this.x !== null) resumeAnswer(this.x);
   }
 
   /** Its state can't be trusted any more: ends the stream and its exchange. */
   onFault(error: unknown): void {
     const { x, stream } = this;
     const { faults } = this.tools;
-    const answered = stream.headersSent;
+    const answered = this.headSent;
     this.pendingHead = null;
     this.early = null;
     if (x === null) faults.note('exchange', error);
     else faults.end(x, error, answered, (torn) => this.settle(torn));
-    // Read directly: an exception in `gone` may be the one that is handled here.
-    if (stream.closed || stream.destroyed) return faults.step(() => this.tools.closed(this));
+    if (stream.isClosed) return faults.step(() => this.tools.closed(this));
     faults.step(() => {
-      if (answered) cutStream(stream);
-      else refuse(stream, 500, FAULT_REASON);
+      if (answered) stream.reset(ERROR.internal);
+      else refuse(stream, 500, FAULT_REASON, x?.method === 'HEAD');
     });
   }
 
@@ -361,7 +341,7 @@ export class ClientStream implements Downstream {
   private tooSlow(x: Exchange, now: number): boolean {
     if (this.inputEnded || !this.listening || x.status !== 0 || x.upgrade !== null) return false;
     this.pace ??= new BodyPace(now);
-    const clientOnly = !this.stream.isPaused() && !this.waits && (this.received > 0 || !x.expectsContinue);
+    const clientOnly = !this.stream.isPaused && !this.waits && (this.received > 0 || !x.expectsContinue);
     return this.pace.tooSlow(now, this.received, clientOnly) && !isGrpc(x);
   }
 
@@ -369,7 +349,7 @@ export class ClientStream implements Downstream {
     detachAttempt(x)();
     x.status = 408;
     x.failure = TOO_SLOW;
-    if (!this.gone) x.bytesSent += refuse(this.stream, 408, TOO_SLOW);
+    x.bytesSent += refuse(this.stream, 408, TOO_SLOW, false);
     this.settle(x);
   }
 
@@ -380,21 +360,21 @@ export class ClientStream implements Downstream {
     if (x !== null && this.tooSlow(x, now)) return this.giveUp(x);
     if (this.drain?.over(now) === true) {
       if (this.early !== null) return this.endResponse();
-      if (this.allSent) return releaseStream(stream);
+      if (stream.outputEnded) return stream.release();
     }
-    const progress = this.received + (x?.bytesSent ?? 0) - stream.writableLength;
+    const progress = this.received + (x?.bytesSent ?? 0) - stream.queued;
     const waitsForUs =
-      x !== null && this.held === null && stream.writableLength === 0 && (this.inputEnded || x.bodyLength === 0 || stream.isPaused());
+      x !== null && this.held === null && stream.queued === 0 && (this.inputEnded || x.bodyLength === 0 || stream.isPaused);
     if (progress !== this.progressSeen || waitsForUs) {
       this.progressSeen = progress;
       this.lastProgress = now;
     } else if (now - this.lastProgress >= BODY_IDLE_MS) {
       // Checked last, so that it costs other requests nothing.
-      if (x !== null && this.held === null && stream.writableLength === 0 && isGrpc(x)) {
+      if (x !== null && this.held === null && stream.queued === 0 && isGrpc(x)) {
         this.lastProgress = now;
         return;
       }
-      cancelStream(stream);
+      stream.reset(ERROR.cancel);
     }
   }
 }

@@ -1,28 +1,24 @@
-import { fieldArray } from '../../codec/http2/request-text.ts';
+import type { Head } from '../../codec/http2/stream.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { forwardedFields, needsLength } from '../request-text.ts';
 
-/** Where the value of `:authority` is in the list. */
-const AUTHORITY = 5;
-/** How many elements of the list are pseudo-header fields, counting names and values. */
-const PSEUDO = 8;
+const HOST_LINE = /(?:^|\r\n)host:[\t ]*([^\r]*?)[\t ]*\r\n/i;
 
 /**
- * The head of a request as sent to a target over HTTP/2 (RFC 9113 8.3): alternating names and values. Trailers are forwarded whatever the
- * client announced, so `te: trailers` is always sent; some gRPC servers require it.
+ * The head of a request as sent to a target over HTTP/2 (RFC 9113 8.3). Trailers are forwarded whatever the client announced, so
+ * `te: trailers` is always sent; some gRPC servers require it.
  */
-export function requestFields(x: Exchange, scheme: 'http' | 'https'): string[] {
-  const list = [':method', x.upstreamMethod, ':scheme', scheme, ':authority', x.hostField, ':path', x.upstreamTarget];
-  fieldArray(forwardedFields(x), list);
-  for (let at = PSEUDO; at < list.length; at += 2) {
-    if (list[at] !== 'host') continue;
-    list[AUTHORITY] = list[at + 1] as string;
-    list.splice(at, 2);
-    break;
-  }
-  fieldArray(x.forwarding, list);
-  if (x.trace !== null) fieldArray(x.trace.line, list);
-  list.push('te', 'trailers');
-  if (x.bodyLength > 0 || (x.bodyLength === 0 && needsLength(x.upstreamMethod))) list.push('content-length', `${x.bodyLength}`);
-  return list;
+export function requestHead(x: Exchange, scheme: 'http' | 'https'): Head {
+  const fields = forwardedFields(x);
+  const host = HOST_LINE.exec(fields);
+  const authority = host?.[1] ?? x.hostField;
+  const rest =
+    host === null ? fields : fields.slice(0, host.index) + (host.index === 0 ? '' : '\r\n') + fields.slice(host.index + host[0].length);
+  const trace = x.trace === null ? '' : x.trace.line;
+  return {
+    status: 0,
+    pseudo: [':method', x.upstreamMethod, ':scheme', scheme, ':authority', authority, ':path', x.upstreamTarget, 'te', 'trailers'],
+    lines: rest + x.forwarding + trace,
+    length: x.bodyLength > 0 || (x.bodyLength === 0 && needsLength(x.upstreamMethod)) ? x.bodyLength : -1,
+  };
 }

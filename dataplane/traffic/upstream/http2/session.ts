@@ -1,12 +1,15 @@
-import { type ClientHttp2Session, connect as connectHttp2, constants, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { openSession } from '../../../../shared/runtime/http2-session.ts';
 import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
 import { ResponseHead } from '../../codec/http1/response-head.ts';
+import { ERROR } from '../../codec/http2/frame.ts';
+import type { ResponseBlock } from '../../codec/http2/response-block.ts';
+import { Http2Session, type SessionOwner as Http2SessionOwner, type SessionLimits } from '../../codec/http2/session.ts';
+import type { PeerSettings } from '../../codec/http2/settings.ts';
+import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
-import { guard, guarded } from '../../exchange/faults.ts';
+import { guard } from '../../exchange/faults.ts';
 import { connectTo } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { linesFor } from '../limits.ts';
@@ -27,15 +30,14 @@ const KEEP_ALIVE_MS = 30_000;
  */
 const { most: MOST_BYTES } = RESPONSE_HEADER_BYTES;
 const MOST_LINES = linesFor(MOST_BYTES) + 1;
-const SETTINGS: Settings = { enablePush: false, initialWindowSize: 262_144, maxHeaderListSize: MOST_BYTES + 32 * MOST_LINES };
-/** The receive window for all streams of a session (bytes). */
-const SESSION_WINDOW = 4_194_304;
-const BOUNDS = {
-  maxHeaderListPairs: MOST_LINES + 1,
-  maxReservedRemoteStreams: 0,
-  maxSessionInvalidFrames: 20,
-  maxSettings: 32,
-  strictSingleValueFields: false,
+const LIMITS: SessionLimits = {
+  isServer: false,
+  streams: 0,
+  streamWindow: 262_144,
+  mostStreamWindow: 1_048_576,
+  connectionWindow: 4_194_304,
+  mostConnectionWindow: 16_777_216,
+  fieldList: MOST_BYTES + 32 * MOST_LINES,
 };
 
 /** The owner of a session. */
@@ -47,15 +49,15 @@ export type SessionOwner = {
 };
 
 /** One HTTP/2 connection to a target with many concurrent exchanges (RFC 9113). */
-export class Session implements StreamOwner {
+export class Session implements StreamOwner, Http2SessionOwner {
   readonly endpoint: Endpoint;
   /** Reads one response head after the other. */
   readonly head = new ResponseHead();
   private readonly owner: SessionOwner;
-  private readonly streams = new Set<UpstreamStream>();
+  private readonly streams = new Map<number, UpstreamStream>();
   private state: 'connecting' | 'open' | 'draining' | 'closed' = 'connecting';
   private socket: Socket | null = null;
-  private http2: ClientHttp2Session | null = null;
+  private http2: Http2Session | null = null;
   private most = MAX_STREAMS;
   private readonly connectMs: number;
   private deadline: number;
@@ -81,9 +83,9 @@ export class Session implements StreamOwner {
     return this.state === 'open';
   }
 
-  /** Whether its connection is open. When a session fails, the library closes its streams before it emits the session's error. */
+  /** Whether its connection is open. */
   get alive(): boolean {
-    return this.http2 !== null && !this.http2.closed && !this.http2.destroyed && this.socket?.destroyed === false;
+    return this.http2 !== null && !this.http2.isClosing && !this.http2.ended && this.socket?.destroyed === false;
   }
 
   /** Whether it can take a request at once. */
@@ -113,31 +115,49 @@ export class Session implements StreamOwner {
     }
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    // Each request sends its own :authority. A real URL here would not accept every name that a resolver does.
-    const http2 = openSession(socket, () =>
-      connectHttp2('http://localhost', { createConnection: () => socket, settings: SETTINGS, ...BOUNDS }),
-    );
+    const http2 = new Http2Session(this, LIMITS);
     this.http2 = http2;
-    http2.once(
-      'connect',
-      guarded(this, () => http2.setLocalWindowSize(SESSION_WINDOW)),
-    );
-    // A server sends its SETTINGS first (RFC 9113 3.4), so its limits are known before the first request.
-    http2.on('remoteSettings', (settings) => guard(this, this.settingsReceived, settings));
-    http2.on('goaway', () => guard(this, this.leave));
-    http2.on(
-      'stream',
-      guarded(this, (pushed) => pushed.close(constants.NGHTTP2_REFUSED_STREAM)),
-    );
-    const failed = (): void => {
-      this.broken = this.connecting ? FAILURE.noHttp2 : FAILURE.malformed;
-    };
-    http2.on('error', failed);
-    socket.on('error', failed);
-    http2.on('close', () => guard(this, this.end, this.connecting ? (this.broken ?? FAILURE.closed) : null));
+    socket.on('data', (bytes: Buffer) => guard(this, this.receive, bytes));
+    socket.on('drain', () => guard(this, this.drained));
+    // HTTP/2 has no half-closed connections: a target that ends its side does not read either.
+    socket.on('end', () => socket.destroy());
+    // The close event that follows is handled.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => guard(this, this.socketClosed));
   }
 
-  private settingsReceived({ maxConcurrentStreams = MAX_STREAMS }: Settings): void {
+  monotonic(): number {
+    return this.endpoint.tools.clock.monotonic();
+  }
+
+  private receive(bytes: Buffer): void {
+    this.http2?.receive(bytes);
+  }
+
+  private drained(): void {
+    this.http2?.drained();
+  }
+
+  private socketClosed(): void {
+    this.broken ??= this.connecting && this.http2?.greeted === false ? FAILURE.closed : null;
+    if (this.http2?.ended === false) this.http2.lost(ERROR.cancel);
+    this.end(this.connecting ? (this.broken ?? FAILURE.closed) : null);
+  }
+
+  write(parts: readonly Buffer[]): boolean {
+    const { socket } = this;
+    if (socket === null) return false;
+    const [first] = parts;
+    if (parts.length === 1 && first !== undefined) return socket.write(first);
+    socket.cork();
+    let accepts = true;
+    for (const part of parts) accepts = socket.write(part);
+    socket.uncork();
+    return accepts;
+  }
+
+  /** A server sends its SETTINGS first (RFC 9113 3.4), so its limits are known before the first request. */
+  settingsChanged({ maxConcurrentStreams }: PeerSettings): void {
     this.most = Math.min(maxConcurrentStreams, MAX_STREAMS);
     if (this.connecting) {
       this.state = 'open';
@@ -147,17 +167,45 @@ export class Session implements StreamOwner {
     this.owner.capacityChanged(this);
   }
 
+  request(): void {
+    throw new Error('a target sends no requests');
+  }
+
+  response(stream: Http2Stream, block: ResponseBlock, tooLarge: boolean): void {
+    this.streams.get(stream.id)?.answer(block, tooLarge);
+  }
+
+  wasRead(): void {
+    // Each stream has been told already.
+  }
+
+  goingAway(): void {
+    this.leave();
+  }
+
+  failed(byPeer: boolean): void {
+    this.broken = this.connecting ? FAILURE.noHttp2 : byPeer ? FAILURE.closed : FAILURE.malformed;
+    this.socket?.destroySoon();
+    this.end(this.connecting ? this.broken : null);
+  }
+
+  finished(): void {
+    this.socket?.destroySoon();
+  }
+
   send(x: Exchange): void {
     const { http2 } = this;
     if (http2 === null) throw new Error('a session takes no request before it is established');
-    const stream = new UpstreamStream(this, x);
-    this.streams.add(stream);
-    stream.begin(http2);
+    const opened = http2.open();
+    if (opened === null) throw new Error('a session takes no request after its last');
+    const stream = new UpstreamStream(this, x, opened);
+    this.streams.set(opened.id, stream);
+    stream.begin();
   }
 
   /** One of its streams has ended. */
   over(stream: UpstreamStream, answered: boolean): void {
-    if (!this.streams.delete(stream)) return;
+    if (!this.streams.delete(stream.id)) return;
     if (answered && ++this.served >= MAX_SERVED) this.leave();
     this.rest();
     if (this.hasRoom) this.owner.capacityChanged(this);
@@ -197,16 +245,16 @@ export class Session implements StreamOwner {
   }
 
   private destroy(): void {
-    this.http2?.destroy();
+    this.http2?.close();
     this.end(null);
   }
 
-  /** Its state can't be trusted any more: ends it, and the library closes its streams. */
+  /** Its state can't be trusted any more: ends it and its streams. */
   onFault(error: unknown): void {
     const { endpoint, http2, socket, connecting } = this;
     const { faults } = endpoint.tools;
     faults.note('connection', error, { target: endpoint.address });
-    faults.step(() => http2?.destroy());
+    faults.step(() => http2?.lost(ERROR.internal));
     faults.step(() => socket?.destroy());
     faults.step(() => this.end(connecting ? FAILURE.fault : null));
     faults.step(() => this.owner.ended(this, connecting ? FAILURE.fault : null));
@@ -221,18 +269,19 @@ export class Session implements StreamOwner {
   }
 
   collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
-    for (const { retryable: x } of this.streams) if (x !== null && elsewhere(x)) recalled.push(x);
+    for (const { retryable: x } of this.streams.values()) if (x !== null && elsewhere(x)) recalled.push(x);
   }
 
   /** Enforces its time limits and those of its streams. */
   sweep(now: number): void {
-    for (const stream of [...this.streams]) guard(stream, stream.sweep, now);
+    this.http2?.sweep(now);
+    for (const stream of [...this.streams.values()]) guard(stream, stream.sweep, now);
     if (now < this.deadline || this.streams.size > 0) return;
     if (this.state === 'open') return this.destroy();
     if (!this.connecting) return;
     // The connection is established but the target is silent. Before that, `connectTo` enforces the limit.
     if (this.http2 === null) return;
-    this.http2.destroy();
     this.end(FAILURE.connectTimeout);
+    this.socket?.destroy();
   }
 }

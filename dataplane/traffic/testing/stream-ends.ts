@@ -2,10 +2,8 @@ import type { Http2Stream } from 'node:http2';
 import { addAbortSignal } from 'node:stream';
 
 /*
- * Ends a stream prematurely. The library's own `close` first ends the writable side, which sends END_STREAM: the peer would mistake a
- * truncated message for a complete one (RFC 9113 8.1). Also, `close` within one of the library's callbacks can make the library request
- * trailers of a stream that it has already freed, which aborts the process. So each of these functions destroys the stream instead, in a
- * later turn of the event loop, and the library resets whatever is still open.
+ * Test support: ends a stream of Node's library before its time. Its own `close` first ends the writable side, which sends END_STREAM, so
+ * the peer would mistake a truncated message for a complete one (RFC 9113 8.1).
  */
 
 const CUT = new Error('the message could not be completed');

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fieldArray } from '../../codec/http2/request-text.ts';
 import { block, type Field, FLAG, FRAME, Frames, head } from '../../testing/frames.ts';
 import { eventually, ProxyFixture } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
@@ -91,12 +90,6 @@ test('a WebSocket request gets one final response, whatever the upstream sends b
     await eventually('nothing to be left', () => proxy.ledger.inFlight.total() === 0);
     nothingThrown(proxy);
   }
-});
-
-test('fields that HTTP/2 forbids never reach the library (RFC 9113 8.2.2)', () => {
-  const forbidden = 'Connection Keep-Alive Proxy-Connection Transfer-Encoding Upgrade HTTP2-Settings TE Content-Length'.split(' ');
-  const lines = forbidden.map((name) => `${name}: x\r\n`).join('');
-  assert.deepEqual(fieldArray(`A: b\r\n${lines}X-Upgrad: c\r\nTrailer: d\r\n`), ['a', 'b', 'x-upgrad', 'c', 'trailer', 'd']);
 });
 
 test('a response to an ordinary request may have connection-specific fields', async () => {

@@ -1,0 +1,50 @@
+/** What a peer may cost at once, and what it regains each second. One unit is about a microsecond of our time. */
+const CAPACITY = 10_000;
+const PER_SECOND = 2_000;
+
+/**
+ * What frames cost that bring nothing forward. A body, or a response that was read, earns some of it back: a client that does a lot may
+ * also say a lot.
+ */
+export const COST = {
+  /** A frame that is read and ignored. */
+  ignored: 2,
+  /** A frame whose reply has to be sent. */
+  answered: 5,
+  /** A DATA frame without data, or the like. */
+  empty: 5,
+  /** Each byte of a header block that belongs to no request any more, or of a continuation. */
+  fragment: 5,
+  windowUpdate: 1,
+  /** A stream that ends before its time, whoever resets it (CVE-2023-44487, CVE-2025-8671). */
+  reset: 40,
+} as const;
+
+export const EARNED = {
+  /** A DATA frame that carries data, in either direction. */
+  data: 3,
+  /** A stream that ends properly. */
+  stream: 40,
+} as const;
+
+/** Bounds what a peer can make us do for nothing, whatever frames it uses for it. */
+export class FloodBudget {
+  private left = CAPACITY;
+  private refilledAt = Number.NaN;
+
+  /** @returns false when the budget is spent. */
+  spend(units: number): boolean {
+    this.left -= units;
+    return this.left >= 0;
+  }
+
+  earn(units: number): void {
+    if (this.left < CAPACITY) this.left += units;
+  }
+
+  /** Called periodically, with ms on the monotonic clock. */
+  refill(now: number): void {
+    if (now > this.refilledAt) this.left = Math.min(CAPACITY, this.left + ((now - this.refilledAt) / 1_000) * PER_SECOND);
+    this.refilledAt = now;
+  }
+}

@@ -1,0 +1,41 @@
+import { AppendBuffer } from '../../io/append-buffer.ts';
+
+const NOTHING = Buffer.alloc(0);
+
+/** A header block that spans several frames: HEADERS and the CONTINUATION frames after it (RFC 9113 4.3). */
+export class HeaderBlock {
+  /** The stream of the block that is incomplete; 0 for none. */
+  stream = 0;
+  /** Whether the message ends with the block. */
+  ends = false;
+  private bytes: Buffer = NOTHING;
+  private readonly gathering: AppendBuffer;
+  private readonly most: number;
+
+  /** `most`: bytes of a block. */
+  constructor(most: number) {
+    this.most = most;
+    this.gathering = new AppendBuffer(most);
+  }
+
+  begin(stream: number, ends: boolean, fragment: Buffer): void {
+    this.stream = stream;
+    this.ends = ends;
+    this.bytes = this.gathering.join(NOTHING, fragment);
+  }
+
+  /** @returns false if it becomes too large. */
+  add(fragment: Buffer): boolean {
+    if (this.bytes.length + fragment.length > this.most) return false;
+    this.bytes = this.gathering.join(this.bytes, fragment);
+    return true;
+  }
+
+  /** The whole block, which is complete. */
+  take(): Buffer {
+    const { bytes } = this;
+    this.bytes = NOTHING;
+    this.stream = 0;
+    return bytes;
+  }
+}

@@ -1,0 +1,45 @@
+import type { FloodBudget } from './flood-budget.ts';
+import type { HpackDecoder } from './hpack/decoder.ts';
+import type { ReceiveWindow } from './receive-window.ts';
+import type { RequestBlock } from './request-block.ts';
+import type { ResponseBlock } from './response-block.ts';
+import type { Sender } from './sender.ts';
+import type { PeerSettings } from './settings.ts';
+import type { Http2Stream } from './stream.ts';
+
+/** What the frames of a connection act on. */
+export interface IncomingSession {
+  readonly limits: { readonly isServer: boolean; readonly fieldList: number };
+  readonly peer: PeerSettings;
+  readonly streams: ReadonlyMap<number, Http2Stream>;
+  /** Streams that were closed lately, and whether we did it before the peer had ended its side. */
+  readonly closed: ReadonlyMap<number, boolean>;
+  readonly budget: FloodBudget;
+  readonly decoder: HpackDecoder;
+  readonly sender: Sender;
+  readonly window: ReceiveWindow;
+  lastPeerStream: number;
+  readonly lastAccepted: number;
+  readonly ended: boolean;
+  readonly isFull: boolean;
+  isIdle(id: number): boolean;
+  accept(id: number): Http2Stream;
+  discard(bytes: number): void;
+  remember(id: number, wasReset: boolean): void;
+  settingsReturned(): void;
+  pingReturned(payload: Buffer): void;
+  /** The peer completes streams up to this one, and accepts no further ones. `code`: ERROR.none unless it ends for an error. */
+  peerLeaves(lastStream: number, code: number): void;
+  streamError(id: number, code: number): void;
+  fail(code: number, reason: string): void;
+}
+
+/** Who is told of what comes. */
+export interface IncomingOwner {
+  /** A request has come, decoded but not completed; if `tooLarge`, a part of its fields is missing. */
+  request(stream: Http2Stream, block: RequestBlock, tooLarge: boolean): void;
+  /** A response, interim or final, has come, decoded but not completed. */
+  response(stream: Http2Stream, block: ResponseBlock, tooLarge: boolean): void;
+  /** The peer's first SETTINGS, or changed ones. */
+  settingsChanged(settings: PeerSettings): void;
+}

@@ -1,0 +1,365 @@
+import { COST, EARNED } from './flood-budget.ts';
+import { ERROR, FLAG, MAX_WINDOW, readWord, TYPE } from './frame.ts';
+import type { FrameSink } from './frame-reader.ts';
+import { HeaderBlock } from './header-block.ts';
+import type { FieldSink } from './hpack/decoder.ts';
+import type { IncomingOwner, IncomingSession } from './incoming-session.ts';
+import { readPriority } from './priority.ts';
+import { RequestBlock } from './request-block.ts';
+import { ResponseBlock } from './response-block.ts';
+import type { Http2Stream } from './stream.ts';
+import { TrailerBlock } from './trailer-block.ts';
+
+/** Settings in one frame. */
+const MOST_SETTINGS = 32;
+const SETTING_BYTES = 6;
+const PING_BYTES = 8;
+const PRIORITY_BYTES = 5;
+/** A piece of a body with fewer bytes earns nothing. */
+const LEAST_USEFUL = 64;
+
+/** Acts on the frames that a peer sends (RFC 9113 6). */
+export class Incoming implements FrameSink {
+  /** Each is used for one block at a time, by all connections of the thread. */
+  private static readonly request = new RequestBlock();
+  private static readonly response = new ResponseBlock();
+  private static readonly trailers = new TrailerBlock();
+  /** Whether the peer has begun with its SETTINGS (RFC 9113 3.4). */
+  greeted = false;
+  private readonly session: IncomingSession;
+  private readonly owner: IncomingOwner;
+  private readonly block: HeaderBlock;
+  private heard = false;
+  /** The DATA frame that is being read: its stream, null if that is closed; what is left; how much of it is padding, -1 if unknown. */
+  private dataStream: Http2Stream | null = null;
+  private endsStream = false;
+  private dataLeft = 0;
+  private padding = 0;
+
+  constructor(session: IncomingSession, owner: IncomingOwner) {
+    this.session = session;
+    this.owner = owner;
+    this.block = new HeaderBlock(session.limits.fieldList * 2);
+  }
+
+  /** Whether a frame has come since the last call. */
+  takeHeard(): boolean {
+    const { heard } = this;
+    this.heard = false;
+    return heard;
+  }
+
+  unreadable(code: number, reason: string): void {
+    this.session.fail(code, reason);
+  }
+
+  /** What every frame has to obey. @returns whether the connection goes on. */
+  private begin(type: number, flags: number, id: number): boolean {
+    this.heard = true;
+    if (this.block.stream !== 0 && (type !== TYPE.continuation || id !== this.block.stream)) {
+      this.session.fail(ERROR.protocol, 'a header block is interrupted');
+      return false;
+    }
+    if (this.greeted) return true;
+    this.greeted = type === TYPE.settings && (flags & FLAG.ack) === 0;
+    if (!this.greeted) this.session.fail(ERROR.protocol, 'the first frame is not SETTINGS');
+    return this.greeted;
+  }
+
+  frame(type: number, flags: number, id: number, buffer: Buffer, from: number, to: number): void {
+    if (!this.begin(type, flags, id)) return;
+    switch (type) {
+      case TYPE.headers:
+        return this.headers(flags, id, buffer, from, to);
+      case TYPE.continuation:
+        return this.continuation(flags, id, buffer.subarray(from, to));
+      case TYPE.windowUpdate:
+        return this.windowUpdate(id, buffer, from, to);
+      case TYPE.rstStream:
+        return this.rstStream(id, buffer, from, to);
+      case TYPE.settings:
+        return this.settings(flags, id, buffer, from, to);
+      case TYPE.ping:
+        return this.ping(flags, id, buffer.subarray(from, to));
+      case TYPE.priority:
+        return this.priority(id, buffer, from, to);
+      case TYPE.priorityUpdate:
+        return this.priorityUpdate(id, buffer, from, to);
+      case TYPE.goAway:
+        return this.goAway(id, buffer, from, to);
+      case TYPE.pushPromise:
+        // A client must not push, and we have told servers not to (RFC 9113 8.4).
+        return this.session.fail(ERROR.protocol, 'a push was not allowed');
+      default:
+        this.spend(COST.ignored);
+    }
+  }
+
+  private spend(cost: number): void {
+    if (!this.session.budget.spend(cost)) this.session.fail(ERROR.enhanceYourCalm, 'too many frames that change nothing');
+  }
+
+  // DATA (RFC 9113 6.1).
+
+  dataBegins(flags: number, id: number, length: number): void {
+    const { session } = this;
+    this.dataStream = null;
+    if (!this.begin(TYPE.data, flags, id)) return;
+    if (id === 0) return session.fail(ERROR.protocol, 'DATA on stream 0');
+    if (!session.window.receive(length)) return session.fail(ERROR.flowControl, 'the window of the connection is exceeded');
+    this.dataLeft = length;
+    this.endsStream = (flags & FLAG.endStream) !== 0;
+    const padded = (flags & FLAG.padded) !== 0;
+    this.padding = padded ? -1 : 0;
+    if (padded && length === 0) return session.fail(ERROR.frameSize, 'padding without its length');
+    const stream = session.streams.get(id);
+    if (stream === undefined) return this.dataOnClosed(id);
+    if (stream.inputEnded) return session.streamError(id, ERROR.streamClosed);
+    if (!stream.headReceived) return session.streamError(id, ERROR.protocol);
+    if (!stream.window.receive(length)) return session.streamError(id, ERROR.flowControl);
+    if (length === 0 && !this.endsStream) this.spend(COST.empty);
+    else if (length >= LEAST_USEFUL) session.budget.earn(EARNED.data);
+    this.dataStream = stream;
+  }
+
+  /** Frames may still be under way for a stream that we have reset; for any other they are wrong (RFC 9113 5.1). */
+  private dataOnClosed(id: number): void {
+    const { session } = this;
+    if (session.isIdle(id)) return session.fail(ERROR.protocol, 'DATA on an idle stream');
+    if (session.closed.get(id) === false) return session.fail(ERROR.streamClosed, 'DATA on a closed stream');
+    this.spend(COST.ignored);
+  }
+
+  dataPiece(buffer: Buffer, from: number, to: number): void {
+    const { session, dataStream: stream } = this;
+    let at = from;
+    if (this.padding < 0) {
+      this.padding = buffer[at++] as number;
+      this.dataLeft--;
+      if (this.padding > this.dataLeft) return session.fail(ERROR.protocol, 'more padding than the frame holds');
+      if (this.dataLeft === this.padding && !this.endsStream) this.spend(COST.empty);
+    }
+    const end = Math.min(to, at + this.dataLeft - this.padding);
+    const content = Math.max(0, end - at);
+    this.dataLeft -= to - at;
+    const unused = to - from - content;
+    if (stream === null || stream.isClosed) return session.discard(to - from);
+    if (unused > 0) stream.discard(unused);
+    if (content === 0 || stream.receive(buffer, at, end)) return;
+    // RFC 9113 8.1.1: the body is longer than its Content-Length.
+    session.discard(content);
+    session.streamError(stream.id, ERROR.protocol);
+  }
+
+  dataEnds(): void {
+    const { dataStream: stream, session } = this;
+    this.dataStream = null;
+    if (stream === null || stream.isClosed || !this.endsStream) return;
+    // RFC 9113 8.1.1: the body is shorter than its Content-Length.
+    if (!stream.inputOver('')) session.streamError(stream.id, ERROR.protocol);
+  }
+
+  // Heads and trailers (RFC 9113 6.2, 6.10, 8.1).
+
+  private headers(flags: number, id: number, buffer: Buffer, from: number, to: number): void {
+    const { session } = this;
+    if (id === 0) return session.fail(ERROR.protocol, 'HEADERS on stream 0');
+    let start = from;
+    let end = to;
+    if ((flags & FLAG.padded) !== 0) {
+      if (start === end) return session.fail(ERROR.frameSize, 'padding without its length');
+      end -= buffer[start++] as number;
+    }
+    let selfDependent = false;
+    if ((flags & FLAG.priority) !== 0) {
+      if (end - start < PRIORITY_BYTES) return session.fail(end < start ? ERROR.protocol : ERROR.frameSize, 'HEADERS is too short');
+      selfDependent = (readWord(buffer, start) & MAX_WINDOW) === id;
+      start += PRIORITY_BYTES;
+    }
+    if (end < start) return session.fail(ERROR.protocol, 'more padding than the frame holds');
+    if (selfDependent) return session.fail(ERROR.protocol, 'a stream depends on itself');
+    const ends = (flags & FLAG.endStream) !== 0;
+    if ((flags & FLAG.endHeaders) !== 0) return this.message(id, ends, buffer, start, end);
+    this.block.begin(id, ends, buffer.subarray(start, end));
+  }
+
+  private continuation(flags: number, id: number, fragment: Buffer): void {
+    const { block, session } = this;
+    if (block.stream === 0) return session.fail(ERROR.protocol, 'CONTINUATION without HEADERS');
+    this.spend(COST.fragment);
+    if (session.ended) return;
+    if (!block.add(fragment)) return session.fail(ERROR.enhanceYourCalm, 'a header block is too large');
+    if ((flags & FLAG.endHeaders) === 0) return;
+    const whole = block.take();
+    this.message(id, block.ends, whole, 0, whole.length);
+  }
+
+  private message(id: number, ends: boolean, buffer: Buffer, from: number, to: number): void {
+    const stream = this.session.streams.get(id);
+    if (stream === undefined)
+      return this.session.limits.isServer ? this.newRequest(id, ends, buffer, from, to) : this.late(id, buffer, from, to);
+    if (stream.headReceived) return this.trailersFor(stream, ends, buffer, from, to);
+    const block = Incoming.response;
+    block.begin();
+    if (!this.decode(buffer, from, to, block)) return;
+    if (ends) stream.inputEnded = true;
+    this.owner.response(stream, block, this.session.decoder.tooLarge);
+  }
+
+  /** The state of the decoder depends on every block, also on those that are of no use (RFC 9113 4.3). */
+  private decode(buffer: Buffer, from: number, to: number, block: RequestBlock | ResponseBlock | TrailerBlock): boolean {
+    const { session } = this;
+    const sink: FieldSink = block;
+    if (session.decoder.decode(buffer, from, to, block.lines, session.limits.fieldList, sink)) return true;
+    if (session.decoder.tooLarge) session.fail(ERROR.enhanceYourCalm, 'a header list is far too large');
+    else session.fail(ERROR.compression, 'a header block cannot be decoded');
+    return false;
+  }
+
+  private newRequest(id: number, ends: boolean, buffer: Buffer, from: number, to: number): void {
+    const { session } = this;
+    if (id % 2 === 0) return session.fail(ERROR.protocol, 'a client opens streams of odd numbers');
+    if (id <= session.lastPeerStream) return this.late(id, buffer, from, to);
+    session.lastPeerStream = id;
+    const block = Incoming.request;
+    block.begin();
+    if (!this.decode(buffer, from, to, block)) return;
+    // RFC 9113 6.8: after the last GOAWAY, streams above the one that it named are ignored.
+    if (id > session.lastAccepted) return this.spend(COST.ignored);
+    if (session.isFull) return session.streamError(id, ERROR.refusedStream);
+    const stream = session.accept(id);
+    stream.headReceived = true;
+    if (ends) stream.inputEnded = true;
+    if (block.priority !== '') stream.priority = readPriority(block.priority);
+    this.owner.request(stream, block, session.decoder.tooLarge);
+  }
+
+  /** A block for a stream that is closed or was never opened. */
+  private late(id: number, buffer: Buffer, from: number, to: number): void {
+    const { session } = this;
+    const wasReset = session.closed.get(id);
+    if (wasReset === undefined) return session.fail(ERROR.protocol, 'HEADERS on a stream that was not opened');
+    if (!wasReset) return session.fail(ERROR.streamClosed, 'HEADERS on a closed stream');
+    const block = Incoming.trailers;
+    block.begin();
+    if (this.decode(buffer, from, to, block)) this.spend(COST.reset);
+  }
+
+  private trailersFor(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void {
+    const { session } = this;
+    const block = Incoming.trailers;
+    block.begin();
+    if (!this.decode(buffer, from, to, block)) return;
+    if (stream.inputEnded) return session.streamError(stream.id, ERROR.streamClosed);
+    const lines = ends && !session.decoder.tooLarge ? block.finish() : null;
+    if (lines === null || !stream.inputOver(lines)) session.streamError(stream.id, ERROR.protocol);
+  }
+
+  // The rest.
+
+  private windowUpdate(id: number, buffer: Buffer, from: number, to: number): void {
+    const { session } = this;
+    if (to - from !== 4) return session.fail(ERROR.frameSize, 'WINDOW_UPDATE has four bytes');
+    const bytes = readWord(buffer, from) & MAX_WINDOW;
+    this.spend(COST.windowUpdate);
+    if (session.ended) return;
+    if (id === 0) {
+      if (bytes === 0) session.fail(ERROR.protocol, 'a window is opened by nothing');
+      else if (!session.sender.openWindow(bytes)) session.fail(ERROR.flowControl, 'the window of the connection is too large');
+      return;
+    }
+    const stream = session.streams.get(id);
+    if (stream === undefined) {
+      if (session.isIdle(id)) session.fail(ERROR.protocol, 'WINDOW_UPDATE on an idle stream');
+      return;
+    }
+    if (bytes === 0) return session.streamError(id, ERROR.protocol);
+    stream.sendWindow += bytes;
+    if (stream.sendWindow > MAX_WINDOW) session.streamError(id, ERROR.flowControl);
+  }
+
+  private rstStream(id: number, buffer: Buffer, from: number, to: number): void {
+    const { session } = this;
+    if (id === 0) return session.fail(ERROR.protocol, 'RST_STREAM on stream 0');
+    if (to - from !== 4) return session.fail(ERROR.frameSize, 'RST_STREAM has four bytes');
+    const stream = session.streams.get(id);
+    if (stream === undefined) {
+      if (session.isIdle(id)) return session.fail(ERROR.protocol, 'RST_STREAM on an idle stream');
+      return this.spend(COST.ignored);
+    }
+    stream.resetByPeer(readWord(buffer, from));
+    session.remember(id, false);
+    this.spend(COST.reset);
+  }
+
+  private settings(flags: number, id: number, buffer: Buffer, from: number, to: number): void {
+    const { session, owner } = this;
+    const length = to - from;
+    if (id !== 0) return session.fail(ERROR.protocol, 'SETTINGS on a stream');
+    if ((flags & FLAG.ack) !== 0) {
+      if (length > 0) return session.fail(ERROR.frameSize, 'an acknowledgement has a payload');
+      session.settingsReturned();
+      return this.spend(COST.ignored);
+    }
+    if (length % SETTING_BYTES !== 0) return session.fail(ERROR.frameSize, 'SETTINGS has six bytes for each');
+    if (length > MOST_SETTINGS * SETTING_BYTES) return session.fail(ERROR.enhanceYourCalm, 'too many settings');
+    const { initialWindowSize } = session.peer;
+    const code = session.peer.apply(buffer, from, to, session.limits.isServer);
+    if (code !== ERROR.none) return session.fail(code, 'a setting has an invalid value');
+    session.sender.limitTable(session.peer.headerTableSize);
+    // RFC 9113 6.9.2: the change applies to the windows of all open streams.
+    const change = session.peer.initialWindowSize - initialWindowSize;
+    if (change !== 0)
+      for (const stream of session.streams.values()) {
+        stream.sendWindow += change;
+        if (stream.sendWindow > MAX_WINDOW) return session.fail(ERROR.flowControl, 'the window of a stream is too large');
+      }
+    session.sender.output.frame(TYPE.settings, FLAG.ack, 0);
+    this.spend(COST.answered);
+    if (!session.ended) owner.settingsChanged(session.peer);
+  }
+
+  private ping(flags: number, id: number, payload: Buffer): void {
+    const { session } = this;
+    if (id !== 0) return session.fail(ERROR.protocol, 'PING on a stream');
+    if (payload.length !== PING_BYTES) return session.fail(ERROR.frameSize, 'PING has eight bytes');
+    if ((flags & FLAG.ack) !== 0) {
+      session.pingReturned(payload);
+      return this.spend(COST.ignored);
+    }
+    session.sender.output.frameOf(TYPE.ping, FLAG.ack, 0, payload);
+    this.spend(COST.answered);
+  }
+
+  /** Deprecated (RFC 9113 5.3.2): checked, and ignored. */
+  private priority(id: number, buffer: Buffer, from: number, to: number): void {
+    const { session } = this;
+    if (id === 0) return session.fail(ERROR.protocol, 'PRIORITY on stream 0');
+    const code =
+      to - from !== PRIORITY_BYTES ? ERROR.frameSize : (readWord(buffer, from) & MAX_WINDOW) === id ? ERROR.protocol : ERROR.none;
+    if (code === ERROR.none) return this.spend(COST.ignored);
+    // A stream that was never opened can't be reset.
+    if (session.isIdle(id)) session.fail(code, 'PRIORITY is malformed');
+    else session.streamError(id, code);
+  }
+
+  /** RFC 9218 7.1. */
+  private priorityUpdate(id: number, buffer: Buffer, from: number, to: number): void {
+    const { session } = this;
+    if (id !== 0 || !session.limits.isServer) return session.fail(ERROR.protocol, 'PRIORITY_UPDATE belongs on stream 0, from a client');
+    if (to - from < 4) return session.fail(ERROR.frameSize, 'PRIORITY_UPDATE names a stream');
+    const prioritized = readWord(buffer, from) & MAX_WINDOW;
+    if (prioritized === 0) return session.fail(ERROR.protocol, 'PRIORITY_UPDATE for stream 0');
+    const stream = session.streams.get(prioritized);
+    if (stream !== undefined) stream.priority = readPriority(buffer.toString('latin1', from + 4, to));
+    this.spend(COST.ignored);
+  }
+
+  private goAway(id: number, buffer: Buffer, from: number, to: number): void {
+    const { session } = this;
+    if (id !== 0) return session.fail(ERROR.protocol, 'GOAWAY on a stream');
+    if (to - from < 8) return session.fail(ERROR.frameSize, 'GOAWAY names a stream and a code');
+    this.spend(COST.answered);
+    session.peerLeaves(readWord(buffer, from) & MAX_WINDOW, readWord(buffer, from + 4));
+  }
+}

@@ -1,0 +1,42 @@
+/** How long the peer may take to acknowledge our SETTINGS, and to send anything after a PING (ms). */
+const SETTINGS_MS = 20_000;
+const PING_MS = 30_000;
+/** After this much silence with a stream open, a PING asks whether the peer is still there (ms). */
+const SILENCE_MS = 30_000;
+
+/** Whether a peer is still there. All times are ms on the monotonic clock. */
+export class Liveness {
+  private readonly settingsSentAt: number;
+  private settingsAcknowledged = false;
+  private heardAt: number;
+  /** -1 unless a PING waits for a sign of life. */
+  private pingedAt = -1;
+
+  /** Our SETTINGS are sent at `now`. */
+  constructor(now: number) {
+    this.settingsSentAt = now;
+    this.heardAt = now;
+  }
+
+  settingsReturned(): void {
+    this.settingsAcknowledged = true;
+  }
+
+  /** Whether our SETTINGS should have been acknowledged. */
+  settingsOverdue(now: number): boolean {
+    return !this.settingsAcknowledged && now - this.settingsSentAt >= SETTINGS_MS;
+  }
+
+  /** Called periodically. `heard`: whether a frame has come since the last call; `busy`: whether a stream is open. */
+  check(now: number, heard: boolean, busy: boolean): 'alive' | 'ask' | 'gone' {
+    if (heard || !busy) {
+      this.heardAt = now;
+      this.pingedAt = -1;
+      return 'alive';
+    }
+    if (this.pingedAt >= 0) return now - this.pingedAt >= PING_MS ? 'gone' : 'alive';
+    if (now - this.heardAt < SILENCE_MS) return 'alive';
+    this.pingedAt = now;
+    return 'ask';
+  }
+}

@@ -1,0 +1,65 @@
+import { MAX_WINDOW } from './frame.ts';
+
+/** How many bytes all windows of a thread together may be larger than they were at first. */
+const MOST_GROWTH = 67_108_864;
+
+let growth = 0;
+
+/**
+ * How much a peer may still send, on one stream or on all streams of its connection (RFC 9113 5.2). It grows while it is what limits the
+ * peer, so that a fast upload over a long way isn't held up, within what the thread has for all.
+ */
+export class ReceiveWindow {
+  /** What the peer has been told, less what it has sent since. */
+  private left: number;
+  /** Consumed, and not announced yet. */
+  private consumed = 0;
+  private size: number;
+  private readonly most: number;
+  private grown = 0;
+
+  /** Begins with `size` bytes, and grows to `most`. */
+  constructor(size: number, most: number) {
+    this.left = size;
+    this.size = size;
+    this.most = most;
+  }
+
+  /** The peer has sent bytes. @returns false if they exceed the window. */
+  receive(bytes: number): boolean {
+    this.left -= bytes;
+    return this.left >= 0;
+  }
+
+  /** Bytes have been passed on, so their room is free. @returns by how much to open the window now; 0 if later. */
+  consume(bytes: number): number {
+    this.consumed += bytes;
+    if (this.consumed * 2 < this.size) return 0;
+    // Half of it went by and the peer has used most of the rest already: it waits for us.
+    if (this.left * 4 < this.size) this.grow();
+    return this.open();
+  }
+
+  /** Announces what it lacks. @returns by how much. */
+  private open(): number {
+    const more = this.consumed;
+    this.consumed = 0;
+    this.left += more;
+    return more;
+  }
+
+  private grow(): void {
+    const more = Math.min(this.size, this.most - this.size, MOST_GROWTH - growth, MAX_WINDOW - this.size);
+    if (more <= 0) return;
+    growth += more;
+    this.grown += more;
+    this.size += more;
+    this.consumed += more;
+  }
+
+  /** It is no longer used. */
+  release(): void {
+    growth -= this.grown;
+    this.grown = 0;
+  }
+}

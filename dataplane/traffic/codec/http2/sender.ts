@@ -1,0 +1,164 @@
+import { DEFAULT_WINDOW, ERROR, FLAG, FRAME_HEADER, MAX_FRAME, MAX_WINDOW, TYPE, writeFrameHeader } from './frame.ts';
+import { HpackEncoder } from './hpack/encoder.ts';
+import { Output } from './output.ts';
+import type { Head, Http2Stream } from './stream.ts';
+
+/** What is gathered goes out beyond this many bytes, even within a turn. */
+const HIGH_WATER = 65_536;
+const NO_CONTENT = 204;
+/** More characters than a status and a length have with their names. */
+const OWN_FIELDS = 64;
+
+/** Sends bytes. @returns false when nothing more should be sent until it is `drained`. */
+export type Write = (parts: readonly Buffer[]) => boolean;
+
+/**
+ * What a connection sends: the frames of all of its streams, gathered into one write per turn. A stream whose bytes can't be sent at
+ * once is queued here, and the most urgent one goes first (RFC 9218 10).
+ */
+export class Sender {
+  readonly output = new Output();
+  /** Bytes of DATA that may be sent on all streams. */
+  window = DEFAULT_WINDOW;
+  private readonly encoder = new HpackEncoder();
+  private readonly write: Write;
+  private queue: Http2Stream[] = [];
+  private blocked = false;
+
+  constructor(write: Write) {
+    this.write = write;
+  }
+
+  get writable(): boolean {
+    return !this.blocked;
+  }
+
+  /** Whether something waits that could be sent. */
+  get pending(): boolean {
+    return !this.blocked && (this.output.length > 0 || this.queue.length > 0);
+  }
+
+  /** Whether pieces of bodies that belong to others have not been written. */
+  get borrows(): boolean {
+    return this.output.borrows;
+  }
+
+  limitTable(bytes: number): void {
+    this.encoder.limitTable(bytes);
+  }
+
+  /** RFC 9113 6.9.1. @returns false if the window would exceed its limit. */
+  openWindow(bytes: number): boolean {
+    this.window += bytes;
+    return this.window <= MAX_WINDOW;
+  }
+
+  head(stream: Http2Stream, { status, pseudo, lines, length }: Head, ends: boolean): void {
+    const { output, encoder } = this;
+    let characters = lines.length + OWN_FIELDS;
+    if (pseudo !== null) for (const text of pseudo) characters += text.length;
+    const out = output.room(FRAME_HEADER + HpackEncoder.mostBytes(characters));
+    const start = output.at;
+    const from = start + FRAME_HEADER;
+    let end = encoder.begin(out, from);
+    if (status !== 0) end = encoder.status(out, end, status);
+    if (pseudo !== null)
+      for (let at = 0; at < pseudo.length; at += 2) end = encoder.field(out, end, pseudo[at] as string, pseudo[at + 1] as string);
+    end = encoder.lines(out, end, lines);
+    if (length >= 0 && status !== NO_CONTENT) end = encoder.field(out, end, 'content-length', `${length}`);
+    if (end - from > MAX_FRAME) this.splitBlock(stream.id, ends, Buffer.from(out.subarray(from, end)));
+    else {
+      writeFrameHeader(out, start, end - from, TYPE.headers, FLAG.endHeaders | (ends ? FLAG.endStream : 0), stream.id);
+      output.wrote(end);
+    }
+    this.gathered(stream, ends);
+  }
+
+  /** RFC 9113 6.10. */
+  private splitBlock(stream: number, ends: boolean, block: Buffer): void {
+    for (let at = 0; at < block.length; at += MAX_FRAME) {
+      const whole = at + MAX_FRAME >= block.length ? FLAG.endHeaders : 0;
+      const flags = at === 0 ? whole | (ends ? FLAG.endStream : 0) : whole;
+      this.output.frameOf(at === 0 ? TYPE.headers : TYPE.continuation, flags, stream, block.subarray(at, at + MAX_FRAME));
+    }
+  }
+
+  data(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void {
+    for (let at = from; at < to; at += MAX_FRAME) {
+      const end = Math.min(to, at + MAX_FRAME);
+      this.output.data(stream.id, ends && end === to, buffer, at, end);
+    }
+    this.gathered(stream, ends);
+  }
+
+  end(stream: Http2Stream): void {
+    if (!this.output.endWithLastData(stream.id)) this.output.frame(TYPE.data, FLAG.endStream, stream.id);
+    this.gathered(stream, true);
+  }
+
+  private gathered(stream: Http2Stream, ends: boolean): void {
+    if (ends) stream.outputOver();
+    if (this.output.length >= HIGH_WATER) this.send();
+  }
+
+  enqueue(stream: Http2Stream): void {
+    if (stream.isQueued) return;
+    stream.isQueued = true;
+    this.queue.push(stream);
+  }
+
+  /** The peer has taken what was written. */
+  drained(): void {
+    this.blocked = false;
+  }
+
+  /** Sends what has been gathered, and of the queue as much as the windows and the connection accept. */
+  flush(): void {
+    while (!this.blocked) {
+      const at = this.next();
+      if (at < 0) break;
+      this.sendNext(at);
+    }
+    if (this.output.length > 0) this.send();
+  }
+
+  /** The place in the queue of the stream that is to send next; -1 if none can. */
+  private next(): number {
+    const { queue } = this;
+    let best = -1;
+    let urgency = Number.POSITIVE_INFINITY;
+    for (let at = 0; at < queue.length; at++) {
+      const stream = queue[at] as Http2Stream;
+      if (stream.priority.urgency < urgency && (stream.isClosed || stream.ready)) {
+        best = at;
+        ({ urgency } = stream.priority);
+      }
+    }
+    return best;
+  }
+
+  private sendNext(at: number): void {
+    const { queue } = this;
+    const stream = queue[at] as Http2Stream;
+    const more = !stream.isClosed && stream.sendNext(MAX_FRAME);
+    // Those that are incremental take turns; of the others, the first is finished first.
+    if (more && !stream.priority.incremental) return;
+    queue.splice(at, 1);
+    if (more) queue.push(stream);
+    else stream.isQueued = false;
+  }
+
+  private send(): void {
+    if (!this.write(this.output.take())) this.blocked = true;
+  }
+
+  /** The last thing that is sent (RFC 9113 6.8). */
+  goAway(lastStream: number, code: number, reason: string): void {
+    const text = code === ERROR.none ? '' : reason;
+    const payload = Buffer.alloc(8 + text.length);
+    payload.writeUInt32BE(lastStream, 0);
+    payload.writeUInt32BE(code, 4);
+    payload.write(text, 8, 'latin1');
+    this.output.frameOf(TYPE.goAway, 0, 0, payload);
+  }
+}

@@ -1,0 +1,400 @@
+import { COST, EARNED, FloodBudget } from './flood-budget.ts';
+import { DEFAULT_WINDOW, ERROR, MAX_STREAM_ID, SETTING, TYPE } from './frame.ts';
+import { FrameReader } from './frame-reader.ts';
+import { HpackDecoder } from './hpack/decoder.ts';
+import { Incoming } from './incoming.ts';
+import type { IncomingOwner } from './incoming-session.ts';
+import { Liveness } from './liveness.ts';
+import { PREFACE } from './preface.ts';
+import { ReceiveWindow } from './receive-window.ts';
+import { Sender } from './sender.ts';
+import { PeerSettings, settingsPayload } from './settings.ts';
+import { type Head, Http2Stream, type StreamSession } from './stream.ts';
+
+/** How many closed streams are remembered, to tell a late frame from a wrong one. */
+const MOST_REMEMBERED = 256;
+const HEADER_TABLE_BYTES = 4_096;
+/** How long after the first GOAWAY the second one comes at the latest (ms). */
+const GOING_MS = 1_000;
+
+const PING_ALIVE = Buffer.from('sluice-1');
+const PING_GOING = Buffer.from('sluice-2');
+
+/** One side of a connection, and what its peer may do (bytes, streams). */
+export type SessionLimits = {
+  readonly isServer: boolean;
+  /** Concurrent streams that the peer may open; 0 for a client. */
+  readonly streams: number;
+  readonly streamWindow: number;
+  /** The windows grow up to these. */
+  readonly mostStreamWindow: number;
+  readonly connectionWindow: number;
+  readonly mostConnectionWindow: number;
+  /** The size of a list of fields, as RFC 9113 6.5.2 counts it. */
+  readonly fieldList: number;
+};
+
+/** Who uses a session. */
+export interface SessionOwner extends IncomingOwner {
+  /** Milliseconds. */
+  monotonic(): number;
+  /** Sends bytes in one write. @returns false when nothing more should be sent until `drained` is called. */
+  write(parts: readonly Buffer[]): boolean;
+  /** Everything that was read together has been processed. */
+  wasRead(): void;
+  /** The peer accepts no further streams. */
+  goingAway(): void;
+  /** The connection ends with an error that we have found, or the peer; in the first case GOAWAY has been written. */
+  failed(byPeer: boolean, reason: string): void;
+  /** The connection has ended gracefully: all has been written, and no stream is open. */
+  finished(): void;
+  onFault(error: unknown): void;
+}
+
+/**
+ * One HTTP/2 connection (RFC 9113), on either side: bytes become streams and streams become bytes. It knows neither sockets nor exchanges.
+ */
+export class Http2Session implements StreamSession {
+  readonly limits: SessionLimits;
+  readonly peer = new PeerSettings();
+  readonly streams = new Map<number, Http2Stream>();
+  readonly budget = new FloodBudget();
+  readonly decoder = new HpackDecoder(HEADER_TABLE_BYTES);
+  readonly sender: Sender;
+  readonly window: ReceiveWindow;
+  /** Streams that were closed lately, and whether we did it before the peer had ended its side. */
+  readonly closed = new Map<number, boolean>();
+  /** The highest stream that the peer has opened. */
+  lastPeerStream = 0;
+  /** Streams above this one are not processed: GOAWAY has said so. */
+  lastAccepted = MAX_STREAM_ID;
+  /** Whether nothing is read or opened any more. */
+  ended = false;
+  private readonly owner: SessionOwner;
+  private readonly reader: FrameReader;
+  private readonly incoming: Incoming;
+  private prefaceRead: number;
+  private nextStream: number;
+  private woken: Http2Stream[] = [];
+  private scheduled = false;
+  private receiving = false;
+  private readonly liveness: Liveness;
+  /** When the first GOAWAY was sent; -1 before. */
+  private goingSince = -1;
+  private goneFully = false;
+  private peerIsLeaving = false;
+
+  constructor(owner: SessionOwner, limits: SessionLimits) {
+    this.owner = owner;
+    this.limits = limits;
+    this.window = new ReceiveWindow(limits.connectionWindow, limits.mostConnectionWindow);
+    this.sender = new Sender((parts) => owner.write(parts));
+    this.incoming = new Incoming(this, owner);
+    this.reader = new FrameReader(this.incoming);
+    this.prefaceRead = limits.isServer ? 0 : PREFACE.length;
+    this.nextStream = 1;
+    this.liveness = new Liveness(owner.monotonic());
+    this.greet();
+  }
+
+  /** Our preface: SETTINGS and the window of the connection (RFC 9113 3.4). */
+  private greet(): void {
+    const { limits, sender } = this;
+    const common = [
+      [SETTING.initialWindowSize, limits.streamWindow],
+      [SETTING.maxHeaderListSize, limits.fieldList],
+    ] as const;
+    const server = [
+      [SETTING.maxConcurrentStreams, limits.streams],
+      [SETTING.enableConnectProtocol, 1],
+      [SETTING.noRfc7540Priorities, 1],
+    ] as const;
+    if (!limits.isServer) {
+      const out = sender.output.room(PREFACE.length);
+      sender.output.wrote(sender.output.at + PREFACE.copy(out, sender.output.at));
+    }
+    sender.output.frameOf(
+      TYPE.settings,
+      0,
+      0,
+      settingsPayload(limits.isServer ? [...common, ...server] : [...common, [SETTING.enablePush, 0]]),
+    );
+    sender.output.frame(TYPE.windowUpdate, 0, 0, limits.connectionWindow - DEFAULT_WINDOW);
+    this.schedule();
+  }
+
+  /** Whether the peer has begun with its SETTINGS. */
+  get greeted(): boolean {
+    return this.incoming.greeted;
+  }
+
+  // Reading.
+
+  /** Bytes have come from the peer; they are valid during the call. */
+  receive(bytes: Buffer): void {
+    if (this.ended) return;
+    this.receiving = true;
+    let at = 0;
+    if (this.prefaceRead < PREFACE.length) at = this.readPreface(bytes);
+    if (!this.ended) this.reader.feed(bytes, at, bytes.length);
+    this.report();
+    this.receiving = false;
+    if (!this.ended) this.owner.wasRead();
+    this.schedule();
+  }
+
+  private readPreface(bytes: Buffer): number {
+    const end = Math.min(bytes.length, PREFACE.length - this.prefaceRead);
+    if (PREFACE.compare(bytes, 0, end, this.prefaceRead, this.prefaceRead + end) !== 0)
+      this.fail(ERROR.protocol, 'the connection does not begin with the preface');
+    this.prefaceRead += end;
+    return end;
+  }
+
+  /** A PING that we sent has come back. */
+  pingReturned(payload: Buffer): void {
+    if (payload.equals(PING_GOING)) this.goFully();
+  }
+
+  peerLeaves(lastStream: number, code: number): void {
+    this.peerIsLeaving = true;
+    this.owner.goingAway();
+    if (code !== ERROR.none) {
+      this.lost(code);
+      return this.owner.failed(true, 'the peer has ended the connection');
+    }
+    // Requests above it were not processed (RFC 9113 6.8).
+    if (!this.limits.isServer)
+      for (const stream of [...this.streams.values()]) if (stream.id > lastStream) stream.abandon(ERROR.refusedStream);
+  }
+
+  settingsReturned(): void {
+    this.liveness.settingsReturned();
+  }
+
+  /** Ends what a frame did wrong on one stream (RFC 9113 5.4.2). */
+  streamError(id: number, code: number): void {
+    if (!this.budget.spend(COST.reset)) return this.fail(ERROR.enhanceYourCalm, 'too many streams end with an error');
+    const stream = this.streams.get(id);
+    if (stream !== undefined) return stream.reset(code);
+    this.remember(id, true);
+    this.sender.output.frame(TYPE.rstStream, 0, id, code);
+  }
+
+  /** Opens a stream for a request of the peer. */
+  accept(id: number): Http2Stream {
+    const stream = this.create(id);
+    this.streams.set(id, stream);
+    return stream;
+  }
+
+  private create(id: number): Http2Stream {
+    const { streamWindow, mostStreamWindow } = this.limits;
+    return new Http2Stream(id, this, this.peer.initialWindowSize, new ReceiveWindow(streamWindow, mostStreamWindow));
+  }
+
+  /** Whether the peer may not open another stream. */
+  get isFull(): boolean {
+    return this.streams.size >= this.limits.streams;
+  }
+
+  remember(id: number, wasReset: boolean): void {
+    this.closed.set(id, wasReset);
+    if (this.closed.size > MOST_REMEMBERED) for (const [oldest] of this.closed) return void this.closed.delete(oldest);
+  }
+
+  /** Gives room in the window of the connection back for bytes that no stream keeps. */
+  discard(bytes: number): void {
+    const more = this.window.consume(bytes);
+    if (more > 0 && !this.ended) this.sender.output.frame(TYPE.windowUpdate, 0, 0, more);
+  }
+
+  // Opening.
+
+  /** Opens a stream for a request of ours. @returns null when the identifiers are used up. */
+  open(): Http2Stream | null {
+    if (this.nextStream > MAX_STREAM_ID || this.ended) return null;
+    const stream = this.accept(this.nextStream);
+    this.nextStream += 2;
+    return stream;
+  }
+
+  /** Whether `id` is a stream of ours that has not been opened yet. */
+  isIdle(id: number): boolean {
+    const ours = id % 2 === (this.limits.isServer ? 0 : 1);
+    return ours ? id >= this.nextStream || this.limits.isServer : id > this.lastPeerStream;
+  }
+
+  // What streams need.
+
+  get writable(): boolean {
+    return this.sender.writable && !this.ended;
+  }
+
+  get sendWindow(): number {
+    return this.sender.window;
+  }
+
+  set sendWindow(bytes: number) {
+    this.sender.window = bytes;
+  }
+
+  sendHead(stream: Http2Stream, head: Head, ends: boolean): void {
+    this.sender.head(stream, head, ends);
+    this.schedule();
+  }
+
+  sendData(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void {
+    this.budget.earn(EARNED.data);
+    this.sender.data(stream, ends, buffer, from, to);
+    this.schedule();
+  }
+
+  sendEnd(stream: Http2Stream): void {
+    this.sender.end(stream);
+    this.schedule();
+  }
+
+  sendReset(stream: Http2Stream, code: number): void {
+    if (this.ended) return;
+    this.sender.output.frame(TYPE.rstStream, 0, stream.id, code);
+    this.schedule();
+  }
+
+  enqueue(stream: Http2Stream): void {
+    this.sender.enqueue(stream);
+    this.schedule();
+  }
+
+  wake(stream: Http2Stream): void {
+    this.woken.push(stream);
+    if (!this.receiving) this.schedule();
+  }
+
+  consumed(stream: Http2Stream, bytes: number): void {
+    this.discard(bytes);
+    if (stream.isClosed || stream.inputEnded || this.ended) return;
+    const more = stream.window.consume(bytes);
+    if (more > 0) this.sender.output.frame(TYPE.windowUpdate, 0, stream.id, more);
+    this.schedule();
+  }
+
+  over(stream: Http2Stream): void {
+    if (!this.streams.delete(stream.id)) return;
+    this.remember(stream.id, stream.wasReset && !stream.inputEnded);
+    if (!stream.wasReset) this.budget.earn(EARNED.stream);
+    this.schedule();
+  }
+
+  // Turns.
+
+  private schedule(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    setImmediate(runTurn, this);
+  }
+
+  /** Reports what has happened to streams, and writes what was gathered, once per turn of the event loop. */
+  turn(): void {
+    this.scheduled = false;
+    try {
+      this.report();
+      this.flush();
+      if (this.goneFully && this.streams.size === 0 && !this.ended) this.finish();
+    } catch (error) {
+      this.owner.onFault(error);
+    }
+  }
+
+  private report(): void {
+    while (this.woken.length > 0) {
+      const woken = this.woken;
+      this.woken = [];
+      for (const stream of woken) stream.report();
+    }
+  }
+
+  private flush(): void {
+    this.sender.flush();
+    // What was sent may have ended or unblocked streams.
+    if (this.woken.length > 0) this.schedule();
+  }
+
+  /** The connection accepts bytes again. */
+  drained(): void {
+    this.sender.drained();
+    this.turn();
+  }
+
+  // The end.
+
+  /**
+   * Ends the connection gracefully (RFC 9113 6.8): a first GOAWAY announces it, and a second one, after a round trip, says which requests
+   * came in time. Open streams are completed.
+   */
+  close(): void {
+    if (this.goingSince >= 0 || this.ended) return;
+    this.goingSince = this.owner.monotonic();
+    const { sender, limits } = this;
+    // A peer that leaves opens no more streams.
+    if (!limits.isServer || !this.greeted || this.peerIsLeaving) this.goFully();
+    else {
+      sender.goAway(MAX_STREAM_ID, ERROR.none, '');
+      sender.output.frameOf(TYPE.ping, 0, 0, PING_GOING);
+    }
+    this.schedule();
+  }
+
+  get isClosing(): boolean {
+    return this.goingSince >= 0;
+  }
+
+  private goFully(): void {
+    if (this.goneFully || this.ended) return;
+    this.goneFully = true;
+    this.lastAccepted = this.lastPeerStream;
+    this.sender.goAway(this.lastPeerStream, ERROR.none, '');
+    this.schedule();
+  }
+
+  private finish(): void {
+    this.ended = true;
+    this.reader.stop();
+    this.window.release();
+    this.owner.finished();
+  }
+
+  /** Ends the connection at once (RFC 9113 5.4.1), and with it all of its streams. */
+  fail(code: number, reason: string): void {
+    if (this.ended) return;
+    this.sender.goAway(this.lastPeerStream, code, reason);
+    this.lost(code);
+    if (this.sender.output.length > 0) this.sender.flush();
+    this.owner.failed(false, reason);
+  }
+
+  /** Its connection is gone, and with it all of its streams. */
+  lost(code: number): void {
+    this.ended = true;
+    this.reader.stop();
+    this.window.release();
+    for (const stream of [...this.streams.values()]) stream.abandon(code);
+    if (this.receiving) return;
+    this.report();
+  }
+
+  /** Enforces the time limits of the connection itself; called periodically. */
+  sweep(now: number): void {
+    if (this.ended) return;
+    this.budget.refill(now);
+    if (this.greeted && this.liveness.settingsOverdue(now)) return this.fail(ERROR.settingsTimeout, 'our SETTINGS were not acknowledged');
+    if (this.goingSince >= 0 && now - this.goingSince >= GOING_MS) this.goFully();
+    const state = this.liveness.check(now, this.incoming.takeHeard(), this.streams.size > 0);
+    if (state === 'gone') this.fail(ERROR.none, 'a PING was not answered');
+    if (state !== 'ask') return;
+    this.sender.output.frameOf(TYPE.ping, 0, 0, PING_ALIVE);
+    this.schedule();
+  }
+}
+
+const runTurn = (session: Http2Session): void => session.turn();

@@ -1,0 +1,329 @@
+import { AppendBuffer } from '../../io/append-buffer.ts';
+import { ERROR } from './frame.ts';
+import { COPIED } from './output.ts';
+import { NO_SIGNAL, type Priority } from './priority.ts';
+import type { ReceiveWindow } from './receive-window.ts';
+
+/** A stream with more than this queued asks its sender to pause (bytes). */
+const HIGH_WATER = 65_536;
+const LOW_WATER = 16_384;
+/** A piece of a body with at least this many bytes is passed on by itself (bytes). */
+const LARGE = 1_024;
+/** More than the window of a stream can hold unread. */
+const MOST_KEPT = 1_048_576;
+const NOTHING = Buffer.alloc(0);
+
+/** What happens on a stream, for the one who uses it. None of these is called from within the stream's own methods. */
+export interface StreamReceiver {
+  /** A piece of the body, which nothing overwrites. @returns false if it can't be taken now: it comes again after `resume`. */
+  data(buffer: Buffer, from: number, to: number): boolean;
+  /** The peer's side is complete. `trailers` are whole lines, or empty. */
+  ended(trailers: string): void;
+  /** The stream is over. `code`: with which either side reset it, if one did (`wasReset`). */
+  closed(code: number): void;
+  /** What was queued has been sent, mostly: sending may continue. */
+  drained(): void;
+}
+
+/** A head to be sent: `status` for a response, 0 for a request, whose pseudo-header fields are `pseudo`, or for trailers. */
+export type Head = { readonly status: number; readonly pseudo: readonly string[] | null; readonly lines: string; readonly length: number };
+
+/** What a stream needs from its connection. */
+export interface StreamSession {
+  /** Whether anything can be written at present. */
+  readonly writable: boolean;
+  /** Bytes of DATA that may be sent on all streams. */
+  sendWindow: number;
+  sendHead(stream: Http2Stream, head: Head, ends: boolean): void;
+  sendData(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void;
+  sendEnd(stream: Http2Stream): void;
+  sendReset(stream: Http2Stream, code: number): void;
+  /** It has something to send that can't be sent yet. */
+  enqueue(stream: Http2Stream): void;
+  /** Its receiver is called once the current work is done. */
+  wake(stream: Http2Stream): void;
+  /** This many bytes of its body are no longer kept. */
+  consumed(stream: Http2Stream, bytes: number): void;
+  /** It is over. */
+  over(stream: Http2Stream): void;
+}
+
+/** One stream of a connection (RFC 9113 5): a request and its response. */
+export class Http2Stream {
+  readonly id: number;
+  receiver: StreamReceiver | null = null;
+  priority: Priority = NO_SIGNAL;
+  /** Whether the peer has ended its side. */
+  inputEnded = false;
+  /** Whether our side has been ended on the wire. */
+  outputEnded = false;
+  /** Whether frames can no longer be sent or received. */
+  isClosed = false;
+  /** Whether it ended before its time: either side has reset it, or its connection was lost. */
+  wasReset = false;
+  /** The code with which it was reset. */
+  code: number = ERROR.none;
+  /** Whether its connection will let it send as soon as it can. */
+  isQueued = false;
+  /** Bytes of DATA that may be sent; negative after the peer has reduced its windows. */
+  sendWindow: number;
+  readonly window: ReceiveWindow;
+  /** Bytes of the body that have yet to come; -1 if the length was not announced (RFC 9113 8.1.1). */
+  expected = -1;
+  isPaused = false;
+  /** Bytes that wait to be sent. */
+  queued = 0;
+  /** Whether the head of the message that it receives has come. */
+  headReceived = false;
+  private readonly session: StreamSession;
+  private heads: { readonly head: Head; readonly ends: boolean }[] | null = null;
+  private pieces: Buffer[] = [];
+  private ends = false;
+  private trailers: string | null = null;
+  private releases = false;
+  /** Whether its sender was told to pause until `drained`. */
+  asksToPause = false;
+  private drainDue = false;
+  /** What has come and was not passed on. */
+  private kept: Buffer = NOTHING;
+  private gathering: AppendBuffer | null = null;
+  private endsAfterKept = false;
+  private receivedTrailers = '';
+  private toldClosed = false;
+  /** Whether what has come and was not passed on is of no use any more. */
+  private dropsInput = false;
+
+  constructor(id: number, session: StreamSession, sendWindow: number, window: ReceiveWindow) {
+    this.id = id;
+    this.session = session;
+    this.sendWindow = sendWindow;
+    this.window = window;
+  }
+
+  // Sending.
+
+  /** Sends a head. `ends`: nothing follows it. */
+  head(head: Head, ends: boolean): void {
+    if (this.isClosed || this.ends) return;
+    if (ends) this.ends = true;
+    if (this.idle && this.session.writable) return this.session.sendHead(this, head, ends);
+    this.heads ??= [];
+    this.heads.push({ head, ends });
+    this.session.enqueue(this);
+  }
+
+  /** Sends a piece of the body. A piece longer than `COPIED` is kept until it has been sent. @returns false when the sender should pause. */
+  write(buffer: Buffer, from: number, to: number): boolean {
+    if (this.isClosed || this.ends) return true;
+    let at = from;
+    if (this.idle && this.session.writable) {
+      at += this.sendSome(buffer, from, to, false);
+      if (at === to) return true;
+    }
+    const rest = buffer.subarray(at, to);
+    // Short pieces are in a buffer that is used again at once.
+    this.pieces.push(to - from <= COPIED ? Buffer.from(rest) : rest);
+    this.queued += rest.length;
+    this.session.enqueue(this);
+    if (this.queued < HIGH_WATER) return true;
+    this.asksToPause = true;
+    return false;
+  }
+
+  /** Ends our side. `trailers` are whole lines, or empty. */
+  end(trailers: string): void {
+    if (this.isClosed || this.ends) return;
+    this.ends = true;
+    if (trailers !== '') this.trailers = trailers;
+    if (this.idle && this.session.writable) this.sendEnd();
+    else this.session.enqueue(this);
+  }
+
+  /** Ends it before its time (RFC 9113 6.4). What is queued is dropped. */
+  reset(code: number): void {
+    if (this.isClosed) return;
+    this.session.sendReset(this, code);
+    this.dropsInput = true;
+    this.abandon(code);
+  }
+
+  /** The peer has reset it. What has come before is passed on, unless the stream is paused. */
+  resetByPeer(code: number): void {
+    if (!this.isPaused) this.deliverKept();
+    this.abandon(code);
+  }
+
+  /** It ends without our doing: it was reset by the peer, or its connection was lost. */
+  abandon(code: number): void {
+    if (this.isClosed) return;
+    this.wasReset = true;
+    this.code = code;
+    // A message that was complete before stays so, for a peer that needs no more of ours (RFC 9113 8.1).
+    if (!this.inputEnded || code !== ERROR.none) this.dropsInput = true;
+    this.close();
+    this.session.wake(this);
+  }
+
+  /** Nothing more of the peer's message is needed: once ours has been sent, the rest of it is declined (RFC 9113 8.1). */
+  release(): void {
+    if (this.isClosed) return;
+    if (this.outputEnded) return this.reset(ERROR.none);
+    this.releases = true;
+  }
+
+  /** Whether nothing waits to be sent. */
+  private get idle(): boolean {
+    return this.heads === null && this.pieces.length === 0;
+  }
+
+  /** Whether it could send something if its connection could. */
+  get ready(): boolean {
+    if (this.heads !== null) return true;
+    return this.pieces.length > 0 ? this.sendWindow > 0 && this.session.sendWindow > 0 : this.ends && !this.outputEnded;
+  }
+
+  /** Sends the next of what is queued, one frame of a body at most. @returns whether there is more. */
+  sendNext(most: number): boolean {
+    const { heads, pieces } = this;
+    if (heads !== null) {
+      this.heads = null;
+      for (const { head, ends } of heads) this.session.sendHead(this, head, ends);
+    } else if (pieces.length > 0) this.sendPiece(pieces, most);
+    else this.sendEnd();
+    return !this.isClosed && (!this.idle || (this.ends && !this.outputEnded));
+  }
+
+  private sendPiece(pieces: Buffer[], most: number): void {
+    const piece = pieces[0] as Buffer;
+    const last = this.ends && this.trailers === null && pieces.length === 1;
+    const sent = this.sendSome(piece, 0, Math.min(piece.length, most), last && piece.length <= most);
+    this.queued -= sent;
+    if (sent === piece.length) pieces.shift();
+    else pieces[0] = piece.subarray(sent);
+    if (this.asksToPause && this.queued <= LOW_WATER) {
+      this.asksToPause = false;
+      this.drainDue = true;
+      this.session.wake(this);
+    }
+  }
+
+  /** @returns how many bytes the windows allowed. */
+  private sendSome(buffer: Buffer, from: number, to: number, ends: boolean): number {
+    const { session } = this;
+    const bytes = Math.min(to - from, this.sendWindow, session.sendWindow);
+    if (bytes <= 0) return 0;
+    this.sendWindow -= bytes;
+    session.sendWindow -= bytes;
+    const whole = ends && bytes === to - from;
+    session.sendData(this, whole, buffer, from, from + bytes);
+    return bytes;
+  }
+
+  private sendEnd(): void {
+    const { session, trailers } = this;
+    if (trailers === null) session.sendEnd(this);
+    else session.sendHead(this, { status: 0, pseudo: null, lines: trailers, length: -1 }, true);
+  }
+
+  /** END_STREAM has been written. */
+  outputOver(): void {
+    this.outputEnded = true;
+    if (this.inputEnded) this.close();
+    else if (this.releases) return this.reset(ERROR.none);
+    if (this.isClosed) this.session.wake(this);
+  }
+
+  // Receiving.
+
+  /** Bytes of the body have come. @returns false if there are more than were announced. */
+  receive(buffer: Buffer, from: number, to: number): boolean {
+    const bytes = to - from;
+    if (this.expected >= 0) {
+      this.expected -= bytes;
+      if (this.expected < 0) return false;
+    }
+    if (!this.isPaused && this.kept.length === 0 && bytes >= LARGE) this.deliver(buffer, from, to);
+    else {
+      this.keep(buffer, from, to);
+      this.session.wake(this);
+    }
+    return true;
+  }
+
+  private keep(buffer: Buffer, from: number, to: number): void {
+    this.gathering ??= new AppendBuffer(MOST_KEPT);
+    this.kept = this.gathering.join(this.kept, buffer.subarray(from, to));
+  }
+
+  /** The peer has ended its side. @returns false if bytes are missing. */
+  inputOver(trailers: string): boolean {
+    if (this.expected > 0) return false;
+    this.inputEnded = true;
+    this.receivedTrailers = trailers;
+    this.endsAfterKept = true;
+    if (this.outputEnded) this.close();
+    this.session.wake(this);
+    return true;
+  }
+
+  /** The body is kept until `resume`, and the peer has to stop when its window is full. */
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  /** What was kept is passed on, and all that follows. */
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.session.wake(this);
+  }
+
+  /** Bytes of its frames that are no content. */
+  discard(bytes: number): void {
+    this.session.consumed(this, bytes);
+  }
+
+  private deliver(buffer: Buffer, from: number, to: number): void {
+    if (this.receiver?.data(buffer, from, to) !== false) return this.session.consumed(this, to - from);
+    this.isPaused = true;
+    this.keep(buffer, from, to);
+  }
+
+  private deliverKept(): void {
+    const { kept } = this;
+    if (kept.length === 0) return;
+    this.kept = NOTHING;
+    this.deliver(kept, 0, kept.length);
+  }
+
+  /** Reports what has happened since the last call. Called by the connection when its current work is done. */
+  report(): void {
+    const { receiver } = this;
+    if (!this.isPaused && !this.dropsInput) this.deliverKept();
+    if (this.endsAfterKept && this.kept.length === 0 && !this.isPaused && !this.dropsInput) {
+      this.endsAfterKept = false;
+      receiver?.ended(this.receivedTrailers);
+    }
+    if (this.isClosed) {
+      if (this.toldClosed || (this.endsAfterKept && !this.dropsInput)) return;
+      this.toldClosed = true;
+      receiver?.closed(this.code);
+    } else if (this.drainDue) {
+      this.drainDue = false;
+      receiver?.drained();
+    }
+  }
+
+  private close(): void {
+    this.isClosed = true;
+    this.heads = null;
+    this.pieces = [];
+    this.queued = 0;
+    if (this.kept.length > 0 && this.dropsInput) {
+      this.session.consumed(this, this.kept.length);
+      this.kept = NOTHING;
+    }
+    this.window.release();
+    this.session.over(this);
+  }
+}

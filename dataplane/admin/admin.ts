@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import express, { type ErrorRequestHandler } from 'express';
 import { authorized } from '../../shared/api/bearer-token.ts';
 import { ConnectionRoom } from '../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy, onThisMachine } from '../../shared/api/foreign-request.ts';
@@ -83,7 +84,7 @@ export class Admin {
 
   /** Opens the probe listener: /health, /ready and /metrics, without a token and without counting against the limit. */
   async listenProbe(host: string, port: number): Promise<AddressInfo> {
-    const server = this.open((request, response) => this.answerProbe(request, response), PROBE_MS).server;
+    const server = this.open(this.probes(), PROBE_MS).server;
     await once(server.listen(port, host), 'listening');
     return server.address() as AddressInfo;
   }
@@ -112,8 +113,12 @@ export class Admin {
   }
 
   private serve(transport: Transport): Opened {
+    const app = express();
+    for (const setting of ['etag', 'x-powered-by']) app.disable(setting);
     // An apply stream is a single request that lasts as long as its controller, so only idleness ends it.
-    const opened = this.open((request, response) => this.answer(request, response, transport, opened.room), 0);
+    const opened = this.open(app, 0);
+    app.use((request, response) => this.answer(request, response, transport, opened.room));
+    app.use(answerError(this.parts));
     return opened;
   }
 
@@ -145,17 +150,21 @@ export class Admin {
     await this.handlers[match.endpoint.handler]({ request, response, segments: match.segments, query });
   }
 
-  private async answerProbe(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { path, query } = targetOf(request);
-    const match = matched(request.method ?? '', path);
-    if (match.kind !== 'endpoint' || !PROBES.has(match.endpoint.handler)) throw new ApiError('notFound');
-    await this.handlers[match.endpoint.handler]({ request, response, segments: [], query });
+  private probes(): RequestListener {
+    const app = express();
+    for (const setting of ['etag', 'x-powered-by']) app.disable(setting);
+    app.use(async (request, response) => {
+      const { path, query } = targetOf(request);
+      const match = matched(request.method ?? '', path);
+      if (match.kind !== 'endpoint' || !PROBES.has(match.endpoint.handler)) throw new ApiError('notFound');
+      await this.handlers[match.endpoint.handler]({ request, response, segments: [], query });
+    });
+    app.use(answerError(this.parts));
+    return app;
   }
 
   /** `wholeMs`: how long a whole request may take to arrive; 0 means no limit. */
-  private open(answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>, wholeMs: number): Opened {
-    const application: RequestListener = (request, response) =>
-      void answer(request, response).catch((error: unknown) => answerError(this.parts, error, request, response));
+  private open(application: RequestListener, wholeMs: number): Opened {
     const server = createServer(
       { requestTimeout: wholeMs, headersTimeout: HEAD_MS, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5_000 },
       application,
@@ -201,15 +210,17 @@ function matched(method: string, path: string): ReturnType<typeof matchEndpoint>
 }
 
 /** Sends an ApiError as it is, and any other error as a 500 without details. */
-function answerError({ log, clock }: AdminDependencies, error: unknown, request: IncomingMessage, response: ServerResponse): void {
-  if (!(error instanceof ApiError))
-    log.error(
-      { path: targetOf(request).path, error: error instanceof Error ? (error.stack ?? error.message) : String(error) },
-      'an Admin API request failed',
-    );
-  const known = error instanceof ApiError ? error : new ApiError('serialize', 'see the log');
-  if (response.headersSent || response.destroyed) return void response.destroy();
-  sendError(request, response, clock, known);
+function answerError({ log, clock }: AdminDependencies): ErrorRequestHandler {
+  return (error: unknown, request, response, _next) => {
+    if (!(error instanceof ApiError))
+      log.error(
+        { path: request.path, error: error instanceof Error ? (error.stack ?? error.message) : String(error) },
+        'an Admin API request failed',
+      );
+    const known = error instanceof ApiError ? error : new ApiError('serialize', 'see the log');
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    sendError(request, response, clock, known);
+  };
 }
 
 /** Responds to bytes that are not an HTTP request. */

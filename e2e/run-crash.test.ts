@@ -32,7 +32,7 @@ test('a killed data plane is restarted with its table, and gets a full frame', a
   assert.equal((await childrenOf(pair.program.pid)).controller, before.controller);
 });
 
-test('killing the supervisor ends its children and frees the ports', async () => {
+test('killing the parent ends its children and frees the ports', async () => {
   using folder = new Folder();
   const pair = await Pair.start(folder, SITE);
   const { dataplane, controller } = await childrenOf(pair.program.pid);

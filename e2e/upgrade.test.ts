@@ -50,7 +50,7 @@ test('two consecutive upgrades replace the serving process with the same flags a
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
 });
 
-test('upgrade replaces both processes of run and their supervisor, the new controller watches the file, and --json reports the same', async () => {
+test('upgrade replaces both processes of run, the new controller watches the file, and --json reports the same', async () => {
   using folder = new Folder();
   const site = (text: string) => `site.test {\n  respond "${text}"\n}\n`;
   await using pair = await Pair.start(folder, site('{$GREETING}'), { env: { GREETING: 'hello' } });
@@ -59,9 +59,9 @@ test('upgrade replaces both processes of run and their supervisor, the new contr
   assert.equal(upgraded.code, 0, upgraded.stderr);
   type End = { readonly version: string; readonly pid: number };
   const { old, new: successor } = JSON.parse(upgraded.stdout) as { old: End; new: End };
-  assert.deepEqual([old.version, old.pid], [successor.version, before.supervisor]);
+  assert.deepEqual([old.version, old.pid], [successor.version, before.dataplane]);
   await until('the old ones to end', () => !familyOf(pair.program.pid).some((pid) => Object.values(before).includes(pid)));
-  assert.equal((await childrenOf(pair.program.pid)).supervisor, successor.pid);
+  assert.equal((await childrenOf(pair.program.pid)).dataplane, successor.pid);
   assert.equal((await pair.visit('site.test')).text, 'hello');
   pair.write(site('again, {$GREETING}'));
   await until('the new controller to follow the file', async () => (await pair.visit('site.test')).text === 'again, hello');

@@ -30,7 +30,7 @@ export async function startPairWithEngine() {
   await until('the pair to be ready', async () => (await ask({ port: status }, '/ready')).status === 200);
   return {
     engine,
-    /** Of the supervisor. */
+    /** Of the parent. */
     pid: program.pid,
     [Symbol.asyncDispose]: async () => {
       await program[Symbol.asyncDispose]();

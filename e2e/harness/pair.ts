@@ -17,7 +17,7 @@ type Options = {
   readonly command?: readonly string[];
 };
 
-/** `sluice run` with a Sluicefile of the test: both processes under their supervisor. */
+/** `sluice run` with a Sluicefile of the test: both processes under their parent. */
 export class Pair {
   readonly program: Program;
   readonly file: string;
@@ -84,12 +84,11 @@ export class Pair {
 
 const globalsOf = (port: number): string => `{\n  http_port ${port}\n  bind 127.0.0.1\n}\n`;
 
-/** The process ids of both processes below a process, and of their supervisor; 0 for one that does not exist. */
-export async function childrenOf(pid: number): Promise<{ supervisor: number; dataplane: number; controller: number }> {
-  const found = { supervisor: 0, dataplane: 0, controller: 0 };
+/** The process ids of both processes below a process; 0 for one that does not exist. */
+export async function childrenOf(pid: number): Promise<{ dataplane: number; controller: number }> {
+  const found = { dataplane: 0, controller: 0 };
   for (const one of familyOf(pid)) {
     const command = commandOf(one);
-    if (command.includes('cli/main')) found.supervisor = one;
     if (command.includes('dataplane/main')) found.dataplane = one;
     if (command.includes('controller/main')) found.controller = one;
   }

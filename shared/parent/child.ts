@@ -18,6 +18,8 @@ export type Launch = {
   /** The launcher's path. It finds Node and the files of the installed version. */
   readonly launcher: string;
   readonly argv: readonly string[];
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>;
 };
 
 export type ChildEvents = {
@@ -39,8 +41,8 @@ export interface Child {
  * Starts a child. Its stdin is a pipe that closes when this process dies for any reason. It has its own session, so Ctrl-C
  * in a terminal reaches only the parent, which passes it on once. stdout is inherited; stderr is passed through.
  */
-export function startChild({ launcher, argv }: Launch, events: ChildEvents, err: (text: string) => void): Child {
-  const child = spawned(launcher, argv);
+export function startChild(launch: Launch, events: ChildEvents, err: (text: string) => void): Child {
+  const child = spawned(launch);
   if (child instanceof Error) return neverStarted(child, events);
   let kept = '';
   const note = (text: string): void => {
@@ -68,11 +70,16 @@ export function startChild({ launcher, argv }: Launch, events: ChildEvents, err:
 }
 
 /** Node throws some spawn errors (ENOMEM, E2BIG, an invalid path) and emits others. */
-function spawned(launcher: string, argv: readonly string[]): ChildProcess | Error {
+function spawned({ launcher, argv, env = {} }: Launch): ChildProcess | Error {
   // By path rather than the inherited working directory, which may have been deleted or recreated.
   const cwd = existsSync(DIRECTORY) ? DIRECTORY : '/';
   try {
-    return spawn(launcher, argv, { stdio: ['pipe', 'inherit', 'pipe', 'ipc'], detached: true, cwd, env: environment(launcher) });
+    return spawn(launcher, argv, {
+      stdio: ['pipe', 'inherit', 'pipe', 'ipc'],
+      detached: true,
+      cwd,
+      env: { ...environment(launcher), ...env },
+    });
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

@@ -3,7 +3,8 @@ import { NAME } from '../name.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { whenOrphaned } from '../runtime/supervised.ts';
-import { startChild } from './child.ts';
+import { type ChildEvents, type Launch, startChild } from './child.ts';
+import { Pair } from './pair.ts';
 import { Parent } from './parent.ts';
 import { serviceManager } from './service-manager.ts';
 
@@ -28,12 +29,22 @@ function report(fields: object, message: string): void {
   write(1, `${JSON.stringify(line)}\n`);
 }
 
+/** A process names itself in its usage error; for a user who started `run`, it is an error in the use of `run`. */
+const asRun = (text: string): string => text.replace(new RegExp(`^${NAME} (?:dataplane|controller): `, 'gm'), `${NAME} run: `);
+
+const tools = {
+  clock: systemClock,
+  random: systemRandom,
+  report,
+  start: (launch: Launch, events: ChildEvents) => startChild(launch, events, (text) => write(2, argv[0] === 'run' ? asRun(text) : text)),
+};
+
 const parent = new Parent(
   { launcher, argv },
   {
     clock: systemClock,
     random: systemRandom,
-    start: (launch, events) => startChild(launch, events, (text) => write(2, text)),
+    start: (launch, events) => (launch.argv[0] === 'run' ? new Pair(launch, events, tools) : tools.start(launch, events)),
     manager: serviceManager(process.env, systemClock, (reason) => report({ reason }, 'the service manager cannot be notified')),
     report,
     staysBehind: process.pid === 1,

@@ -1,5 +1,16 @@
 import type { Upgraded } from '../wire/takeover.ts';
 
+/** How the two processes of `run` are started. The parent passes it on without knowing what is in it. */
+export type RunPlan = {
+  /** The flags of each. */
+  readonly dataplane: readonly string[];
+  readonly controller: readonly string[];
+  /** Added to the environment of the data plane. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether the data plane takes over from another one. */
+  readonly takeover: boolean;
+};
+
 /** Messages from a process to its parent. */
 export type ToParent =
   /** It serves, with this version. */
@@ -8,6 +19,8 @@ export type ToParent =
   | { readonly kind: 'handed-over' }
   /** It was told to stop, and accepts no more connections. */
   | { readonly kind: 'draining' }
+  /** It has planned the processes of `run`, and ends. */
+  | { readonly kind: 'plan'; readonly plan: RunPlan }
   /** It can't start, with the reason in one line. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** An upgrade was requested: start a successor with this launcher. */

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export type Room = 'dataplane' | 'controller';
+type Room = 'dataplane' | 'controller' | 'shared/parent';
 
 /** The entry point of a process: `.ts` in a checkout, `.js` when built. */
 export function entryOf(room: Room): string {
@@ -13,6 +13,8 @@ export function entryOf(room: Room): string {
 
 export const dataplane = (argv: readonly string[]): Promise<number> => become('dataplane', argv);
 export const controller = (argv: readonly string[]): Promise<number> => become('controller', argv);
+/** Runs a parent process for a launcher and the command and flags of it. */
+export const parent = (argv: readonly string[]): Promise<number> => become('shared/parent', argv);
 
 /** Runs a process in place of this one: same terminal, signals passed on. The launcher does the same without an intermediate process. */
 function become(room: Room, argv: readonly string[]): Promise<number> {
@@ -24,7 +26,7 @@ function become(room: Room, argv: readonly string[]): Promise<number> {
 }
 
 /** Exit code of a child: 128 plus the signal number if it was killed. */
-export function exitOf(child: ChildProcess): Promise<number> {
+function exitOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     // Not once: every signal that can't be passed on is an error event, and one without a listener ends the process.
     child.on('error', reject);

@@ -2,62 +2,34 @@ import { spawnSync } from 'node:child_process';
 import { closest } from '../../../shared/closest.ts';
 import { exampleIn } from '../../../shared/command-examples.ts';
 import { ENV_PREFIX, NAME } from '../../../shared/name.ts';
-import { systemClock } from '../../../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../../../shared/runtime/flags.ts';
-import { createLog } from '../../../shared/runtime/log.ts';
-import { systemRandom } from '../../../shared/runtime/random.ts';
+import { sendToParent } from '../../../shared/runtime/parent.ts';
 import { describeTakenBy, runningInstance } from '../../../shared/runtime/running-instance.ts';
-import type { Globals } from '../../../shared/settings.ts';
+import { PARENT_VARIABLE } from '../../../shared/runtime/supervised.ts';
 import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../../flags.ts';
 import { compileFile } from '../../sources/file/compile.ts';
 import type { Terminal } from '../command/command.ts';
-import { Couple } from './couple.ts';
-import { entryOf } from './processes.ts';
+import { ownLauncher } from '../upgrade/own-launcher.ts';
+import { entryOf, parent } from './processes.ts';
 import { type RunArguments, splitArguments } from './run-arguments.ts';
-import { Supervised } from './supervisor.ts';
 
 /** The file's globals as JSON, which the data plane needs before the first frame. */
 export const GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
 
-/** Data plane and controller as two processes. @returns the exit code of a process whose first start failed, else 0. @throws UsageError. */
+/**
+ * Plans data plane and controller for the parent process, which starts them and keeps them running. Started without a parent, it runs one.
+ * @returns the exit code. @throws UsageError.
+ */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) return help(terminal);
-  // Until the data plane runs there is no log to reopen, and the signal would end this process.
-  process.on('SIGUSR2', () => undefined);
+  if (process.env[PARENT_VARIABLE] === undefined) return parent([ownLauncher(), 'run', ...argv]);
   const split = splitArguments(CONTROLLER_FLAGS, argv, process.env);
-  const settings = settingsOf(split);
+  const { config } = settingsOf(split);
   await requireAlone(split);
-  const log = createLog('supervisor', settings.logLevel);
-  const parts = { clock: systemClock, random: systemRandom, log, err: (text: string) => terminal.err(asRun(text)) };
-  const couple = new Couple(
-    (heard) =>
-      new Supervised(
-        {
-          name: 'dataplane',
-          argv: [...process.execArgv, entryOf('dataplane'), ...split.dataplane],
-          env: environmentOf(settings.config),
-          mustServe: true,
-          heard,
-        },
-        parts,
-      ),
-    new Supervised(
-      {
-        name: 'controller',
-        argv: [
-          ...process.execArgv,
-          entryOf('controller'),
-          ...split.controller,
-          ...(settings.config === null ? [] : [`--config=${settings.config}`]),
-        ],
-        env: async () => ({}),
-        // The process being replaced may still hold its port for a moment.
-        persistent: split.takeover,
-      },
-      parts,
-    ),
-  );
-  return couple.run(split.takeover);
+  const { dataplane, takeover } = split;
+  const controller = [...split.controller, ...(config === null ? [] : [`--config=${config}`])];
+  sendToParent({ kind: 'plan', plan: { dataplane, controller, env: await environmentOf(config), takeover } });
+  return 0;
 }
 
 /** Checked before the controller starts, because it would send its routes to the other data plane. @throws UsageError. */
@@ -85,20 +57,12 @@ function settingsOf(split: RunArguments): ControllerSettings {
 
 /**
  * Reads the file's globals before each start of the data plane, so that no wrong port is ever opened. A file with errors does not prevent
- * the start: its globals are used if they are valid, otherwise the last good ones. The controller reports the errors. Until this process
- * has read globals, it passes none, and the data plane uses those that it saved.
+ * the start: its globals are used if they are valid, otherwise the last good ones. The controller reports the errors. Without any, the data
+ * plane uses those that it saved.
  */
-function environmentOf(config: string | null): () => Promise<Record<string, string>> {
-  let globals: Globals | undefined;
-  return async () => {
-    if (config !== null) globals = (await compileFile(config, process.env)).globals ?? globals;
-    return globals === undefined ? {} : { [GLOBALS_VARIABLE]: JSON.stringify(globals) };
-  };
-}
-
-/** A child names itself in its usage error; for a user who started `run`, it is an error in the use of `run`. */
-function asRun(text: string): string {
-  return text.replace(new RegExp(`^${NAME} (?:dataplane|controller): `, 'gm'), `${NAME} run: `);
+async function environmentOf(config: string | null): Promise<Record<string, string>> {
+  const globals = config === null ? null : (await compileFile(config, process.env)).globals;
+  return globals === null ? {} : { [GLOBALS_VARIABLE]: JSON.stringify(globals) };
 }
 
 function help(terminal: Terminal): number {

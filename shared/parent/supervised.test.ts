@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { systemClock } from '../../../shared/runtime/clock.ts';
-import { systemRandom } from '../../../shared/runtime/random.ts';
-import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
-import { Supervised } from './supervisor.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { systemRandom } from '../runtime/random.ts';
+import { startChild } from './child.ts';
+import { Supervised } from './supervised.ts';
 
 /** A child that runs `code` and writes a line for each start. */
 function child(t: TestContext, code: string, more: { readonly mustServe?: boolean } = {}) {
@@ -19,21 +19,24 @@ function child(t: TestContext, code: string, more: { readonly mustServe?: boolea
     script,
     `const { appendFileSync, readFileSync } = require('node:fs');\nappendFileSync(${JSON.stringify(starts)}, process.pid + '\\n');\nconst starts = readFileSync(${JSON.stringify(starts)}, 'utf8').split('\\n').length - 1;\n${code}\n`,
   );
+  const launcher = join(directory, 'launcher');
+  writeFileSync(launcher, `#!/bin/sh\nexec ${process.execPath} ${script}\n`, { mode: 0o755 });
   let text = '';
-  const log = memoryLog();
+  const reports: string[] = [];
   const supervised = new Supervised(
-    { name: 'dataplane', argv: [script], env: async () => ({ EXAMPLE: 'yes' }), ...more },
+    { name: 'dataplane', launch: () => ({ launcher, argv: [], env: { EXAMPLE: 'yes' } }), ...more },
     {
       clock: systemClock,
       random: systemRandom,
-      log,
-      err: (more) => {
-        text += more;
-      },
+      report: (_, message) => reports.push(message),
+      start: (launch, events) =>
+        startChild(launch, events, (more) => {
+          text += more;
+        }),
     },
   );
   const pids = () => readFileSync(starts, 'utf8').trim().split('\n').filter(Boolean).map(Number);
-  return { supervised, pids, log, err: () => text };
+  return { supervised, pids, reports, err: () => text };
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -47,15 +50,12 @@ test('a first start with a usage error is not repeated, and its message is passe
 });
 
 test('a crashed child is restarted, and the restart is logged', async (t) => {
-  const { supervised, pids, log } = child(t, 'if (starts < 3) process.exit(1); setInterval(() => 0, 1000);');
+  const { supervised, pids, reports } = child(t, 'if (starts < 3) process.exit(1); setInterval(() => 0, 1000);');
   const done = supervised.run();
   await until(() => pids().length === 3);
   supervised.stop();
   assert.equal(await done, 0);
-  assert.deepEqual(
-    log.lines.map(({ level, message }) => [level, message]),
-    Array(2).fill(['error', 'the dataplane exited and is being restarted']),
-  );
+  assert.deepEqual(reports, Array(2).fill('the dataplane exited and is being restarted'));
 });
 
 test('a killed child is restarted', async (t) => {

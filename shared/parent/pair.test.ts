@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RunPlan, ToParent } from '../runtime/parent.ts';
+import { ManualClock } from '../runtime/testing/manual-clock.ts';
+import type { Child, ChildEvents, Launch } from './child.ts';
+import { Pair } from './pair.ts';
+
+const PLAN: RunPlan = { dataplane: ['--a'], controller: ['--b'], env: { PORT: '1' }, takeover: false };
+
+/** A process that the test plays. */
+class Played implements Child {
+  readonly launch: Launch;
+  readonly pid: number;
+  readonly signals: string[] = [];
+  lastWords = '';
+  private readonly events: ChildEvents;
+
+  constructor(launch: Launch, events: ChildEvents, pid: number) {
+    this.launch = launch;
+    this.events = events;
+    this.pid = pid;
+  }
+
+  send(): void {
+    this.signals.push('message');
+  }
+
+  signal(signal: string): void {
+    this.signals.push(signal);
+  }
+
+  says(message: ToParent): void {
+    this.events.received(message);
+  }
+
+  async ends(code: number): Promise<void> {
+    this.events.ended(code);
+    await settled();
+  }
+}
+
+/** All that was resolved has been acted upon. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 5; turns++) await nextTurn();
+}
+
+/** A pair of played processes. */
+function scene() {
+  const clock = new ManualClock();
+  const started: Played[] = [];
+  const heard: string[] = [];
+  const ended: number[] = [];
+  const pair = new Pair(
+    { launcher: '/sluice', argv: ['run', '--x'] },
+    { received: ({ kind }) => heard.push(kind), ended: (code) => ended.push(code) },
+    {
+      clock,
+      random: { fraction: () => 0 },
+      report: () => undefined,
+      start: (launch, events) => {
+        const child = new Played(launch, events, started.length + 1);
+        started.push(child);
+        return child;
+      },
+    },
+  );
+  const newest = (command: string): Played =>
+    started.findLast(({ launch: { argv } }) => argv[0] === command) ?? assert.fail(`no ${command} was started`);
+  /** The newest planner sends a plan and ends. */
+  const plan = async (plan: RunPlan): Promise<void> => {
+    newest('run').says({ kind: 'plan', plan });
+    await newest('run').ends(0);
+  };
+  return { clock, pair, started, heard, ended, newest, plan };
+}
+
+test('the launcher plans how both processes are started, and starts them', async () => {
+  const { started, plan } = scene();
+  await plan(PLAN);
+  assert.deepEqual(
+    started.map(({ launch }) => launch),
+    [
+      { launcher: '/sluice', argv: ['run', '--x'] },
+      { launcher: '/sluice', argv: ['dataplane', '--a'], env: { PORT: '1' } },
+      { launcher: '/sluice', argv: ['controller', '--b'] },
+    ],
+  );
+});
+
+test('without a plan nothing is started, and the exit code is that of the planner', async () => {
+  for (const code of [0, 2]) {
+    const { newest, started, ended } = scene();
+    await newest('run').ends(code);
+    assert.deepEqual([started.length, ended], [1, [code]]);
+  }
+});
+
+test('a data plane is planned again before it is restarted; without a new plan the last one counts', async () => {
+  const { clock, newest, plan, started } = scene();
+  await plan(PLAN);
+  newest('dataplane').says({ kind: 'serving', version: '1' });
+  await newest('dataplane').ends(1);
+  await plan({ ...PLAN, env: { PORT: '2' } });
+  clock.pass(5_000);
+  await settled();
+  assert.deepEqual(newest('dataplane').launch.env, { PORT: '2' });
+  await newest('dataplane').ends(1);
+  await newest('run').ends(2);
+  clock.pass(5_000);
+  await settled();
+  assert.deepEqual(newest('dataplane').launch.env, { PORT: '2' });
+  assert.equal(started.filter(({ launch: { argv } }) => argv[0] === 'controller').length, 1);
+});
+
+test('the controller goes on until the data plane has begun to drain', async () => {
+  const { pair, newest, plan, ended } = scene();
+  await plan(PLAN);
+  pair.signal('SIGTERM');
+  assert.deepEqual([newest('dataplane').signals, newest('controller').signals], [['SIGTERM'], []]);
+  newest('dataplane').says({ kind: 'draining' });
+  assert.deepEqual(newest('controller').signals, ['SIGTERM']);
+  await newest('controller').ends(0);
+  await newest('dataplane').ends(0);
+  assert.deepEqual(ended, [0]);
+});
+
+test('a second TERM ends both at once, with exit code 1', async () => {
+  const { pair, newest, plan, ended } = scene();
+  await plan(PLAN);
+  pair.signal('SIGTERM');
+  pair.signal('SIGTERM');
+  for (const name of ['dataplane', 'controller']) {
+    assert.ok(newest(name).signals.includes('SIGKILL'), name);
+    await newest(name).ends(137);
+  }
+  assert.deepEqual(ended, [1]);
+});
+
+test('TERM before there is a plan ends the planner, and nothing is started', async () => {
+  const { pair, newest, started, ended } = scene();
+  pair.signal('SIGTERM');
+  assert.deepEqual(newest('run').signals, ['SIGTERM']);
+  await newest('run').ends(143);
+  assert.deepEqual([started.length, ended], [1, [143]]);
+});
+
+test('HUP reaches only the controller, USR2 only the data plane, and neither a planner, which they would end', async () => {
+  const { pair, newest, plan } = scene();
+  for (const signal of ['SIGHUP', 'SIGUSR2'] as const) pair.signal(signal);
+  assert.deepEqual(newest('run').signals, []);
+  await plan(PLAN);
+  for (const signal of ['SIGHUP', 'SIGUSR2'] as const) pair.signal(signal);
+  assert.deepEqual([newest('controller').signals, newest('dataplane').signals], [['SIGHUP'], ['SIGUSR2']]);
+});
+
+test('a successor’s controller starts once its data plane serves, and an old pair ends when its data plane has handed over', async () => {
+  const { newest, plan, started, heard, ended } = scene();
+  await plan({ ...PLAN, takeover: true });
+  assert.equal(started.length, 2);
+  newest('dataplane').says({ kind: 'serving', version: '2' });
+  await settled();
+  assert.equal(started.length, 3);
+  newest('dataplane').says({ kind: 'handed-over' });
+  assert.deepEqual(newest('controller').signals, ['SIGTERM']);
+  await newest('controller').ends(0);
+  await newest('dataplane').ends(86);
+  assert.deepEqual([heard, ended], [['serving', 'handed-over'], [0]]);
+});
+
+test('if one fails to start, the other is stopped, and its exit code and last words are those of the pair', async () => {
+  const { pair, newest, plan, ended } = scene();
+  await plan(PLAN);
+  newest('controller').lastWords = 'the port is in use';
+  await newest('controller').ends(2);
+  assert.deepEqual(newest('dataplane').signals, ['SIGTERM']);
+  await newest('dataplane').ends(0);
+  assert.deepEqual([ended, pair.lastWords], [[2], 'the port is in use']);
+});

@@ -1,0 +1,146 @@
+import type { RunPlan, ToParent, UpgradeOutcome } from '../runtime/parent.ts';
+import type { Child, ChildEvents, Launch } from './child.ts';
+import { Supervised, type SupervisedTools } from './supervised.ts';
+
+/**
+ * The two processes of `run`, as one child of the parent: data plane and controller, each of which may crash and is restarted while the other
+ * goes on. The installed version plans how they are started: the launcher runs `run`, which reads the flags and the config file, sends a plan
+ * and ends. So nothing here depends on the version.
+ */
+export class Pair implements Child {
+  private readonly launch: Launch;
+  private readonly events: ChildEvents;
+  private readonly tools: SupervisedTools;
+  private planner: Child | null = null;
+  private dataplane: Supervised | null = null;
+  private controller: Supervised | null = null;
+  private stops = 0;
+  private handedOver = false;
+  private serving: () => void = () => undefined;
+  lastWords = '';
+
+  constructor(launch: Launch, events: ChildEvents, tools: SupervisedTools) {
+    this.launch = launch;
+    this.events = events;
+    this.tools = tools;
+    void this.run().then((code) => events.ended(code));
+  }
+
+  /** Of the data plane, which upgrades are about. */
+  get pid(): number {
+    return this.dataplane?.pid ?? 0;
+  }
+
+  send(outcome: UpgradeOutcome): void {
+    this.dataplane?.send(outcome);
+  }
+
+  /**
+   * The first TERM drains both, a second one ends them at once. The controller goes on as long as the data plane still serves. Only the
+   * controller reads the config file (HUP), and only the data plane has files to reopen (USR2).
+   */
+  signal(signal: NodeJS.Signals): void {
+    if (signal === 'SIGHUP') return this.controller?.signal(signal);
+    if (signal === 'SIGUSR2') return this.dataplane?.signal(signal);
+    if (signal === 'SIGKILL') return this.kill();
+    this.stops += 1;
+    if (this.stops > 1) return this.kill();
+    this.planner?.signal(signal);
+    this.dataplane?.stop();
+  }
+
+  private kill(): void {
+    this.stops = Math.max(this.stops, 2);
+    for (const one of [this.planner, this.dataplane, this.controller]) one?.signal('SIGKILL');
+  }
+
+  /** @returns the exit code of what failed at the first start, else 0. */
+  private async run(): Promise<number> {
+    const first = await this.plan();
+    if (typeof first === 'number') return first;
+    if (this.stops > 0) return 0;
+    const { launcher } = this.launch;
+    let { dataplane: flags, env } = first;
+    const dataplane = new Supervised(
+      {
+        name: 'dataplane',
+        launch: () => ({ launcher, argv: ['dataplane', ...flags], env }),
+        prepare: async () => {
+          const plan = await this.plan();
+          // What a plan leaves out has not become wrong: a config file with errors has no globals.
+          if (typeof plan === 'object') [flags, env] = [plan.dataplane, { ...env, ...plan.env }];
+        },
+        mustServe: true,
+        received: (message) => this.receive(message),
+      },
+      this.tools,
+    );
+    const controller = new Supervised(
+      {
+        name: 'controller',
+        launch: () => ({ launcher, argv: ['controller', ...first.controller] }),
+        // The process being replaced may still hold its port for a moment.
+        persistent: first.takeover,
+      },
+      this.tools,
+    );
+    this.dataplane = dataplane;
+    this.controller = controller;
+    return this.both(dataplane, controller, first.takeover);
+  }
+
+  /** With `takeover` the controller starts after the data plane has taken over. */
+  private async both(dataplane: Supervised, controller: Supervised, takeover: boolean): Promise<number> {
+    const serving = new Promise<void>((resolve) => {
+      this.serving = resolve;
+    });
+    const first = this.whole(dataplane).finally(() => this.dataplaneLeaves());
+    if (takeover) await Promise.race([serving, first]);
+    const codes = await Promise.all([first, this.whole(controller)]);
+    return Math.max(...codes, this.stops > 1 && !this.handedOver ? 1 : 0);
+  }
+
+  /** If one fails to start, the other is stopped too. */
+  private async whole(one: Supervised): Promise<number> {
+    const code = await one.run();
+    if (code !== 0 && this.stops === 0) {
+      this.lastWords = one.lastWords;
+      this.signal('SIGTERM');
+    }
+    return code;
+  }
+
+  /** The data plane drains, or has exited. */
+  private dataplaneLeaves(): void {
+    if (this.stops > 0) this.controller?.stop();
+  }
+
+  private receive(message: ToParent): void {
+    if (message.kind === 'handed-over') {
+      this.handedOver = true;
+      this.dataplane?.retire();
+      this.controller?.stop();
+    }
+    if (message.kind === 'serving') this.serving();
+    if (message.kind === 'draining') return this.dataplaneLeaves();
+    this.events.received(message);
+  }
+
+  /** @returns the plan, or the exit code of the planner if it has none: 0 after `--help`. */
+  private plan(): Promise<RunPlan | number> {
+    return new Promise((resolve) => {
+      const planner = this.tools.start(this.launch, {
+        received: (message) => {
+          if (message.kind === 'plan') resolve(message.plan);
+          else this.events.received(message);
+        },
+        ended: (code) => {
+          this.planner = null;
+          this.lastWords = planner.lastWords;
+          resolve(code);
+        },
+      });
+      this.planner = planner;
+    });
+  }
+}

@@ -1,0 +1,125 @@
+import { type Backoff, createBackoff } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { ToParent, UpgradeOutcome } from '../runtime/parent.ts';
+import type { Random } from '../runtime/random.ts';
+import { HANDED_OVER_EXIT } from '../runtime/supervised.ts';
+import type { Child, ChildEvents, Launch } from './child.ts';
+
+/** A process that ran for this long (ms) resets the backoff: its next restart is immediate. */
+const STEADY_MS = 10_000;
+const USAGE_EXIT = 2;
+
+export type ProcessSpec = {
+  readonly name: string;
+  /** How it is started next. */
+  readonly launch: () => Launch;
+  /** Prepares the next start while the process waits to be restarted. */
+  readonly prepare?: () => Promise<void>;
+  /** Whether a failed first start is retried, because an obstacle may disappear. */
+  readonly persistent?: boolean;
+  /** Whether it reports when it serves. If its first start fails before that, it is not retried, since the next would fail too. */
+  readonly mustServe?: boolean;
+  /** Called with each of its messages. */
+  readonly received?: (message: ToParent) => void;
+};
+
+export type SupervisedTools = {
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'fraction'>;
+  readonly start: (launch: Launch, events: ChildEvents) => Child;
+  /** Writes a log line. */
+  readonly report: (fields: object, message: string) => void;
+};
+
+/** Keeps one process of a pair running until it is stopped. */
+export class Supervised {
+  private readonly spec: ProcessSpec;
+  private readonly tools: SupervisedTools;
+  private readonly backoff: Backoff;
+  private child: Child | null = null;
+  private stopping = false;
+  private served = false;
+  private cancelRestart: () => void = () => undefined;
+  /** The last output of its first start, if that failed. */
+  lastWords = '';
+
+  constructor(spec: ProcessSpec, tools: SupervisedTools) {
+    this.spec = spec;
+    this.tools = tools;
+    this.backoff = createBackoff(tools.random);
+  }
+
+  /** 0 while it is not running. */
+  get pid(): number {
+    return this.child?.pid ?? 0;
+  }
+
+  /** @returns its exit code if its first start failed, 0 after it was stopped or replaced by another process. */
+  async run(): Promise<number> {
+    const { clock, report } = this.tools;
+    for (let starts = 1; !this.stopping; starts++) {
+      const startedAt = clock.monotonic();
+      const code = await this.once();
+      if (this.stopping || code === HANDED_OVER_EXIT) break;
+      if (starts === 1 && this.isFinal(code)) return code;
+      if (clock.monotonic() - startedAt > STEADY_MS) this.backoff.reset();
+      const wait = this.backoff.next();
+      report({ child: this.spec.name, code, restart_in_ms: wait }, `the ${this.spec.name} exited and is being restarted`);
+      await Promise.all([this.pause(wait), this.spec.prepare?.()]);
+    }
+    return 0;
+  }
+
+  /** Asks the process to exit, and does not restart it. */
+  stop(): void {
+    this.retire();
+    this.signal('SIGTERM');
+  }
+
+  /** Does not restart the process when it exits. */
+  retire(): void {
+    this.stopping = true;
+    this.cancelRestart();
+  }
+
+  /** Passes on a message. */
+  send(outcome: UpgradeOutcome): void {
+    this.child?.send(outcome);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child?.signal(signal);
+  }
+
+  private once(): Promise<number> {
+    return new Promise((resolve) => {
+      const child = this.tools.start(this.spec.launch(), {
+        received: (message) => {
+          if (message.kind === 'serving') this.served = true;
+          this.spec.received?.(message);
+        },
+        ended: (code) => {
+          this.lastWords = child.lastWords;
+          this.child = null;
+          resolve(code);
+        },
+      });
+      this.child = child;
+    });
+  }
+
+  private isFinal(code: number): boolean {
+    if (this.spec.mustServe) return !this.served;
+    return code === USAGE_EXIT && !this.spec.persistent;
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.tools.clock.after(ms, resolve);
+      this.cancelRestart = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}

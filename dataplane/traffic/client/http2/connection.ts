@@ -88,7 +88,7 @@ export class Http2Connection implements OpenConnection, SessionOwner {
       },
       closed: (gone) => {
         this.streams.delete(gone);
-        this.idleSince = tools.monotonic();
+        if (this.streams.size === 0) this.idleSince = tools.monotonic();
       },
       outlived: (x) => this.outlived(x),
       unsent: () => this.session.sender.borrows || socket.writableLength > 0,

@@ -1,3 +1,4 @@
+import type { ClosedStreams } from './closed-streams.ts';
 import type { FloodBudget } from './flood-budget.ts';
 import type { HpackDecoder } from './hpack/decoder.ts';
 import type { ReceiveWindow } from './receive-window.ts';
@@ -12,8 +13,7 @@ export interface IncomingSession {
   readonly limits: { readonly isServer: boolean; readonly fieldList: number };
   readonly peer: PeerSettings;
   readonly streams: ReadonlyMap<number, Http2Stream>;
-  /** Streams that were closed lately, and whether we did it before the peer had ended its side. */
-  readonly closed: ReadonlyMap<number, boolean>;
+  readonly closed: ClosedStreams;
   readonly budget: FloodBudget;
   readonly decoder: HpackDecoder;
   readonly sender: Sender;
@@ -25,7 +25,6 @@ export interface IncomingSession {
   isIdle(id: number): boolean;
   accept(id: number): Http2Stream;
   discard(bytes: number): void;
-  remember(id: number, wasReset: boolean): void;
   settingsReturned(): void;
   pingReturned(payload: Buffer): void;
   /** The peer completes streams up to this one, and accepts no further ones. `code`: ERROR.none unless it ends for an error. */

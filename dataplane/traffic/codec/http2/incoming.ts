@@ -288,7 +288,7 @@ export class Incoming implements FrameSink {
       return this.spend(COST.ignored);
     }
     stream.resetByPeer(readWord(buffer, from));
-    session.remember(id, false);
+    session.closed.add(id, false);
     this.spend(COST.reset);
   }
 

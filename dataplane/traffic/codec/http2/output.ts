@@ -21,6 +21,7 @@ export class Output {
   /** Where the header of the last DATA frame is, whose END_STREAM can still be set; -1 if there is none. */
   private lastData = -1;
   private lastDataStream = 0;
+  /** How much room the next write will need. */
   private guess = LEAST_ROOM;
 
   /** A buffer with room for `bytes` from `at` on. Call `wrote` with the end of what was written. */
@@ -92,7 +93,8 @@ export class Output {
   take(): readonly Buffer[] {
     this.closePart();
     const { parts } = this;
-    this.guess = this.buffer === null ? LEAST_ROOM : Math.min(MOST_ROOM, Math.max(LEAST_ROOM, this.used));
+    // Most turns of a busy connection are alike; one that becomes idle shrinks again.
+    this.guess = Math.min(MOST_ROOM, Math.max(LEAST_ROOM, this.used * 2, this.guess - (this.guess >> 3)));
     this.parts = [];
     this.buffer = null;
     this.used = 0;

@@ -7,6 +7,8 @@ import { FieldLines, type FieldSink, ODDITY } from './hpack/decoder.ts';
 const NAME = { authority: 1, method: 2, path: 4, scheme: 6, status: 8, contentLength: 28, cookie: 32, host: 38 } as const;
 const PRIORITY = 'priority';
 const WEBSOCKET_KEY = 'sec-websocket-key';
+const GET = Buffer.from('GET');
+const HTTPS = Buffer.from('https');
 const COLON = 0x3a;
 /** The request line and Host take the place of the pseudo-header fields, which are longer; a host that came as a field needs more. */
 const HEADROOM = 512;
@@ -39,6 +41,8 @@ export class RequestBlock implements FieldSink {
   private authority: string | null = null;
   private protocol: string | null = null;
   private host: string | null = null;
+  /** The authority of an earlier request, which is mostly that of the next one. */
+  private lastAuthority = { bytes: Buffer.alloc(0), text: '' };
   private cookies = '';
   private hasLength = false;
   /** Where the fields after the pseudo-header fields begin; -1 before the first of them. */
@@ -106,29 +110,34 @@ export class RequestBlock implements FieldSink {
       this.refusal = malformed('a pseudo-header field follows a regular field');
       return;
     }
-    const value = valueIn(bytes, colon, end);
     switch (known) {
       case NAME.method:
         if (this.method !== null) this.refusal = malformed(':method is repeated');
-        this.method = value;
+        this.method = isValue(bytes, colon, end, GET) ? 'GET' : valueIn(bytes, colon, end);
         return;
       case NAME.path:
         if (this.path !== null) this.refusal = malformed(':path is repeated');
-        this.path = value;
+        this.path = valueIn(bytes, colon, end);
         return;
       case NAME.scheme:
         if (this.scheme !== null) this.refusal = malformed(':scheme is repeated');
-        this.scheme = value;
+        this.scheme = isValue(bytes, colon, end, HTTPS) ? 'https' : valueIn(bytes, colon, end);
         return;
       case NAME.authority:
         if (this.authority !== null) this.refusal = malformed(':authority is repeated');
-        this.authority = value;
+        this.authority = this.readAuthority(bytes, colon, end);
         return;
       default:
         if (bytes.toString('latin1', start, colon) !== ':protocol') this.refusal = malformed('there is an unknown pseudo-header field');
         else if (this.protocol !== null) this.refusal = malformed(':protocol is repeated');
-        this.protocol = value;
+        this.protocol = valueIn(bytes, colon, end);
     }
+  }
+
+  private readAuthority(bytes: Buffer, colon: number, end: number): string {
+    if (!isValue(bytes, colon, end, this.lastAuthority.bytes))
+      this.lastAuthority = { bytes: Buffer.from(bytes.subarray(colon + 2, end - 2)), text: valueIn(bytes, colon, end) };
+    return this.lastAuthority.text;
   }
 
   /**
@@ -170,6 +179,14 @@ export class RequestBlock implements FieldSink {
     if (protocol.toLowerCase() !== 'websocket') return refused(FAULT.tunnelRequest);
     return ends || this.hasLength ? malformed('extended CONNECT ends its stream or has a length') : null;
   }
+}
+
+/** Whether a value is the expected one, without making a string of it. */
+function isValue(bytes: Buffer, colon: number, end: number, expected: Buffer): boolean {
+  const start = colon + 2;
+  if (end - 2 - start !== expected.length) return false;
+  for (let at = 0; at < expected.length; at++) if (bytes[start + at] !== expected[at]) return false;
+  return true;
 }
 
 const valueIn = (bytes: Buffer, colon: number, end: number): string => bytes.toString('latin1', colon + 2, end - 2);

@@ -1,3 +1,4 @@
+import { ClosedStreams } from './closed-streams.ts';
 import { COST, EARNED, FloodBudget } from './flood-budget.ts';
 import { DEFAULT_WINDOW, ERROR, MAX_STREAM_ID, SETTING, TYPE } from './frame.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -11,8 +12,6 @@ import { Sender } from './sender.ts';
 import { PeerSettings, settingsPayload } from './settings.ts';
 import { type Head, Http2Stream, type StreamSession } from './stream.ts';
 
-/** How many closed streams are remembered, to tell a late frame from a wrong one. */
-const MOST_REMEMBERED = 256;
 const HEADER_TABLE_BYTES = 4_096;
 /** How long after the first GOAWAY the second one comes at the latest (ms). */
 const GOING_MS = 1_000;
@@ -62,8 +61,7 @@ export class Http2Session implements StreamSession {
   readonly decoder = new HpackDecoder(HEADER_TABLE_BYTES);
   readonly sender: Sender;
   readonly window: ReceiveWindow;
-  /** Streams that were closed lately, and whether we did it before the peer had ended its side. */
-  readonly closed = new Map<number, boolean>();
+  readonly closed = new ClosedStreams();
   /** The highest stream that the peer has opened. */
   lastPeerStream = 0;
   /** Streams above this one are not processed: GOAWAY has said so. */
@@ -177,7 +175,7 @@ export class Http2Session implements StreamSession {
     if (!this.budget.spend(COST.reset)) return this.fail(ERROR.enhanceYourCalm, 'too many streams end with an error');
     const stream = this.streams.get(id);
     if (stream !== undefined) return stream.reset(code);
-    this.remember(id, true);
+    this.closed.add(id, true);
     this.sender.output.frame(TYPE.rstStream, 0, id, code);
   }
 
@@ -196,11 +194,6 @@ export class Http2Session implements StreamSession {
   /** Whether the peer may not open another stream. */
   get isFull(): boolean {
     return this.streams.size >= this.limits.streams;
-  }
-
-  remember(id: number, wasReset: boolean): void {
-    this.closed.set(id, wasReset);
-    if (this.closed.size > MOST_REMEMBERED) for (const [oldest] of this.closed) return void this.closed.delete(oldest);
   }
 
   /** Gives room in the window of the connection back for bytes that no stream keeps. */
@@ -281,7 +274,7 @@ export class Http2Session implements StreamSession {
 
   over(stream: Http2Stream): void {
     if (!this.streams.delete(stream.id)) return;
-    this.remember(stream.id, stream.wasReset && !stream.inputEnded);
+    this.closed.add(stream.id, stream.wasReset && !stream.inputEnded);
     if (!stream.wasReset) this.budget.earn(EARNED.stream);
     this.schedule();
   }

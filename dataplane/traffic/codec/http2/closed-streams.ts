@@ -1,0 +1,29 @@
+/** How many closed streams are remembered. */
+const MOST = 256;
+const NONE = new Int32Array(0);
+
+/** The streams of a connection that were closed last, to tell a late frame from a wrong one (RFC 9113 5.1). */
+export class ClosedStreams {
+  /** A ring of identifiers; those that were reset are negative. Made when the first stream closes: an idle connection has none. */
+  private ids: Int32Array = NONE;
+  private next = 0;
+
+  /** `wasReset`: whether we have reset it before the peer had ended its side, so that frames may still be under way. */
+  add(id: number, wasReset: boolean): void {
+    if (this.ids.length === 0) this.ids = new Int32Array(MOST);
+    this.ids[this.next] = wasReset ? -id : id;
+    this.next = (this.next + 1) % MOST;
+  }
+
+  /** Whether we have reset it before the peer had ended its side; undefined if it is not remembered. */
+  get(id: number): boolean | undefined {
+    const { ids } = this;
+    // The newest entry counts.
+    for (let back = 1; back <= ids.length; back++) {
+      const at = ids[(this.next - back + MOST) % MOST];
+      if (at === id) return false;
+      if (at === -id) return true;
+    }
+    return undefined;
+  }
+}

@@ -17,7 +17,9 @@ type Written = Parameters<Write>[2];
 
 /** The reader of each handle that is read directly. */
 const READERS = Symbol('reader');
-type ReadHandle = Handle & { [READERS]?: DirectSocket };
+/** Node's own reaction to reads, which handles errors and the end. */
+const OF_STREAM = Symbol('of the stream');
+type ReadHandle = Handle & { [READERS]?: DirectSocket; [OF_STREAM]?: Handle['onread'] };
 
 /**
  * Reads and writes a socket's bytes past Node's stream, which otherwise takes half of the time that a small message costs. The stream
@@ -32,8 +34,6 @@ export class DirectSocket {
   private handle: ReadHandle | null = null;
   /** For writing; null if every write has to go through the stream. */
   private readonly sink: Handle | null;
-  /** Node's own reaction to reads, which handles errors and the end. */
-  private ofStream: Handle['onread'] | null = null;
   private buffer: Buffer | null = null;
   paused = false;
   private over = false;
@@ -62,8 +62,9 @@ export class DirectSocket {
     if (socket.readableFlowing === true) socket.pause();
     this.handle = handle;
     handle[READERS] = this;
-    if (this.ofStream === null) {
-      this.ofStream = handle.onread;
+    // Another reader may have had it before.
+    handle[OF_STREAM] ??= handle.onread;
+    if (this.buffer === null) {
       this.buffer = this.reader.nextBuffer();
       handle.useUserBuffer(this.buffer);
       handle.onread = onRead;
@@ -165,9 +166,9 @@ export class DirectSocket {
   }
 
   /** An error or the end: the stream reports it. */
-  ended(handle: Handle): void {
+  ended(handle: ReadHandle): void {
     this.over = true;
-    this.ofStream?.call(handle);
+    handle[OF_STREAM]?.call(handle);
     if (this.handle !== null && !this.paused) this.readOn(handle);
   }
 
@@ -199,6 +200,18 @@ export class DirectSocket {
     socket.cork();
     socket.write(text, 'latin1');
     const more = socket.write(bytes);
+    socket.uncork();
+    return more;
+  }
+
+  /** Writes several pieces of bytes as one. @returns as `write`. */
+  writeParts(parts: readonly Buffer[]): boolean {
+    const { socket } = this;
+    const [first] = parts;
+    if (parts.length === 1 && first !== undefined) return this.writeBytes(first);
+    let more = true;
+    socket.cork();
+    for (const part of parts) more = socket.write(part);
     socket.uncork();
     return more;
   }

@@ -10,6 +10,8 @@ import type { Exchange, RequestPath } from '../../exchange/exchange.ts';
 import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
 import { serveLater } from '../../exchange/later.ts';
 import type { Tracing } from '../../exchange/tracing.ts';
+import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
+import { ReadBuffer } from '../../io/read-buffer.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import type { OpenConnection, RefusedHead } from '../client-tools.ts';
 import { originOf, type Peer, trustedRequestId } from '../forwarded.ts';
@@ -56,8 +58,10 @@ export type Http2Tools = {
 };
 
 /** A connection to an HTTP/2 client (RFC 9113); each of its streams is an exchange like any other. */
-export class Http2Connection implements OpenConnection, SessionOwner {
+export class Http2Connection implements OpenConnection, SessionOwner, DirectReader {
   private readonly socket: Socket;
+  private readonly direct: DirectSocket;
+  private readonly buffers = new ReadBuffer();
   private readonly session: Http2Session;
   private readonly peer: Peer;
   private readonly tools: Http2Tools;
@@ -93,15 +97,15 @@ export class Http2Connection implements OpenConnection, SessionOwner {
       outlived: (x) => this.outlived(x),
       unsent: () => this.session.sender.borrows || socket.writableLength > 0,
     };
+    this.direct = new DirectSocket(socket, this);
     this.session = new Http2Session(this, LIMITS);
-    socket.on('data', (bytes: Buffer) => guard(this, this.receive, bytes));
     socket.on('drain', () => guard(this, this.drained));
     // HTTP/2 has no half-closed connections: a client that ends its side does not read either.
     socket.on('end', () => guard(this, this.inputOver));
     // The close event that follows is handled.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => guard(this, this.closed));
-    socket.resume();
+    this.direct.read();
   }
 
   monotonic(): number {
@@ -110,8 +114,12 @@ export class Http2Connection implements OpenConnection, SessionOwner {
 
   // Reading.
 
-  private receive(bytes: Buffer): void {
-    this.session.receive(bytes);
+  nextBuffer(): Buffer {
+    return this.buffers.next(this.session.readsBodies, this.session.lendsBytes);
+  }
+
+  receive(bytes: Buffer): void {
+    this.session.receive(bytes, ReadBuffer.isShared(bytes));
   }
 
   request(stream: Http2Stream, block: RequestBlock, tooLarge: boolean): void {
@@ -186,14 +194,7 @@ export class Http2Connection implements OpenConnection, SessionOwner {
   // Writing.
 
   write(parts: readonly Buffer[]): boolean {
-    const { socket } = this;
-    const [first] = parts;
-    if (parts.length === 1 && first !== undefined) return socket.write(first);
-    socket.cork();
-    let accepts = true;
-    for (const part of parts) accepts = socket.write(part);
-    socket.uncork();
-    return accepts;
+    return this.direct.writeParts(parts);
   }
 
   private drained(): void {

@@ -7,7 +7,7 @@ import type { IncomingOwner, IncomingSession } from './incoming-session.ts';
 import { readPriority } from './priority.ts';
 import { RequestBlock } from './request-block.ts';
 import { ResponseBlock } from './response-block.ts';
-import type { Http2Stream } from './stream.ts';
+import { type Http2Stream, LARGE } from './stream.ts';
 import { TrailerBlock } from './trailer-block.ts';
 
 /** Settings in one frame. */
@@ -29,6 +29,10 @@ export class Incoming implements FrameSink {
   private readonly session: IncomingSession;
   private readonly owner: IncomingOwner;
   private readonly block: HeaderBlock;
+  /** About the bytes that were read last: whether there were bodies among them, and whether they have been passed on. */
+  readsBodies = false;
+  lendsBytes = false;
+  private reused = false;
   private heard = false;
   /** The DATA frame that is being read: its stream, null if that is closed; what is left; how much of it is padding, -1 if unknown. */
   private dataStream: Http2Stream | null = null;
@@ -47,6 +51,13 @@ export class Incoming implements FrameSink {
     const { heard } = this;
     this.heard = false;
     return heard;
+  }
+
+  /** Bytes are about to be read. `reused`: they are overwritten afterwards. */
+  beginRead(reused: boolean): void {
+    this.reused = reused;
+    this.readsBodies = false;
+    this.lendsBytes = false;
   }
 
   unreadable(code: number, reason: string): void {
@@ -145,7 +156,10 @@ export class Incoming implements FrameSink {
     const unused = to - from - content;
     if (stream === null || stream.isClosed) return session.discard(to - from);
     if (unused > 0) stream.discard(unused);
-    if (content === 0 || stream.receive(buffer, at, end)) return;
+    if (content === 0) return;
+    this.readsBodies = true;
+    this.lendsBytes ||= !this.reused && content >= LARGE;
+    if (stream.receive(buffer, at, end, this.reused)) return;
     // RFC 9113 8.1.1: the body is longer than its Content-Length.
     session.discard(content);
     session.streamError(stream.id, ERROR.protocol);

@@ -128,10 +128,11 @@ export class Http2Session implements StreamSession {
 
   // Reading.
 
-  /** Bytes have come from the peer; they are valid during the call. */
-  receive(bytes: Buffer): void {
+  /** Bytes have come from the peer. `reused`: they are overwritten after the call. */
+  receive(bytes: Buffer, reused = false): void {
     if (this.ended) return;
     this.receiving = true;
+    this.incoming.beginRead(reused);
     let at = 0;
     if (this.prefaceRead < PREFACE.length) at = this.readPreface(bytes);
     if (!this.ended) this.reader.feed(bytes, at, bytes.length);
@@ -139,6 +140,16 @@ export class Http2Session implements StreamSession {
     this.receiving = false;
     if (!this.ended) this.owner.wasRead();
     this.schedule();
+  }
+
+  /** Whether bodies were among the bytes that were read last, so that more of them will follow. */
+  get readsBodies(): boolean {
+    return this.incoming.readsBodies;
+  }
+
+  /** Whether the bytes that were read last have been passed on, so that they must not be overwritten. */
+  get lendsBytes(): boolean {
+    return this.incoming.lendsBytes;
   }
 
   private readPreface(bytes: Buffer): number {

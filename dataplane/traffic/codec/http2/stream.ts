@@ -7,8 +7,8 @@ import type { ReceiveWindow } from './receive-window.ts';
 /** A stream with more than this queued asks its sender to pause (bytes). */
 const HIGH_WATER = 65_536;
 const LOW_WATER = 16_384;
-/** A piece of a body with at least this many bytes is passed on by itself (bytes). */
-const LARGE = 1_024;
+/** A piece of a body with at least this many bytes is passed on by itself, as it is; others are gathered. */
+export const LARGE = 1_024;
 /** More than the window of a stream can hold unread. */
 const MOST_KEPT = 1_048_576;
 const NOTHING = Buffer.alloc(0);
@@ -235,15 +235,17 @@ export class Http2Stream {
 
   // Receiving.
 
-  /** Bytes of the body have come. @returns false if there are more than were announced. */
-  receive(buffer: Buffer, from: number, to: number): boolean {
+  /** Bytes of the body have come. `reused`: they are overwritten later. @returns false if there are more than were announced. */
+  receive(buffer: Buffer, from: number, to: number, reused: boolean): boolean {
     const bytes = to - from;
     if (this.expected >= 0) {
       this.expected -= bytes;
       if (this.expected < 0) return false;
     }
-    if (!this.isPaused && this.kept.length === 0 && bytes >= LARGE) this.deliver(buffer, from, to);
-    else {
+    if (!this.isPaused && this.kept.length === 0 && bytes >= LARGE) {
+      if (reused) this.deliver(Buffer.from(buffer.subarray(from, to)), 0, bytes);
+      else this.deliver(buffer, from, to);
+    } else {
       this.keep(buffer, from, to);
       this.session.wake(this);
     }

@@ -10,6 +10,8 @@ import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard } from '../../exchange/faults.ts';
+import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
+import { ReadBuffer } from '../../io/read-buffer.ts';
 import { connectTo } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { linesFor } from '../limits.ts';
@@ -49,7 +51,7 @@ export type SessionOwner = {
 };
 
 /** One HTTP/2 connection to a target with many concurrent exchanges (RFC 9113). */
-export class Session implements StreamOwner, Http2SessionOwner {
+export class Session implements StreamOwner, Http2SessionOwner, DirectReader {
   readonly endpoint: Endpoint;
   /** Reads one response head after the other. */
   readonly head = new ResponseHead();
@@ -57,6 +59,8 @@ export class Session implements StreamOwner, Http2SessionOwner {
   private readonly streams = new Map<number, UpstreamStream>();
   private state: 'connecting' | 'open' | 'draining' | 'closed' = 'connecting';
   private socket: Socket | null = null;
+  private direct: DirectSocket | null = null;
+  private readonly buffers = new ReadBuffer();
   private http2: Http2Session | null = null;
   private most = MAX_STREAMS;
   private readonly connectMs: number;
@@ -115,23 +119,28 @@ export class Session implements StreamOwner, Http2SessionOwner {
     }
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    const http2 = new Http2Session(this, LIMITS);
-    this.http2 = http2;
-    socket.on('data', (bytes: Buffer) => guard(this, this.receive, bytes));
+    this.direct = new DirectSocket(socket, this);
+    this.http2 = new Http2Session(this, LIMITS);
     socket.on('drain', () => guard(this, this.drained));
     // HTTP/2 has no half-closed connections: a target that ends its side does not read either.
     socket.on('end', () => socket.destroy());
     // The close event that follows is handled.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => guard(this, this.socketClosed));
+    this.direct.read();
   }
 
   monotonic(): number {
     return this.endpoint.tools.clock.monotonic();
   }
 
-  private receive(bytes: Buffer): void {
-    this.http2?.receive(bytes);
+  nextBuffer(): Buffer {
+    const { http2 } = this;
+    return this.buffers.next(http2?.readsBodies === true, http2?.lendsBytes === true);
+  }
+
+  receive(bytes: Buffer): void {
+    this.http2?.receive(bytes, ReadBuffer.isShared(bytes));
   }
 
   private drained(): void {
@@ -145,15 +154,7 @@ export class Session implements StreamOwner, Http2SessionOwner {
   }
 
   write(parts: readonly Buffer[]): boolean {
-    const { socket } = this;
-    if (socket === null) return false;
-    const [first] = parts;
-    if (parts.length === 1 && first !== undefined) return socket.write(first);
-    socket.cork();
-    let accepts = true;
-    for (const part of parts) accepts = socket.write(part);
-    socket.uncork();
-    return accepts;
+    return this.direct?.writeParts(parts) ?? false;
   }
 
   /** A server sends its SETTINGS first (RFC 9113 3.4), so its limits are known before the first request. */

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Liveness } from './liveness.ts';
+
+test('SETTINGS have to be acknowledged within 20 seconds (RFC 9113 6.5.3)', () => {
+  const liveness = new Liveness(1_000);
+  assert.deepEqual([liveness.settingsOverdue(20_999), liveness.settingsOverdue(21_000)], [false, true]);
+  liveness.settingsReturned();
+  assert.equal(liveness.settingsOverdue(90_000), false);
+});
+
+test('a peer that is silent for 30 seconds while a stream is open is asked once, and has 30 seconds', () => {
+  const liveness = new Liveness(0);
+  const states = [10_000, 30_000, 45_000, 59_999, 60_000].map((now) => liveness.check(now, false, true));
+  assert.deepEqual(states, ['alive', 'ask', 'alive', 'alive', 'gone']);
+});
+
+test('any frame is a sign of life', () => {
+  const liveness = new Liveness(0);
+  assert.equal(liveness.check(30_000, false, true), 'ask');
+  assert.equal(liveness.check(59_000, true, true), 'alive');
+  assert.equal(liveness.check(88_000, false, true), 'alive');
+  assert.equal(liveness.check(89_000, false, true), 'ask');
+});
+
+test('a peer without open streams is not asked', () => {
+  const liveness = new Liveness(0);
+  assert.equal(liveness.check(90_000, false, false), 'alive');
+  assert.equal(liveness.check(100_000, false, true), 'alive');
+});

@@ -1,0 +1,32 @@
+import type { IncomingOwner } from './incoming-session.ts';
+
+/** One side of a connection, and what its peer may do (bytes, streams). */
+export type SessionLimits = {
+  readonly isServer: boolean;
+  /** Concurrent streams that the peer may open; 0 for a client. */
+  readonly streams: number;
+  readonly streamWindow: number;
+  /** The windows grow up to these. */
+  readonly mostStreamWindow: number;
+  readonly connectionWindow: number;
+  readonly mostConnectionWindow: number;
+  /** The size of a list of fields, as RFC 9113 6.5.2 counts it. */
+  readonly fieldList: number;
+};
+
+/** Who uses a session. */
+export interface SessionOwner extends IncomingOwner {
+  /** Milliseconds. */
+  monotonic(): number;
+  /** Sends bytes in one write. @returns false when nothing more should be sent until `drained` is called. */
+  write(parts: readonly Buffer[]): boolean;
+  /** Everything that was read together has been processed. */
+  wasRead(): void;
+  /** The peer accepts no further streams. */
+  goingAway(): void;
+  /** The connection ends with an error that we have found, or the peer; in the first case GOAWAY has been written. */
+  failed(byPeer: boolean, reason: string): void;
+  /** The connection has ended gracefully: all has been written, and no stream is open. */
+  finished(): void;
+  onFault(error: unknown): void;
+}

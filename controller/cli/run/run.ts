@@ -7,7 +7,7 @@ import { sendToParent } from '../../../shared/runtime/parent.ts';
 import { describeTakenBy, runningInstance } from '../../../shared/runtime/running-instance.ts';
 import { PARENT_VARIABLE } from '../../../shared/runtime/supervised.ts';
 import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../../flags.ts';
-import { compileFile } from '../../sources/file/compile.ts';
+import { globalsOfFile } from '../../sources/file/compile.ts';
 import type { Terminal } from '../command/command.ts';
 import { ownLauncher } from '../upgrade/own-launcher.ts';
 import { entryOf, parent } from './processes.ts';
@@ -61,7 +61,7 @@ function settingsOf(split: RunArguments): ControllerSettings {
  * plane uses those that it saved.
  */
 async function environmentOf(config: string | null): Promise<Record<string, string>> {
-  const globals = config === null ? null : (await compileFile(config, process.env)).globals;
+  const globals = config === null ? null : await globalsOfFile(config, process.env);
   return globals === null ? {} : { [GLOBALS_VARIABLE]: JSON.stringify(globals) };
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { type Compiled, compileBytes, compileFile } from './compile.ts';
+import { type Compiled, compileBytes, compileFile, globalsOfFile } from './compile.ts';
 import { formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { ODD_PIECES, repeated } from './testing/odd-files.ts';
 
@@ -86,4 +86,20 @@ test('a message is a short single line, whatever was typed', () => {
 
 test('a file that repeats one odd piece is compiled to its end, whatever the piece', () => {
   for (const piece of ODD_PIECES) assert.ok('ok' in compileBytes(repeated(piece, 300_000), 'Sluicefile', {}), JSON.stringify(piece));
+});
+
+test('globals that are read without the sites are those of the whole file', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'globals-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'ports'), '{\n  http_port 81\n}\n');
+  const block = '{\n  http_port 8080\n}\n';
+  const site = 'a.test {\n  respond ok\n}\n';
+  const bad = 'b.test {\n  respnd ok\n}\n';
+  const files = [block + site, block + bad, block + bad + block, bad, site, '', bad + block, `{\n  http_prt 1\n}\n${site}`];
+  for (const content of [...files, `import ports\n${site}`, `import ports\n${bad}`, `import none\n${block}${site}`, `}\n${block}${site}`]) {
+    const path = join(folder, 'Sluicefile');
+    writeFileSync(path, content);
+    assert.deepEqual(await globalsOfFile(path, {}), (await compileFile(path, {})).globals, content);
+  }
+  assert.equal(await globalsOfFile(join(folder, 'none'), {}), null);
 });

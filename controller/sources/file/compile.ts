@@ -59,12 +59,21 @@ export async function compileFile(path: string, env: Environment): Promise<Compi
   return { ...compiled, inputs: [path, ...files.looked] };
 }
 
-/** Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. Throws for no bytes at all. */
-export function compileBytes(bytes: Buffer, path: string, env: Environment, files: Files = filesOnDisk()): Compiled {
+/**
+ * The globals of the file at `path`: as `compileFile` returns them, but sites after a valid block of globals are not read, as nothing in them
+ * can change it. @returns null if the file has errors and no valid block.
+ */
+export async function globalsOfFile(path: string, env: Environment): Promise<Globals | null> {
+  const content = await readContent(path);
+  return content.ok ? compileBytes(content.value, path, env, filesOnDisk(), true).globals : null;
+}
+
+/** Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. Throws for no bytes at all. With `onlyGlobals`, sites after a valid block of globals are not read. */
+export function compileBytes(bytes: Buffer, path: string, env: Environment, files: Files = filesOnDisk(), onlyGlobals = false): Compiled {
   const report = collectDiagnostics(path);
   const text = readText(bytes, path, report);
   if (text !== null && text.trim() === '') return whole(path, 'the file is empty: write a site, or a comment if none is meant');
-  const house = createHouse(report, env, files);
+  const house = createHouse(report, env, files, onlyGlobals);
   if (text !== null) {
     report.read(path, text);
     readParts({ tokens: createLexer(text, path, report), context: { env, report, args: null, from: undefined } }, house);
@@ -90,9 +99,11 @@ type House = {
   globals: { readonly sound: Globals | null } | null;
   /** Whether a site has been read: globals must come before the first. */
   sites: boolean;
+  /** Whether only the globals are wanted. */
+  readonly onlyGlobals: boolean;
 };
 
-function createHouse(report: Collected, env: Environment, files: Files): House {
+function createHouse(report: Collected, env: Environment, files: Files, onlyGlobals: boolean): House {
   const imports = createImports(env, files, report);
   const expanded = (block: Block): Block => expand(block, imports);
   const textOf = (word: Word) => textNamedBy(word, files);
@@ -105,6 +116,7 @@ function createHouse(report: Collected, env: Environment, files: Files): House {
     certificates: [],
     globals: null,
     sites: false,
+    onlyGlobals,
   };
   return house;
 }
@@ -118,6 +130,7 @@ function portsOf(globals: House['globals']): FilePorts | null {
 function readParts({ tokens, context }: Piece, house: House): void {
   let before = house.report.count();
   for (const part of parse(tokens, context)) {
+    if (house.onlyGlobals && house.globals?.sound && part.kind === 'site') return;
     if (!house.report.full()) readPart(part, before, house);
     before = house.report.count();
   }

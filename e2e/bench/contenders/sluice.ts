@@ -41,6 +41,8 @@ ${HOST}, 127.0.0.1 {
 /** Starts both processes under their parent, on some cores. */
 export async function run(config: string, stateDir: string, cores: readonly number[], workers: number): Promise<Program> {
   const own = ['--admin-listen', `127.0.0.1:${await freePort()}`, '--listen', `127.0.0.1:${await freePort()}`];
-  const flags = ['--config', config, '--state-dir', stateDir, '--workers', `${workers}`, ...own];
+  // Certificates that the machine has would change what the sites do.
+  const certificates = `${stateDir}-certificates`;
+  const flags = ['--config', config, '--state-dir', stateDir, '--cert-dir', certificates, '--workers', `${workers}`, ...own];
   return new Program(...onCores(cores, SLUICE, 'run', ...flags));
 }

@@ -36,7 +36,7 @@ export function newReport(timing: Timing): Report {
   const machine = {
     processor: processors[0]?.model ?? 'unknown',
     cores: processors.length,
-    kernel: release(),
+    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
     node: process.version,
     placement: PLACEMENT,
     hindrances: hindrances(PLACEMENT),

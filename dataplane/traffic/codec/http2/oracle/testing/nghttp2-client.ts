@@ -10,13 +10,15 @@ const MOST_PAYLOAD = 16_384;
 const HEADER_TABLE_SIZE = 1;
 /** `:status: 103` as a literal that changes no table. */
 const EARLY_HINTS = Buffer.from('\x08\x03103', 'latin1');
+/** More than any block has. */
+const MOST_FIELDS = 10_000;
 const OK = Buffer.from([0x88]);
 
 /** The block of an informational response: sizes of the table, which may only begin a block, the status, and fields. */
 export const informational = (sizes: Buffer, fields: Buffer): Buffer => Buffer.concat([sizes, EARLY_HINTS, fields]);
 
-/** How nghttp2 takes a block: its fields, or a message that is malformed although the block is not, or a compression error. */
-export type TheirDecoding = readonly Field[] | 'malformed message' | 'compression error';
+/** How nghttp2 takes a block: its fields; or what is wrong with the message although the block is valid; or a compression error. */
+export type TheirDecoding = readonly Field[] | 'malformed message' | 'long list' | 'compression error';
 
 const nothing = (): void => undefined;
 
@@ -34,7 +36,7 @@ export class Nghttp2Client {
   private stream: ClientHttp2Stream | null = null;
   private requests = 0;
   private fields: readonly Field[] | null = null;
-  private reset = false;
+  private resetCode: number | null = null;
   private goneCode: number | null = null;
   private block: Buffer[] = [];
   private onAnswer: () => void = nothing;
@@ -42,7 +44,10 @@ export class Nghttp2Client {
   constructor() {
     const [ours, theirs] = duplexPair();
     this.wire = ours;
-    this.session = connect('http://a.test', { createConnection: () => theirs, maxHeaderListPairs: 10_000, maxReservedRemoteStreams: 0 });
+    this.session = connect('http://a.test', {
+      createConnection: () => theirs,
+      maxHeaderListPairs: MOST_FIELDS,
+    });
     // What ends the session is read from the wire.
     this.session.on('error', nothing);
     ours.on('error', nothing);
@@ -54,15 +59,16 @@ export class Nghttp2Client {
   async decode(block: Buffer): Promise<TheirDecoding> {
     if (this.stream === null) await this.openStream();
     this.fields = null;
-    this.reset = false;
+    this.resetCode = null;
     this.sendBlock(0, block);
     await this.answered();
     if (this.goneCode === CODE.compression) return 'compression error';
     if (this.goneCode !== null) throw new Error(`the connection ended with code ${this.goneCode}`);
     if (this.fields !== null) return this.fields;
-    if (!this.reset) throw new Error('the block has no effect');
     this.stream = null;
-    return 'malformed message';
+    if (this.resetCode === CODE.protocol) return 'malformed message';
+    if (this.resetCode === CODE.calm) return 'long list';
+    throw new Error(`the stream was reset with code ${this.resetCode}`);
   }
 
   /**
@@ -147,7 +153,7 @@ export class Nghttp2Client {
 
   private take(type: number, flags: number, payload: Buffer): void {
     if (type === FRAME.headers || type === FRAME.continuation) this.block.push(payload);
-    else if (type === FRAME.reset) this.reset = true;
+    else if (type === FRAME.reset) this.resetCode = payload.readUInt32BE(0);
     else if (type === FRAME.ping) this.onAnswer();
     else if (type === FRAME.settings && (flags & FLAG.ack) === 0) {
       for (let at = 0; at < payload.length; at += 6)

@@ -32,6 +32,8 @@ const VALUES = [
   'z'.repeat(3_000),
 ];
 const VISIBLE = 95;
+/** Characters of values. Node resets the stream of a list beyond 64 KB. */
+const LONG_LIST = 30_000;
 const RECENT = 6;
 
 /** The lists of one connection. Many of them, and of their fields, come again. */
@@ -48,7 +50,12 @@ export class SampleLists {
 
 function sampleFields(random: SampleRandom): Field[] {
   const fields: Field[] = [];
-  for (let count = random.below(random.once(10) ? 60 : 12); count > 0; count--) fields.push([random.pick(NAMES), sampleValue(random)]);
+  let bytes = 0;
+  for (let count = random.below(random.once(10) ? 60 : 12); count > 0 && bytes < LONG_LIST; count--) {
+    const value = sampleValue(random);
+    fields.push([random.pick(NAMES), value]);
+    bytes += value.length;
+  }
   return fields;
 }
 

@@ -12,6 +12,8 @@ const HEADER_TABLE_SIZE = 1;
 const EARLY_HINTS = Buffer.from('\x08\x03103', 'latin1');
 /** More than any block has. */
 const MOST_FIELDS = 10_000;
+/** Node counts the fields of informational responses until their request is over. */
+const MOST_MEGABYTES = 10_000;
 const OK = Buffer.from([0x88]);
 
 /** The block of an informational response: sizes of the table, which may only begin a block, the status, and fields. */
@@ -47,6 +49,7 @@ export class Nghttp2Client {
     this.session = connect('http://a.test', {
       createConnection: () => theirs,
       maxHeaderListPairs: MOST_FIELDS,
+      maxSessionMemory: MOST_MEGABYTES,
     });
     // What ends the session is read from the wire.
     this.session.on('error', nothing);

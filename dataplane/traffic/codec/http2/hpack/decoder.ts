@@ -1,8 +1,8 @@
 import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, SP } from '../../http1/chars.ts';
-import { copyBytes } from './copy-bytes.ts';
+import { ByteStore } from './byte-store.ts';
 import { BAD_NAME, readName } from './field-names.ts';
 import { ENTRY_OVERHEAD, FieldTable, LINE_OVERHEAD, MOST_TABLE_BYTES } from './field-table.ts';
-import { decodeHuffman, mostDecoded } from './huffman-decoder.ts';
+import { decodeHuffman, HAS_CONTROL, roomToDecode } from './huffman-decoder.ts';
 import { STATIC_END, STATIC_KNOWN, STATIC_LINES, STATIC_NAME_LENGTH, STATIC_START } from './static-lines.ts';
 import { FIRST_DYNAMIC } from './static-table.ts';
 
@@ -29,19 +29,18 @@ export const ODDITY = {
 } as const;
 
 /** Bytes that grow, and that one header block after the other uses again. */
-export class FieldLines {
-  /** Replaced when it grows. */
-  bytes: Buffer = Buffer.alloc(0);
+export class FieldLines extends ByteStore {
   /** How many bytes are in use. Lower it to drop what was written last. */
   length = 0;
 
-  /** Makes room for `more` bytes beyond `length`. */
+  constructor() {
+    super(0);
+  }
+
+  /** Makes room for `more` bytes beyond `length`. That replaces `bytes` if it needs more. */
   ensure(more: number): void {
     const wanted = this.length + more;
-    if (wanted <= this.bytes.length) return;
-    const bytes = Buffer.allocUnsafeSlow(Math.max(FIRST_LINES_BYTES, this.bytes.length * 2, Math.ceil(wanted)));
-    this.bytes.copy(bytes, 0, 0, this.length);
-    this.bytes = bytes;
+    if (wanted > this.room) this.move(Math.max(FIRST_LINES_BYTES, this.room * 2, wanted), 0, this.length);
   }
 }
 
@@ -63,6 +62,8 @@ export class HpackDecoder {
   private readonly table = new FieldTable(INITIAL_TABLE_BYTES);
   /** How far the block has been read. */
   private at = 0;
+  /** Whether the last string has a byte that may not be part of a field value. */
+  private hasControl = false;
   private listBytes = 0;
   private mostBytes = 0;
 
@@ -139,7 +140,7 @@ export class HpackDecoder {
       if (this.exceeds(end - start)) return true;
       const at = lines.length;
       lines.ensure(end - start);
-      copyBytes(STATIC_LINES, start, end, lines.bytes, at);
+      lines.copy(STATIC_LINES, start, end, at);
       lines.length = at + end - start;
       sink.field(lines, at, at + (STATIC_NAME_LENGTH[index] as number), lines.length, STATIC_KNOWN[index] as number, 0);
       return true;
@@ -150,7 +151,7 @@ export class HpackDecoder {
     if (this.exceeds(end - start)) return true;
     const at = lines.length;
     lines.ensure(end - start);
-    copyBytes(table.bytes, start, end, lines.bytes, at);
+    lines.copy(table.lines, start, end, at);
     lines.length = at + end - start;
     sink.field(lines, at, at + table.colon - start, lines.length, table.known, table.oddities);
     return true;
@@ -173,14 +174,14 @@ export class HpackDecoder {
       const length = STATIC_NAME_LENGTH[index] as number;
       const its = STATIC_START[index] as number;
       lines.ensure(length);
-      copyBytes(STATIC_LINES, its, its + length, lines.bytes, start);
+      lines.copy(STATIC_LINES, its, its + length, start);
       lines.length = start + length;
       known = STATIC_KNOWN[index] as number;
     } else {
       const { table } = this;
       if (index < 0 || !table.find(index - FIRST_DYNAMIC)) return false;
       lines.ensure(table.colon - table.start);
-      copyBytes(table.bytes, table.start, table.colon, lines.bytes, start);
+      lines.copy(table.lines, table.start, table.colon, start);
       lines.length = start + table.colon - table.start;
       known = table.known;
       oddities = table.oddities & ODDITY.name;
@@ -192,13 +193,13 @@ export class HpackDecoder {
     lines.length = colon + 2;
     if (!this.readString(buffer, to, lines)) return false;
     const valueEnd = lines.length;
-    if (!isValue(lines.bytes, colon + 2, valueEnd)) oddities |= ODDITY.value;
+    if (this.hasControl || hasWhiteEdge(lines.bytes, colon + 2, valueEnd)) oddities |= ODDITY.value;
     lines.ensure(LINE_END);
     lines.bytes[valueEnd] = CR;
     lines.bytes[valueEnd + 1] = LF;
     const end = valueEnd + LINE_END;
     lines.length = end;
-    if (mask === 0x3f) this.table.insert(lines.bytes, start, colon, end, known, oddities);
+    if (mask === 0x3f) this.table.insert(lines, start, colon, end, known, oddities);
     if (this.exceeds(end - start)) lines.length = start;
     else sink.field(lines, start, colon, end, known, oddities);
     return true;
@@ -214,14 +215,16 @@ export class HpackDecoder {
     this.at = from + length;
     if (!coded) {
       lines.ensure(length);
-      copyBytes(buffer, from, this.at, lines.bytes, lines.length);
+      buffer.copy(lines.bytes, lines.length, from, this.at);
       lines.length += length;
+      this.hasControl = hasControl(lines.bytes, lines.length - length, lines.length);
       return true;
     }
-    lines.ensure(mostDecoded(length));
+    lines.ensure(roomToDecode(length));
     const end = decodeHuffman(buffer, from, this.at, lines.bytes, lines.length);
     if (end < 0) return false;
-    lines.length = end;
+    this.hasControl = (end & HAS_CONTROL) !== 0;
+    lines.length = end & ~HAS_CONTROL;
     return true;
   }
 
@@ -233,13 +236,17 @@ export class HpackDecoder {
   }
 }
 
-/** Whether RFC 9113 8.2.1 and RFC 9110 5.5 allow a field value. */
-function isValue(bytes: Buffer, from: number, to: number): boolean {
-  if (from === to) return true;
-  const first = bytes[from] as number;
-  const last = bytes[to - 1] as number;
-  if (first === SP || first === HTAB || last === SP || last === HTAB) return false;
+/** Whether RFC 9110 5.5 forbids one of the bytes in a field value. */
+function hasControl(bytes: Buffer, from: number, to: number): boolean {
   let classes = FIELD_VALUE;
   for (let at = from; at < to; at++) classes &= CLASS[bytes[at] as number] as number;
-  return classes !== 0;
+  return classes === 0;
+}
+
+/** Whether a value begins or ends with white space (RFC 9113 8.2.1). */
+function hasWhiteEdge(bytes: Buffer, from: number, to: number): boolean {
+  if (from === to) return false;
+  const first = bytes[from] as number;
+  const last = bytes[to - 1] as number;
+  return first === SP || first === HTAB || last === SP || last === HTAB;
 }

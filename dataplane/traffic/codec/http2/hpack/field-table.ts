@@ -1,4 +1,4 @@
-import { copyBytes } from './copy-bytes.ts';
+import { ByteStore } from './byte-store.ts';
 
 /** What an entry counts in addition to its name and value (RFC 7541 4.1). */
 export const ENTRY_OVERHEAD = 32;
@@ -19,9 +19,9 @@ export const MOST_TABLE_BYTES = 65_536;
  * an indexed field is one copy. Nothing is allocated before the first insertion, and never more than the largest size.
  */
 export class FieldTable {
-  /** Holds the lines of all entries, the oldest first. Replaced when it grows. */
-  bytes: Buffer = Buffer.alloc(0);
-  /** The entry that `find` found: its line is [start, end) of `bytes`, and its name ends at `colon`. */
+  /** The lines of all entries, the oldest first. */
+  readonly lines = new ByteStore(0);
+  /** The entry that `find` found: its line is [start, end) of `lines`, and its name ends at `colon`. */
   start = 0;
   colon = 0;
   end = 0;
@@ -31,7 +31,7 @@ export class FieldTable {
   /** How many entries were ever inserted, and how many of them are left. */
   private inserted = 0;
   private count = 0;
-  /** The end of the newest line in `bytes`. */
+  /** The end of the newest line. */
   private used = 0;
   private size = 0;
   private mostBytes: number;
@@ -62,18 +62,18 @@ export class FieldTable {
   }
 
   /** Inserts a line, which is copied, and evicts older ones for it (RFC 7541 4.4). The numbers are those of `FieldSink`. */
-  insert(lines: Buffer, start: number, colon: number, end: number, known: number, oddities: number): void {
+  insert(source: ByteStore, start: number, colon: number, end: number, known: number, oddities: number): void {
     const size = end - start - LINE_OVERHEAD + ENTRY_OVERHEAD;
     this.evict(this.mostBytes - size);
     // An entry that does not fit leaves the table empty. That is not an error.
     if (size > this.mostBytes) return;
     const length = end - start;
-    if (this.used + length > this.bytes.length) this.makeRoom(length);
+    if (this.used + length > this.lines.room) this.makeRoom(length);
     if (this.count * NUMBERS === this.entries.length) this.growEntries();
     const entry = this.slot(this.inserted++);
     this.entries[entry] = (this.used << START_SHIFT) | (known << KNOWN_SHIFT) | oddities;
     this.entries[entry + 1] = ((colon - start) << NAME_SHIFT) | length;
-    copyBytes(lines, start, end, this.bytes, this.used);
+    this.lines.copy(source, start, end, this.used);
     this.used += length;
     this.size += size;
     this.count++;
@@ -90,19 +90,16 @@ export class FieldTable {
   }
 
   /**
-   * Moves the lines to the beginning, of a larger buffer if they need one. They always fit, since each line is shorter than the size of its
+   * Moves the lines to the beginning, and to more room if they need it. They always fit, since each line is shorter than the size of its
    * entry; and the difference is what makes this rare.
    */
   private makeRoom(length: number): void {
     const first = this.count === 0 ? this.used : this.startOf(this.inserted - this.count);
     const live = this.used - first;
-    let bytes = this.bytes;
-    if (live + length > bytes.length / 2 && bytes.length < this.mostBytes) {
-      const wanted = Math.max(FIRST_BYTES, bytes.length * 2, live + length);
-      bytes = Buffer.allocUnsafeSlow(Math.min(wanted, this.mostBytes));
-    }
-    this.bytes.copy(bytes, 0, first, this.used);
-    this.bytes = bytes;
+    const { room } = this.lines;
+    if (live + length > room / 2 && room < this.mostBytes)
+      this.lines.move(Math.min(this.mostBytes, Math.max(FIRST_BYTES, room * 2, live + length)), first, this.used);
+    else this.lines.bytes.copyWithin(0, first, this.used);
     for (let id = this.inserted - this.count; id < this.inserted; id++) {
       const entry = this.slot(id);
       this.entries[entry] = (this.entries[entry] as number) - (first << START_SHIFT);

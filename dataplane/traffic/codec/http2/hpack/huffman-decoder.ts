@@ -1,22 +1,30 @@
+import { CLASS, FIELD_VALUE } from '../../http1/chars.ts';
 import { CODE, CODE_BITS, EOS } from './huffman-code.ts';
 
 /**
- * The decoder reads half a byte at a time. A state is an inner node of the code's tree: the bits of a symbol that hasn't ended yet. As no
- * code is shorter than half a byte, a step ends at most one symbol.
+ * The decoder reads a byte at a time. A state is an inner node of the code's tree: the bits of a symbol that hasn't ended yet. As no code
+ * is shorter than five bits, a step ends at most two symbols. What a step does is in these bits: the next state in 0–7, the symbols in 8–15
+ * and 16–23, their number in 24–25, and the flags.
  */
-const STEPS_PER_STATE = 16;
-/** A step in bits: the next state in 0–7, the symbol in 8–15, and the flags below. */
 const STATE = 0xff;
-const SYMBOL_SHIFT = 8;
-const EMITS = 1 << 16;
+const FIRST_SHIFT = 8;
+const SECOND_SHIFT = 16;
+const COUNT_SHIFT = 24;
+const COUNT = 3;
 /** The string may end after this step: what remains is at most seven bits, all of them ones (RFC 7541 5.2). */
-const MAY_END = 1 << 17;
+const MAY_END = 1 << 26;
 /** The bits are those of EOS, which no string may contain (RFC 7541 5.2). */
-const FAILS = 1 << 18;
+const FAILS = 1 << 27;
+/** One of the symbols may not be part of a field value (RFC 9110 5.5). */
+const CONTROL = 1 << 28;
 const MOST_PADDING = 7;
+const STEPS_PER_STATE = 256;
 
-/** Most bytes that `length` bytes of Huffman code decode to: no code is shorter than five bits. */
-export const mostDecoded = (length: number): number => (length * 8) / 5;
+/** What is added to the end that `decodeHuffman` returns if there is a symbol that may not be part of a field value (RFC 9110 5.5). */
+export const HAS_CONTROL = 1 << 30;
+
+/** How much room `length` bytes of Huffman code need: no code is shorter than five bits, and each step writes two symbols. */
+export const roomToDecode = (length: number): number => Math.ceil((length * 8) / 5) + 2;
 
 /** For each inner node the child for a 0 and for a 1: the number of a node, or the complement of a symbol. The root is node 0. */
 function tree(): Int16Array {
@@ -36,45 +44,54 @@ function tree(): Int16Array {
   return children;
 }
 
-function steps(): Uint32Array {
+function buildSteps(): Int32Array {
   const children = tree();
   const mayEnd = new Set<number>();
   for (let node = 0, bits = 0; bits <= MOST_PADDING; bits++) {
     mayEnd.add(node);
     node = children[node * 2 + 1] as number;
   }
-  const table = new Uint32Array(EOS * STEPS_PER_STATE);
+  const table = new Int32Array(EOS * STEPS_PER_STATE);
   for (let step = 0; step < table.length; step++) {
-    let node = Math.floor(step / STEPS_PER_STATE);
+    let node = step >>> 8;
     let result = 0;
-    for (let bit = 3; bit >= 0; bit--) {
+    let shift = FIRST_SHIFT;
+    for (let bit = 7; bit >= 0; bit--) {
       const next = children[node * 2 + ((step >>> bit) & 1)] as number;
+      node = next < 0 ? 0 : next;
       if (~next === EOS) result |= FAILS;
-      else if (next < 0) result |= EMITS | (~next << SYMBOL_SHIFT);
-      node = Math.max(0, next);
+      else if (next < 0) {
+        result += (~next << shift) + (1 << COUNT_SHIFT);
+        shift = SECOND_SHIFT;
+        if (((CLASS[~next] as number) & FIELD_VALUE) === 0) result |= CONTROL;
+      }
     }
     table[step] = result | node | (mayEnd.has(node) ? MAY_END : 0);
   }
   return table;
 }
 
-const STEPS = steps();
+/** 256 KB, which only a thread that decodes needs. */
+let steps: Int32Array | null = null;
 
 /**
- * Decodes the Huffman code in `source[from, to)` to `target` from index `at`, where there must be room for `mostDecoded` bytes.
- * @returns the end of what was written, or -1 if the code contains EOS or its padding is not valid (RFC 7541 5.2).
+ * Decodes the Huffman code in `source[from, to)` to `target` from index `at`, where there must be the room of `roomToDecode`.
+ * @returns the end of what was written, with HAS_CONTROL added if that applies, or -1 if the code contains EOS or its padding is not valid (RFC 7541 5.2).
  */
 export function decodeHuffman(source: Buffer, from: number, to: number, target: Buffer, at: number): number {
+  steps ??= buildSteps();
+  const table = steps;
   let end = at;
   let step = MAY_END;
+  let seen = 0;
+  // Without branches: both symbols are written, and what is not one is overwritten.
   for (let next = from; next < to; next++) {
-    const byte = source[next] as number;
-    step = STEPS[((step & STATE) << 4) | (byte >>> 4)] as number;
-    if ((step & EMITS) !== 0) target[end++] = step >>> SYMBOL_SHIFT;
-    if ((step & FAILS) !== 0) return -1;
-    step = STEPS[((step & STATE) << 4) | (byte & 15)] as number;
-    if ((step & EMITS) !== 0) target[end++] = step >>> SYMBOL_SHIFT;
-    if ((step & FAILS) !== 0) return -1;
+    step = table[((step & STATE) << 8) | (source[next] as number)] as number;
+    seen |= step;
+    target[end] = step >>> FIRST_SHIFT;
+    target[end + 1] = step >>> SECOND_SHIFT;
+    end += (step >>> COUNT_SHIFT) & COUNT;
   }
-  return (step & MAY_END) === 0 ? -1 : end;
+  if ((step & MAY_END) === 0 || (seen & FAILS) !== 0) return -1;
+  return (seen & CONTROL) === 0 ? end : end | HAS_CONTROL;
 }

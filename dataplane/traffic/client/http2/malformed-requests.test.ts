@@ -111,13 +111,16 @@ describe('a body and its content-length', () => {
     });
   }
 
-  test('a content-length that is too small: the stream is reset', async () => {
-    const asked = upstream.requests.length;
-    const client = await body('hello', 4);
-    assert.equal(await outcome(client), RESET);
-    await client.answered();
-    assert.equal(upstream.requests.length, asked);
-  });
+  for (const length of [0, 4]) {
+    test(`a content-length of ${length} that is too small: the stream is reset, and the connection serves the next request`, async () => {
+      const asked = upstream.requests.length;
+      const client = await body('hello', length);
+      assert.equal(await outcome(client), RESET);
+      client.request(3);
+      await client.until('the next answer', () => client.status(3) === 200);
+      assert.equal(upstream.requests.length, asked + 1);
+    });
+  }
 });
 
 describe('trailers', () => {
@@ -151,10 +154,12 @@ describe('trailers', () => {
 describe('a request never reaches the upstream without one of its fields: it is malformed if', () => {
   for (const [what, name, value] of [
     ['its name has a space', 'x y', 'a'],
+    ['its name has a colon', 'x:y', 'a'],
     ['its name is empty', '', 'a'],
     ['its name has a line end', 'x\r\ny', 'a'],
     ['its name is beyond ASCII', 'x\xe9', 'a'],
     ['its value has a line end', 'x-bad', 'a\r\nHost: b.test'],
+    ['its value has a line feed', 'x-bad', 'a\nb'],
     ['its value has NUL', 'x-bad', 'a\0b'],
     ['its value has a control character', 'x-bad', 'a\x01b'],
     ['its value begins with white space', 'x-bad', ' a'],

@@ -15,6 +15,7 @@ const POST: Field = [':method', 'POST'];
 const request = (stream: number, flags: number, ...fields: readonly Field[]): Buffer =>
   frame(FRAME.headers, FLAG.endHeaders | flags, stream, block(head([':path', '/unanswered'], ...fields)));
 const get = (stream: number): Buffer => request(stream, FLAG.endStream);
+const post = (stream: number): Buffer => request(stream, 0, POST);
 
 type Provocation = readonly [what: string, request: (stream: number) => Buffer, provocation: (stream: number) => Buffer];
 
@@ -26,10 +27,17 @@ const PROVOCATIONS: readonly Provocation[] = [
   ['HEADERS after the end of the request', get, get],
   ['a PRIORITY frame that is too short', get, (stream) => frame(FRAME.priority, 0, stream, Buffer.alloc(4))],
   [
+    'a PRIORITY frame that makes a stream depend on itself',
+    get,
+    (stream) => frame(FRAME.priority, 0, stream, Buffer.concat([word(stream), Buffer.alloc(1)])),
+  ],
+  [
     'a body that is longer than its content-length',
     (stream) => request(stream, 0, POST, ['content-length', '100000']),
     (stream) => Buffer.concat(Array.from({ length: 7 }, () => frame(FRAME.data, 0, stream, Buffer.alloc(16_384)))),
   ],
+  ['trailers that do not end the stream', post, (stream) => frame(FRAME.headers, FLAG.endHeaders, stream, block([['x-sum', '7']]))],
+  ['trailers with a pseudo-header field', post, (stream) => frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream, block([POST]))],
 ];
 
 describe('a client is disconnected before the requests that it has the proxy reset amount to anything:', () => {

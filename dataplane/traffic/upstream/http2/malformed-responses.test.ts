@@ -56,6 +56,16 @@ function resetCode(): number | undefined {
 describe('a response is refused with 502, and its stream is reset, if', () => {
   const rows: readonly [what: string, script: Script][] = [
     ['a name is in upper case (RFC 9113 8.2.1)', also(['X-Up', 'a'])],
+    ['a name has a space', also(['x y', 'a'])],
+    ['a name is empty', also(['', 'a'])],
+    ['a name has a colon', also(['x:y', 'a'])],
+    ['a name has a line end', also(['x\r\ny', 'a'])],
+    ['a name is beyond ASCII', also(['x\xe9', 'a'])],
+    ['a value has a line end', also(['x-bad', 'a\r\nSet-Cookie: b'])],
+    ['a value has NUL', also(['x-bad', 'a\0b'])],
+    ['a value has a control character', also(['x-bad', 'a\x01b'])],
+    ['a value begins with white space', also(['x-bad', ' a'])],
+    ['a value ends with white space', also(['x-bad', 'a\t'])],
     ['it has connection (8.2.2)', also(['connection', 'close'])],
     ['it has keep-alive', also(['keep-alive', 'timeout=5'])],
     ['it has proxy-connection', also(['proxy-connection', 'close'])],
@@ -74,6 +84,7 @@ describe('a response is refused with 502, and its stream is reset, if', () => {
     ['it has an unknown pseudo-header field', also([':foo', 'x'])],
     ['it switches protocols (8.6)', alone([':status', '101'])],
     ['it is interim and ends the stream (8.1)', alone([':status', '103'])],
+    ['it begins with DATA (8.1)', (stream) => [data(stream, 'hello', FLAG.endStream)]],
     ['its content-length is there twice', also(['content-length', '5'], ['content-length', '6'])],
     ['its content-length is a list', also(['content-length', '5, 6'])],
     ['its content-length has a sign', also(['content-length', '+5'])],
@@ -102,6 +113,14 @@ describe('a response is refused with 502, and its stream is reset, if', () => {
 describe('a response is cut off for the client, over both protocols, if', () => {
   const rows: readonly [what: string, script: Script][] = [
     [
+      'it is longer than its content-length',
+      (stream) => [headers(stream, 0, OK, ['content-length', '3']), data(stream, 'hello', FLAG.endStream)],
+    ],
+    [
+      'it is longer by its last piece',
+      (stream) => [headers(stream, 0, OK, ['content-length', '8']), data(stream, 'hello'), data(stream, 'hello', FLAG.endStream)],
+    ],
+    [
       'it is shorter than its content-length',
       (stream) => [headers(stream, 0, OK, ['content-length', '9']), data(stream, 'hello', FLAG.endStream)],
     ],
@@ -112,6 +131,8 @@ describe('a response is cut off for the client, over both protocols, if', () => 
     ['its trailers do not end the stream (8.1)', trailing(0, ['x-sum', '7'])],
     ['its trailers have a pseudo-header field', trailing(FLAG.endStream, OK)],
     ['its trailers have a name in upper case', trailing(FLAG.endStream, ['X-Up', 'a'])],
+    ['its trailers have a value with a line end', trailing(FLAG.endStream, ['x-bad', 'a\r\nb: c'])],
+    ['its trailers have a value with NUL', trailing(FLAG.endStream, ['x-bad', 'a\0b'])],
     ['its trailers describe a connection', trailing(FLAG.endStream, ['connection', 'close'])],
     ['its trailers have a length', trailing(FLAG.endStream, ['content-length', '5'])],
     ['a second head follows the first', (stream) => [headers(stream, 0, OK), ...also()(stream)]],
@@ -150,11 +171,17 @@ describe('a response without a body may have none:', () => {
       await client.until('the next answer or the end', () => client.closed || client.ended || client.unread.endsWith('hello'));
       const rest = client.unread.slice(client.unread.indexOf('\r\n\r\n') + 4);
       assert.match(rest, /^(?:HTTP\/1.1 200 [\s\S]*\r\n\r\nhello)?$/);
+      await goesOn();
     });
 });
 
 describe('the connection ends with GOAWAY, and the request is answered with 502, if', () => {
   for (const [what, broken, code] of [
+    [
+      'it pushes although that is disabled (8.4)',
+      (stream) => [frame(FRAME.pushPromise, FLAG.endHeaders, stream, Buffer.concat([word(2), block([])]))],
+      CODE.protocol,
+    ],
     [
       'a header block is not decodable',
       (stream) => [frame(FRAME.headers, FLAG.endHeaders, stream, '\xff\xff\xff\xff\xff\xff\xff')],

@@ -199,10 +199,16 @@ claims('PRIORITY (RFC 9113 6.3):', [
         answered(),
       ] as const,
   ),
+  ['on stream 0 ends the connection', (client) => client.send(FRAME.priority, 0, 0, PRIORITY), connectionError(protocol)],
   [
     'of any size but 5 bytes is an error',
     (client) => client.request(1, head(UNANSWERED)).send(FRAME.priority, 0, 1, Buffer.alloc(4)),
     anyError(1, frameSize),
+  ],
+  [
+    'of a stream that depends on itself is an error (RFC 7540 5.3.1)',
+    (client) => client.send(FRAME.priority, 0, 1, Buffer.from([0, 0, 0, 1, 255])),
+    anyError(1, protocol),
   ],
 ]);
 
@@ -286,6 +292,11 @@ const echoed = async (client: Frames): Promise<void> => {
 };
 claims('PING (RFC 9113 6.7):', [
   ['is answered with the same payload', (client) => client.send(FRAME.ping, 0, 0, PING), echoed],
+  [
+    'that answers a PING is not answered',
+    (client) => client.send(FRAME.ping, FLAG.ack, 0, Buffer.from('another!')).send(FRAME.ping, 0, 0, PING),
+    echoed,
+  ],
   ['on a stream ends the connection', (client) => client.send(FRAME.ping, 0, 1, PING), connectionError(protocol)],
   ['of any size but 8 bytes ends the connection', (client) => client.send(FRAME.ping, 0, 0, Buffer.alloc(6)), connectionError(frameSize)],
 ]);

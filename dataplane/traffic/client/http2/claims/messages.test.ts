@@ -60,5 +60,7 @@ const lasting =
   };
 claims('a body (RFC 9113 8.1.1)', [
   ['of its Content-Length is forwarded', lasting(8, 'some', 'body'), forwarded('somebody')],
+  ['longer than its Content-Length is malformed', lasting(1, 'body'), malformed],
+  ['longer than its Content-Length by its last piece is malformed', lasting(4, 'body', 'body'), malformed],
   ['shorter than its Content-Length is malformed', lasting(9, 'some', 'body'), malformed],
 ]);

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
-import { block, CODE, FLAG, FRAME, type Frames, SETTING, word } from '../../../testing/frames.ts';
-import { answered, anyError, ask, claims, complete, connectionError, ignored, UNANSWERED } from '../../../testing/http2-claims.ts';
+import { block, CODE, FLAG, FRAME, type Frames, head, SETTING, word } from '../../../testing/frames.ts';
+import {
+  answered,
+  anyError,
+  ask,
+  claims,
+  complete,
+  connectionError,
+  ignored,
+  POST,
+  streamError,
+  UNANSWERED,
+} from '../../../testing/http2-claims.ts';
 
 const { protocol, streamClosed, flowControl, refused, cancel } = CODE;
 const MORE = block([['x-more', 'y']]);
@@ -30,11 +41,15 @@ claims('a stream (RFC 9113 5.1)', [
     (client) => complete(client, 1),
   ],
   ['whose request has ended: PRIORITY is ignored', (client) => ask(client, 1, [UNANSWERED]).send(FRAME.priority, 0, 1, PRIORITY), ignored],
+  ['that the client has reset: DATA', (client) => resetting(client).send(FRAME.data, FLAG.endStream, 1, 'body'), anyError(1, streamClosed)],
+  ['that the client has reset: HEADERS', (client) => ask(resetting(client), 1), anyError(1, streamClosed)],
   [
     'that the client has reset: CONTINUATION',
     (client) => resetting(client).send(FRAME.continuation, FLAG.endHeaders, 1, MORE),
     connectionError(protocol, streamClosed),
   ],
+  ['that is closed: DATA', async (client) => (await closed(client)).send(FRAME.data, FLAG.endStream, 1, 'body'), anyError(1, streamClosed)],
+  ['that is closed: HEADERS', async (client) => ask(await closed(client), 1), connectionError(streamClosed, protocol)],
   [
     'that is closed: CONTINUATION',
     async (client) => (await closed(client)).send(FRAME.continuation, FLAG.endHeaders, 1, MORE),
@@ -50,6 +65,7 @@ claims('a stream (RFC 9113 5.1)', [
 
 claims('stream identifiers (RFC 9113 5.1.1)', [
   ['are odd', (client) => ask(client, 2), connectionError(protocol)],
+  ['grow', (client) => ask(ask(client, 5), 3), connectionError(protocol)],
   ['may be left out', (client) => ask(ask(client, 5), 2 ** 31 - 1), answered(2 ** 31 - 1)],
 ]);
 
@@ -109,6 +125,12 @@ claims('WINDOW_UPDATE (RFC 9113 6.9)', [
     'that opens the window of the connection beyond 2^31-1 ends it (6.9.1)',
     (client) => client.send(FRAME.windowUpdate, 0, 0, word(LARGEST)).send(FRAME.windowUpdate, 0, 0, word(LARGEST)),
     connectionError(flowControl),
+  ],
+  [
+    'that opens the window of a stream beyond 2^31-1 ends the stream (6.9.1)',
+    (client) =>
+      client.request(1, head(POST), 0).send(FRAME.windowUpdate, 0, 1, word(LARGEST)).send(FRAME.windowUpdate, 0, 1, word(LARGEST)),
+    streamError(1, flowControl),
   ],
 ]);
 

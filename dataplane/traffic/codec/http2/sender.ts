@@ -33,11 +33,6 @@ export class Sender {
     return !this.blocked;
   }
 
-  /** Whether something waits that could be sent. */
-  get pending(): boolean {
-    return !this.blocked && (this.output.length > 0 || this.queue.length > 0);
-  }
-
   /** Whether pieces of bodies that belong to others have not been written. */
   get borrows(): boolean {
     return this.output.borrows;

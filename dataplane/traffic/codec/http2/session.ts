@@ -102,11 +102,15 @@ export class Http2Session implements StreamSession {
     if (this.ended) return;
     this.receiving = true;
     this.incoming.beginRead(reused);
-    let at = 0;
-    if (this.prefaceRead < PREFACE.length) at = this.readPreface(bytes);
-    if (!this.ended) this.reader.feed(bytes, at, bytes.length);
-    this.report();
-    this.receiving = false;
+    try {
+      let at = 0;
+      if (this.prefaceRead < PREFACE.length) at = this.readPreface(bytes);
+      if (!this.ended) this.reader.feed(bytes, at, bytes.length);
+      this.report();
+    } finally {
+      // Whoever ends the connection after an exception has to reach its streams.
+      this.receiving = false;
+    }
     if (!this.ended) this.owner.wasRead();
     this.schedule();
   }
@@ -272,6 +276,7 @@ export class Http2Session implements StreamSession {
     this.scheduled = false;
     try {
       this.report();
+      if (this.ended) return;
       this.flush();
       if (this.goneFully && this.streams.size === 0 && !this.ended) this.finish();
     } catch (error) {

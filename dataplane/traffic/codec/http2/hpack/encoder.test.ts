@@ -4,7 +4,7 @@ import { HpackDecoder } from './decoder.ts';
 import { HpackEncoder } from './encoder.ts';
 import { Collector } from './testing/decoded.ts';
 
-const OUT = Buffer.alloc(16_384);
+const OUT = Buffer.alloc(65_536);
 
 /** An encoder with the decoder of its peer. */
 class Pair {
@@ -38,6 +38,25 @@ test('a line that comes again takes one byte, also in another spelling', () => {
   for (const line of ['Content-Type: text/html', 'content-type: text/html', 'CONTENT-TYPE:\t text/html '])
     assert.deepEqual(pair.lines(`${line}\r\n`), ['be', 'content-type: text/html']);
   assert.deepEqual(pair.field('content-type', 'text/html'), ['be', 'content-type: text/html']);
+});
+
+test('lines are found in any order, and among others that are not indexed', () => {
+  const pair = new Pair();
+  const lines = ['Server: a', 'Vary: b', 'Date: c', 'Content-Type: d', 'ETag: "e"', 'Set-Cookie: f'];
+  for (let round = 0; round < 40; round++) {
+    const sent = lines.filter((_, at) => ((round * 7) >> at) % 2 === 0);
+    if (round % 3 === 0) sent.reverse();
+    if (round % 10 === 9) for (let number = 0; number < 70; number++) sent.push(`Vary: ${round} ${number}`);
+    const [, ...received] = pair.lines(sent.map((line) => `${line}\r\n`).join(''));
+    assert.deepEqual(
+      received,
+      sent.map((line) => line.replace(/^[^:]+/, (name) => name.toLowerCase())),
+    );
+  }
+});
+
+test('a line without an end is an error of the caller', () => {
+  assert.throws(() => new Pair().lines('Server: a'), RangeError);
 });
 
 test('lines become fields in order, without those of the connection', () => {
@@ -101,6 +120,13 @@ test('a line of an unknown name is indexed when it comes again', () => {
   assert.match(pair.lines(line)[0], /^00/);
   assert.match(pair.lines(line)[0], /^40/);
   assert.equal(pair.lines(line)[0], 'be');
+});
+
+test('what is indexed is in Huffman code where that is shorter, and literals are sent as they are', () => {
+  const pair = new Pair();
+  assert.equal(pair.lines('Cache-Control: no-cache\r\n')[0], '5886a8eb10649cbf');
+  assert.equal(pair.lines('Server: \\{}\r\n')[0], '7603 5c7b7d'.replace(' ', ''));
+  assert.equal(pair.lines('Location: /aaaaaaa\r\n')[0], '0f1f08 2f61616161616161'.replace(' ', ''));
 });
 
 test('an entry that would evict most of the table is not indexed', () => {

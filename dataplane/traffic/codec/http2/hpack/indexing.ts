@@ -16,6 +16,8 @@ export type Indexing = (typeof INDEXING)[keyof typeof INDEXING];
 
 /** How the fields of a name are sent. */
 export type Rule = {
+  /** The name in lower case. Empty for a rule of other names than the listed ones. */
+  readonly text: string;
   readonly indexing: Indexing;
   /** Whether it is left out where field lines of HTTP/1.1 are sent. */
   readonly omitted: boolean;
@@ -102,7 +104,13 @@ const SECRET = /auth|credential|csrf|xsrf|jwt|key|passw|secret|session|signature
 
 function ruleFor(name: string, indexing: Indexing): Rule {
   const values = STATIC_FIELDS.flatMap(([one, value], at): [string, number][] => (one === name && value !== '' ? [[value, at + 1]] : []));
-  return { indexing, omitted: OMITTED.has(name), name: STATIC_NAMES.get(name) ?? 0, values: values.length === 0 ? null : new Map(values) };
+  return {
+    text: name,
+    indexing,
+    omitted: OMITTED.has(name),
+    name: STATIC_NAMES.get(name) ?? 0,
+    values: values.length === 0 ? null : new Map(values),
+  };
 }
 
 const LISTED = (Object.keys(NAMES) as (keyof typeof INDEXING)[]).flatMap((indexing) =>
@@ -116,5 +124,17 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   ...LISTED,
 ]);
 
+/** The rules by the names as HTTP/1.1 servers usually spell them, too. */
+const SPELLED: ReadonlyMap<string, Rule> = new Map(
+  [...RULES].flatMap(([name, rule]): [string, Rule][] => [
+    [name, rule],
+    [name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase()), rule],
+    ...(name === 'etag' ? [['ETag', rule] satisfies [string, Rule]] : []),
+  ]),
+);
+
 /** How to send the fields of a name, which is in lower case. */
 export const ruleOf = (name: string): Rule => RULES.get(name) ?? (SECRET.test(name) ? NEVER : REPEATED);
+
+/** The same for a name in any spelling. */
+export const ruleOfSpelled = (name: string): Rule => SPELLED.get(name) ?? ruleOf(name.toLowerCase());

@@ -4,15 +4,26 @@ import { FIRST_DYNAMIC } from './static-table.ts';
 /** Entries that need more than this share of the table are not worth what they evict. */
 const MOST_SHARE = 0.75;
 
-type Entry = { readonly text: string; readonly alias: string; readonly bytes: number };
+/** A field of the dynamic table. */
+export type Entry = {
+  /** `name: value`, the name in lower case. */
+  readonly text: string;
+  /** The field line as it was first sent, with its CRLF. Empty for a single field. */
+  readonly line: string;
+  /** The size (RFC 7541 4.1). */
+  readonly bytes: number;
+  /** How many insertions there were up to this one, or 0 once it is evicted. */
+  number: number;
+  /** The entry whose line came after this one in the last block with both. */
+  next: Entry | null;
+};
 
 /** A copy of the text, which otherwise could keep a whole head in memory. */
 const copied = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
-/** The dynamic table of an encoder (RFC 7541 2.3.2): it finds the index of a line by its text. */
+/** The dynamic table of an encoder (RFC 7541 2.3.2): it finds an entry by the text of its field. */
 export class LineIndex {
-  /** The number of the entry for each text. Numbers grow with each insertion. */
-  private readonly numbers = new Map<string, number>();
+  private readonly byText = new Map<string, Entry>();
   /** The oldest first. */
   private readonly entries: Entry[] = [];
   private inserted = 0;
@@ -24,10 +35,14 @@ export class LineIndex {
     this.mostBytes = mostBytes;
   }
 
-  /** The index of the line with this text, which is the text of an entry or its alias; 0 if there is none. */
-  find(text: string): number {
-    const number = this.numbers.get(text);
-    return number === undefined ? 0 : FIRST_DYNAMIC + this.inserted - number;
+  /** The entry with this `text` or `line`. */
+  find(text: string): Entry | undefined {
+    return this.byText.get(text);
+  }
+
+  /** The index of an entry that has not been evicted (RFC 7541 2.3.3). */
+  indexOf(entry: Entry): number {
+    return FIRST_DYNAMIC + this.inserted - entry.number;
   }
 
   /** Whether an entry with a name and value of so many bytes is worth its room. */
@@ -36,17 +51,18 @@ export class LineIndex {
   }
 
   /**
-   * Inserts an entry and evicts older ones for it (RFC 7541 4.4). `text`: `name: value` in lower case, with `length` bytes of name and value.
-   * `alias`: the same field as it was written, which finds it as well.
+   * Inserts an entry, which `holds` has allowed, and evicts older ones for it (RFC 7541 4.4). `length`: the bytes of its name and value. The
+   * other texts are those of Entry.
    */
-  insert(text: string, alias: string, length: number): void {
-    const entry = { text: copied(text), alias: alias === text ? '' : copied(alias), bytes: length + ENTRY_OVERHEAD };
-    this.evict(this.mostBytes - entry.bytes);
+  insert(text: string, line: string, length: number): Entry {
+    const bytes = length + ENTRY_OVERHEAD;
+    this.evict(this.mostBytes - bytes);
+    const entry: Entry = { text: copied(text), line: copied(line), bytes, number: ++this.inserted, next: null };
+    this.bytes += bytes;
     this.entries.push(entry);
-    this.bytes += entry.bytes;
-    this.inserted++;
-    this.numbers.set(entry.text, this.inserted);
-    if (entry.alias !== '') this.numbers.set(entry.alias, this.inserted);
+    this.byText.set(entry.text, entry);
+    if (line !== '') this.byText.set(entry.line, entry);
+    return entry;
   }
 
   /** Changes the size (RFC 7541 4.3). */
@@ -60,8 +76,11 @@ export class LineIndex {
       const entry = this.entries.shift();
       if (entry === undefined) return;
       this.bytes -= entry.bytes;
-      this.numbers.delete(entry.text);
-      this.numbers.delete(entry.alias);
+      this.byText.delete(entry.text);
+      this.byText.delete(entry.line);
+      entry.number = 0;
+      // Otherwise evicted entries would keep each other in memory.
+      entry.next = null;
     }
   }
 }

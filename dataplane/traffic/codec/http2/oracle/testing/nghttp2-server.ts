@@ -1,5 +1,6 @@
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { type Duplex, duplexPair } from 'node:stream';
+import { ChunkedDecoder } from '../../../http1/chunked.ts';
 import { type ConnectionReading, newReading, type RequestReading, ServerFrames } from './connection-reading.ts';
 
 const OPTIONS = {
@@ -50,7 +51,7 @@ export class Nghttp2Server {
       reading.body += piece.toString('latin1');
     });
     stream.on('trailers', (_headers: object, _flags: number, trailers: readonly string[] = []) => {
-      reading.trailers = linesOf(trailers);
+      reading.trailers = keptTrailers(linesOf(trailers));
     });
     stream.on('end', () => {
       reading.complete = true;
@@ -64,6 +65,14 @@ export class Nghttp2Server {
 }
 
 const linesOf = (raw: readonly string[]): string => raw.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
+
+/** Those that may be trailers (RFC 9110 6.5.1), as the HTTP/1.1 code decides. */
+function keptTrailers(lines: string): string {
+  const section = Buffer.from(`0\r\n${lines}\r\n`, 'latin1');
+  const decoder = new ChunkedDecoder('request');
+  decoder.feed(section, 0, section.length, { bodyPiece: NOTHING });
+  return decoder.trailers;
+}
 
 /** The HTTP/1.1 head that says the same as these fields: the cookies joined, then the framing (RFC 9113 8.2.3, 8.3.1). */
 function headText(raw: readonly string[], ends: boolean): string {

@@ -40,7 +40,7 @@ export class OurServer implements SessionOwner {
   request(stream: Http2Stream, block: RequestBlock, tooLarge: boolean): void {
     const refusal = tooLarge ? 'too large' : block.finish(stream.inputEnded, () => '0');
     const { lines, from, to } = block;
-    if (refusal !== null || this.head.parse(lines.bytes, from, to) !== null || !this.lengthFits(stream))
+    if (refusal !== null || this.head.parse(lines.bytes, from, to) !== null || this.head.hostField === '' || !this.lengthFits(stream))
       return this.session.streamError(stream.id, ERROR.protocol);
     const reading: RequestReading = { head: lines.bytes.toString('latin1', from, to), body: '', trailers: '', complete: false };
     this.reading.requests.set(stream.id, reading);
@@ -96,8 +96,9 @@ export class OurServer implements SessionOwner {
     // The session applies them.
   }
 
-  failed(): void {
-    // Its GOAWAY has been noted.
+  failed(byPeer: boolean): void {
+    // Otherwise GOAWAY has been noted.
+    if (byPeer) this.reading.gone ??= ERROR.none;
   }
 
   finished(): void {

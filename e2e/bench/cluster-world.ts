@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Agent, createServer, get, type Server } from 'node:http';
 import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork, type KubernetesObject } from '../kubernetes/harness/cluster.ts';
+import { Cluster, clusterNetwork } from '../kubernetes/harness/cluster.ts';
+import type { KubernetesObject } from '../kubernetes/harness/object-path.ts';
 import { INGRESS_CLASS, ingress } from '../kubernetes/harness/objects.ts';
 import { Pair } from '../kubernetes/harness/pair.ts';
 import type { ClusterTimes } from './cluster.ts';

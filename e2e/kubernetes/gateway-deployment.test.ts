@@ -4,8 +4,9 @@ import { CertificatesFixture } from '../../dataplane/traffic/testing/certificate
 import { ask } from '../harness/http.ts';
 import { REPOSITORY } from '../harness/process.ts';
 import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork, type KubernetesObject } from './harness/cluster.ts';
+import { Cluster, clusterNetwork } from './harness/cluster.ts';
 import { allowedBy, type Role } from './harness/granted.ts';
+import type { KubernetesObject } from './harness/object-path.ts';
 import { app, GATEWAY_CLASS, gatewayObject, ingress, tlsSecret } from './harness/objects.ts';
 import type { ProcessPod } from './harness/pods/process-pod.ts';
 import { rolledOut } from './harness/rollout.ts';
@@ -113,7 +114,8 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
     await until(
       'each request that is granted to be made',
       () => {
-        const missing = granted.filter((one) => !cluster.requestsOfAccounts().has(one));
+        const made = cluster.requestsOfAccounts();
+        const missing = granted.filter((one) => !made.has(one));
         if (missing.length > 0) throw new Error(`not made: ${missing.join(', ')}`);
         return true;
       },

@@ -11,7 +11,7 @@ export interface ApiServer {
   api<T = unknown>(method: string, path: string, body?: unknown, type?: string): Promise<T>;
 }
 
-/** A request to an API server on this machine. @throws unless it succeeds. */
+/** A request to an API server on this machine. @returns its text unless that is JSON. @throws unless it succeeds. */
 export function apiRequest<T>(
   { port, token, agent }: { readonly port: number; readonly token: string; readonly agent: Agent },
   method: string,
@@ -30,7 +30,8 @@ export function apiRequest<T>(
         answer += piece;
       });
       response.on('end', () => {
-        if ((response.statusCode ?? 500) < 300) resolve(JSON.parse(answer) as T);
+        const isJson = response.headers['content-type']?.startsWith('application/json') ?? false;
+        if ((response.statusCode ?? 500) < 300) resolve((isJson ? JSON.parse(answer) : answer) as T);
         else reject(new Error(`${method} ${path}: ${response.statusCode} ${answer}`));
       });
       // Without a listener, a response that is cut off would never settle the promise.

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from './cluster.ts';
+import type { KubernetesObject } from './object-path.ts';
 
 type Named = { readonly name: string; readonly namespace?: string };
 

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** A stable 64-bit key in two halves: `hash` selects the bucket, and `fingerprint` identifies the key within it. */
 export type Key = { readonly hash: number; readonly fingerprint: number };
 
 /** The same text gives the same key in every thread, process and version. The fingerprint is never 0, which marks a free slot. */
 export function keyOf(text: string): Key {
-  const digest = createHash('sha256').update(text).digest();
+  const digest = hash('sha256', text, 'buffer');
   return { hash: digest.readUInt32LE(0), fingerprint: digest.readInt32LE(4) || 1 };
 }
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type Handle, handleOf, type PendingWrite, readResult, systemError, writeError } from './node-handle.ts';
+import { ReadBuffer } from './read-buffer.ts';
 
 /** Receives the bytes of a socket. */
 export interface DirectReader {
@@ -151,7 +152,7 @@ export class DirectSocket {
       this.push(Buffer.from(buffer.subarray(0, length)));
       return;
     }
-    this.reader.receive(buffer.subarray(0, length));
+    this.reader.receive(ReadBuffer.beginning(buffer, length));
     const next = this.reader.nextBuffer();
     if (next === buffer) return;
     this.buffer = next;

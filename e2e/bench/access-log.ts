@@ -1,10 +1,11 @@
 import { readFileSync, rmSync } from 'node:fs';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { type Dataplane, Folder } from '../harness/dataplane.ts';
 import { type Contender, HOST, started } from './contenders/contender.ts';
 import { nginxUpstream } from './contenders/nginx.ts';
 import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
 import { atLeast, atMost, type Figure, median, shown } from './figure.ts';
 import { wrk } from './load/wrk.ts';
+import { ownDataplane } from './own-dataplane.ts';
 
 const ROUNDS = 5;
 
@@ -59,7 +60,7 @@ type Proxy = Contender & { readonly dataplane: Dataplane };
 async function proxy(folder: Folder, log: string, upstream: number): Promise<Proxy> {
   const stateDir = folder.file(log === 'off' ? 'off' : 'on');
   const command = ['taskset', '-c', `${PROXY_CORE}`];
-  const dataplane = await Dataplane.start({ stateDir, workers: 1, flags: ['--access-log', log], command });
+  const dataplane = await ownDataplane({ stateDir, flags: ['--access-log', log], command });
   await dataplane.route(HOST, `127.0.0.1:${upstream}`);
   return { ...(await started(`access log ${log}`, dataplane.program, dataplane.httpPort, null)), dataplane };
 }

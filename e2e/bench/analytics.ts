@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
+import { type Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
 import { ask } from '../harness/http.ts';
 import { Upstream } from '../harness/upstream.ts';
 import { atMost, type Figure, percentile } from './figure.ts';
+import { ownDataplane } from './own-dataplane.ts';
 
 const DOMAINS = 10_000;
 /** Requests under way at a time while the domains get their traffic. */
@@ -28,7 +29,7 @@ function printed(script: string, ...argv: string[]): number {
 async function listing(): Promise<Figure[]> {
   using folder = new Folder();
   await using upstream = await Upstream.start('bench', (_, response) => response.end('ok'));
-  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
+  await using dataplane = await ownDataplane({ stateDir: folder.file('state') });
   const domains = Array.from({ length: DOMAINS }, (_, at) => `site-${at}.test`);
   const routes = domains.map((domain) => ({ domain, upstream: upstream.address }));
   await dataplane.admin('POST', '/routes', frame(1, routes), NDJSON);

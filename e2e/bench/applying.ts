@@ -1,5 +1,6 @@
-import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
+import { type Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
 import { atMost, type Figure, median } from './figure.ts';
+import { ownDataplane } from './own-dataplane.ts';
 
 const ROUTES = 100_000;
 const CHANGES = 20;
@@ -7,7 +8,7 @@ const CHANGES = 20;
 /** How long the Admin API takes to apply a whole table, and a single route. */
 export async function applying(): Promise<Figure[]> {
   using folder = new Folder();
-  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
+  await using dataplane = await ownDataplane({ stateDir: folder.file('state') });
   const routes = Array.from({ length: ROUTES }, (_, index) => ({
     domain: `site-${index}.test`,
     upstream: `10.0.${(index >> 8) & 255}.${index & 255}:8080`,

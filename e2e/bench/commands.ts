@@ -1,17 +1,18 @@
-import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { Folder } from '../harness/dataplane.ts';
 import { Program, run } from '../harness/process.ts';
 import { atMost, type Figure, median } from './figure.ts';
+import { ownDataplane } from './own-dataplane.ts';
 
 const ROUNDS = 9;
 
 /** How long a command that only queries the data plane takes from a cold start, and how much of that is Node's startup. */
 export async function commands(): Promise<Figure[]> {
   using folder = new Folder();
-  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
+  await using dataplane = await ownDataplane({ stateDir: folder.file('state') });
   await dataplane.route('a.test', '127.0.0.1:9');
   const [asked, bare]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
-    asked.push(await timed(() => run(['routes', '--admin', `unix:${folder.path}/admin.sock`])));
+    asked.push(await timed(() => run(['routes', '--admin', `unix:${folder.file('state')}/admin.sock`])));
     bare.push(await timed(() => new Program(process.execPath, ['-e', '0']).exited));
   }
   return [

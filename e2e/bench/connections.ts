@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { Folder } from '../harness/dataplane.ts';
 import { HOST } from './contenders/contender.ts';
 import { atMost, type Figure } from './figure.ts';
+import { ownDataplane } from './own-dataplane.ts';
 import { residentOf } from './processes.ts';
 import { settled } from './settled.ts';
 
@@ -18,7 +19,7 @@ export async function connections(): Promise<Figure[]> {
   const server = await upstream();
   const { port } = server.address() as AddressInfo;
   const open: Socket[] = [];
-  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1 });
+  await using dataplane = await ownDataplane({ stateDir: folder.file('state') });
   await dataplane.route(HOST, `127.0.0.1:${port}`);
   const resident = () => settled(() => residentOf([dataplane.program.pid]));
   try {

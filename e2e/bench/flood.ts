@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { Folder } from '../harness/dataplane.ts';
 import { Program } from '../harness/process.ts';
 import { Upstream } from '../harness/upstream.ts';
 import { LOAD_CORE, PROXY_CORE } from './contest/placement.ts';
 import { atMost, type Figure, shown } from './figure.ts';
+import { ownDataplane } from './own-dataplane.ts';
 import { cpuOf } from './processes.ts';
 
 const ROUNDS = 15;
@@ -37,7 +38,7 @@ export async function flood(): Promise<Figure[]> {
   await using upstream = await Upstream.start('upstream');
   const command = ['taskset', '-c', `${PROXY_CORE}`];
   const flags = ['--trusted-proxies', '127.0.0.1/32'];
-  const dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1, flags, command });
+  const dataplane = await ownDataplane({ stateDir: folder.file('state'), flags, command });
   const script = folder.file('flood.lua');
   writeFileSync(script, SCRIPT);
   try {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
+import { Folder, frame, NDJSON } from '../harness/dataplane.ts';
 import { Upstream } from '../harness/upstream.ts';
 import { atMost, type Figure } from './figure.ts';
+import { ownDataplane } from './own-dataplane.ts';
 
 const ROUTES = 1_000;
 
@@ -9,7 +10,7 @@ const ROUTES = 1_000;
 export async function memory(): Promise<Figure[]> {
   using folder = new Folder();
   await using upstream = await Upstream.start('bench', (_, response) => response.end('ok'));
-  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1 });
+  await using dataplane = await ownDataplane({ stateDir: folder.file('state') });
   const routes = Array.from({ length: ROUTES }, (_, index) => ({ domain: `site-${index}.test`, upstream: upstream.address }));
   await dataplane.admin('POST', '/routes', frame(1, routes), NDJSON);
   for (const { domain } of routes) await dataplane.visit(domain);

@@ -16,11 +16,12 @@ import { readAppliedRoute } from '../../shared/route.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { APPLY_CONTENT_TYPE } from '../../shared/wire/apply.ts';
-import { Dataplane, Folder, frame } from '../harness/dataplane.ts';
+import { Folder, frame } from '../harness/dataplane.ts';
 import { Program } from '../harness/process.ts';
 import { nginxUpstream } from './contenders/nginx.ts';
 import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
 import { atMost, type Figure, median, shown } from './figure.ts';
+import { ownDataplane } from './own-dataplane.ts';
 import { cpuOf } from './processes.ts';
 
 const ROUNDS = 7;
@@ -150,7 +151,7 @@ async function wholeRequests(): Promise<Figure[]> {
   const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
   const address = `127.0.0.1:${upstream.port}`;
   const command = ['taskset', '-c', `${PROXY_CORE}`];
-  const dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1, command });
+  const dataplane = await ownDataplane({ stateDir: folder.file('state'), command });
   const others = Object.entries(KINDS).map(([name, { route }]) => ({ domain: `${name}.test`, upstream: address, ...route }));
   let revision = 0;
   const apply = async (routes: readonly object[]): Promise<void> => {

@@ -1,8 +1,9 @@
-import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { Folder } from '../harness/dataplane.ts';
 import { ask } from '../harness/http.ts';
 import { Program } from '../harness/process.ts';
 import { Upstream } from '../harness/upstream.ts';
 import { atMost, type Figure, percentile } from './figure.ts';
+import { ownDataplane } from './own-dataplane.ts';
 
 /** As many as the Admin API accepts per minute, minus the one that creates the first route. */
 const POSTS = 55;
@@ -11,7 +12,7 @@ const POSTS = 55;
 export async function posting(): Promise<Figure[]> {
   using folder = new Folder();
   await using upstream = await Upstream.start('bench', (_, response) => response.end('ok'));
-  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
+  await using dataplane = await ownDataplane({ stateDir: folder.file('state') });
   await dataplane.route('bench.test', upstream.address);
   await using load = new Program('wrk', ['-t1', '-c64', '-d30s', '-H', 'Host: bench.test', `http://127.0.0.1:${dataplane.httpPort}/`]);
   const times: number[] = [];

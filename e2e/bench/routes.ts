@@ -1,4 +1,4 @@
-import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
+import { Folder, frame, NDJSON } from '../harness/dataplane.ts';
 import { HOST, onCores, started } from './contenders/contender.ts';
 import { nginxUpstream } from './contenders/nginx.ts';
 import type { Contest } from './contest/contest.ts';
@@ -6,6 +6,7 @@ import { judged } from './contest/goals.ts';
 import { PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
 import { type Competitor, rounds, type Timing } from './contest/rounds.ts';
 import { wrk } from './load/wrk.ts';
+import { ownDataplane } from './own-dataplane.ts';
 
 const CORES = [PROXY_CORE];
 const ONE = 'one route';
@@ -27,7 +28,7 @@ export async function routes(timing: Timing): Promise<Contest[]> {
 
 async function competitor(folder: Folder, name: string, wanted: readonly object[]): Promise<Competitor> {
   const [program, argv] = onCores(CORES);
-  const dataplane = await Dataplane.start({ stateDir: folder.file(name.replace(' ', '-')), workers: 1, command: [program, ...argv] });
+  const dataplane = await ownDataplane({ stateDir: folder.file(name.replace(' ', '-')), command: [program, ...argv] });
   const applied = await dataplane.admin('POST', '/routes', frame(1, wanted), NDJSON);
   if (applied.status !== 200) throw new Error(`the frame was not taken: ${applied.text.slice(0, 500)}`);
   return { proxy: await started(name, dataplane.program, dataplane.httpPort), version: null, cores: CORES };

@@ -19,10 +19,10 @@ export async function startUp({ rounds }: Timing): Promise<Figure[]> {
   const [fresh, again]: [Start[], Start[]] = [[], []];
   for (let round = 0; round < rounds; round++) {
     using folder = new Folder();
-    const port = await freePort();
+    const [port, httpsPort] = [await freePort(), await freePort()];
     const config = folder.file('Sluicefile');
     const sites = Array.from({ length: SITES }, (_, number) => `site-${number}.test {\n  reverse_proxy ${upstream.address}\n}\n`);
-    writeFileSync(config, `{\n  http_port ${port}\n  bind 127.0.0.1\n}\n${sites.join('')}`);
+    writeFileSync(config, `{\n  http_port ${port}\n  https_port ${httpsPort}\n  bind 127.0.0.1\n}\n${sites.join('')}`);
     fresh.push(await timed(config, folder.file('state'), port));
     again.push(await timed(config, folder.file('state'), port));
   }

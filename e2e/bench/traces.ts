@@ -1,10 +1,11 @@
 import { Collector } from '../harness/collector.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { Folder } from '../harness/dataplane.ts';
 import { type Contender, HOST, started } from './contenders/contender.ts';
 import { nginxUpstream } from './contenders/nginx.ts';
 import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
 import { atLeast, type Figure, median, shown } from './figure.ts';
 import { wrk } from './load/wrk.ts';
+import { ownDataplane } from './own-dataplane.ts';
 
 const ROUNDS = 5;
 
@@ -42,7 +43,7 @@ export async function traces(): Promise<Figure[]> {
 
 async function proxy(folder: Folder, name: string, flags: readonly string[], upstream: number): Promise<Contender> {
   const command = ['taskset', '-c', `${PROXY_CORE}`];
-  const dataplane = await Dataplane.start({ stateDir: folder.file(name), workers: 1, flags, command });
+  const dataplane = await ownDataplane({ stateDir: folder.file(name), flags, command });
   await dataplane.route(HOST, `127.0.0.1:${upstream}`);
   return started(`tracing ${name}`, dataplane.program, dataplane.httpPort, null);
 }

@@ -104,6 +104,8 @@ test('a child that must serve is not restarted if it exits before it first serve
   const never = child(t, 'process.abort();', { mustServe: true });
   assert.equal(await never.supervised.run(), 134);
   assert.equal(never.pids().length, 1);
+  const quiet = child(t, '', { mustServe: true });
+  assert.equal(await quiet.supervised.run(), 1, 'ending without an error is a failure, too');
   const once = child(t, "process.send({ kind: 'serving', version: '1' }); setTimeout(() => process.exit(1), 20);", { mustServe: true });
   const done = once.supervised.run();
   await until(() => once.pids().length === 2);

@@ -8,6 +8,8 @@ import type { Child, ChildEvents, Launch } from './child.ts';
 /** A process that ran for this long (ms) resets the backoff: its next restart is immediate. */
 const STEADY_MS = 10_000;
 const USAGE_EXIT = 2;
+/** The exit code of a process that ended with 0, but has never served. */
+const NEVER_SERVED = 1;
 
 export type ProcessSpec = {
   readonly name: string;
@@ -54,14 +56,14 @@ export class Supervised {
     return this.child?.pid ?? 0;
   }
 
-  /** @returns its exit code if its first start failed, 0 after it was stopped or replaced by another process. */
+  /** @returns its exit code if its first start failed, and never 0 then; 0 after it was stopped or replaced by another process. */
   async run(): Promise<number> {
     const { clock, report } = this.tools;
     for (let starts = 1; !this.stopping; starts++) {
       const startedAt = clock.monotonic();
       const code = await this.once();
       if (this.stopping || code === HANDED_OVER_EXIT) break;
-      if (starts === 1 && this.isFinal(code)) return code;
+      if (starts === 1 && this.isFinal(code)) return code || NEVER_SERVED;
       if (clock.monotonic() - startedAt > STEADY_MS) this.backoff.reset();
       const wait = this.backoff.next();
       report({ child: this.spec.name, code, restart_in_ms: wait }, `the ${this.spec.name} exited and is being restarted`);

@@ -190,7 +190,7 @@ describe('the history of a data plane', { concurrency: true }, () => {
     disk.fill();
     await using dataplane = await Dataplane.start({ stateDir });
     await visit(dataplane, 2);
-    assert.match(await alerts(dataplane), /history_unavailable/);
+    await until('the failure to be among the alerts', async () => (await alerts(dataplane)).includes('history_unavailable'));
     disk.free();
     await dataplane.program.said('the history can be saved again');
     assert.equal((await ok(dataplane)).totals.views, 2);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Folder } from '../harness/dataplane.ts';
 import { nginxUpstream } from './contenders/nginx.ts';
 import { withCompetitors } from './contest/competitors.ts';
@@ -6,13 +7,17 @@ import { atMost, type Figure, shown } from './figure.ts';
 import { proportionalOf } from './processes.ts';
 import { settled } from './settled.ts';
 
-/** The memory of all processes of a proxy that has started with one site and had one request. */
+/** How long nothing is asked of the proxies (ms): garbage is collected, and threads that are not needed end. */
+const REST_MS = 120_000;
+
+/** The memory of all processes of a proxy that has started with one site, had one request, and then rested for two minutes. */
 export async function rest(): Promise<Figure[]> {
   using folder = new Folder();
   const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
   try {
     return await withCompetitors({ cores: [PROXY_CORE], upstream: upstream.port }, async (competitors) => {
       const figures: Figure[] = [];
+      await pause(REST_MS);
       for (const { proxy } of competitors) {
         const memory = (await settled(() => proportionalOf(proxy.pids()))) / 1_048_576;
         const what = `proportional set size at rest, all processes: ${proxy.name}`;

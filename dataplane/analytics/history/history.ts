@@ -13,8 +13,14 @@ const ANSWER_MS = 10_000;
 const CLOSE_MS = 5_000;
 /** Size of the thread's young generation (MB): more costs memory and gains nothing. */
 const YOUNG_GENERATION_MB = 4;
-/** A thread that ended is started again after this long (ms). */
+/** A thread that failed is started again after this long (ms). */
 const RESTART_MS = 5_000;
+/** The thread is first started this long after the process (ms), so that it delays no request and a file that can't be used is noticed. */
+const FIRST_MS = 5_000;
+/** A thread that has had nothing to do for this long is ended (ms). */
+const IDLE_MS = 60_000;
+/** How often the thread is started without a reason, so that it deletes what is too old (ms). */
+const SWEEP_MS = 3_600_000;
 
 /** The TypeScript source in the repository, the compiled file in `dist/`. */
 const ENTRY = new URL(`./thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
@@ -22,27 +28,44 @@ const ENTRY = new URL(`./thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}
 type HistoryTools = { readonly clock: Clock; readonly log: Log };
 
 /**
- * The history, in a thread of its own: a slow disk or a long query never stops the main thread. A thread that ends is started again, and
- * what it had not saved is lost: ten seconds at most.
+ * The history, in a thread of its own: a slow disk or a long query never stops the main thread. It runs while there is something to do. A
+ * thread that fails is started again, and what it had not saved is lost: ten seconds at most.
  */
 export class History {
   private readonly start: HistoryStart;
   private readonly tools: HistoryTools;
   private thread: Worker | null = null;
+  /** The thread has failed, and will be started again. */
+  private failed = false;
+  /** What was asked of a thread that was ending; null if none is. */
+  private queued: ToHistory[] | null = null;
+  private usedAt: number;
   private unavailable: string | null = null;
   private ended = false;
+  private readonly stops: readonly (() => void)[];
   private nextId = 1;
   private readonly waiting = new Map<number, (answer: HistoryAnswer) => void>();
 
   constructor(start: HistoryStart, tools: HistoryTools) {
     this.start = start;
     this.tools = tools;
-    this.spawn();
+    const { clock } = tools;
+    this.usedAt = clock.monotonic();
+    this.stops = [
+      clock.after(FIRST_MS, () => this.wake()),
+      clock.every(SWEEP_MS, () => this.wake()),
+      clock.every(IDLE_MS / 4, () => this.endIfIdle()),
+    ];
+  }
+
+  /** Whether its thread runs. */
+  get running(): boolean {
+    return this.thread !== null;
   }
 
   /** Why it can't be read or saved; null if it can. */
   get failure(): string | null {
-    return this.thread === null ? 'its thread is being restarted' : this.unavailable;
+    return this.failed ? 'its thread is being restarted' : this.unavailable;
   }
 
   add(reports: readonly DomainReport[]): void {
@@ -61,9 +84,15 @@ export class History {
   /** Saves the last counts and ends. */
   async close(): Promise<void> {
     this.ended = true;
-    const { thread } = this;
+    for (const stop of this.stops) stop();
+    const { thread, queued } = this;
     if (thread === null) return;
-    this.post({ kind: 'close' });
+    // A thread that is ending has what came before; what has come since is kept by another.
+    if (queued !== null) {
+      await Promise.race([once(thread, 'exit'), sleep(this.tools.clock, CLOSE_MS)]);
+      return queued.length > 0 && this.thread !== null ? this.close() : undefined;
+    }
+    thread.postMessage({ kind: 'close' } satisfies ToHistory);
     await Promise.race([once(thread, 'exit'), sleep(this.tools.clock, CLOSE_MS)]);
     await thread.terminate();
   }
@@ -78,16 +107,33 @@ export class History {
         resolve(answer);
       };
       this.waiting.set(id, done);
-      if (this.thread === null) done({ kind: 'unavailable', reason: 'the history thread is being restarted' });
+      if (this.failed) done({ kind: 'unavailable', reason: 'the history thread is being restarted' });
       else this.post(message(id));
     });
   }
 
+  /** Starts the thread for it if none runs. What comes while a thread has failed is lost. */
   private post(message: ToHistory): void {
+    if (this.queued !== null) return void this.queued.push(message);
+    this.wake();
     this.thread?.postMessage(message);
   }
 
-  private spawn(): void {
+  private wake(): void {
+    this.usedAt = this.tools.clock.monotonic();
+    if (this.thread === null && !this.failed && !this.ended) this.spawn();
+  }
+
+  /** It saves what it has and ends. A thread that can't save goes on trying. */
+  private endIfIdle(): void {
+    const { thread, tools, usedAt, waiting, queued } = this;
+    if (thread === null || queued !== null || waiting.size > 0 || this.unavailable !== null) return;
+    if (tools.clock.monotonic() - usedAt < IDLE_MS) return;
+    this.queued = [];
+    thread.postMessage({ kind: 'close' } satisfies ToHistory);
+  }
+
+  private spawn(): Worker {
     const thread = new Worker(ENTRY, { workerData: this.start, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     this.thread = thread;
     this.unavailable = null;
@@ -95,14 +141,33 @@ export class History {
     thread.unref();
     thread.on('message', (message: FromHistory) => {
       if (message.kind === 'answer') this.waiting.get(message.id)?.(message.answer);
-      else if (message.kind === 'state') this.unavailable = message.failure;
-      else this.tools.log[message.level](message.fields, message.message);
+      else if (message.kind === 'state') {
+        // A thread that ends has closed its file, which is no failure.
+        if (this.queued === null) this.unavailable = message.failure;
+      } else this.tools.log[message.level](message.fields, message.message);
     });
     thread.on('error', (error) => this.tools.log.error({ error: String(error) }, 'the history thread failed'));
-    thread.on('exit', () => {
-      this.thread = null;
-      for (const done of [...this.waiting.values()]) done({ kind: 'unavailable', reason: 'the history thread has ended' });
-      if (!this.ended) this.tools.clock.after(RESTART_MS, () => !this.ended && this.spawn());
+    thread.on('exit', () => this.exited());
+    return thread;
+  }
+  private exited(): void {
+    const { queued } = this;
+    this.thread = null;
+    this.queued = null;
+    // It was told to end, and has saved everything.
+    if (queued !== null) {
+      if (queued.length > 0) {
+        const next = this.spawn();
+        for (const message of queued) next.postMessage(message);
+      }
+      return;
+    }
+    for (const done of [...this.waiting.values()]) done({ kind: 'unavailable', reason: 'the history thread has ended' });
+    if (this.ended) return;
+    this.failed = true;
+    this.tools.clock.after(RESTART_MS, () => {
+      this.failed = false;
+      this.wake();
     });
   }
 }

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
+import { domainReport } from '../../traffic/testing/domain-report.ts';
+import { History } from './history.ts';
+import type { Range } from './range.ts';
+import { HOUR } from './store.ts';
+
+const DAY_MS = 86_400_000;
+/** More than the time after which an idle thread is ended (ms). */
+const IDLE_MS = 75_000;
+
+function kept(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'history-'));
+  const clock = new ManualClock();
+  const retention = { hoursMs: DAY_MS, daysMs: 30 * DAY_MS, maxBytes: 10_000_000 };
+  const history = new History({ path: join(folder, 'analytics.db'), retention }, { clock, log: memoryLog() });
+  t.after(async () => {
+    await history.close();
+    rmSync(folder, { recursive: true });
+  });
+  const from = Math.floor(Date.now() / HOUR) * HOUR - HOUR;
+  const range: Range = { from, to: from + 3 * HOUR, step: HOUR, previous: { from: from - 3 * HOUR, to: from } };
+  /** Asks the thread for the views of a host. */
+  const views = async (host: string): Promise<number> => {
+    const answer = await history.answer(host, range, 'json');
+    if (answer.kind === 'unknown') return 0;
+    if (answer.kind !== 'history') assert.fail(JSON.stringify(answer));
+    return (JSON.parse(answer.text) as { totals: { views: number } }).totals.views;
+  };
+  const ended = async (): Promise<void> => {
+    while (history.running) await pause(10);
+  };
+  return { history, clock, views, ended };
+}
+
+test('the thread is started for the first counts, or a moment after the process', (t) => {
+  const early = kept(t);
+  assert.equal(early.history.running, false);
+  early.history.add([domainReport('a.test')]);
+  assert.equal(early.history.running, true);
+  const late = kept(t);
+  late.clock.pass(5_000);
+  assert.equal(late.history.running, true);
+});
+
+test('an idle thread ends, and what it counted is answered by the next one', async (t) => {
+  const { history, clock, views, ended } = kept(t);
+  history.add([domainReport('a.test', { requests: 3 })]);
+  const before = await views('a.test');
+  clock.pass(IDLE_MS);
+  await ended();
+  assert.equal(history.failure, null);
+  assert.equal(await views('a.test'), before);
+  assert.equal(history.running, true);
+});
+
+test('what is counted and asked while the thread ends is kept for the next one', async (t) => {
+  const { history, clock, views } = kept(t);
+  history.add([domainReport('a.test', { requests: 1 })]);
+  const one = await views('a.test');
+  clock.pass(IDLE_MS);
+  history.add([domainReport('a.test', { requests: 1 })]);
+  assert.equal(await views('a.test'), 2 * one);
+});
+
+test('without counts the thread is started every hour, to delete what is too old', async (t) => {
+  const { history, clock, views, ended } = kept(t);
+  await views('a.test');
+  clock.pass(IDLE_MS);
+  await ended();
+  clock.pass(HOUR);
+  assert.equal(history.running, true);
+});

@@ -8,7 +8,6 @@ const PROGRAM = fileURLToPath(new URL('../testing/hostile-traffic.ts', import.me
 const EXCHANGES = 300;
 const run = promisify(execFile);
 
-/** The library has assertions in native code. If one fails, there is no error to catch and the process ends. */
 for (const seed of [1, 2]) {
   test(`hostile HTTP/2 upstreams and clients end no worker and leak nothing (seed ${seed})`, async () => {
     const { stdout } = await run(process.execPath, ['--expose-gc', PROGRAM, `${seed}`, `${EXCHANGES}`]);

@@ -20,9 +20,6 @@ const CASES = [
   ['secure-client', 'idle', `a client over TLS that ${IDLE}`],
 ] as const;
 
-/**
- * The library asserts in native code that none of a session's memory is in use when it is freed. If that fails, there is no error to catch.
- */
 for (const [who, write, name] of CASES)
   test(`${name} ends no worker, and its session and stream are freed`, async () => {
     const { stdout } = await run(process.execPath, ['--expose-gc', PROGRAM, who, write, `${COUNT}`]);

@@ -2,7 +2,7 @@ import { ERROR } from '../../codec/http2/frame.ts';
 import type { Http2Stream, StreamReceiver } from '../../codec/http2/stream.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type DetachedStream, type Downstream, detachAttempt, type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
-import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
+import { FAULT_REASON, type Faults } from '../../exchange/faults.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
 import { endBody, passBody } from '../../exchange/request-body.ts';
@@ -131,15 +131,6 @@ export class ClientStream implements Downstream, StreamReceiver {
   }
 
   data(buffer: Buffer, from: number, to: number): boolean {
-    try {
-      return this.receive(buffer, from, to);
-    } catch (error) {
-      this.onFault(error);
-      return true;
-    }
-  }
-
-  private receive(buffer: Buffer, from: number, to: number): boolean {
     const { x, held, duplex } = this;
     const bytes = to - from;
     if (duplex !== null) duplex.receive(buffer.subarray(from, to));
@@ -153,10 +144,6 @@ export class ClientStream implements Downstream, StreamReceiver {
   }
 
   ended(trailers: string): void {
-    guard(this, this.inputOver, trailers);
-  }
-
-  private inputOver(trailers: string): void {
     const { x } = this;
     this.inputEnded = true;
     this.requestTrailers = trailers;
@@ -263,7 +250,7 @@ export class ClientStream implements Downstream, StreamReceiver {
   detach(x: Exchange): DetachedStream | null {
     if (this.x !== x || this.stream.isClosed) return null;
     this.detached = true;
-    this.duplex = new TunnelDuplex(this.stream);
+    this.duplex = new TunnelDuplex(this.stream, (error) => this.onFault(error));
     return { stream: this.duplex };
   }
 
@@ -293,20 +280,12 @@ export class ClientStream implements Downstream, StreamReceiver {
   }
 
   closed(): void {
-    guard(this, this.gone);
-  }
-
-  private gone(): void {
     this.left();
     this.duplex?.destroy();
     this.tools.closed(this);
   }
 
   drained(): void {
-    guard(this, this.sendOn);
-  }
-
-  private sendOn(): void {
     if (this.duplex !== null) this.duplex.drained();
     else if (this.x !== null) resumeAnswer(this.x);
   }
@@ -315,7 +294,7 @@ export class ClientStream implements Downstream, StreamReceiver {
   onFault(error: unknown): void {
     const { x, stream } = this;
     const { faults } = this.tools;
-    const answered = this.headSent;
+    const answered = this.headSent || this.duplex?.accepted === true;
     this.pendingHead = null;
     this.early = null;
     if (x === null) faults.note('exchange', error);

@@ -12,11 +12,11 @@ export class TunnelDuplex extends Duplex implements TunnelStream {
   private readonly stream: Http2Stream;
   private written: (() => void) | null = null;
 
-  constructor(stream: Http2Stream) {
+  /** `onFault` is called with what is thrown in one of its methods, which end it. */
+  constructor(stream: Http2Stream, onFault: (error: unknown) => void) {
     super();
     this.stream = stream;
-    // Its close event is what counts.
-    this.on('error', () => undefined);
+    this.on('error', onFault);
   }
 
   accept(fields: string): void {

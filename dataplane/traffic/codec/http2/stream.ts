@@ -13,7 +13,10 @@ export const LARGE = 1_024;
 const MOST_KEPT = 1_048_576;
 const NOTHING = Buffer.alloc(0);
 
-/** What happens on a stream, for the one who uses it. None of these is called from within the stream's own methods. */
+/**
+ * What happens on a stream, for the one who uses it. None of these is called from within the stream's own methods. What one of them throws
+ * goes to `onFault`, and concerns no other stream.
+ */
 export interface StreamReceiver {
   /** A piece of the body, which nothing overwrites. @returns false if it can't be taken now: it comes again after `resume`. */
   data(buffer: Buffer, from: number, to: number): boolean;
@@ -23,6 +26,7 @@ export interface StreamReceiver {
   closed(code: number): void;
   /** What was queued has been sent, mostly: sending may continue. */
   drained(): void;
+  onFault(error: unknown): void;
 }
 
 /** A head to be sent: `status` for a response, 0 for a request, whose pseudo-header fields are `pseudo`, or for trailers. */
@@ -161,7 +165,6 @@ export class Http2Stream {
     // A message that was complete before stays so, for a peer that needs no more of ours (RFC 9113 8.1).
     if (!this.inputEnded || code !== ERROR.none) this.dropsInput = true;
     this.close();
-    this.session.wake(this);
   }
 
   /** Nothing more of the peer's message is needed: once ours has been sent, the rest of it is declined (RFC 9113 8.1). */
@@ -229,8 +232,7 @@ export class Http2Stream {
   outputOver(): void {
     this.outputEnded = true;
     if (this.inputEnded) this.close();
-    else if (this.releases) return this.reset(ERROR.none);
-    if (this.isClosed) this.session.wake(this);
+    else if (this.releases) this.reset(ERROR.none);
   }
 
   // Receiving.
@@ -286,9 +288,20 @@ export class Http2Stream {
   }
 
   private deliver(buffer: Buffer, from: number, to: number): void {
-    if (this.receiver?.data(buffer, from, to) !== false) return this.session.consumed(this, to - from);
+    if (this.takes(buffer, from, to)) return this.session.consumed(this, to - from);
     this.isPaused = true;
     this.keep(buffer, from, to);
+  }
+
+  private takes(buffer: Buffer, from: number, to: number): boolean {
+    const { receiver } = this;
+    if (receiver === null) return true;
+    try {
+      return receiver.data(buffer, from, to);
+    } catch (error) {
+      receiver.onFault(error);
+      return true;
+    }
   }
 
   private deliverKept(): void {
@@ -300,7 +313,14 @@ export class Http2Stream {
 
   /** Reports what has happened since the last call. Called by the connection when its current work is done. */
   report(): void {
-    const { receiver } = this;
+    try {
+      this.tell(this.receiver);
+    } catch (error) {
+      this.receiver?.onFault(error);
+    }
+  }
+
+  private tell(receiver: StreamReceiver | null): void {
     if (!this.isPaused && !this.dropsInput) this.deliverKept();
     if (this.endsAfterKept && this.kept.length === 0 && !this.isPaused && !this.dropsInput) {
       this.endsAfterKept = false;
@@ -318,6 +338,8 @@ export class Http2Stream {
 
   private close(): void {
     this.isClosed = true;
+    // First, so that its receiver is told whatever happens.
+    this.session.wake(this);
     this.heads = null;
     this.pieces = [];
     this.queued = 0;

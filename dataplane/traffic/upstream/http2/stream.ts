@@ -102,10 +102,6 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   }
 
   drained(): void {
-    guard(this, this.resumeBody);
-  }
-
-  private resumeBody(): void {
     this.x?.client.resumeBody();
   }
 
@@ -175,24 +171,16 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   }
 
   data(buffer: Buffer, from: number, to: number): boolean {
-    try {
-      this.pass(buffer, from, to);
-    } catch (error) {
-      this.onFault(error);
-    }
-    return true;
-  }
-
-  private pass(buffer: Buffer, from: number, to: number): void {
     const { x } = this;
-    if (x === null || !this.begun) return;
+    if (x === null || !this.begun) return true;
     this.deadline = this.now() + this.limits.bodyIdleMs;
     if (!relayBody(x, buffer, from, to)) this.stream.pause();
     if (this.x === x) flushAnswer(x);
+    return true;
   }
 
   ended(trailers: string): void {
-    guard(this, this.finish, trailers);
+    this.finish(trailers);
   }
 
   /** The response is complete. The stream is freed before the client's next request is parsed. */
@@ -217,10 +205,6 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   }
 
   closed(code: number): void {
-    guard(this, this.gone, code);
-  }
-
-  private gone(code: number): void {
     const { session } = this;
     if (this.x === null) return;
     // The request was not processed (RFC 9113 8.7). If the target is shutting down, that is not a failure of its own.

@@ -7,6 +7,7 @@ import { type Peer, peerOf } from '../client/forwarded.ts';
 import { ClientConnection } from '../client/http1/connection.ts';
 import { Http2Connection } from '../client/http2/connection.ts';
 import { guard, guarded } from '../exchange/faults.ts';
+import { cut } from '../io/cut.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
@@ -186,7 +187,7 @@ export class Listener {
   private drop(socket: Socket, place: number | null, error: unknown): void {
     const { faults } = this.tools;
     faults.note('connection', error);
-    faults.step(() => socket.resetAndDestroy());
+    faults.step(() => cut(socket));
     if (place !== null) faults.step(() => this.admission.leave(place));
   }
 

@@ -274,7 +274,10 @@ export class MixedTraffic {
     const accepted = await new Promise<boolean>((resolve) => {
       session.once('remoteSettings', () => resolve(true)).once('close', () => resolve(false));
     });
-    if (!accepted) return [0, 0, 0, 0];
+    if (!accepted) {
+      this.open.delete(session);
+      return [0, 0, 0, 0];
+    }
     const common = { ':authority': 'a.test', ':scheme': tls ? 'https' : 'http' };
     const asked = [
       this.request(session, { ...common, ':path': '/large' }, ''),

@@ -8,7 +8,7 @@ import { Http2Session } from '../../codec/http2/session.ts';
 import type { SessionLimits, SessionOwner } from '../../codec/http2/session-owner.ts';
 import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { Exchange, RequestPath } from '../../exchange/exchange.ts';
-import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
+import { type Faults, guard } from '../../exchange/faults.ts';
 import { serveLater } from '../../exchange/later.ts';
 import type { Tracing } from '../../exchange/tracing.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
@@ -16,7 +16,7 @@ import { ReadBuffer } from '../../io/read-buffer.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import type { OpenConnection, RefusedHead } from '../client-tools.ts';
 import { originOf, type Peer, trustedRequestId } from '../forwarded.ts';
-import { refuse } from './refuse.ts';
+import { refuse, refuseFaulty } from './refuse.ts';
 import { ClientStream, type StreamTools } from './stream.ts';
 
 /** A connection without streams is closed after this time (ms); sooner before the client's first SETTINGS. */
@@ -133,7 +133,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
       // It never became an exchange.
       const { faults } = this.tools;
       faults.note('exchange', error);
-      faults.step(() => refuse(stream, 500, FAULT_REASON, block.method === 'HEAD'));
+      refuseFaulty(stream, faults, block.method === 'HEAD');
     }
   }
 

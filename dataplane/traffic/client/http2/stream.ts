@@ -2,14 +2,14 @@ import { ERROR } from '../../codec/http2/frame.ts';
 import type { Http2Stream, StreamReceiver } from '../../codec/http2/stream.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type DetachedStream, type Downstream, detachAttempt, type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
-import { FAULT_REASON, type Faults } from '../../exchange/faults.ts';
+import type { Faults } from '../../exchange/faults.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
 import { endBody, passBody } from '../../exchange/request-body.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 import { Drain } from './drain.ts';
-import { refuse } from './refuse.ts';
+import { refuse, refuseFaulty } from './refuse.ts';
 import { TunnelDuplex } from './tunnel-stream.ts';
 
 /** Bodies of known length up to this many bytes are buffered whole before the request is forwarded. */
@@ -300,10 +300,8 @@ export class ClientStream implements Downstream, StreamReceiver {
     if (x === null) faults.note('exchange', error);
     else faults.end(x, error, answered, (torn) => this.settle(torn));
     if (stream.isClosed) return faults.step(() => this.tools.closed(this));
-    faults.step(() => {
-      if (answered) stream.reset(ERROR.internal);
-      else refuse(stream, 500, FAULT_REASON, x?.method === 'HEAD');
-    });
+    if (answered) faults.step(() => stream.reset(ERROR.internal));
+    else refuseFaulty(stream, faults, x?.method === 'HEAD');
   }
 
   private left(): void {

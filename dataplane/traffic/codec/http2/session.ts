@@ -80,12 +80,8 @@ export class Http2Session implements StreamSession {
       const out = sender.output.room(PREFACE.length);
       sender.output.wrote(sender.output.at + PREFACE.copy(out, sender.output.at));
     }
-    sender.output.frameOf(
-      TYPE.settings,
-      0,
-      0,
-      settingsPayload(limits.isServer ? [...common, ...server] : [...common, [SETTING.enablePush, 0]]),
-    );
+    const settings = settingsPayload(limits.isServer ? [...common, ...server] : [...common, [SETTING.enablePush, 0]]);
+    sender.output.frameOf(TYPE.settings, 0, 0, settings);
     sender.output.frame(TYPE.windowUpdate, 0, 0, limits.connectionWindow - DEFAULT_WINDOW);
     this.schedule();
   }
@@ -165,14 +161,10 @@ export class Http2Session implements StreamSession {
 
   /** Opens a stream for a request of the peer. */
   accept(id: number): Http2Stream {
-    const stream = this.create(id);
+    const { streamWindow, mostStreamWindow } = this.limits;
+    const stream = new Http2Stream(id, this, this.peer.initialWindowSize, new ReceiveWindow(streamWindow, mostStreamWindow));
     this.streams.set(id, stream);
     return stream;
-  }
-
-  private create(id: number): Http2Stream {
-    const { streamWindow, mostStreamWindow } = this.limits;
-    return new Http2Stream(id, this, this.peer.initialWindowSize, new ReceiveWindow(streamWindow, mostStreamWindow));
   }
 
   /** Whether the peer may not open another stream. */
@@ -216,20 +208,34 @@ export class Http2Session implements StreamSession {
     this.sender.window = bytes;
   }
 
+  // An exception here leaves the connection in no state to go on, whoever called.
+
   sendHead(stream: Http2Stream, head: Head, ends: boolean): void {
-    this.sender.head(stream, head, ends);
-    this.schedule();
+    try {
+      this.sender.head(stream, head, ends);
+      this.schedule();
+    } catch (error) {
+      this.owner.onFault(error);
+    }
   }
 
   sendData(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void {
-    this.budget.earn(EARNED.data);
-    this.sender.data(stream, ends, buffer, from, to);
-    this.schedule();
+    try {
+      this.budget.earn(EARNED.data);
+      this.sender.data(stream, ends, buffer, from, to);
+      this.schedule();
+    } catch (error) {
+      this.owner.onFault(error);
+    }
   }
 
   sendEnd(stream: Http2Stream): void {
-    this.sender.end(stream);
-    this.schedule();
+    try {
+      this.sender.end(stream);
+      this.schedule();
+    } catch (error) {
+      this.owner.onFault(error);
+    }
   }
 
   sendReset(stream: Http2Stream, code: number): void {
@@ -274,21 +280,29 @@ export class Http2Session implements StreamSession {
   /** Reports what has happened to streams, and writes what was gathered, once per turn of the event loop. */
   turn(): void {
     this.scheduled = false;
-    try {
-      this.report();
-      if (this.ended) return;
-      this.flush();
-      if (this.goneFully && this.streams.size === 0 && !this.ended) this.finish();
-    } catch (error) {
-      this.owner.onFault(error);
-    }
+    this.report();
+    if (this.ended) return;
+    this.flush();
+    if (this.goneFully && this.streams.size === 0 && !this.ended) this.finish();
+  }
+
+  /** Its state can't be trusted any more. */
+  onFault(error: unknown): void {
+    this.owner.onFault(error);
   }
 
   private report(): void {
     while (this.woken.length > 0) {
       const woken = this.woken;
       this.woken = [];
-      for (const stream of woken) stream.report();
+      for (const stream of woken) {
+        try {
+          stream.report();
+        } catch (error) {
+          // The others are told all the same.
+          this.onFault(error);
+        }
+      }
     }
   }
 
@@ -375,4 +389,10 @@ export class Http2Session implements StreamSession {
   }
 }
 
-const runTurn = (session: Http2Session): void => session.turn();
+function runTurn(session: Http2Session): void {
+  try {
+    session.turn();
+  } catch (error) {
+    session.onFault(error);
+  }
+}

@@ -60,6 +60,9 @@ export class OurServer implements SessionOwner {
         if (code !== ERROR.none || !reading.complete) this.reading.requests.delete(stream.id);
       },
       drained: () => undefined,
+      onFault: (error) => {
+        throw error;
+      },
     };
   }
 

@@ -256,6 +256,24 @@ describe('a request over HTTP/2', () => {
     await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
   });
 
+  test('that is complete and cancelled with NO_ERROR in the same packet leaves nothing behind', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using secure = await SecureFixture.before(upstream);
+    const client = await secure.greeted();
+    await client.answered();
+    client.write(
+      Buffer.concat([
+        frame(FRAME.headers, FLAG.endHeaders, 1, block(head([':method', 'POST']))),
+        frame(FRAME.data, FLAG.endStream, 1, 'hello'),
+        frame(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, CODE.none])),
+      ]),
+    );
+    await client.answered();
+    await eventually('it to be counted', () => secure.proxy.counted().get('a.test')?.classes[5] === 1);
+    await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
+    assert.equal(upstream.requests.length, 0);
+  });
+
   test("receives the upstream's repeated fields and bytes beyond ASCII unchanged, but no hop-by-hop fields", async () => {
     const fields = [
       'Connection: close, X-Private',

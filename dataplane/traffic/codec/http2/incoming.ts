@@ -301,7 +301,7 @@ export class Incoming implements FrameSink {
       if (session.isIdle(id)) return session.fail(ERROR.protocol, 'RST_STREAM on an idle stream');
       return this.spend(COST.ignored);
     }
-    stream.resetByPeer(readWord(buffer, from));
+    stream.resetByPeer(readWord(buffer, from), !session.limits.isServer);
     session.closed.add(id, false);
     this.spend(COST.reset);
   }

@@ -147,23 +147,29 @@ export class Http2Stream {
   reset(code: number): void {
     if (this.isClosed) return;
     this.session.sendReset(this, code);
-    this.dropsInput = true;
     this.abandon(code);
   }
 
-  /** The peer has reset it. What has come before is passed on, unless the stream is paused. */
-  resetByPeer(code: number): void {
+  /**
+   * The peer has reset it. What has come before is passed on, unless the stream is paused. `keepsResponse`: a response that was complete
+   * before stays so, for a server that needs no more of the request (RFC 9113 8.1).
+   */
+  resetByPeer(code: number, keepsResponse: boolean): void {
     if (!this.isPaused) this.deliverKept();
-    this.abandon(code);
+    this.dropsInput = !(keepsResponse && this.inputEnded && code === ERROR.none);
+    this.endEarly(code);
   }
 
-  /** It ends without our doing: it was reset by the peer, or its connection was lost. */
+  /** Its connection is lost. */
   abandon(code: number): void {
+    this.dropsInput = true;
+    this.endEarly(code);
+  }
+
+  private endEarly(code: number): void {
     if (this.isClosed) return;
     this.wasReset = true;
     this.code = code;
-    // A message that was complete before stays so, for a peer that needs no more of ours (RFC 9113 8.1).
-    if (!this.inputEnded || code !== ERROR.none) this.dropsInput = true;
     this.close();
   }
 

@@ -246,7 +246,13 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     this.session.sweep(now);
     if (this.streams.size > 0) return;
     if (!this.session.greeted && now - this.idleSince >= PREFACE_MS) this.socket.destroy();
-    else if (now - this.idleSince >= IDLE_MS) this.session.close();
+    else if (now - this.idleSince >= IDLE_MS) this.endIdle();
+  }
+
+  private endIdle(): void {
+    // Streams without an exchange were refused, and their responses have not been read.
+    for (const stream of [...this.session.streams.values()]) stream.reset(ERROR.cancel);
+    this.session.close();
   }
 
   /** The client has to read the last bytes, and then to end its side. */

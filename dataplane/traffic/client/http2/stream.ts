@@ -302,6 +302,8 @@ export class ClientStream implements Downstream, StreamReceiver {
     if (stream.isClosed) return faults.step(() => this.tools.closed(this));
     if (answered) faults.step(() => stream.reset(ERROR.internal));
     else refuseFaulty(stream, faults, x?.method === 'HEAD');
+    // The rest of the request is of no use.
+    faults.step(() => this.listen());
   }
 
   private left(): void {

@@ -20,6 +20,9 @@ export const COST = {
   reset: 40,
 } as const;
 
+/** A frame with fewer bytes of a body earns nothing. */
+export const LEAST_USEFUL = 64;
+
 export const EARNED = {
   /** A DATA frame that carries data, in either direction. */
   data: 3,

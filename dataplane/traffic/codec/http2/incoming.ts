@@ -1,4 +1,4 @@
-import { COST, EARNED } from './flood-budget.ts';
+import { COST, EARNED, LEAST_USEFUL } from './flood-budget.ts';
 import { ERROR, FLAG, MAX_WINDOW, readWord, TYPE } from './frame.ts';
 import type { FrameSink } from './frame-reader.ts';
 import { HeaderBlock } from './header-block.ts';
@@ -15,8 +15,6 @@ const MOST_SETTINGS = 32;
 const SETTING_BYTES = 6;
 const PING_BYTES = 8;
 const PRIORITY_BYTES = 5;
-/** A piece of a body with fewer bytes earns nothing. */
-const LEAST_USEFUL = 64;
 
 /** Acts on the frames that a peer sends (RFC 9113 6). */
 export class Incoming implements FrameSink {
@@ -33,7 +31,8 @@ export class Incoming implements FrameSink {
   readsBodies = false;
   lendsBytes = false;
   private reused = false;
-  private heard = false;
+  /** Whether the peer has given a sign of life since the last `takeHeard`. */
+  heard = false;
   /** The DATA frame that is being read: its stream, null if that is closed; what is left; how much of it is padding, -1 if unknown. */
   private dataStream: Http2Stream | null = null;
   private endsStream = false;
@@ -218,6 +217,7 @@ export class Incoming implements FrameSink {
     if (!this.decode(buffer, from, to, block)) return;
     if (ends) stream.inputEnded = true;
     this.owner.response(stream, block, this.session.decoder.tooLarge);
+    if (ends) stream.endedWithHead();
   }
 
   /** The state of the decoder depends on every block, also on those that are of no use (RFC 9113 4.3). */
@@ -239,7 +239,10 @@ export class Incoming implements FrameSink {
     block.begin();
     if (!this.decode(buffer, from, to, block)) return;
     // RFC 9113 6.8: after the last GOAWAY, streams above the one that it named are ignored.
-    if (id > session.lastAccepted) return this.spend(COST.ignored);
+    if (id > session.lastAccepted) {
+      session.closed.add(id, true);
+      return this.spend(COST.ignored);
+    }
     if (session.isFull) return session.streamError(id, ERROR.refusedStream);
     const stream = session.accept(id);
     stream.headReceived = true;
@@ -251,12 +254,14 @@ export class Incoming implements FrameSink {
   /** A block for a stream that is closed or was never opened. */
   private late(id: number, buffer: Buffer, from: number, to: number): void {
     const { session } = this;
-    const wasReset = session.closed.get(id);
+    // What we have opened ourselves and forgotten since, we have reset.
+    const wasReset = session.closed.get(id) ?? (session.limits.isServer || session.isIdle(id) ? undefined : true);
     if (wasReset === undefined) return session.fail(ERROR.protocol, 'HEADERS on a stream that was not opened');
     if (!wasReset) return session.fail(ERROR.streamClosed, 'HEADERS on a closed stream');
     const block = Incoming.trailers;
     block.begin();
-    if (this.decode(buffer, from, to, block)) this.spend(COST.reset);
+    // A target that has not heard of a reset yet does nothing wrong.
+    if (this.decode(buffer, from, to, block)) this.spend(session.limits.isServer ? COST.reset : COST.ignored);
   }
 
   private trailersFor(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void {
@@ -303,7 +308,7 @@ export class Incoming implements FrameSink {
     }
     stream.resetByPeer(readWord(buffer, from), !session.limits.isServer);
     session.closed.add(id, false);
-    this.spend(COST.reset);
+    this.spend(session.limits.isServer ? COST.reset : COST.ignored);
   }
 
   private settings(flags: number, id: number, buffer: Buffer, from: number, to: number): void {
@@ -320,6 +325,8 @@ export class Incoming implements FrameSink {
     const { initialWindowSize } = session.peer;
     const code = session.peer.apply(buffer, from, to, session.limits.isServer);
     if (code !== ERROR.none) return session.fail(code, 'a setting has an invalid value');
+    // If it was smaller in between, the peer has dropped what was in it (RFC 7541 4.2).
+    session.sender.limitTable(session.peer.leastHeaderTableSize);
     session.sender.limitTable(session.peer.headerTableSize);
     // RFC 9113 6.9.2: the change applies to the windows of all open streams.
     const change = session.peer.initialWindowSize - initialWindowSize;

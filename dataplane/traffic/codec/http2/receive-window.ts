@@ -17,6 +17,7 @@ export class ReceiveWindow {
   private size: number;
   private readonly most: number;
   private grown = 0;
+  private released = false;
 
   /** Begins with `size` bytes, and grows to `most`. */
   constructor(size: number, most: number) {
@@ -49,6 +50,7 @@ export class ReceiveWindow {
   }
 
   private grow(): void {
+    if (this.released) return;
     const more = Math.min(this.size, this.most - this.size, MOST_GROWTH - growth, MAX_WINDOW - this.size);
     if (more <= 0) return;
     growth += more;
@@ -59,6 +61,7 @@ export class ReceiveWindow {
 
   /** It is no longer used. */
   release(): void {
+    this.released = true;
     growth -= this.grown;
     this.grown = 0;
   }

@@ -5,6 +5,8 @@ import type { Head, Http2Stream } from './stream.ts';
 
 /** What is gathered goes out beyond this many bytes, even within a turn. */
 const HIGH_WATER = 65_536;
+/** Bytes of frames that may be written to a peer that does not read. */
+const MOST_UNREAD = 65_536;
 const NO_CONTENT = 204;
 /** More characters than a status and a length have with their names. */
 const OWN_FIELDS = 64;
@@ -24,6 +26,8 @@ export class Sender {
   private readonly write: Write;
   private queue: Http2Stream[] = [];
   private blocked = false;
+  /** Bytes written since the peer has stopped reading. */
+  private unread = 0;
 
   constructor(write: Write) {
     this.write = write;
@@ -105,6 +109,7 @@ export class Sender {
   /** The peer has taken what was written. */
   drained(): void {
     this.blocked = false;
+    this.unread = 0;
   }
 
   /** Sends what has been gathered, and of the queue as much as the windows and the connection accept. */
@@ -124,7 +129,7 @@ export class Sender {
     let urgency = Number.POSITIVE_INFINITY;
     for (let at = 0; at < queue.length; at++) {
       const stream = queue[at] as Http2Stream;
-      if (stream.priority.urgency < urgency && (stream.isClosed || stream.ready)) {
+      if (stream.priority.urgency < urgency && stream.ready) {
         best = at;
         ({ urgency } = stream.priority);
       }
@@ -135,16 +140,29 @@ export class Sender {
   private sendNext(at: number): void {
     const { queue } = this;
     const stream = queue[at] as Http2Stream;
-    const more = !stream.isClosed && stream.sendNext(MAX_FRAME);
-    // Those that are incremental take turns; of the others, the first is finished first.
-    if (more && !stream.priority.incremental) return;
-    queue.splice(at, 1);
+    const more = stream.sendNext(MAX_FRAME);
+    // Those that are incremental take turns; of the others, the first is finished first. One that has closed is in the queue no more.
+    if ((more && !stream.priority.incremental) || !stream.isQueued) return;
+    queue.splice(queue.indexOf(stream), 1);
     if (more) queue.push(stream);
     else stream.isQueued = false;
   }
 
+  /** It has closed. */
+  dequeue(stream: Http2Stream): void {
+    if (!stream.isQueued) return;
+    stream.isQueued = false;
+    this.queue.splice(this.queue.indexOf(stream), 1);
+  }
+
   private send(): void {
+    if (this.blocked) this.unread += this.output.length;
     if (!this.write(this.output.take())) this.blocked = true;
+  }
+
+  /** Whether much was written although the peer does not read: replies to its frames, which have no window. */
+  get isStuck(): boolean {
+    return this.unread > MOST_UNREAD;
   }
 
   /** The last thing that is sent (RFC 9113 6.8). */

@@ -1,5 +1,5 @@
 import { ClosedStreams } from './closed-streams.ts';
-import { COST, EARNED, FloodBudget } from './flood-budget.ts';
+import { COST, EARNED, FloodBudget, LEAST_USEFUL } from './flood-budget.ts';
 import { DEFAULT_WINDOW, ERROR, MAX_STREAM_ID, SETTING, TYPE } from './frame.ts';
 import { FrameReader } from './frame-reader.ts';
 import { HpackDecoder } from './hpack/decoder.ts';
@@ -131,19 +131,18 @@ export class Http2Session implements StreamSession {
 
   /** A PING that we sent has come back. */
   pingReturned(payload: Buffer): void {
-    if (payload.equals(PING_GOING)) this.goFully();
+    if (this.isClosing && payload.equals(PING_GOING)) this.goFully();
   }
 
   peerLeaves(lastStream: number, code: number): void {
     this.peerIsLeaving = true;
     this.owner.goingAway();
-    if (code !== ERROR.none) {
-      this.lost(code);
-      return this.owner.failed(true, 'the peer has ended the connection');
-    }
     // Requests above it were not processed (RFC 9113 6.8).
     if (!this.limits.isServer)
       for (const stream of [...this.streams.values()]) if (stream.id > lastStream) stream.abandon(ERROR.refusedStream);
+    if (code === ERROR.none) return;
+    this.lost(code);
+    this.owner.failed(true, 'the peer has ended the connection');
   }
 
   settingsReturned(): void {
@@ -221,7 +220,7 @@ export class Http2Session implements StreamSession {
 
   sendData(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void {
     try {
-      this.budget.earn(EARNED.data);
+      if (to - from >= LEAST_USEFUL) this.budget.earn(EARNED.data);
       this.sender.data(stream, ends, buffer, from, to);
       this.schedule();
     } catch (error) {
@@ -264,6 +263,7 @@ export class Http2Session implements StreamSession {
 
   over(stream: Http2Stream): void {
     if (!this.streams.delete(stream.id)) return;
+    this.sender.dequeue(stream);
     this.closed.add(stream.id, stream.wasReset && !stream.inputEnded);
     if (!stream.wasReset) this.budget.earn(EARNED.stream);
     this.schedule();
@@ -308,6 +308,7 @@ export class Http2Session implements StreamSession {
 
   private flush(): void {
     this.sender.flush();
+    if (this.sender.isStuck) this.fail(ERROR.enhanceYourCalm, 'what is sent is not read');
     // What was sent may have ended or unblocked streams.
     if (this.woken.length > 0) this.schedule();
   }
@@ -315,6 +316,7 @@ export class Http2Session implements StreamSession {
   /** The connection accepts bytes again. */
   drained(): void {
     this.sender.drained();
+    this.incoming.heard = true;
     this.turn();
   }
 

@@ -7,6 +7,8 @@ import type { ReceiveWindow } from './receive-window.ts';
 /** A stream with more than this queued asks its sender to pause (bytes). */
 const HIGH_WATER = 65_536;
 const LOW_WATER = 16_384;
+/** The buffer that short pieces share (bytes). */
+const TAIL = 16_384;
 /** A piece of a body with at least this many bytes is passed on by itself, as it is; others are gathered. */
 export const LARGE = 1_024;
 /** More than the window of a stream can hold unread. */
@@ -82,6 +84,9 @@ export class Http2Stream {
   private readonly session: StreamSession;
   private heads: { readonly head: Head; readonly ends: boolean }[] | null = null;
   private pieces: Buffer[] = [];
+  /** The buffer of the last piece if that was copied, and how much of it is in use. */
+  private tail: Buffer | null = null;
+  private tailUsed = 0;
   private ends = false;
   private trailers: string | null = null;
   private releases = false;
@@ -124,14 +129,32 @@ export class Http2Stream {
       at += this.sendSome(buffer, from, to, false);
       if (at === to) return true;
     }
-    const rest = buffer.subarray(at, to);
     // Short pieces are in a buffer that is used again at once.
-    this.pieces.push(to - from <= COPIED ? Buffer.from(rest) : rest);
-    this.queued += rest.length;
+    if (to - from <= COPIED) this.queueCopy(buffer, at, to);
+    else this.pieces.push(buffer.subarray(at, to));
+    this.queued += to - at;
     this.session.enqueue(this);
     if (this.queued < HIGH_WATER) return true;
     this.asksToPause = true;
     return false;
+  }
+
+  /** Short pieces share a buffer, and become frames together: there may be thousands of them. */
+  private queueCopy(buffer: Buffer, from: number, to: number): void {
+    const { pieces, tail } = this;
+    const length = to - from;
+    const last = pieces.at(-1);
+    if (last !== undefined && tail !== null && last.buffer === tail.buffer && tail.length - this.tailUsed >= length) {
+      buffer.copy(tail, this.tailUsed, from, to);
+      pieces[pieces.length - 1] = tail.subarray(last.byteOffset - tail.byteOffset, this.tailUsed + length);
+      this.tailUsed += length;
+      return;
+    }
+    const fresh = Buffer.allocUnsafeSlow(Math.max(length, pieces.length === 0 ? length : TAIL));
+    buffer.copy(fresh, 0, from, to);
+    this.tail = fresh;
+    this.tailUsed = length;
+    pieces.push(fresh.subarray(0, length));
   }
 
   /** Ends our side. `trailers` are whole lines, or empty. */
@@ -145,7 +168,7 @@ export class Http2Stream {
 
   /** Ends it before its time (RFC 9113 6.4). What is queued is dropped. */
   reset(code: number): void {
-    if (this.isClosed) return;
+    if (this.isClosed) return this.dropInput();
     this.session.sendReset(this, code);
     this.abandon(code);
   }
@@ -164,6 +187,19 @@ export class Http2Stream {
   abandon(code: number): void {
     this.dropsInput = true;
     this.endEarly(code);
+  }
+
+  /** It is closed, and nobody wants what has come before. */
+  private dropInput(): void {
+    this.dropsInput = true;
+    this.dropKept();
+    this.session.wake(this);
+  }
+
+  private dropKept(): void {
+    const { length } = this.kept;
+    this.kept = NOTHING;
+    if (length > 0) this.session.consumed(this, length);
   }
 
   private endEarly(code: number): void {
@@ -265,6 +301,11 @@ export class Http2Stream {
     this.kept = this.gathering.join(this.kept, buffer.subarray(from, to));
   }
 
+  /** Its head was all that the peer had to send. */
+  endedWithHead(): void {
+    if (this.inputEnded && this.outputEnded && !this.isClosed) this.close();
+  }
+
   /** The peer has ended its side. @returns false if bytes are missing. */
   inputOver(trailers: string): boolean {
     if (this.expected > 0) return false;
@@ -294,7 +335,7 @@ export class Http2Stream {
   }
 
   private deliver(buffer: Buffer, from: number, to: number): void {
-    if (this.takes(buffer, from, to)) return this.session.consumed(this, to - from);
+    if (this.takes(buffer, from, to) || this.isClosed) return this.session.consumed(this, to - from);
     this.isPaused = true;
     this.keep(buffer, from, to);
   }
@@ -349,10 +390,7 @@ export class Http2Stream {
     this.heads = null;
     this.pieces = [];
     this.queued = 0;
-    if (this.kept.length > 0 && this.dropsInput) {
-      this.session.consumed(this, this.kept.length);
-      this.kept = NOTHING;
-    }
+    if (this.dropsInput) this.dropKept();
     this.window.release();
     this.session.over(this);
   }

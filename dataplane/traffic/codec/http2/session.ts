@@ -16,6 +16,9 @@ const HEADER_TABLE_BYTES = 4_096;
 /** How long after the first GOAWAY the second one comes at the latest (ms). */
 const GOING_MS = 1_000;
 
+/** What each server announces besides its limits: extended CONNECT (RFC 8441) and priorities as in RFC 9218. */
+const OF_SERVER = [[SETTING.enableConnectProtocol, 1] as const, [SETTING.noRfc7540Priorities, 1] as const];
+
 const PING_ALIVE = Buffer.from('sluice-1');
 const PING_GOING = Buffer.from('sluice-2');
 
@@ -71,11 +74,7 @@ export class Http2Session implements StreamSession {
       [SETTING.initialWindowSize, limits.streamWindow],
       [SETTING.maxHeaderListSize, limits.fieldList],
     ] as const;
-    const server = [
-      [SETTING.maxConcurrentStreams, limits.streams],
-      [SETTING.enableConnectProtocol, 1],
-      [SETTING.noRfc7540Priorities, 1],
-    ] as const;
+    const server = [[SETTING.maxConcurrentStreams, limits.streams], ...OF_SERVER] as const;
     if (!limits.isServer) {
       const out = sender.output.room(PREFACE.length);
       sender.output.wrote(sender.output.at + PREFACE.copy(out, sender.output.at));
@@ -158,7 +157,7 @@ export class Http2Session implements StreamSession {
     this.sender.output.frame(TYPE.rstStream, 0, id, code);
   }
 
-  /** Opens a stream for a request of the peer. */
+  /** Opens a stream. */
   accept(id: number): Http2Stream {
     const { streamWindow, mostStreamWindow } = this.limits;
     const stream = new Http2Stream(id, this, this.peer.initialWindowSize, new ReceiveWindow(streamWindow, mostStreamWindow));
@@ -207,8 +206,7 @@ export class Http2Session implements StreamSession {
     this.sender.window = bytes;
   }
 
-  // An exception here leaves the connection in no state to go on, whoever called.
-
+  // An exception in one of the next three leaves the connection in no state to go on, whoever called.
   sendHead(stream: Http2Stream, head: Head, ends: boolean): void {
     try {
       this.sender.head(stream, head, ends);
@@ -282,7 +280,10 @@ export class Http2Session implements StreamSession {
     this.scheduled = false;
     this.report();
     if (this.ended) return;
-    this.flush();
+    this.sender.flush();
+    if (this.sender.isStuck) this.fail(ERROR.enhanceYourCalm, 'what is sent is not read');
+    // What was sent may have ended or unblocked streams.
+    if (this.woken.length > 0) this.schedule();
     if (this.goneFully && this.streams.size === 0 && !this.ended) this.finish();
   }
 
@@ -306,13 +307,6 @@ export class Http2Session implements StreamSession {
     }
   }
 
-  private flush(): void {
-    this.sender.flush();
-    if (this.sender.isStuck) this.fail(ERROR.enhanceYourCalm, 'what is sent is not read');
-    // What was sent may have ended or unblocked streams.
-    if (this.woken.length > 0) this.schedule();
-  }
-
   /** The connection accepts bytes again. */
   drained(): void {
     this.sender.drained();
@@ -329,9 +323,9 @@ export class Http2Session implements StreamSession {
   close(): void {
     if (this.goingSince >= 0 || this.ended) return;
     this.goingSince = this.owner.monotonic();
-    const { sender, limits } = this;
+    const { sender } = this;
     // A peer that leaves opens no more streams.
-    if (!limits.isServer || !this.greeted || this.peerIsLeaving) this.goFully();
+    if (!this.limits.isServer || !this.greeted || this.peerIsLeaving) this.goFully();
     else {
       sender.goAway(MAX_STREAM_ID, ERROR.none, '');
       sender.output.frameOf(TYPE.ping, 0, 0, PING_GOING);
@@ -372,19 +366,22 @@ export class Http2Session implements StreamSession {
     this.ended = true;
     this.reader.stop();
     this.window.release();
-    for (const stream of [...this.streams.values()]) stream.abandon(code);
-    if (this.receiving) return;
-    this.report();
+    for (const stream of [...this.streams.values()]) {
+      stream.abandon(code);
+      // Also one that has closed in vain: an exception may have come between.
+      this.woken.push(stream);
+    }
+    if (!this.receiving) this.report();
   }
 
   /** Enforces the time limits of the connection itself; called periodically. */
   sweep(now: number): void {
     if (this.ended) return;
     this.budget.refill(now);
-    if (this.greeted && this.liveness.settingsOverdue(now)) return this.fail(ERROR.settingsTimeout, 'our SETTINGS were not acknowledged');
+    if (this.greeted && this.liveness.settingsOverdue(now)) return this.fail(ERROR.settingsTimeout, 'our SETTINGS got no reply');
     if (this.goingSince >= 0 && now - this.goingSince >= GOING_MS) this.goFully();
     const state = this.liveness.check(now, this.incoming.takeHeard(), this.streams.size > 0);
-    if (state === 'gone') this.fail(ERROR.none, 'a PING was not answered');
+    if (state === 'gone') return this.fail(ERROR.none, 'a PING was not answered');
     if (state !== 'ask') return;
     this.sender.output.frameOf(TYPE.ping, 0, 0, PING_ALIVE);
     this.schedule();

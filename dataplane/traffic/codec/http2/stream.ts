@@ -175,11 +175,11 @@ export class Http2Stream {
 
   /**
    * The peer has reset it. What has come before is passed on, unless the stream is paused. `keepsResponse`: a response that was complete
-   * before stays so, for a server that needs no more of the request (RFC 9113 8.1).
+   * before stays so even then, because its server only needs no more of the request (RFC 9113 8.1).
    */
   resetByPeer(code: number, keepsResponse: boolean): void {
     if (!this.isPaused) this.deliverKept();
-    this.dropsInput = !(keepsResponse && this.inputEnded && code === ERROR.none);
+    this.dropsInput = !(this.inputEnded && code === ERROR.none && (keepsResponse || !this.isPaused));
     this.endEarly(code);
   }
 

@@ -146,7 +146,13 @@ browsed('the graph of a period that was chosen is the graph of a page that was o
   const drawn = async (range: string): Promise<string> => {
     await page.locator('.periods button[aria-pressed=true]', { hasText: range }).waitFor();
     await page.locator('[role=slider][aria-valuemax="6"]').waitFor();
-    return page.evaluate<string>("document.querySelector('.plot canvas').toDataURL()");
+    // It is drawn in a later frame than its times.
+    for (let before = ''; ; ) {
+      await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+      const now = await page.evaluate<string>("document.querySelector('.plot canvas').toDataURL()");
+      if (now === before) return now;
+      before = now;
+    }
   };
   await shown.open('#/hosts/shop.test?range=month');
   await page.locator('[role=slider][aria-valuemax="29"]').waitFor();

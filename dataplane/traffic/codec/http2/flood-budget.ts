@@ -16,7 +16,7 @@ export const COST = {
   /** Each byte of a header block that belongs to no request any more, or of a continuation. */
   fragment: 5,
   windowUpdate: 1,
-  /** A stream that ends before its time, whoever resets it (CVE-2023-44487, CVE-2025-8671). */
+  /** A stream that is reset, by either side (CVE-2023-44487, CVE-2025-8671). */
   reset: 40,
 } as const;
 

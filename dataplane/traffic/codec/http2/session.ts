@@ -103,7 +103,7 @@ export class Http2Session implements StreamSession {
       if (!this.ended) this.reader.feed(bytes, at, bytes.length);
       this.report();
     } finally {
-      // Whoever ends the connection after an exception has to reach its streams.
+      // After an exception, the end of the connection is reported to its streams at once.
       this.receiving = false;
     }
     if (!this.ended) this.owner.wasRead();
@@ -206,7 +206,7 @@ export class Http2Session implements StreamSession {
     this.sender.window = bytes;
   }
 
-  // An exception in one of the next three leaves the connection in no state to go on, whoever called.
+  // An exception in one of the next three ends the connection, because its output may be incomplete.
   sendHead(stream: Http2Stream, head: Head, ends: boolean): void {
     try {
       this.sender.head(stream, head, ends);

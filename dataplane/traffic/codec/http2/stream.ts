@@ -179,6 +179,8 @@ export class Http2Stream {
    */
   resetByPeer(code: number, keepsResponse: boolean): void {
     if (!this.isPaused) this.deliverKept();
+    // Its receiver may have reset it.
+    if (this.isClosed) return;
     this.dropsInput = !(this.inputEnded && code === ERROR.none && (keepsResponse || !this.isPaused));
     this.endEarly(code);
   }

@@ -2,7 +2,7 @@ import { INDEXING, type Rule, ruleOf, ruleOfSpelled } from './indexing.ts';
 import { type Entry, LineIndex } from './line-index.ts';
 import { isRepeated } from './repetitions.ts';
 import { STATIC_FIELDS } from './static-table.ts';
-import { writeInteger, writeShortString, writeString } from './write-literal.ts';
+import { writeInteger, writeShorterString, writeString } from './write-literal.ts';
 
 /** The most of the peer's table that we use, which is also what it offers before any setting (RFC 9113 6.5.2). */
 const MOST_TABLE_BYTES = 4_096;
@@ -154,7 +154,7 @@ export class HpackEncoder {
     if (!inserts) return writeLiteral(out, at, rule, name, value);
     this.index.insert(text, line, length);
     const end = writeInteger(out, at, INSERTED, INSERTED_MASK, rule.name);
-    return writeShortString(out, rule.name > 0 ? end : writeShortString(out, end, name), value);
+    return writeShorterString(out, rule.name > 0 ? end : writeShorterString(out, end, name), value);
   }
 }
 

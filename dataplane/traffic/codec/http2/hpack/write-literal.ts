@@ -32,7 +32,7 @@ export function writeString(out: Buffer, at: number, text: string): number {
 }
 
 /** Writes a string literal (RFC 7541 5.2) of Latin-1 text, in Huffman code if that is shorter. @returns the end. */
-export function writeShortString(out: Buffer, at: number, text: string): number {
+export function writeShorterString(out: Buffer, at: number, text: string): number {
   const coded = huffmanLength(text);
   if (coded >= text.length) return writeString(out, at, text);
   return encodeHuffman(text, out, writeInteger(out, at, HUFFMAN, 0x7f, coded));

@@ -82,13 +82,17 @@ async function startTakeover(stateDir: string, clock: Clock, log: Log): Promise<
   return takeover;
 }
 
-/** Checks that the ports are free: with SO_REUSEPORT, another process on the same port would silently share the traffic. @throws UsageError. */
+/**
+ * Checks that the ports are free: with SO_REUSEPORT, another process on the same port would silently share the traffic. @throws UsageError.
+ */
 async function requirePorts(settings: DataplaneSettings): Promise<void> {
   for (const { port, flag } of listenedPorts(trafficSettings(settings)))
     await listenOrUsageError(flag, () => probePort(settings.bind, port), port);
 }
 
-/** Errors that only a change of the setting or of the directory can end. Others, such as a full disk, must not keep the proxy from starting. */
+/**
+ * Errors that only a change of the setting or of the directory can end. Others, such as a full disk, must not keep the proxy from starting.
+ */
 const WRONG_PATH = new Set(['EACCES', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS']);
 
 /** @throws UsageError if the file of the access log can't be opened. */

@@ -33,8 +33,8 @@ export type Reconciler = {
 type State = { snapshot: Listing | null; guarded: Guarded | null; errors: readonly string[]; cancelRelist: () => void };
 
 /**
- * Level-triggered: after every change the table is rebuilt from the latest snapshots. `built` is called each time with the snapshots and the
- * state that they give, which may be the same as before; `changed` with each new state, after it.
+ * Level-triggered: after every change the table is rebuilt from the latest snapshots. `built` is called each time with the snapshots and
+ * the state that they give, which may be the same as before; `changed` with each new state, after it.
  */
 export function createReconciler(options: {
   sources: readonly Pick<Source, 'name' | 'relist'>[];

@@ -48,7 +48,10 @@ export class OwnCertificate {
     this.watches = new FolderWatcher(() => this.changed(), log);
   }
 
-  /** Reads the two files. An expired certificate is accepted: clients report it, and no site has to wait for it. A refusal names the file and what to do. */
+  /**
+   * Reads the two files. An expired certificate is accepted: clients report it, and no site has to wait for it. A refusal names the file
+   * and what to do.
+   */
   static read(paths: CertificatePaths, parts: { clock: Clock; log: Log }): Parsed<OwnCertificate> {
     const absolute = { certificate: resolve(paths.certificate), privateKey: resolve(paths.privateKey) };
     const seen = fingerprintOfPair(absolute.certificate, absolute.privateKey);

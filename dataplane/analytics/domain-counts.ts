@@ -14,8 +14,8 @@ const ANSWERED = 10;
 const SERVER_ERRORS = 4;
 const MINUTE_MS = 60_000;
 /**
- * A domain is failing if so many requests of the last minutes, and more than this share of them, were answered with 5xx, the last of them in
- * this minute or the one before.
+ * A domain is failing if so many requests of the last minutes, and more than this share of them, were answered with 5xx, the last of them
+ * in this minute or the one before.
  */
 const FAILING = { minutes: 5, least: 5, share: 0.05, last: 2 } as const;
 

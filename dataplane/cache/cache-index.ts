@@ -42,7 +42,9 @@ export type CacheStatus = {
   readonly routes: ReturnType<RouteShares['list']>;
 };
 
-/** The index of the cache: which responses are stored, which are evicted, and which were purged. It refers to bodies but doesn't hold them. */
+/**
+ * The index of the cache: which responses are stored, which are evicted, and which were purged. It refers to bodies but doesn't hold them.
+ */
 export class CacheIndex {
   private readonly tools: CacheIndexTools;
   private readonly policy: TinyLfu<Held>;

@@ -1,8 +1,8 @@
 import { FrequencySketch, hashOf } from './frequency-sketch.ts';
 
 /**
- * Parts of the cache: for new entries, and, of the rest, for those used more than once. In real traces of web sites, a fifth for new entries
- * gives more hits than 1 % (web12 of cache2k with a small cache: 43 instead of 36 %), and never fewer than LRU.
+ * Parts of the cache: for new entries, and, of the rest, for those used more than once. In real traces of web sites, a fifth for new
+ * entries gives more hits than 1 % (web12 of cache2k with a small cache: 43 instead of 36 %), and never fewer than LRU.
  */
 const WINDOW_PART = 0.2;
 const PROTECTED_PART = 0.8;

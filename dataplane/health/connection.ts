@@ -5,7 +5,10 @@ import { describeConnectionError } from './connection-error.ts';
 
 /** How long a connection may take to be established (ms). */
 const CONNECT_MS = 1_000;
-/** How long it must stay open (ms): a container engine's proxy accepts connections for an app that isn't listening yet, and then closes them. */
+/**
+ * How long it must stay open (ms): a container engine's proxy accepts connections for an app that isn't listening yet, and then closes
+ * them.
+ */
 const OPEN_MS = 100;
 
 /**

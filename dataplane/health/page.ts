@@ -35,7 +35,8 @@ const verification = (serverName: string, transport: TransportSpec | null) => ({
 });
 
 /**
- * Requests a page of a target on a new connection. On the expected status, or 2xx and 3xx, `done` is called with null, otherwise with the reason.
+ * Requests a page of a target on a new connection. On the expected status, or 2xx and 3xx, `done` is called with null, otherwise with the
+ * reason.
  * @returns a function that cancels it; then `done` is not called.
  */
 export function requestPage(target: PageTarget, page: Page, clock: Clock, done: (reason: string | null) => void): () => void {

@@ -129,7 +129,9 @@ export class LineRings {
     return Atomics.load(this.shared, BELL);
   }
 
-  /** Waits until a ring is half full, or for `ms`. Pass the `bell` from before the last reading, so that one that rang since isn't missed. */
+  /**
+   * Waits until a ring is half full, or for `ms`. Pass the `bell` from before the last reading, so that one that rang since isn't missed.
+   */
   async wait(ms: number, bell: number): Promise<void> {
     const { async, value } = Atomics.waitAsync(this.shared, BELL, bell, ms);
     if (async) await value;

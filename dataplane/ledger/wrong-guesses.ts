@@ -3,7 +3,9 @@ import { SharedHashTable } from './hash-table.ts';
 
 /** Maximum number of clients remembered; of those in one bucket, the one whose wrong guess is oldest is forgotten first. */
 const CAPACITY = 1 << 15;
-/** How long a client is remembered (seconds). This is enough for hundreds of clients to guess once each, at a few comparisons per second. */
+/**
+ * How long a client is remembered (seconds). This is enough for hundreds of clients to guess once each, at a few comparisons per second.
+ */
 const REMEMBERED_SECS = 600;
 
 /** Remembers which clients recently sent a wrong password, for all workers. */

@@ -38,7 +38,9 @@ export type CacheReading = {
     readonly [domain: string, share: { readonly bytes: number; readonly entries: number; readonly evicted: number }]
   >;
 };
-/** `busySeconds`: how long each worker's event loop has been busy since the worker started. The slot of a worker that ended is used again. */
+/**
+ * `busySeconds`: how long each worker's event loop has been busy since the worker started. The slot of a worker that ended is used again.
+ */
 export type WorkersReading = {
   readonly serving: number;
   readonly configured: number;

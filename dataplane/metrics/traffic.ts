@@ -4,7 +4,10 @@ import { DURATION_BOUNDS } from '../traffic/protocol.ts';
 import { CountedHistogram } from './counted-histogram.ts';
 import { STATUS_CLASSES, type Totals, type TotalsByDomain } from './totals.ts';
 
-/** Registers the metrics fed by the workers' reports. Each scrape rebuilds them from the totals. @returns those that are not in the registry. */
+/**
+ * Registers the metrics fed by the workers' reports. Each scrape rebuilds them from the totals. @returns those that are not in the
+ * registry.
+ */
 export function registerTraffic(registry: Registry, domains: TotalsByDomain, unrouted: Totals): CountedHistogram[] {
   new Counter({
     name: `${METRIC_PREFIX}requests_total`,

@@ -14,7 +14,9 @@ type Answer = { readonly status: number; readonly worker: string; readonly socke
 /** A connection that was lost before a response was complete, or before it began. */
 type Loss = { readonly code: string | undefined; readonly reused: boolean };
 
-/** A target that responds with the worker that sent the request: immediately, or half of it first and the rest when the test releases it. */
+/**
+ * A target that responds with the worker that sent the request: immediately, or half of it first and the rest when the test releases it.
+ */
 class Target {
   readonly held: { readonly path: string; readonly worker: string; readonly response: ServerResponse }[] = [];
   private readonly server = createServer((request, response) => {

@@ -9,8 +9,8 @@ const RESERVED_PER_WORKER = 16;
 const MIN_SOCKETS = 16;
 
 /**
- * How many sockets clients and upstreams may use together, leaving enough descriptors for everything else. `otherPorts`: how many ports each
- * worker listens on besides the main ones.
+ * How many sockets clients and upstreams may use together, leaving enough descriptors for everything else. `otherPorts`: how many ports
+ * each worker listens on besides the main ones.
  */
 export function maxSocketsFor(workers: number, otherPorts = 0): number {
   return Math.max(MIN_SOCKETS, openFilesLimit() - RESERVED - (RESERVED_PER_WORKER + otherPorts) * workers);

@@ -24,7 +24,10 @@ export function listenedPorts({ httpPort, otherHttpPorts, httpsPort, otherHttpsP
   ];
 }
 
-/** Why these ports can't be listened on together; null if they can. Sockets share ports, so the system would not refuse a port that is named twice. */
+/**
+ * Why these ports can't be listened on together; null if they can. Sockets share ports, so the system would not refuse a port that is named
+ * twice.
+ */
 export function portsProblem(settings: PortSettings): string | null {
   const [http, https] = [httpPorts(settings), httpsPorts(settings)];
   for (const [name, ports] of [['http_port', http] as const, ['https_port', https] as const])

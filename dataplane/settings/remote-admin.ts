@@ -7,7 +7,10 @@ import type { SettingValues } from './layers.ts';
 type AdminSettings = Pick<SettingValues, 'adminListen' | 'adminAllowRemote' | 'adminTlsCert' | 'adminTlsKey'>;
 
 const TLS_FLAGS = '--admin-tls-cert PATH --admin-tls-key PATH';
-/** Wrong tokens are not rate-limited, so that the owner can't be locked out. A token that others can try to guess must therefore be long (characters). */
+/**
+ * Wrong tokens are not rate-limited, so that the owner can't be locked out. A token that others can try to guess must therefore be long
+ * (characters).
+ */
 const LEAST_TOKEN = 16;
 
 const refused = (reason: string): UsageError => new UsageError(`${NAME} dataplane: ${reason}`);

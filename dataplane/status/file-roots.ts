@@ -61,7 +61,9 @@ export class FileRoots {
     return roots.size > 0;
   }
 
-  /** Looks at all directories, one at a time: a disk that hangs keeps one thread of the pool. Resolves after a look that began no earlier. */
+  /**
+   * Looks at all directories, one at a time: a disk that hangs keeps one thread of the pool. Resolves after a look that began no earlier.
+   */
   look(): Promise<void> {
     if (this.looking !== null) {
       this.following ??= this.looking.then(() => {

@@ -32,7 +32,9 @@ export type NamedTarget = {
 
 /** A target as one pool of a route uses it. */
 export type PoolMember = { readonly target: NamedTarget; readonly view: RouteView };
-/** `path` is the one of the block whose pool it is; null for the site's. Without members it belongs to a site that has lost its last target. */
+/**
+ * `path` is the one of the block whose pool it is; null for the site's. Without members it belongs to a site that has lost its last target.
+ */
 export type RoutePool = { readonly path: string | null; readonly members: readonly PoolMember[] };
 export type RoutePools = { readonly domain: string; readonly pools: readonly RoutePool[] };
 

@@ -25,7 +25,9 @@ const PER_TURN = 1_000;
 /** What the Admin API itself knows: who is connected to it. */
 export type Connected = Pick<DataplaneStatus, 'controllers' | 'last_reload'>;
 
-/** The parts of an overview. Those that grow with the number of routes or hosts take several turns of the event loop, or are read in some. */
+/**
+ * The parts of an overview. Those that grow with the number of routes or hosts take several turns of the event loop, or are read in some.
+ */
 export type OverviewParts = {
   readonly clock: Clock;
   readonly status: () => Omit<DataplaneStatus, keyof Connected | 'upstreams' | 'warnings' | 'advice'>;

@@ -42,7 +42,10 @@ type TableUpdate = {
   readonly overwritten?: TableChange['overwritten'];
 };
 
-/** A change that is saved and published. `acknowledged` resolves with its generation once every worker serves it; the next change does not wait for that. */
+/**
+ * A change that is saved and published. `acknowledged` resolves with its generation once every worker serves it; the next change does not
+ * wait for that.
+ */
 type Committed = { readonly acknowledged: Promise<number> };
 
 type CommittedFrame = Committed & { readonly judgement: Judgement; readonly certificates: readonly CertificateOutcome[] };

@@ -24,7 +24,10 @@ export type OwnedRoute = {
   readonly since: number;
   /** Its targets with an id are not used yet, because their addresses were restored from disk. */
   readonly unconfirmed: boolean;
-  /** Whether it needs what the data plane may not have: a cache, ports of its own, directories. Known without reading `route`, which costs 10 µs. */
+  /**
+   * Whether it needs what the data plane may not have: a cache, ports of its own, directories. Known without reading `route`, which costs
+   * 10 µs.
+   */
   readonly needsSetup: boolean;
 };
 
@@ -57,7 +60,10 @@ export type Frame = {
 
 /** Keeps the certificates that frames carry. */
 export interface CertificateKeeper {
-  /** Stores the certificates of a frame. Resolves when they are on disk and presented, so that routes can depend on them. Failures are outcomes. */
+  /**
+   * Stores the certificates of a frame. Resolves when they are on disk and presented, so that routes can depend on them. Failures are
+   * outcomes.
+   */
   store(frame: Frame): Promise<CertificateOutcome[]>;
   /** Removes the certificates that a frame removes, once the routes that depended on them are gone. */
   remove(frame: Frame): Promise<CertificateOutcome[]>;

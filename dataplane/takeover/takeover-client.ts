@@ -35,7 +35,9 @@ export class TakeoverClient {
     return (await successor.expectStep('released')) ? successor : null;
   }
 
-  /** Reports that our workers serve beside the predecessor's, which now closes its Admin API. @throws ChannelError if it continues instead. */
+  /**
+   * Reports that our workers serve beside the predecessor's, which now closes its Admin API. @throws ChannelError if it continues instead.
+   */
   async serving(): Promise<void> {
     this.channel.send('serving', {});
     await this.expectStep('admin');

@@ -46,7 +46,10 @@ export class CertificateAdmin {
     ].sort((one, other) => compare(one.domains[0] ?? '', other.domains[0] ?? '') || compare(one.source, other.source));
   }
 
-  /** Stores a pair that covers these domains (lower case). Resolves when it is on disk and every worker serves it. @throws the system's error. */
+  /**
+   * Stores a pair that covers these domains (lower case). Resolves when it is on disk and every worker serves it. @throws the system's
+   * error.
+   */
   async push(domains: readonly string[], pair: Certificate): Promise<CertificateRecord> {
     const stored = await this.tools.store.put({ source: 'pushed', domains, pair });
     await this.tools.published();

@@ -143,7 +143,10 @@ export class CertificateManager {
     this.automatic.setAcme(acme);
   }
 
-  /** Issues internal certificates for sites that ask for them; with `local`, also for sites that do not say. Resolves when the authority is open, if a site needs it. */
+  /**
+   * Issues internal certificates for sites that ask for them; with `local`, also for sites that do not say. Resolves when the authority is
+   * open, if a site needs it.
+   */
   useInternalIssuer(local: boolean): Promise<void> {
     this.local = local;
     this.uncertifiable = null;

@@ -5,7 +5,10 @@ import { CATCH_ALL, wildcardOf } from '../../shared/values/host.ts';
 /** The kinds of names that the configured authority can issue for; null without an authority. */
 export type AcmeCapabilities = { readonly anyName: boolean; readonly dns: boolean } | null;
 
-/** Why a site has no certificate, so that HTTPS connections to it are refused. `site` is null when nothing is routed there. `noAcme`: why none are ordered at all. */
+/**
+ * Why a site has no certificate, so that HTTPS connections to it are refused. `site` is null when nothing is routed there. `noAcme`: why
+ * none are ordered at all.
+ */
 export function explainMissing(site: Site | null, orderable: AcmeCapabilities, noAcme: string | null = null): string {
   if (site === null) return 'nothing is routed there';
   if (site.https === 'off') return 'the site says tls off';

@@ -14,8 +14,8 @@ import { choosePorts, PortTakenError, statusOf } from './ports.ts';
 import { bringVisitors } from './visitors/bring-visitors.ts';
 
 /**
- * `npm start [-- --http-port N]`: sample upstreams, the proxy in front of them, visitors, the dashboard, and what to try. Ends everything on
- * Ctrl-C.
+ * `npm start [-- --http-port N]`: sample upstreams, the proxy in front of them, visitors, the dashboard, and what to try. Ends everything
+ * on Ctrl-C.
  */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const USES = [

@@ -23,7 +23,9 @@ const BROWSER = [
   'Upgrade-Insecure-Requests: 1',
 ];
 
-/** What the access log costs: one worker with it and one without, on the same core, in turns. The thread that writes runs on that core, too. */
+/**
+ * What the access log costs: one worker with it and one without, on the same core, in turns. The thread that writes runs on that core, too.
+ */
 export async function accessLog(): Promise<Figure[]> {
   using folder = new Folder();
   const upstream = await nginxUpstream(folder, UPSTREAM_CORE);

@@ -2,7 +2,9 @@ import { createAnalytics } from '../../dataplane/analytics/analytics.ts';
 import { domainReport } from '../../dataplane/traffic/testing/domain-report.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 
-/** Prints what the counts of one host take in memory (bytes): of a small host, or of one whose names are as many and as long as they can be. */
+/**
+ * Prints what the counts of one host take in memory (bytes): of a small host, or of one whose names are as many and as long as they can be.
+ */
 const HOSTS = 300;
 const KINDS = {
   small: { visitors: 50, names: 20, pageLength: 30, referrerLength: 20, vitals: 0 },

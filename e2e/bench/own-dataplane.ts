@@ -3,7 +3,9 @@ import { freePort } from '../harness/ports.ts';
 
 type Options = Omit<Parameters<typeof Dataplane.start>[0], 'workers'>;
 
-/** A data plane with one worker and no certificates: with one that the machine has for a host, it would redirect requests for it to HTTPS. */
+/**
+ * A data plane with one worker and no certificates: with one that the machine has for a host, it would redirect requests for it to HTTPS.
+ */
 export async function ownDataplane({ stateDir, flags = [], ...more }: Options): Promise<Dataplane> {
   const own = ['--cert-dir', `${stateDir}-certificates`, '--https-port', `${await freePort()}`];
   return Dataplane.start({ ...more, stateDir, workers: 1, flags: [...own, ...flags] });

@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Looks are as far apart as a twentieth of the time that has passed, within these bounds (ms): each costs the machine CPU time, and often a request. */
+/**
+ * Looks are as far apart as a twentieth of the time that has passed, within these bounds (ms): each costs the machine CPU time, and often a
+ * request.
+ */
 const [OFTEN, SELDOM] = [5, 50];
 
 /** Waits until `look` gives something other than undefined, null or false. @throws naming `what` after `withinMs`. */

@@ -21,7 +21,10 @@ const KNOWN_COMPLAINTS = /^nodejs_active_(?:handles|requests|resources)_total no
 
 const VIEW_TOKEN = 'a-view-token-for-tests';
 
-/** A warning about an import, a site that answers, one with a live and a dead target, one whose target is dead, one that fails, and certificates. */
+/**
+ * A warning about an import, a site that answers, one with a live and a dead target, one whose target is dead, one that fails, and
+ * certificates.
+ */
 class Scene {
   readonly folder = new Folder();
   readonly pair: Pair;

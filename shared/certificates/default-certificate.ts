@@ -10,8 +10,8 @@ const PREFIX = '*@';
 const FORM = /^\*@(\[[0-9a-f:.]+\]|[0-9.]*):(\d+)$/;
 
 /**
- * In place of a domain: the certificate is presented for every name that has no other one, and to clients that send none. `*@:443` is at any
- * address, `*@192.0.2.1:443` at this one; an IPv6 address is in brackets.
+ * In place of a domain: the certificate is presented for every name that has no other one, and to clients that send none. `*@:443` is at
+ * any address, `*@192.0.2.1:443` at this one; an IPv6 address is in brackets.
  */
 export function defaultNameOf({ address, port }: DefaultPlace): string {
   const host = address === null ? '' : isIP(address) === 6 ? `[${address}]` : address;

@@ -3,9 +3,9 @@ import type { Child, ChildEvents, Launch } from './child.ts';
 import { Supervised, type SupervisedTools } from './supervised.ts';
 
 /**
- * The two processes of `run`, as one child of the parent: data plane and controller, each of which may crash and is restarted while the other
- * goes on. The installed version plans how they are started: the launcher runs `run`, which reads the flags and the config file, sends a plan
- * and ends. So nothing here depends on the version.
+ * The two processes of `run`, as one child of the parent: data plane and controller, each of which may crash and is restarted while the
+ * other goes on. The installed version plans how they are started: the launcher runs `run`, which reads the flags and the config file,
+ * sends a plan and ends. So nothing here depends on the version.
  */
 export class Pair implements Child {
   private readonly launch: Launch;

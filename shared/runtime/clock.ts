@@ -13,7 +13,10 @@ export interface Clock {
 /** `performance.now` counts from each thread's start; this converts it to the process-wide monotonic clock. */
 const threadOffset = differenceOfClocks();
 
-/** A thread that is interrupted between its looks at the two clocks would keep the interruption as an error, so of several looks the quickest counts. */
+/**
+ * A thread that is interrupted between its looks at the two clocks would keep the interruption as an error, so of several looks the
+ * quickest counts.
+ */
 function differenceOfClocks(): number {
   let difference = 0;
   let quickest = Number.POSITIVE_INFINITY;

@@ -3,7 +3,9 @@ import type { Clock } from './clock.ts';
 
 /** How often a thread is measured (ms). */
 const PERIOD_MS = 10_000;
-/** A thread that has used at most this much processor time in a period is idle (ms): its timers, and less than a hundred requests a second. */
+/**
+ * A thread that has used at most this much processor time in a period is idle (ms): its timers, and less than a hundred requests a second.
+ */
 const IDLE_MS = 100;
 /** How much a heap must have grown since the last collection (bytes). */
 const MIN_GROWTH = 2_097_152;

@@ -16,8 +16,8 @@ export function openStdout(): number {
   try {
     return openSync(`/proc/self/fd/${STDOUT_FD}`, O_WRONLY | O_NONBLOCK | O_NOCTTY);
   } catch {
-    // A socket, or a pipe that belongs to another user. Node sets the flag when the main thread first uses its stream, and resets it when the
-    // process ends.
+    // A socket, or a pipe that belongs to another user. Node sets the flag when the main thread first uses its stream, and resets it when
+    // the process ends.
     if (isMainThread) void process.stdout;
     return STDOUT_FD;
   }

@@ -147,7 +147,9 @@ export type Applied = {
   certificates?: readonly CertificateOutcome[];
   /** Addresses of the data plane's own interfaces, in the response to the first frame of a stream, used to find shared networks. */
   addresses?: string[];
-  /** Kinds of lines that are accepted on this stream and were not always, in the response to its first frame. Absent in older data planes. */
+  /**
+   * Kinds of lines that are accepted on this stream and were not always, in the response to its first frame. Absent in older data planes.
+   */
   accepts?: readonly string[];
 };
 

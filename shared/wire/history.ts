@@ -31,7 +31,10 @@ export type HistoryRange = {
   lists: Record<string, HistoryList>;
 };
 
-/** What `GET /analytics/{domain}/history` answers. `GET /analytics/history` is about all hosts: `domain` is null, and `hosts` has the busiest. */
+/**
+ * What `GET /analytics/{domain}/history` answers. `GET /analytics/history` is about all hosts: `domain` is null, and `hosts` has the
+ * busiest.
+ */
 export type History = HistoryRange & {
   domain: string | null;
   /** `hour` or `day`: what each point of the series stands for. */

@@ -60,15 +60,18 @@ export async function compileFile(path: string, env: Environment): Promise<Compi
 }
 
 /**
- * The globals of the file at `path`: as `compileFile` returns them, but sites after a valid block of globals are not read, as nothing in them
- * can change it. @returns null if the file has errors and no valid block.
+ * The globals of the file at `path`: as `compileFile` returns them, but sites after a valid block of globals are not read, as nothing in
+ * them can change it. @returns null if the file has errors and no valid block.
  */
 export async function globalsOfFile(path: string, env: Environment): Promise<Globals | null> {
   const content = await readContent(path);
   return content.ok ? compileBytes(content.value, path, env, filesOnDisk(), true).globals : null;
 }
 
-/** Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. Throws for no bytes at all. With `onlyGlobals`, sites after a valid block of globals are not read. */
+/**
+ * Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. Throws for no bytes
+ * at all. With `onlyGlobals`, sites after a valid block of globals are not read.
+ */
 export function compileBytes(bytes: Buffer, path: string, env: Environment, files: Files = filesOnDisk(), onlyGlobals = false): Compiled {
   const report = collectDiagnostics(path);
   const text = readText(bytes, path, report);

@@ -24,7 +24,10 @@ export class Reload {
     this.outcome = outcome;
   }
 
-  /** Starts a reload. @returns its outcome, which need not be awaited. @throws ApiError if no controller can reload or the cooldown is active. */
+  /**
+   * Starts a reload. @returns its outcome, which need not be awaited. @throws ApiError if no controller can reload or the cooldown is
+   * active.
+   */
   trigger(): Promise<ReloadResult | null> {
     if (!this.streams.reloadable) throw new ApiError('noReload');
     const wait = this.triggeredAt + COOLDOWN_MS - this.clock.monotonic();

@@ -34,8 +34,8 @@ export class EventStreams {
   }
 
   /**
-   * Sends events to one reader, until it disconnects. One that reads slowly gets only the newest of each state. It gets no heartbeats either,
-   * so that the idle timeout of its connection ends one that reads nothing at all. @throws ApiError if too many streams are open.
+   * Sends events to one reader, until it disconnects. One that reads slowly gets only the newest of each state. It gets no heartbeats
+   * either, so that the idle timeout of its connection ends one that reads nothing at all. @throws ApiError if too many streams are open.
    */
   serve(response: ServerResponse, subscriptions: readonly Subscribe[]): void {
     if (this.open >= MAX_STREAMS) throw new ApiError('tooManyStreams', '', { headers: { 'retry-after': `${RETRY_SECS}` } });

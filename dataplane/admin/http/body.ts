@@ -8,7 +8,9 @@ export const MAX_BODY = 65_536;
 /** How long a body may take to arrive (ms). */
 const BODY_MS = 30_000;
 
-/** Reads a JSON body. @throws ApiError 413 as soon as it is known to be too large, 400 if it is not a JSON object, 408 if it is too slow. */
+/**
+ * Reads a JSON body. @throws ApiError 413 as soon as it is known to be too large, 400 if it is not a JSON object, 408 if it is too slow.
+ */
 export async function readJson(request: IncomingMessage, response: ServerResponse, clock: Clock): Promise<Record<string, unknown>> {
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) throw tooLarge();
   sendContinue(request, response);

@@ -116,5 +116,8 @@ export class Recent {
   }
 }
 
-/** Of the last minutes, or of the one after, for a clock that is set back a little. One that is set back by hours leaves minutes in the future. */
+/**
+ * Of the last minutes, or of the one after, for a clock that is set back a little. One that is set back by hours leaves minutes in the
+ * future.
+ */
 const isNow = (minute: number, now: number): boolean => minute > now - (NOW_MINUTES + 1) * MINUTE && minute <= now + MINUTE;

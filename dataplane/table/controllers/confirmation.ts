@@ -17,7 +17,9 @@ export type ConfirmedSources = Readonly<Record<string, Confirmation>>;
 /** How long an address is trusted after its last confirmation (ms). */
 const FRESH_MS = 600_000;
 
-/** Identifies this boot of the kernel; null if unknown. Addresses that an engine or cluster assigned in an earlier boot mean nothing now. */
+/**
+ * Identifies this boot of the kernel; null if unknown. Addresses that an engine or cluster assigned in an earlier boot mean nothing now.
+ */
 export function bootId(path = '/proc/sys/kernel/random/boot_id'): string | null {
   try {
     return readFileSync(path, 'utf8').trim() || null;

@@ -14,8 +14,8 @@ export type RefusedRoute = {
 type Reported = Pick<RouteCondition, 'source' | 'accepted' | 'resolved'>;
 
 /**
- * What controllers know of their routes, and which of them were refused. Not saved: conditions describe the present, and a controller reports
- * them again as soon as it is connected. The domains of a line share one object.
+ * What controllers know of their routes, and which of them were refused. Not saved: conditions describe the present, and a controller
+ * reports them again as soon as it is connected. The domains of a line share one object.
  */
 export class ReportedConditions {
   private readonly reported = new Map<string, Map<string, Reported>>();

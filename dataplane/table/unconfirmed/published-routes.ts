@@ -11,7 +11,10 @@ type RestoredClaims = { readonly claims: ReadonlyMap<string, Claims> };
 /** The routes that workers start with. */
 export const initialRoutes = (restored: RestoredClaims): RoutesChange => allRoutes(restored, publishedRoute);
 
-/** The same routes as saved, with unconfirmed targets. Health checks of those start immediately, and their results count once they are confirmed. */
+/**
+ * The same routes as saved, with unconfirmed targets. Health checks of those start immediately, and their results count once they are
+ * confirmed.
+ */
 export const savedRoutes = (restored: RestoredClaims): RoutesChange => allRoutes(restored, savedRoute);
 
 /** The form of a claim that workers get. While it is unconfirmed, no target with an id is in rotation, and requests wait for one. */

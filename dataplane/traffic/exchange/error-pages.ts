@@ -13,7 +13,8 @@ export type ErrorPage = {
 };
 
 /**
- * Finds a page, for example in its file. `found` gets null if there is none, and `fault` what was thrown; one of them is called in a later turn.
+ * Finds a page, for example in its file. `found` gets null if there is none, and `fault` what was thrown; one of them is called in a later
+ * turn.
  * @returns a function after which neither is called any more.
  */
 export type PageSearch = (found: (page: ErrorPage | null) => void, fault: (error: unknown) => void) => () => void;

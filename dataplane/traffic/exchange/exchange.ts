@@ -126,7 +126,10 @@ export interface Upstream {
   readonly passive: PassiveHealth;
   /** An attempt has failed before any of the response was sent, so another target may be tried. */
   failed(x: Exchange, endpoint: NamedEndpoint, failure: Failure, progress: Progress): void;
-  /** A final response with this status has arrived. @returns whether its attempt fails with `retriedStatus`, because another target is tried. */
+  /**
+   * A final response with this status has arrived. @returns whether its attempt fails with `retriedStatus`, because another target is
+   * tried.
+   */
   retriesStatus(x: Exchange, endpoint: NamedEndpoint, status: number): boolean;
   /** Tries the targets again for a request that has waited. */
   retry(x: Exchange): void;

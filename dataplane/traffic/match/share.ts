@@ -16,8 +16,8 @@ const COOKIE_SECS = 2_592_000;
 export type DrawnRequest = Pick<Exchange, 'fields' | 'secure' | 'draw' | 'splitLine'> & { readonly client: { readonly address: string } };
 
 /**
- * Whether a request is within a share of all requests. Shares of one kind divide the same draws, so each request is in exactly one of `0-90`
- * and `90-100` of 100. A client stays in a share that grows at the expense of the one next to it.
+ * Whether a request is within a share of all requests. Shares of one kind divide the same draws, so each request is in exactly one of
+ * `0-90` and `90-100` of 100. A client stays in a share that grows at the expense of the one next to it.
  */
 export function shareTest({ from, to, of, by = 'request', name }: ShareCondition): (x: DrawnRequest) => boolean {
   const [least, end] = [(from / of) * DRAWS, (to / of) * DRAWS];

@@ -11,8 +11,8 @@ const TCP6 = 0x21;
 const IPV4_IN_IPV6 = '::ffff:';
 
 /**
- * The header that tells a target whose connection it gets, as specified in HAProxy's `proxy-protocol.txt` (sections 2.1 and 2.2). Where only
- * one of the addresses is IPv4, it is written as IPv6.
+ * The header that tells a target whose connection it gets, as specified in HAProxy's `proxy-protocol.txt` (sections 2.1 and 2.2). Where
+ * only one of the addresses is IPv4, it is written as IPv6.
  */
 export function proxyHeader(version: 'v1' | 'v2', from: End, to: End): Buffer {
   const isSix = isIPv6(from.address) || isIPv6(to.address);

@@ -16,7 +16,10 @@ export function newestBlock(index: HostIndex<CompiledRoute>, x: Exchange): Compi
   return route && blockFor(route, request);
 }
 
-/** Where TLS connections for a host that arrive at a port and address (null: any) are passed on to, and the route that says so; null if they end here. */
+/**
+ * Where TLS connections for a host that arrive at a port and address (null: any) are passed on to, and the route that says so; null if they
+ * end here.
+ */
 export function passthroughAt(
   index: HostIndex<CompiledRoute>,
   host: string,

@@ -2,7 +2,9 @@ import { Program } from '../../harness/process.ts';
 import { HOST } from '../contenders/contender.ts';
 import type { Load, Measured } from './load.ts';
 
-/** Loads a port over HTTP/2 from one core, with 16 connections of 10 concurrent requests by default. @throws if any response was not 2xx. */
+/**
+ * Loads a port over HTTP/2 from one core, with 16 connections of 10 concurrent requests by default. @throws if any response was not 2xx.
+ */
 export async function h2load(port: number, { core, seconds, connections = 16, streams = 10, path = '/' }: Load): Promise<Measured> {
   const load = ['-c', `${connections}`, '-m', `${streams}`, '-D', `${seconds}`, `--connect-to=127.0.0.1:${port}`];
   const program = new Program('taskset', ['-c', `${core}`, 'h2load', ...load, `https://${HOST}:${port}${path}`]);

@@ -66,7 +66,10 @@ export class Cluster implements ApiServer {
     return cluster;
   }
 
-  /** Creates objects, or replaces them, as `kubectl apply --server-side` does, but without a process, and a description of all kinds, for each. */
+  /**
+   * Creates objects, or replaces them, as `kubectl apply --server-side` does, but without a process, and a description of all kinds, for
+   * each.
+   */
   async apply(...objects: readonly KubernetesObject[]): Promise<void> {
     for (const object of objects) await this.api('PATCH', `${pathOf(object)}?fieldManager=tests&force=true`, object, APPLY);
   }

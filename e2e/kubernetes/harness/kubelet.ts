@@ -8,8 +8,8 @@ import { ProcessPod } from './pods/process-pod.ts';
 const FIRST_PROCESS = 2;
 
 /**
- * Stands in for the scheduler and the kubelet: it runs each pod on an address of its own, says so in the pod's status, and stops it when the
- * pod is deleted. A pod with a container of the image `sluice` runs as real processes, any other as a small app in this process.
+ * Stands in for the scheduler and the kubelet: it runs each pod on an address of its own, says so in the pod's status, and stops it when
+ * the pod is deleted. A pod with a container of the image `sluice` runs as real processes, any other as a small app in this process.
  */
 export class Kubelet {
   /** The requests that each pod has answered, by name. */

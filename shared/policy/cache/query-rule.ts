@@ -1,7 +1,9 @@
 /** Which query parameters decide which response a request gets: only those that are named, all but those, or all if neither is given. */
 export type QueryRule = { readonly query?: readonly string[] | undefined; readonly ignore_query?: readonly string[] | undefined };
 
-/** What a rule leaves of a target. A target of which nothing is left out is the same string. null if the rule leaves all of every target. */
+/**
+ * What a rule leaves of a target. A target of which nothing is left out is the same string. null if the rule leaves all of every target.
+ */
 export function compileQueryRule({ query, ignore_query: ignored }: QueryRule): ((target: string) => string) | null {
   const isNamed = compileNames(query ?? ignored ?? []);
   if (query === undefined && ignored === undefined) return null;

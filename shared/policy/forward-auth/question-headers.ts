@@ -10,7 +10,10 @@ const ABOUT_REQUEST: SentAnyway = new Map([
 ]);
 const SENT: SentAnyway = new Map([...SENT_ANYWAY, ...ABOUT_REQUEST]);
 
-/** Why a field of the question can't be changed; undefined if it can. The server decides by these, so they are never other than the request's. */
+/**
+ * Why a field of the question can't be changed; undefined if it can. The server decides by these, so they are never other than the
+ * request's.
+ */
 export const faultOfQuestionHeader = (name: string): string | undefined =>
   ABOUT_REQUEST.has(name.toLowerCase().replaceAll('_', '-'))
     ? 'the proxy itself sets this header, from the request that is decided about; delete the line'

@@ -14,9 +14,9 @@ export const ALLOWS_FROM = `${CLUSTER_PREFIX}forward_auth_from`;
 const NAME = /^([a-z0-9-]+)(?:\.([a-z0-9-]+)(?:\.svc(?:\.cluster\.local)?)?)?$/;
 
 /**
- * The addresses of an authentication server in a cluster, which is named as `SERVICE[.NAMESPACE]:PORT`. Other addresses are refused: those who
- * may create an Ingress could otherwise send requests to whatever the proxy reaches. For the same reason a Service of another namespace has
- * to agree.
+ * The addresses of an authentication server in a cluster, which is named as `SERVICE[.NAMESPACE]:PORT`. Other addresses are refused: those
+ * who may create an Ingress could otherwise send requests to whatever the proxy reaches. For the same reason a Service of another namespace
+ * has to agree.
  */
 export function authServerOf(
   auth: ForwardAuth,

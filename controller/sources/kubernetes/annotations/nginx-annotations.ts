@@ -10,8 +10,8 @@ const NO_EQUAL = 'an Ingress can’t say this here';
 const SNIPPET = 'it may contain access rules';
 
 /**
- * Annotations of ingress-nginx that restrict access, each with the one that does it here, or why there is none. An Ingress that was copied from
- * there would be more open than its author means.
+ * Annotations of ingress-nginx that restrict access, each with the one that does it here, or why there is none. An Ingress that was copied
+ * from there would be more open than its author means.
  */
 export const PROTECTING: ReadonlyMap<string, Protection> = new Map<string, Protection>([
   ...['whitelist-source-range', 'allowlist-source-range', 'denylist-source-range'].map((name): [string, Protection] => [

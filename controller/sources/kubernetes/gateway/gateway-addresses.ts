@@ -8,8 +8,8 @@ export type OwnAddress = { readonly kind: 'all' } | { readonly kind: 'one'; read
 const ALL: OwnAddress = { kind: 'all' };
 
 /**
- * The addresses to divide among Gateways: the published ones, where connections arrive at them. At a pod behind a load balancer they arrive at
- * the pod's own address, whatever the visitor dialled, so there all Gateways share all of them.
+ * The addresses to divide among Gateways: the published ones, where connections arrive at them. At a pod behind a load balancer they arrive
+ * at the pod's own address, whatever the visitor dialled, so there all Gateways share all of them.
  */
 export function addressesToDivide(publish: Publish | null, isPod: boolean, interfaces: readonly string[]): readonly string[] {
   if (publish?.kind !== 'addresses') return [];
@@ -18,8 +18,8 @@ export function addressesToDivide(publish: Publish | null, isPod: boolean, inter
 }
 
 /**
- * Gives each Gateway an address of its own if the proxy has several: the one that it requests, the one that its status says, or a free one. So
- * the same Gateways get the same addresses in every replica, and none loses its address because of another. With more Gateways than
+ * Gives each Gateway an address of its own if the proxy has several: the one that it requests, the one that its status says, or a free one.
+ * So the same Gateways get the same addresses in every replica, and none loses its address because of another. With more Gateways than
  * addresses, some share one.
  * @param gateways The oldest first.
  */

@@ -25,7 +25,10 @@ export class RouteBackends {
   private readonly services: ReadonlyMap<string, Service>;
   private readonly policies: BackendPolicies;
   private readonly grants: Grants;
-  /** The Services that routes use, with the policies that apply: `uid` of the policies by that of the Gateways, filled as routes are translated. */
+  /**
+   * The Services that routes use, with the policies that apply: `uid` of the policies by that of the Gateways, filled as routes are
+   * translated.
+   */
   readonly used = new Map<string, Set<string>>();
 
   constructor(backends: Backends, services: ReadonlyMap<string, Service>, policies: BackendPolicies, grants: Grants) {

@@ -72,7 +72,10 @@ function contradictionOf(ingress: Ingress, claim: Claim): string | null {
   return reason;
 }
 
-/** Annotations that are right by themselves may contradict each other, or what the Service says. That must not spoil a host that others share. */
+/**
+ * Annotations that are right by themselves may contradict each other, or what the Service says. That must not spoil a host that others
+ * share.
+ */
 function withUsableMembers(ingress: Ingress, claim: Claim, problems: UndatedProblem[]): Claim {
   const why = contradictionOf(ingress, claim);
   if (why === null) return claim;

@@ -128,7 +128,9 @@ function join(hosts: Hosts, claim: Claim): UndatedProblem[] {
   return [problemOf(owner, host, 'path_taken', `${host}: ${path.kind === 'default' ? 'the default backend' : path.path} is ${whose}`)];
 }
 
-/** The first object that says anything of HTTPS decides for its host. Without its Secret the host stays on HTTP, for it may be on its way. */
+/**
+ * The first object that says anything of HTTPS decides for its host. Without its Secret the host stays on HTTP, for it may be on its way.
+ */
 function httpsOf(host: Domain, claims: readonly Claim[], certificates: Certificates, problems: UndatedProblem[]): RouteInput['https'] {
   for (const { owner, https } of claims) {
     if (https.kind === 'off') continue;

@@ -19,8 +19,8 @@ export type StatusContext = {
 export type PublishedAddress = { readonly kind: 'ip' | 'hostname'; readonly value: string };
 
 /**
- * The status that an object should have. It is built when the data planes serve the snapshot that it belongs to, and again when the object's
- * status changes, so that what others overwrite is restored.
+ * The status that an object should have. It is built when the data planes serve the snapshot that it belongs to, and again when the
+ * object's status changes, so that what others overwrite is restored.
  */
 export type DesiredStatus = {
   /** Its `read` may ignore the status: the store keeps it as it is. */

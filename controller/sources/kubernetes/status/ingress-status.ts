@@ -5,8 +5,8 @@ import type { DesiredStatus, PublishedAddress } from './desired-status.ts';
 const known = { ours: new WeakMap<Ingress, DesiredStatus>(), others: new WeakMap<Ingress, DesiredStatus>() };
 
 /**
- * The status of an Ingress: the addresses where it is served. It is withdrawn when the Ingress is no longer ours, unless the next controller
- * has written its own by then.
+ * The status of an Ingress: the addresses where it is served. It is withdrawn when the Ingress is no longer ours, unless the next
+ * controller has written its own by then.
  */
 export function ingressStatusOf(ingress: Ingress, isOurs: boolean): DesiredStatus {
   const cache = isOurs ? known.ours : known.others;

@@ -23,7 +23,10 @@ export class AccountManager {
     this.client = null;
   }
 
-  /** Runs `task` with our account. If the authority no longer knows the account, registers a new one and retries once. @throws what `task` throws. */
+  /**
+   * Runs `task` with our account. If the authority no longer knows the account, registers a new one and retries once. @throws what `task`
+   * throws.
+   */
   async withClient(task: (client: AcmeClient) => Promise<void>): Promise<void> {
     const { settings } = this;
     if (settings === null) throw new Error('no certificate authority is configured');

@@ -140,7 +140,10 @@ export class AcmeClient {
     }
   }
 
-  /** If the authority rejects `replaces`, because the certificate was already replaced or belongs to another account (RFC 9773 5), orders without it. */
+  /**
+   * If the authority rejects `replaces`, because the certificate was already replaced or belongs to another account (RFC 9773 5), orders
+   * without it.
+   */
   private async createOrder(name: string, replaces: string | null): Promise<Acme.Order> {
     const order = { identifiers: [{ type: 'dns', value: name }] };
     if (replaces === null) return this.client.createOrder(order);
@@ -203,8 +206,8 @@ export class AcmeClient {
   }
 
   /**
-   * Asks for validation. The process that began a resumed order may have asked a moment before: a challenge that is not pending any more can't
-   * be asked for again, and its outcome counts.
+   * Asks for validation. The process that began a resumed order may have asked a moment before: a challenge that is not pending any more
+   * can't be asked for again, and its outcome counts.
    */
   private async completeChallenge(challenge: Acme.Authorization['challenges'][number], authorization: Acme.Authorization): Promise<void> {
     try {

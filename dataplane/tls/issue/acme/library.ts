@@ -12,8 +12,8 @@ const REQUEST_MS = 20_000;
 const MOST_BYTES = 1_048_576;
 
 /**
- * Loads the library with the first order, since it is large and often not needed. We retry; the library does not.
- * The authority's HTTPS is verified with the roots in the file `rootPath`, else with `roots` (PEM), else with the system's. @throws IssueError.
+ * Loads the library with the first order, since it is large and often not needed. We retry; the library does not. The authority's HTTPS is
+ * verified with the roots in the file `rootPath`, else with `roots` (PEM), else with the system's. @throws IssueError.
  */
 export async function loadAcmeLibrary(rootPath: string | null, roots: string | null): Promise<AcmeLibrary> {
   const library = (await import('acme-client')).default as AcmeLibrary;

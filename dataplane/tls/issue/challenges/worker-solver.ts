@@ -8,7 +8,10 @@ type PublishedChallenge = NonNullable<StateChange['challenges']>[number];
 
 export type WorkerSolverTools = Omit<SharedTokensTools, 'found'> & { readonly publisher: Publisher; readonly log: Log };
 
-/** Solves HTTP-01 and TLS-ALPN-01 in the workers, also for instances that share the store. A challenge counts as presented once every worker answers it. */
+/**
+ * Solves HTTP-01 and TLS-ALPN-01 in the workers, also for instances that share the store. A challenge counts as presented once every worker
+ * answers it.
+ */
 export class WorkerSolver implements ChallengeSolver {
   readonly shared: SharedTokens;
   private readonly tools: WorkerSolverTools;

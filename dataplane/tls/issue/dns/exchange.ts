@@ -6,7 +6,10 @@ const EXCHANGE_MS = 10_000;
 
 export type DnsServer = { readonly host: string; readonly port: number };
 
-/** Sends one message over TCP and resolves with the response, both without the length prefix (RFC 1035 4.2.2). @throws Error with a readable message. */
+/**
+ * Sends one message over TCP and resolves with the response, both without the length prefix (RFC 1035 4.2.2). @throws Error with a readable
+ * message.
+ */
 export function exchange({ host, port }: DnsServer, message: Buffer, clock: Clock): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });

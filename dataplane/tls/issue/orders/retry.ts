@@ -37,7 +37,10 @@ export function retryDelay(kind: IssueFailureKind, failures: number, retryAfterM
   return Math.round(Math.max(step, Math.min(retryAfterMs ?? 0, MOST_ASKED[kind])) * (1 + fraction / 5));
 }
 
-/** Shortens a retry delay for a renewal to a third of the remaining lifetime (ms), but to no less than a minute. Expired certificates keep the full delay. */
+/**
+ * Shortens a retry delay for a renewal to a third of the remaining lifetime (ms), but to no less than a minute. Expired certificates keep
+ * the full delay.
+ */
 export function withinLifetime(delayMs: number, leftMs: number): number {
   return leftMs <= 0 ? delayMs : Math.round(Math.min(delayMs, Math.max(MINUTE, leftMs / 3)));
 }

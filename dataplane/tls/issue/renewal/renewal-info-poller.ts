@@ -6,7 +6,10 @@ import { PersistentMap } from '../../store/persistent-map.ts';
 import { type RenewalInfo, RenewalInfoError } from './renewal-info-client.ts';
 import type { RenewalWindow } from './renewal-time.ts';
 
-/** Concurrent polls and the minimum interval between two of them (ms), so that starting with thousands of certificates does not flood the authority. */
+/**
+ * Concurrent polls and the minimum interval between two of them (ms), so that starting with thousands of certificates does not flood the
+ * authority.
+ */
 const MAX_CONCURRENT_POLLS = 4;
 const MIN_INTERVAL_MS = 50;
 /** Answers arrive one by one for thousands of names, so writes are batched for this long (ms). */

@@ -8,7 +8,10 @@ export type RenewalWindow = { readonly start: number; readonly end: number };
 const JITTER = 0.03;
 /** Whatever the authority suggests, this share of the lifetime is kept for retries. */
 const SPARE = 0.1;
-/** Minimum age at renewal as a share of the lifetime, so that a wrong clock does not cause a loop of orders; within a suggested window at most this (ms). */
+/**
+ * Minimum age at renewal as a share of the lifetime, so that a wrong clock does not cause a loop of orders; within a suggested window at
+ * most this (ms).
+ */
 const LEAST_AGE = 0.01;
 const LEAST_AGE_ADVISED_MS = 3_600_000;
 

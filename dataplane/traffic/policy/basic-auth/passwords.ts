@@ -78,8 +78,8 @@ export class Passwords {
   }
 
   /**
-   * Checks credentials against a hash and notes whose they are if they match. @returns null if they are known to match, a response if too many wait, else 'later': the exchange is
-   * then resumed with null or with `refusal`.
+   * Checks credentials against a hash and notes whose they are if they match. @returns null if they are known to match, a response if too
+   * many wait, else 'later': the exchange is then resumed with null or with `refusal`.
    */
   check(x: Exchange, credentials: Credentials, hash: string, refusal: OwnAnswer): OwnAnswer | null | 'later' {
     const pair = this.verified.pairOf(hash, credentials);

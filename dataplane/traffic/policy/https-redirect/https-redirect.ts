@@ -57,8 +57,8 @@ function securePort(ports: readonly number[] | undefined, { https, httpsPorts }:
 const CHALLENGE = /^\/\.well-known\/acme-challenge\/[\w-]{1,128}$/;
 
 /**
- * Whether a certificate authority may be asking for a token of the upstream's own ACME client: it asks over HTTP, and perhaps because there is
- * no certificate yet. Our own tokens have been answered before.
+ * Whether a certificate authority may be asking for a token of the upstream's own ACME client: it asks over HTTP, and perhaps because there
+ * is no certificate yet. Our own tokens have been answered before.
  */
 const isChallenge = ({ method, target }: Exchange): boolean => (method === 'GET' || method === 'HEAD') && CHALLENGE.test(target);
 

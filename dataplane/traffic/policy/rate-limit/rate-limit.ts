@@ -13,8 +13,8 @@ import { byAddress, byHeader, byText, type ClientOf } from './client-of.ts';
 const SHORT: Readonly<Record<RatePeriod, string>> = { second: 's', minute: 'm', hour: 'h' };
 
 /**
- * `rate_limit <n>/s|m|h`: per client address (an IPv6 /64 counts as one) or value of a header field or text with placeholders, and per domain, counted over all
- * workers in the ledger. Limits on some requests count in addition to the limit on all.
+ * `rate_limit <n>/s|m|h`: per client address (an IPv6 /64 counts as one) or value of a header field or text with placeholders, and per
+ * domain, counted over all workers in the ledger. Limits on some requests count in addition to the limit on all.
  */
 export const rateLimit: PolicyKind = (route, handle, index) => {
   const policies = limitsOf(route, `rate\n${route.domain}`, foldsPaths(route), remainderIn(route, null));

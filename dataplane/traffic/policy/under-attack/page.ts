@@ -31,7 +31,9 @@ export const CHALLENGE_SCRIPT: OwnAnswer = {
 /** Nothing from other hosts, and nothing inline. */
 const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/** The same for all sites and clients, and short: the script requests what differs, so a flood of clients that don't run it costs little. */
+/**
+ * The same for all sites and clients, and short: the script requests what differs, so a flood of clients that don't run it costs little.
+ */
 export const CHALLENGE_PAGE: OwnAnswer = {
   status: 503,
   fields: `Content-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\nContent-Security-Policy: ${POLICY}\r\n`,

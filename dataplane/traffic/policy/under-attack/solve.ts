@@ -14,8 +14,8 @@ type Browser = {
 };
 
 /**
- * Runs in the browser: fetches a challenge, finds the number and reloads the page. It is sent as its own source text, so it uses nothing from outside. Browsers
- * offer SHA-256 only over HTTPS, and one hash at a time, so it has its own (FIPS 180-4).
+ * Runs in the browser: fetches a challenge, finds the number and reloads the page. It is sent as its own source text, so it uses nothing
+ * from outside. Browsers offer SHA-256 only over HTTPS, and one hash at a time, so it has its own (FIPS 180-4).
  */
 export function solve({ path, cookie }: Settings, { document, location, sessionStorage, fetch, setTimeout }: Browser): void {
   const constants = new Int32Array(64);

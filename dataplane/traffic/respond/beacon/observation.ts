@@ -4,7 +4,9 @@ import type { VitalsObservation } from '../../protocol.ts';
 const MAX = { lcp: 60_000, cls: 100, inp: 60_000 } as const;
 const METRICS = ['lcp', 'cls', 'inp'] as const;
 
-/** Reads what a page has posted: JSON with any of `lcp`, `cls` and `inp`; other members are ignored. @returns null if it is anything else. */
+/**
+ * Reads what a page has posted: JSON with any of `lcp`, `cls` and `inp`; other members are ignored. @returns null if it is anything else.
+ */
 export function parseObservation(body: Buffer): VitalsObservation | null {
   const posted = parseJson(body);
   if (typeof posted !== 'object' || posted === null || Array.isArray(posted)) return null;

@@ -1,7 +1,9 @@
 import type { Attempt } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 
-/** Reads a request's body of at most `limit` bytes for an answer of our own; `then` gets null for a longer one, as soon as that is known. */
+/**
+ * Reads a request's body of at most `limit` bytes for an answer of our own; `then` gets null for a longer one, as soon as that is known.
+ */
 export function readBody(x: Exchange, limit: number, then: (body: Buffer | null) => void): void {
   if (x.bodyLength > limit) return then(null);
   if (x.bodyLength === 0) return then(Buffer.alloc(0));

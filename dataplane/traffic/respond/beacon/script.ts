@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 /**
- * Runs in the browser within one function, so that it leaves no global names. It posts what was measured once, when the page is hidden.
- * A page that is left within a second of a click has its INP only if each change is reported. web-vitals takes its last measurements in
- * the capturing phase of `visibilitychange`, hence the listener in the bubbling phase. A report of JSON is sent in the mode `cors`, in which
+ * Runs in the browser within one function, so that it leaves no global names. It posts what was measured once, when the page is hidden. A
+ * page that is left within a second of a click has its INP only if each change is reported. web-vitals takes its last measurements in the
+ * capturing phase of `visibilitychange`, hence the listener in the bubbling phase. A report of JSON is sent in the mode `cors`, in which
  * the page's Referrer-Policy can't turn its Origin into `null` (Fetch Standard 3.1).
  */
 const REPORT = `

@@ -6,8 +6,8 @@ const MAX_VALUE = 16_384;
 /** Elements whose content is text up to their end tag (HTML Standard 13.2.5.2 to 13.2.5.4). `noscript` is one wherever scripts run. */
 const RAW_TEXT: ReadonlySet<string> = new Set('script style title textarea noscript xmp iframe noembed noframes'.split(' '));
 /**
- * Where these begin before the place, there is none. In `svg` and `math` other rules apply to comments and text, in a `frameset` scripts are
- * ignored, browsers differ on what a `select` contains, and `plaintext` never ends (HTML Standard 13.2.6.5, 13.2.6.4.20, 13.2.5.5).
+ * Where these begin before the place, there is none. In `svg` and `math` other rules apply to comments and text, in a `frameset` scripts
+ * are ignored, browsers differ on what a `select` contains, and `plaintext` never ends (HTML Standard 13.2.6.5, 13.2.6.4.20, 13.2.5.5).
  */
 const UNSEARCHED: ReadonlySet<string> = new Set('svg math frameset select plaintext'.split(' '));
 /** Elements whose attributes are reported. */

@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import { hostname } from 'node:os';
 
 /**
- * The test app. It responds with "APP INSTANCE" to everything: the name of the app and of the container.
- * PORT; LISTEN_AFTER: ms until it listens; ON_TERM: `finish` (closes, finishes responses, exits), `ignore`, or ms without a request after which it ends.
- * /slow?ms=N responds after N ms. POST /sick and /well set the status of /health.
+ * The test app. It responds with "APP INSTANCE" to everything: the name of the app and of the container. PORT; LISTEN_AFTER: ms until it
+ * listens; ON_TERM: `finish` (closes, finishes responses, exits), `ignore`, or ms without a request after which it ends. /slow?ms=N
+ * responds after N ms. POST /sick and /well set the status of /health.
  */
 const { APP = 'app', PORT = '80', LISTEN_AFTER = '0', ON_TERM = 'finish' } = process.env;
 const me = `${APP} ${hostname()}`;

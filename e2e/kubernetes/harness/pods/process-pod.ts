@@ -16,7 +16,9 @@ const REFRESH_MS = 500;
 
 type Member = { readonly container: Container; readonly isSidecar: boolean; hasStarted: boolean; ready: boolean; stops: (() => void)[] };
 
-/** A pod whose containers are real processes: sidecars first, then the others; probes, hooks, restarts and the grace period as in a cluster. */
+/**
+ * A pod whose containers are real processes: sidecars first, then the others; probes, hooks, restarts and the grace period as in a cluster.
+ */
 export class ProcessPod implements RunningPod {
   readonly address: string;
   private readonly pod: Pod;

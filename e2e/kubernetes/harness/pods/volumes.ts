@@ -17,7 +17,9 @@ import { fieldOf, type Pod, type Projection, type VolumeSpec } from './pod.ts';
 type Files = ReadonlyMap<string, string>;
 type ConfigMap = { readonly data?: Readonly<Record<string, string>> };
 
-/** The volumes of a pod as folders. Those with content are written as the kubelet does: a new folder, to which the link `..data` is turned. */
+/**
+ * The volumes of a pod as folders. Those with content are written as the kubelet does: a new folder, to which the link `..data` is turned.
+ */
 export class Volumes {
   private readonly cluster: ApiServer;
   private readonly pod: Pod;

@@ -44,7 +44,10 @@ function dayBefore(time: number): number {
 /** The whole hour in which the day of `time` begins. */
 const midnightOf = (time: number): number => Math.floor(new Date(time).setHours(0, 0, 0, 0) / HOUR) * HOUR;
 
-/** The point of `previous` that each point is compared with: that of the same hour of the clock for today, otherwise the one at the same place. */
+/**
+ * The point of `previous` that each point is compared with: that of the same hour of the clock for today, otherwise the one at the same
+ * place.
+ */
 export function pointsBefore<T extends { readonly at: string }>({
   from,
   step,
@@ -100,7 +103,10 @@ export function comparability({ kept_since, previous }: Pick<History, 'kept_sinc
   return kept_since === null || Date.parse(kept_since) > Date.parse(previous.from) ? 'partly' : 'whole';
 }
 
-/** How many of the first points are of a time of which nothing is kept. The last one before that time counts as known: the graph rises from it. */
+/**
+ * How many of the first points are of a time of which nothing is kept. The last one before that time counts as known: the graph rises from
+ * it.
+ */
 export function unknownPoints({ kept_since, series, step }: UnknownOf): number {
   if (kept_since === null) return 0;
   const length = step === 'hour' ? HOUR : DAY;

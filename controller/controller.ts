@@ -93,7 +93,7 @@ export async function startController(
       if (event.kind === 'applied') served.applied(dataplane, event);
       else if (event.kind === 'unchanged') served.unchanged(dataplane, event.state);
       else if (event.kind === 'disconnected') served.disconnected(dataplane);
-      // What is known of routes depends on the health of their targets.
+      // The conditions of routes depend on the health of their targets.
       if (event.kind === 'upstream') for (const pusher of pushers) pusher.wake();
       if (event.kind === 'applied' || event.kind === 'upstream') for (const source of sources) source.hear?.({ ...event, dataplane });
     };

@@ -71,7 +71,7 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
   return { ...told, fingerprint: fingerprint(routes, settings, listed, known, problems, texts) };
 }
 
-/** Of what several sources say of the data plane, the first one counts. */
+/** If several sources have globals, those of the first one apply. */
 const joined = (first: Globals | null, second: Globals | undefined): Globals | null =>
   second === undefined ? first : { ...second, ...(first ?? {}) };
 

@@ -25,7 +25,7 @@ export type ConditionLines = { readonly lines: readonly string[]; readonly becom
 export const NO_CONDITIONS: ConditionLines = { lines: [], becomes: NOTHING_TOLD };
 
 /**
- * The conditions that were not sent to the data plane yet, and those of the domains in `again`. Domains with equal conditions share a line.
+ * The conditions that the data plane does not have yet, and those of the domains in `again`. Domains with equal conditions share a line.
  */
 export function conditionLines(source: ConditionsSource, told: ToldConditions, again: ReadonlySet<string> = new Set()): ConditionLines {
   const { version } = source;

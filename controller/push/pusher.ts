@@ -41,7 +41,7 @@ export type PushOptions = {
   readonly conditions: ConditionsSource;
 };
 
-/** The longest delay (ms) between attempts to reach a data plane: after its start it waits two seconds for its controllers. */
+/** The longest delay (ms) between attempts to reach a data plane, which waits two seconds for its controllers after its start. */
 const AWAY_MS = 1_000;
 
 /** The task for one data plane: keeps its apply stream open and its table equal to the desired state. */

@@ -17,7 +17,7 @@ export type Reconciler = {
   /** A source reports. Only the latest snapshot of each counts. */
   accept(snapshot: Snapshot): void;
   /**
-   * Starts with a desired state without sources. It tells data planes nothing, but makes them respond with their identity, for sources
+   * Starts with a desired state without sources. It changes nothing at data planes, but makes them respond with their identity, for sources
    * that can't list without it.
    */
   greet(): void;

@@ -3,7 +3,7 @@ import { DOMAIN_TAKEN, ROUTE_TOO_LARGE } from '../desired/desire.ts';
 import type { Served, Source } from '../sources/source.ts';
 import type { DesiredState, Snapshots } from './reconciler.ts';
 
-/** What a data plane serves: a state, without the routes that it refuses (reasons by domain). */
+/** What a data plane serves: a state, without the routes that it rejects (reasons by domain). */
 type View = { order: number; state: DesiredState; readonly refused: Map<string, string> };
 
 type Built = { readonly order: number; snapshots: Snapshots };
@@ -62,7 +62,7 @@ export class ServedSnapshots {
     const views = [...this.views.values()];
     const [first, ...others] = views;
     if (first === undefined || this.sources.length === 0) return;
-    // The one that is behind decides.
+    // A snapshot is only served everywhere once the slowest data plane serves it.
     const { state } = others.reduce((least, view) => (view.order < least.order ? view : least), first);
     const snapshots = this.states.get(state)?.snapshots;
     for (const source of this.sources) {

@@ -4,7 +4,7 @@ import type { RouteDraft } from '../../shared/route.ts';
 export type DirectiveReading = { readonly members: RouteDraft } | { readonly reasons: readonly string[] };
 
 /**
- * Reads a directive of the config file that is written elsewhere: `text` is what follows its name. With several lines and no block, each
- * line is the directive once more. Neither variables of the environment nor files can be used in it.
+ * Reads a directive of the config file that is written elsewhere: `text` is what follows its name. If there are several lines and no block,
+ * each line is one more use of the directive. Environment variables and files are not available.
  */
 export type DirectiveReader = (name: string, text: string) => DirectiveReading;

@@ -2,7 +2,7 @@ import { readRoute } from '../../shared/route.ts';
 import type { Reading, Snapshot, Source } from './source.ts';
 import { sourceContract } from './testing/source-contract.ts';
 
-/** A source with objects in memory, like a cluster: listed as a whole after each change, each with its own conditions. */
+/** A source of objects in memory, like a cluster: all are listed after each change, each with its own conditions. */
 class MemorySource implements Source {
   readonly name = 'memory';
   readonly objects = new Map<string, 'good' | 'mistaken'>();

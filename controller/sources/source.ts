@@ -48,22 +48,22 @@ export interface Source {
   /** Lists everything again soon; the snapshot is emitted even if unchanged. */
   relist(): void;
   /**
-   * Only for a source whose errors are made by the person who reloads: lists at once. The snapshot is emitted, while `run` is running,
-   * before this resolves with it.
+   * Only for a source whose errors are those of the person who requests the reload: lists at once. The snapshot is emitted, while `run` is
+   * running, before this resolves with it.
    */
   reload?(): Promise<Snapshot>;
   /** The state of each object that it has seen; the same id and section remain the same object. */
   readings(): readonly Reading[];
   hear?(event: DataplaneEvent): void;
-  /** Called when the data planes serve another one of its snapshots, or serve it differently. */
+  /** Called when the data planes serve a different snapshot of this source, or serve the same one differently. */
   served?(served: Served): void;
 }
 
-/** A snapshot that every data plane serves whose stream is open. Newer ones may be on their way. */
+/** A snapshot that is served by every data plane whose stream is open. Newer ones may be in flight. */
 export type Served = {
   /** As the source emitted it. */
   readonly snapshot: Extract<Snapshot, { kind: 'listed' }>;
-  /** Its domains that are not served as it says, and why: a data plane refuses the route, or another source has precedence. */
+  /** Its domains that are not served as requested, and why: a data plane rejects the route, or another source has precedence. */
   readonly refused: ReadonlyMap<string, string>;
 };
 

@@ -49,7 +49,7 @@ export function clusterObjectsOf(readings: readonly Reading[], routes: readonly 
 }
 
 function programmedBy(routes: readonly RouteStatus[]): (source: string, domains: readonly string[]) => Record<string, Condition> {
-  // An object whose request for the same domain is not met is listed there, too.
+  // Objects that requested the same domain and lost it are listed there too.
   const wanted = routes.filter(({ accepted }) => accepted.holds);
   const programmed = new Map(wanted.map((route) => [keyOf(route.source, route.domain), route.programmed]));
   return (source, domains) => together(domains.map((domain) => programmed.get(keyOf(source, domain)) ?? {}));

@@ -84,7 +84,7 @@ export class RouteConditions {
     if (changed) this.version++;
   }
 
-  /** A data plane answered a frame: it serves the routes of the desired state, except those that it lists as refused. */
+  /** A data plane answered a frame: it serves the routes of the desired state, except those that it lists as rejected. */
   applied(dataplane: string, applied: Applied, { desired }: DesiredState): void {
     const bad = new Map(
       applied.results.filter(({ result }) => result === 'rejected' || result === 'conflicted').map((one) => [one.domain, one]),
@@ -112,7 +112,7 @@ export class RouteConditions {
     }
   }
 
-  /** What is known of each route, apart from where it is served. */
+  /** The conditions of each route, apart from where it is served. */
   *routes(): Generator<Pick<RouteStatus, 'domain' | 'source' | 'accepted' | 'resolved'>> {
     for (const entry of this.entries.values()) if (entry.routed) yield entry;
   }

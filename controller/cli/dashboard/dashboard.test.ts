@@ -75,7 +75,7 @@ test('a data plane without a dashboard, and one that rejects the token, are repo
   assert.match(err, /unauthorized .set SLUICE_ADMIN_TOKEN/);
 });
 
-/** A program of this name that writes down what it is called with, and a terminal for the command. */
+/** A program with this name that records its arguments, and a terminal for the command. */
 async function onTerminal(
   t: TestContext,
   argv: readonly string[],

@@ -12,7 +12,7 @@ const PATHS: ReadonlySet<string> = new Set([
   '/status',
   '/upstreams',
 ]);
-/** The analytics of one domain, with the characters that encodeURIComponent leaves or makes. */
+/** The analytics of one domain, written with the characters that encodeURIComponent can return. */
 const ANALYTICS_OF_DOMAIN = /^\/analytics\/([A-Za-z0-9._~!'()*%-]+)(?:\/history)?$/;
 
 /** Whether a path, as it was sent and without its query, is one that the dashboard requests. */
@@ -22,7 +22,7 @@ export function isForwarded(path: string): boolean {
   return segment !== undefined && isOneSegment(segment);
 }
 
-/** Whether a segment still is a single one when it has been decoded, even for a reader that decodes it before it splits the path. */
+/** Whether a segment is still a single one after decoding, even for a reader that decodes the path before it splits it. */
 function isOneSegment(segment: string): boolean {
   try {
     const decoded = decodeURIComponent(segment);

@@ -19,7 +19,7 @@ import { isForwarded } from './forwarded-paths.ts';
 const MAX_CONNECTIONS = 64;
 /** How long a request's header section may take to arrive (ms). */
 const HEAD_MS = 10_000;
-/** The Admin API is given up after this time without a byte (ms). Event streams send something every 20 s. */
+/** A request to the Admin API fails after this time without a byte (ms). Event streams send something every 20 s. */
 const SILENCE_MS = 40_000;
 
 export type ForwarderOptions = {
@@ -94,7 +94,7 @@ function judge(request: IncomingMessage, response: ServerResponse, pass: Browser
   return isForwarded(path) ? asked : refuse(response, 404, 'Not found.');
 }
 
-/** Exchanges the key for the cookie, and leads to the page. The address may be opened again by the browser that has the cookie. */
+/** Exchanges the key for the cookie, and redirects to the page. The browser that has the cookie may open the address again. */
 function enter(response: ServerResponse, isKnown: boolean, pass: BrowserPass, query: string): null {
   const cookie = isKnown ? null : pass.exchange(query);
   if (!isKnown && cookie === null)
@@ -157,7 +157,7 @@ function relay(answer: IncomingMessage, response: ServerResponse, admin: AdminAd
     return unusable(response, admin, UNAUTHORIZED);
   }
   response.writeHead(answer.statusCode ?? 502, { ...relayed(answer.headers), 'cross-origin-resource-policy': 'same-origin' });
-  // A stream may be silent for a while; its reader learns at once that it is open.
+  // A stream may be silent for a while, but its reader should know at once that it is open.
   response.flushHeaders();
   pipeline(answer, response, (error) => {
     if (error) response.destroy();

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
 /**
- * The program that opens an address in the person's browser, or null if there is none here, as in a session over SSH. With sudo, the
- * browser would run as another user.
+ * The program that opens an address in the user's browser, or null if there is none here, as in a session over SSH. With sudo, the browser
+ * would run as another user.
  */
 export function browserOpener(platform: NodeJS.Platform, env: Readonly<Record<string, string | undefined>>): string | null {
   if (env.SSH_CONNECTION || env.SUDO_UID) return null;

@@ -10,7 +10,7 @@ export type RouteChange = {
   readonly domain: string;
   /**
    * `same`: nothing to apply, but a manually posted route overrides it. `conflicted`: it belongs to another controller and would be
-   * refused.
+   * rejected.
    */
   readonly change: 'added' | 'changed' | 'removed' | 'conflicted' | 'same';
   /** A manually posted route overrides it, before and after. */

@@ -54,7 +54,7 @@ function routeInWords(route: FullRoute, matched: string | null): string[] {
   ];
 }
 
-/** What is not as it should be; a route for which all conditions hold needs no lines about them. */
+/** The conditions that are not met; a route that meets all of them needs no lines about them. */
 function failingConditions(route: FullRoute | null): string[] {
   const { accepted, resolved, programmed } = route?.conditions ?? {};
   return Object.entries({ accepted, resolved, programmed }).flatMap(([name, fact]) =>

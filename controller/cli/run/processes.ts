@@ -13,7 +13,7 @@ export function entryOf(room: Room): string {
 
 export const dataplane = (argv: readonly string[]): Promise<number> => become('dataplane', argv);
 export const controller = (argv: readonly string[]): Promise<number> => become('controller', argv);
-/** Runs a parent process for a launcher and the command and flags of it. */
+/** Runs a parent process for a launcher with a command and its flags. */
 export const parent = (argv: readonly string[]): Promise<number> => become('shared/parent', argv);
 
 /** Runs a process in place of this one: same terminal, signals passed on. The launcher does the same without an intermediate process. */

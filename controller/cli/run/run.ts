@@ -57,8 +57,8 @@ function settingsOf(split: RunArguments): ControllerSettings {
 
 /**
  * Reads the file's globals before each start of the data plane, so that no wrong port is ever opened. A file with errors does not prevent
- * the start: its globals are used if they are valid, otherwise the last good ones. The controller reports the errors. Without any, the data
- * plane uses those that it saved.
+ * the start: its globals are used if they are valid, otherwise the last good ones. The controller reports the errors. If there are no
+ * globals at all, the data plane uses those that it saved.
  */
 async function environmentOf(config: string | null): Promise<Record<string, string>> {
   const globals = config === null ? null : await globalsOfFile(config, process.env);

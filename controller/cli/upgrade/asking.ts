@@ -7,7 +7,7 @@ const NOBODY_EXIT = 5;
 /** The start of the successor, and two more steps. */
 const PATIENCE_MS = SUCCESSOR_START_MS + 2 * STEP_MS;
 
-/** Has the data plane at a takeover socket replaced, and waits for the outcome. @throws CommandError in one line. */
+/** Requests that the data plane at a takeover socket is replaced, and waits for the outcome. @throws CommandError in one line. */
 export async function askForUpgrade(path: string, launcher: string): Promise<Upgraded> {
   const request: UpgradeRequest = { launcher };
   const answer = answerIn(await answerOf(path, `${JSON.stringify({ upgrade: request })}\n`));

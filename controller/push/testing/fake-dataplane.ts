@@ -34,7 +34,7 @@ export class FakeDataplane {
   /** Blank lines that arrived between frames. */
   blanks = 0;
   instance = 'one';
-  /** The kinds of lines that it says it accepts; undefined: as data planes did before there were any. */
+  /** The kinds of lines that it announces; undefined: none, like data planes from before these existed. */
   accepts: readonly string[] | undefined;
   streams = 0;
   /** The response; undefined: none. */

@@ -69,8 +69,8 @@ export async function globalsOfFile(path: string, env: Environment): Promise<Glo
 }
 
 /**
- * Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. Throws for no bytes
- * at all. With `onlyGlobals`, sites after a valid block of globals are not read.
+ * Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. Never throws,
+ * whatever the bytes are. With `onlyGlobals`, sites after a valid block of globals are not read.
  */
 export function compileBytes(bytes: Buffer, path: string, env: Environment, files: Files = filesOnDisk(), onlyGlobals = false): Compiled {
   const report = collectDiagnostics(path);

@@ -38,7 +38,7 @@ export const readSingleDirective: DirectiveReader = (name, text) => {
   return errors.length === 0 ? { members: draft.members } : { reasons: errors.map((error) => described(error, isLong)) };
 };
 
-/** A text whose first line opens a block is one directive. Otherwise each line is one. */
+/** A text whose first line opens a block is a single directive. Otherwise each line is one. */
 function withName(name: string, text: string): string {
   const lines = text
     .split('\n')

@@ -21,16 +21,16 @@ export type FeedbackOptions = {
   readonly random: Random;
   readonly log: Log;
   readonly seen: StatusWriterOptions['seen'];
-  /** Something that may be a problem has changed. */
+  /** The problems may have changed. */
   changed(): void;
 };
 
-/** What follows from a snapshot once it is served. */
+/** What is written to the cluster once a snapshot is served. */
 export type Consequences = { readonly statuses: readonly DesiredStatus[]; readonly refusals: readonly Refusal[] };
 
 /**
- * What the cluster is told: statuses and events, by one of the controllers that serve the same class. It follows what is served and never
- * holds it up.
+ * Reports to the cluster: statuses and Events, written by one of the controllers that serve the same class. It follows what is served and
+ * never delays it.
  */
 export class Feedback {
   private readonly lease: LeaseHolder;

@@ -13,9 +13,9 @@ export type KubernetesSettings = {
   readonly ingressClass: string;
   /** null: all. */
   readonly namespaces: readonly string[] | null;
-  /** What Ingresses and Gateways report as their addresses; null: nothing. */
+  /** The source of the addresses that Ingresses and Gateways report; null: none are reported. */
   readonly publish: Publish | null;
-  /** Which port of the data plane connections to a port of a Gateway arrive at; those that are absent are the same. */
+  /** Maps a port of a Gateway to the port of the data plane at which its connections arrive; ports that are absent are the same on both. */
   readonly portMap: PortMap;
 };
 

@@ -25,7 +25,7 @@ export type KubernetesSourceOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** The name of this pod; null outside of a cluster. Only one process may have it at a time. */
+  /** The name of this pod; null outside a cluster. No two processes may have the same name at once. */
   readonly pod?: string | null;
   /** The addresses of this machine's or pod's interfaces. */
   readonly interfaces?: readonly string[];
@@ -37,10 +37,10 @@ export type KubernetesSourceOptions = {
 
 const ABOUT = { source: KUBERNETES_SOURCE, origin: KUBERNETES_SOURCE };
 
-/** What a failure is, without the detail after it: that the cluster can't be reached, or that it forbids a list. */
+/** A failure without its details: the cluster can't be reached, or it forbids a list. */
 const gistOf = (reason: string): string | undefined => reason.split(': ', 1)[0];
 
-/** Changes that come together are translated once: a rollout changes many objects (ms). */
+/** Changes within this time are translated together: a rollout changes many objects (ms). */
 const QUIET_MS = 20;
 
 /** Ingresses and annotated Services of a cluster as a source of routes. Nothing is listed until every kind of object has been. */
@@ -55,7 +55,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
   let cancel: (() => void) | undefined;
   let relist: () => void = () => undefined;
   let feedback: Feedback | undefined;
-  /** Of the snapshots that may still be served. */
+  /** The statuses and refusals of snapshots that may still be served. */
   const consequences = new WeakMap<Snapshot, Consequences>();
   const addresses = addressesToDivide(settings.publish, pod !== null, options.interfaces ?? []);
   const identity = pod ?? `${hostname()}_${random.hex(4)}`;
@@ -76,7 +76,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
         changed,
         statusChanged: (key) => told.statusChanged(resource, key),
         failed: (place, reason) => {
-          // An API server that is away is away for every kind of object, which is said once, however each connection ends.
+          // An unavailable API server fails for every kind of object, which is logged once, however each connection ends.
           const isNews = reason !== null && ![...failures.values()].some((known) => gistOf(known) === gistOf(reason));
           if (isNews) log.warn({ place, reason }, 'the cluster cannot be read; routes stay, trying again');
           if (reason === null) failures.delete(place);
@@ -117,7 +117,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
       const before = targets;
       targets = targetsIn(translation.routes);
       const { routes, certificates, settings: globals } = translation;
-      // What can't be read now keeps its last state; nothing is withdrawn because of it.
+      // Objects that can't be read at the moment keep their last state; nothing is withdrawn because of it.
       const unread = [...new Set(failures.values())].map((message) => ({ ...ABOUT, domain: null, code: SOURCE_FAILED, message }));
       const unpublished = told.problem();
       const general = unpublished === null ? unread : [...unread, { ...ABOUT, domain: null, code: 'no_address', message: unpublished }];

@@ -9,7 +9,7 @@ import { oneArgument, type SiteDraft } from './rule.ts';
 
 type Draft = { -readonly [member in keyof HealthCheckSpec]?: HealthCheckSpec[member] };
 
-/** What is read of the argument; undefined, and a reason, if it is invalid. */
+/** Reads the argument; undefined, and a reason, if it is invalid. */
 type Option = { readonly argument: string; readonly read: (text: string, draft: Draft) => string | undefined };
 
 const PATH = /^\/[\x21-\x7e]{0,2047}$/;
@@ -26,7 +26,7 @@ const OPTIONS: ReadonlyMap<string, Option> = new Map([
 
 export const HEALTH_OPTIONS: readonly string[] = [...OPTIONS.keys()];
 
-/** The page alone, next to reverse_proxy. */
+/** Only the page to request, as a directive next to reverse_proxy. */
 export const healthUri = oneArgument<SiteDraft>('health_uri', '<path>', ['site', 'handle'], ({ text }, draft, refuse) => {
   if (draft.members.health !== undefined) return refuse('it is already in the block of reverse_proxy; keep one of them');
   const health: Draft = {};

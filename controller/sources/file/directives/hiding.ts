@@ -2,7 +2,7 @@ import { covers } from '../../../../shared/config-file/path-pattern.ts';
 import type { HandleDraft, SiteDraft } from './rule.ts';
 import type { Selection } from './selections.ts';
 
-/** The first block that handles every request which another block would; undefined if there is none. */
+/** The first block that handles every request that another block is for; undefined if there is none. */
 export function hidingBlock(
   { handles, selections }: SiteDraft,
   selection: Selection,

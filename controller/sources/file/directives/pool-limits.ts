@@ -16,18 +16,18 @@ import { parseSeconds } from '../../../../shared/values/duration.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from './rule.ts';
 
-/** Most statuses in a line. */
+/** The maximum number of statuses in a line. */
 const MOST_STATUSES = 20;
-/** Most requests that a circuit may need to judge a target. */
+/** The maximum number of requests that a circuit breaker may need to judge a target. */
 const MOST_JUDGED = 10_000;
 
 /** What is wrong with the word at an index. */
 type Fault = { readonly at: number; readonly reason: string };
 type Read = (words: readonly string[], members: SiteDraft['members']) => Fault | undefined;
-/** How many words an option takes, and what it makes of them. */
+/** How many words an option takes, and how they are read. */
 type Option = { readonly form: string; readonly most: number; readonly read: Read };
 
-/** Options in the block of reverse_proxy that limit what its targets get. */
+/** Options in the block of reverse_proxy that limit the requests to its targets. */
 const OPTIONS: ReadonlyMap<string, Option> = new Map([
   ['lb_retry_status', { form: '<status> [<status> …]', most: MOST_STATUSES, read: readRetriedStatuses }],
   ['lb_retry_budget', { form: '<percent>%', most: 1, read: readBudget }],

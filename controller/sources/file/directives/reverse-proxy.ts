@@ -20,7 +20,7 @@ const MOST_UPSTREAMS = 10_000;
 const FORM = 'reverse_proxy <host:port>|unix/<path> [<host:port>|unix/<path> …] [{ … }]';
 const TO_FORM = 'to <host:port>|unix/<path> [<host:port>|unix/<path> …] [{ weight <n> }]';
 
-/** A target, as the file names it. */
+/** A target as written in the file. */
 type Target = { readonly word: Word; readonly weight: number };
 
 export const reverseProxy: Rule<SiteDraft> = {
@@ -75,7 +75,7 @@ function readOptions(lines: readonly Directive[], targets: Target[], draft: Site
   return options;
 }
 
-/** What reads a line; the lines of some options are collected and read together. */
+/** The reader of each option's line. The lines of some options are collected and read together. */
 function readerOf(
   name: string,
   { health, limits }: { readonly health: Directive[]; readonly limits: Directive[] },
@@ -97,7 +97,7 @@ const OPTIONS: ReadonlyMap<string, (line: Directive, reading: Reading) => void> 
   ['header_down', changeReader(HEADER_DOWN_FORM, readHeaderDown)],
 ]);
 
-/** Those that may be written several times. */
+/** Options that may be written several times. */
 const REPEATED = ['to', 'header_up', 'header_down'];
 
 /** Targets, possibly with a weight. */

@@ -48,7 +48,7 @@ export type SiteDraft = {
   /** The certificate supplied by the site, and the word that names its file. */
   pair: { readonly word: Word; readonly pair: Certificate } | null;
   readonly handles: HandleDraft[];
-  /** What they are for. */
+  /** The path or matcher that they are for. */
   readonly selections: Selections;
   /** What decides which group of a split gets a request; each request by itself if absent. */
   splitBy?: Pick<ShareCondition, 'by' | 'name'>;
@@ -57,7 +57,7 @@ export type SiteDraft = {
   readonly ofPool: Set<PoolMember>;
 };
 
-/** Members that a handle takes from its site if it has none. */
+/** Members that a handle inherits from its site if it does not set them. */
 export type PoolMember = 'transport' | 'health' | 'passive_health' | 'hold_secs';
 
 /** A path block, with the position of its directive. */
@@ -66,7 +66,7 @@ export type HandleDraft = {
   readonly path: string | null;
   readonly match: Condition | null;
   readonly strip: boolean;
-  /** That it is one of several which divide the requests of its path or matcher among them. */
+  /** Its share, if it is one of several blocks among which the requests of a path or matcher are divided. */
   readonly group?: { readonly weight: number };
   readonly draft: SiteDraft;
 };

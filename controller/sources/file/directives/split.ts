@@ -13,7 +13,7 @@ const BY_FORM = 'split_by request|address|cookie [<name>]|header <name>';
 /** The highest weight of a group. */
 const MOST = 10_000;
 
-/** One group of several among which the requests are divided by their weights, however many targets each has. */
+/** A group. Requests are divided among groups by weight, regardless of how many targets each has. */
 export const split: Rule<SiteDraft> = {
   name: 'split',
   form: FORM,

@@ -17,9 +17,9 @@ import type { Context, Rule, SiteDraft } from './rule.ts';
 
 type Draft = { -readonly [member in keyof TransportSpec]: TransportSpec[member] };
 
-/** An option in the block, at most once there: its form, how many arguments it has, and how they are read. `insecure` has none. */
+/** An option of the block, allowed once: its form, how many arguments it has, and how they are read. `insecure` has none. */
 type Option = { readonly form: string; readonly args: 0 | 1 | 2; readonly read?: ReadArguments };
-/** `last` is the only argument, too. */
+/** `last` is also the only argument of an option that takes one. */
 type ReadArguments = (first: Word, spec: Draft, refuse: Refuse, context: Context, last: Word) => void;
 type Refuse = (why: string) => void;
 
@@ -37,7 +37,7 @@ const OPTIONS: ReadonlyMap<string, Option> = new Map([
   ['request_timeout', { form: 'request_timeout <duration>|off', args: 1, read: timeReader('request_timeout_secs', MAX_ANSWER_SECS, true) }],
   ['max_response_header_size', { form: 'max_response_header_size <size>', args: 1, read: readSize }],
 ]);
-/** `http` is what other proxies write before a block. */
+/** Other proxies have the word `http` before the block. */
 const PROTOCOLS = ['h2', 'h2c', 'http/1.1', 'http'];
 
 export const transport: Rule<SiteDraft> = {
@@ -81,7 +81,7 @@ function readOption({ name, args, block }: Directive, seen: Word[], spec: Draft,
   else read(first, spec, (why) => report.error(first, `${name.text} ${quote(first.text)}: ${why}`), context, last);
 }
 
-/** Reads a time limit of at most `most` seconds into a member; `offable`: it may be off, and a part of a second. */
+/** Reads a time limit of at most `most` seconds into a member; `offable`: it may be `off`, or less than a second. */
 function timeReader(
   member: 'dial_timeout_secs' | 'response_header_timeout_secs' | 'read_timeout_secs' | 'request_timeout_secs',
   most: number,

@@ -53,7 +53,7 @@ export function readSite(site: Site, taken: Map<Domain, Position>, shared: Share
   const handles = divideGroups(draft, report).map(handleOf);
   const domains = new Map<Domain, Claim>();
   for (const word of site.addresses) claim(word, domains, taken, shared);
-  // What a site on some ports redirects to may be on others.
+  // A site on some ports may redirect to itself on others.
   if ([...domains.values()].every(({ ports }) => ports === null)) reportRedirectLoops(draft, new Set(domains.keys()), shared);
   reportUncovered(draft, domains, first ?? site.block.open, report);
   for (const [domain, claimed] of domains) emit.route(routeOf(domain, claimed, draft, handles, shared.ports()));
@@ -61,7 +61,7 @@ export function readSite(site: Site, taken: Map<Domain, Position>, shared: Share
   if (certificate !== null) emit.certificate(certificate);
 }
 
-/** The block of a site's reverse_proxy says nothing about the targets of a handle. */
+/** The options of a site's reverse_proxy do not apply to the targets of a handle. */
 function keepToTheirPool({ ofPool, handles: inside }: SiteDraft): void {
   for (const { draft } of inside) {
     const { members } = draft;
@@ -127,10 +127,10 @@ function reportShadowed({ seen }: SiteDraft, report: Report): void {
   report.error(later, `${first} handles every request here, so ${second} is never reached: keep one, or put one in a handle`);
 }
 
-/** The first of them that a block has answers. */
+/** The block responds with the first of these that it has. */
 const RESPONDERS: readonly string[] = ['respond', 'file_server', 'reverse_proxy'];
 
-/** A file server needs a root, and what only concerns one needs a file server. */
+/** A file server needs a root, and options of file servers need a file server. */
 function reportFiles(site: SiteDraft, { report }: Shared): void {
   const parts = [site, ...site.handles.map(({ draft }) => draft)];
   const errorRoots = parts.map(({ members }) => errorRootsIn(site.members, members === site.members ? null : members));
@@ -150,7 +150,7 @@ function reportFiles(site: SiteDraft, { report }: Shared): void {
   }
 }
 
-/** A site must respond with something, and so must each of its blocks, if only with what the site has. */
+/** A site must respond with something, and so must each of its blocks, even if only with what it inherits from the site. */
 function reportSilence(draft: SiteDraft, place: Position, report: Report): void {
   if (isSilent(draft))
     report.error(place, 'the site has nothing to respond with: write reverse_proxy, file_server, respond, redir or handle inside');

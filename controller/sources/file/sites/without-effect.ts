@@ -2,7 +2,7 @@ import { firstOf } from '../../../../shared/config-file/directive.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from '../directives/rule.ts';
 
-/** Directives that are about upstreams, or about files and upstreams: without any they would silently do nothing. */
+/** Directives that only matter to upstreams, or to upstreams and files: without these they would silently do nothing. */
 const NEED_UPSTREAMS = ['lb_policy', 'health_uri', 'hold', 'transport', 'cache', 'method', 'request_header'];
 const NEED_TARGETS = ['rewrite', 'uri'];
 
@@ -24,7 +24,7 @@ export function reportWithoutEffect(site: SiteDraft, report: Report): void {
   }
 }
 
-/** A block that answers itself does not use the upstreams of its site. A response under a condition leaves the other requests to them. */
+/** A block with its own response does not use the upstreams of its site, unless the response has a condition. */
 const usesOwnResponse = (draft: SiteDraft): boolean => draft.members.respond != null || has(draft, ['file_server']);
 
 const has = ({ seen }: SiteDraft, names: readonly string[]): boolean => names.some((name) => firstOf(seen, name));

@@ -1,4 +1,4 @@
-/** What is hard on a careless compiler when a file consists of nothing else. */
+/** Pieces that overwhelm a careless compiler when a file consists of nothing else. */
 export const ODD_PIECES: readonly string[] = [
   '{',
   '}',

@@ -7,16 +7,16 @@ import type { Backends } from '../routes/backends.ts';
 
 type ForwardAuth = NonNullable<RouteDraft['forward_auth']>;
 
-/** On a Service: the namespaces whose Ingresses may ask it about requests; `*` is all. */
+/** On a Service: the namespaces whose Ingresses may use it for forward authentication; `*` means all. */
 export const ALLOWS_FROM = `${CLUSTER_PREFIX}forward_auth_from`;
 
 /** `SERVICE`, `SERVICE.NAMESPACE`, or that followed by what the cluster's DNS adds. */
 const NAME = /^([a-z0-9-]+)(?:\.([a-z0-9-]+)(?:\.svc(?:\.cluster\.local)?)?)?$/;
 
 /**
- * The addresses of an authentication server in a cluster, which is named as `SERVICE[.NAMESPACE]:PORT`. Other addresses are refused: those
- * who may create an Ingress could otherwise send requests to whatever the proxy reaches. For the same reason a Service of another namespace
- * has to agree.
+ * The addresses of an authentication server in a cluster, which is named as `SERVICE[.NAMESPACE]:PORT`. Other addresses are rejected,
+ * because anyone who may create an Ingress could otherwise send requests to everything that the proxy can reach. For the same reason, a
+ * Service of another namespace has to allow it.
  */
 export function authServerOf(
   auth: ForwardAuth,

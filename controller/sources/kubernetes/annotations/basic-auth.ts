@@ -19,7 +19,7 @@ export function readUsersRef(text: string): Parsed<UsersRef> {
   return REALM.test(realm) ? accepted({ secret, realm }) : refused('a realm must not contain control characters');
 }
 
-/** The users of a Secret, which is in `namespace`. The reason of a refusal contains no hash. */
+/** The users of a Secret in `namespace`. The reason for a refusal never contains a hash. */
 export function usersOf(
   { secret, realm }: UsersRef,
   namespace: string,

@@ -7,12 +7,12 @@ import type { Ingress } from '../objects/ingress.ts';
 import { readUsersRef, type UsersRef } from './basic-auth.ts';
 import { readNginxAnnotations } from './nginx-annotations.ts';
 
-/** What the annotations of an Ingress say. */
+/** The annotations of an Ingress, read. */
 export type IngressAnnotations = {
   readonly members: RouteDraft;
   /** The Secret whose users may visit it; null: everyone. */
   readonly users: UsersRef | null;
-  /** Why it is not accepted as it is; empty if it is. */
+  /** Why it is not accepted as written; empty if it is. */
   readonly reasons: readonly string[];
   readonly warnings: readonly LabelWarning[];
 };
@@ -20,8 +20,8 @@ export type IngressAnnotations = {
 const ANNOTATIONS: LabelForm = { prefix: CLUSTER_PREFIX, needsDomain: false };
 
 /**
- * Directives of the Sluicefile that an annotation can hold. None of them reads a file or connects to an address, which is for those who
- * configure the proxy, and not for everyone who may create an Ingress. The address in `forward_auth` is that of a Service.
+ * Directives of the Sluicefile that are allowed in an annotation. None of them reads a file or connects to an address: that is reserved for
+ * those who configure the proxy, and not open to everyone who may create an Ingress. The address in `forward_auth` is that of a Service.
  */
 export const DIRECTIVES: readonly string[] = [
   ...['redir', 'rewrite', 'uri', 'header', 'request_header', 'ip_filter', 'forward_auth'],
@@ -29,7 +29,7 @@ export const DIRECTIVES: readonly string[] = [
 ];
 const BASIC_AUTH = 'basic_auth';
 
-/** What the rest of an Ingress says. */
+/** The relevant parts of an Ingress besides its annotations. */
 export const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['domain', 'the hosts are in spec.rules'],
   ['port', 'the port is in the backend'],
@@ -81,11 +81,14 @@ function read(annotations: Ingress['annotations'], readDirective: DirectiveReade
   return { members: joined([sites[0]?.members ?? {}, ...members]), users, reasons, warnings: told };
 }
 
-/** Some names are those of a label and of a directive, which can say more. The label `header` is followed by the name of a field. */
+/**
+ * Some names belong to both a label and a directive; the directive is more expressive. The label `header` is followed by the name of a
+ * field.
+ */
 const isLabel = (name: string, word: string, text: string): boolean =>
   word !== 'header' && LABELS.has(word) && readLabels({ [name]: text }, ANNOTATIONS).bad.length === 0;
 
-/** The headers and options of connections of all of them apply; anything else is said once. */
+/** Headers and connection options of all of them are combined; anything else may be set only once. */
 function joined(parts: readonly RouteDraft[]): RouteDraft {
   const headers = parts.flatMap((part) => part.headers ?? []);
   const transports = parts.flatMap((part) => part.transport ?? []);

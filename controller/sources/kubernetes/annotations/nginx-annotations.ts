@@ -10,8 +10,8 @@ const NO_EQUAL = 'an Ingress can’t say this here';
 const SNIPPET = 'it may contain access rules';
 
 /**
- * Annotations of ingress-nginx that restrict access, each with the one that does it here, or why there is none. An Ingress that was copied
- * from there would be more open than its author means.
+ * Annotations of ingress-nginx that restrict access, each with its equivalent here, or the reason why there is none. An Ingress copied from
+ * there would otherwise be more open than its author intended.
  */
 export const PROTECTING: ReadonlyMap<string, Protection> = new Map<string, Protection>([
   ...['whitelist-source-range', 'allowlist-source-range', 'denylist-source-range'].map((name): [string, Protection] => [
@@ -32,7 +32,7 @@ const SWITCHED_OFF = /^(?:false|off|0|)$/;
 
 type Foreign = { readonly reasons: readonly string[]; readonly ineffective: string | null };
 
-/** What annotations of ingress-nginx mean for an Ingress: why it is not served without them, and which have no effect. */
+/** What annotations of ingress-nginx mean for an Ingress: why it can't be served without them, and which ones have no effect. */
 export function readNginxAnnotations(annotations: Ingress['annotations']): Foreign {
   const reasons: string[] = [];
   const others: string[] = [];

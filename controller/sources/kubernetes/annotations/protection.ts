@@ -6,10 +6,10 @@ import { authServerOf } from './auth-service.ts';
 import { usersOf } from './basic-auth.ts';
 import type { IngressAnnotations } from './ingress-annotations.ts';
 
-/** The members of an Ingress with what its protections need from other objects. */
+/** The members of an Ingress, completed with what its protections need from other objects. */
 export type Protected = {
   readonly members: RouteDraft;
-  /** Why no one can be let in now; null if that can be decided. Then its paths must answer 503. */
+  /** Why access can't be decided at the moment, so that its paths must answer 503; null if it can. */
   readonly closed: string | null;
 };
 
@@ -18,7 +18,7 @@ type Objects = Pick<ClusterSnapshot, 'services' | 'users'>;
 /** Resolves the Secret of `basic_auth` and the Service of `forward_auth`. Without them its paths are closed, never open. */
 export function protectionOf({ members, users }: IngressAnnotations, { namespace }: Meta, objects: Objects, backends: Backends): Protected {
   const { forward_auth: auth, ...rest } = members;
-  // The same object, by which claims of an earlier snapshot are found again.
+  // The same object, so that claims cached for an earlier snapshot are found.
   if (auth === undefined && users === null) return { members, closed: null };
   const server = auth ? authServerOf(auth, namespace, objects.services, backends) : null;
   const allowed = users === null ? null : usersOf(users, namespace, objects.users);

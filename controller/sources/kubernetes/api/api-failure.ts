@@ -1,8 +1,8 @@
-/** What the API server refuses, or why it can't be reached, in one line with what to do. */
+/** What the API server rejects, or why it can't be reached, in one line that includes what to do. */
 export class ApiFailure extends Error {
   /** The status of the response; null if there was none. */
   readonly status: number | null;
-  /** How long the server asks to wait before another request (ms); 0 if it does not ask. */
+  /** How long the server requests to wait before the next request (ms); 0 if it doesn't. */
   readonly retryAfterMs: number;
 
   constructor(message: string, status: number | null = null, retryAfterMs = 0) {

@@ -27,7 +27,7 @@ export type Cluster = {
   /** The namespace of the account. */
   readonly namespace: string;
   list(path: string, query: Query, signal: AbortSignal): Promise<ListPage>;
-  /** Ends when the server ends the watch. @throws ApiFailure also if nothing has come for `silentMs`. */
+  /** Ends when the server ends the watch. @throws ApiFailure also if nothing has arrived for `silentMs`. */
   watch(path: string, query: Query, options: WatchOptions): AsyncGenerator<WatchEvent>;
   /** A single request about one object. @returns the object of the response. */
   send(request: ObjectRequest, signal: AbortSignal): Promise<unknown>;
@@ -37,7 +37,7 @@ export type ObjectRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly path: string;
   readonly query?: Query;
-  /** Of PATCH: a JSON merge patch (RFC 7396). */
+  /** The body of a PATCH: a JSON merge patch (RFC 7396). */
   readonly body?: object;
 };
 
@@ -49,7 +49,7 @@ export type ClusterOptions = {
   readonly clock: Clock;
 };
 
-/** A response that does not begin within this time counts as none (ms). */
+/** How long the server may take to begin its response (ms). */
 const RESPONSE_MS = 30_000;
 
 /** Reads the credentials. The client library is loaded only here. @throws ApiFailure if there are none. */
@@ -73,7 +73,7 @@ class ApiServer implements Cluster {
   readonly namespace: string;
   private readonly config: KubeConfig;
   private readonly clock: Clock;
-  /** Those of the library open a connection for each request. */
+  /** The library's own requests open a connection each. */
   private readonly agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
 
   constructor(config: KubeConfig, { where, namespace }: Pick<Cluster, 'where' | 'namespace'>, clock: Clock) {
@@ -115,7 +115,7 @@ class ApiServer implements Cluster {
     }
   }
 
-  /** The text of a response, as it comes. */
+  /** The text of a response as it arrives. */
   private async *text(request: RawRequest, { silentMs, signal, opened }: WatchOptions): AsyncGenerator<string> {
     const { path } = request;
     const silence = new AbortController();

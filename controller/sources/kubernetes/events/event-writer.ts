@@ -9,11 +9,11 @@ import type { Cluster } from '../api/cluster.ts';
 import { apiVersionOf } from '../watch/resource.ts';
 import type { Refusal } from './refusal.ts';
 
-/** A refusal that lasts is repeated before the API server forgets its Event, which it does after an hour (ms). */
+/** A persistent refusal is reported again before the API server deletes its Event, which happens after an hour (ms). */
 const REPEAT_MS = 1_800_000;
-/** One that comes back sooner than this after it was told is not told again (ms). */
+/** One that recurs within this time after it was reported is not reported again (ms). */
 const AGAIN_MS = 300_000;
-/** Events are rare, but a mistake in a template may be in a thousand objects: this many at once, then one every so often (ms). */
+/** Events are rare, but a mistake in a template may be in a thousand objects: a burst of this many, then one per interval (ms). */
 const BURST = 50;
 const EVERY_MS = 200;
 /** Limits of the API. */
@@ -28,18 +28,18 @@ export type EventWriterOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Whether this controller is the one that writes. Asked before every write. */
+  /** Whether this controller is the one that writes. Checked before every write. */
   mayWrite(): boolean;
 };
 
 type RawEvent = { readonly series?: { readonly count?: number } };
 
-/** Tells refusals as Events (events.k8s.io/v1) of the objects that they are about: each once, and again while it lasts. */
+/** Reports refusals as Events (events.k8s.io/v1) of the objects concerned: each once, and again at intervals while it persists. */
 export class EventWriter {
   private readonly options: EventWriterOptions;
-  /** What is refused now, by the name of its event. */
+  /** Current refusals, by the name of their Event. */
   private refusals: ReadonlyMap<string, Refusal> = new Map();
-  /** When each was told (ms, monotonic). */
+  /** When each was reported (ms, monotonic). */
   private readonly told = new Map<string, number>();
   private tokens = BURST;
   private filledAt = 0;
@@ -51,7 +51,7 @@ export class EventWriter {
     this.filledAt = options.clock.monotonic();
   }
 
-  /** All refusals of a snapshot that is served now. */
+  /** Sets the refusals: all those of the snapshot that is now served. */
   want(refusals: readonly Refusal[]): void {
     this.refusals = new Map(refusals.map((refusal) => [nameOfEvent(refusal), refusal]));
     this.wake();
@@ -62,7 +62,7 @@ export class EventWriter {
     this.wake();
   }
 
-  /** Until `signal` is aborted. */
+  /** Runs until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.options;
     const backoff = createBackoff(random);
@@ -82,7 +82,7 @@ export class EventWriter {
         if (!this.isReported) this.options.log.warn({ reason: error.message }, 'events about refused objects can’t be written');
         this.isReported = true;
         const isTransient = error.status === null || error.status === 429 || error.status >= 500;
-        // Trying again would give the same.
+        // A retry would have the same result.
         if (!isTransient) this.told.set(next.name, clock.monotonic());
         else await sleep(clock, Math.max(error.retryAfterMs, backoff.next()), signal);
       }
@@ -143,7 +143,7 @@ export class EventWriter {
       await cluster.send({ method: 'POST', path, body }, signal);
     } catch (error) {
       if (!(error instanceof ApiFailure) || error.status !== 409) throw error;
-      // It was told before, perhaps by another controller.
+      // It was reported before, perhaps by another controller.
       const known = (await cluster.send({ method: 'GET', path: `${path}/${name}` }, signal)) as RawEvent;
       const series = { count: Math.max(1, known.series?.count ?? 1) + 1, lastObservedTime: now };
       await cluster.send({ method: 'PATCH', path: `${path}/${name}`, body: { series } }, signal);
@@ -151,7 +151,7 @@ export class EventWriter {
   }
 }
 
-/** The same for the same refusal, so that it is told once. */
+/** The same for the same refusal, so that it is reported once. */
 function nameOfEvent({ meta, reason, message }: Refusal): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([meta.uid, reason, message]))

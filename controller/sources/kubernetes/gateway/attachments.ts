@@ -12,7 +12,7 @@ export type Attachment<Route extends AnyRoute = AnyRoute> = {
   readonly parent: ParentRef;
   readonly gateway: Gateway;
   readonly accepted: Verdict;
-  /** Where it is attached, each with the hosts that it has there. Empty if it is not accepted. */
+  /** The listeners to which it is attached, each with the hosts that it has there. Empty if it is not accepted. */
   readonly listeners: readonly { readonly bound: BoundListener; readonly hosts: readonly Hostname[] }[];
 };
 

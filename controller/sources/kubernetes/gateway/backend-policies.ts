@@ -6,13 +6,13 @@ import type { GatewaySnapshot } from './gateway-snapshot.ts';
 import type { Grants } from './grants.ts';
 import { fails, holds, type Verdict } from './verdict.ts';
 
-/** How the targets of a port are reached over TLS; null if that can't be known, so that they must not be reached at all. */
+/** How connections to the targets of a port use TLS; null if that is unknown, in which case there must be no connections to them at all. */
 export type BackendTls = { readonly server_name: string; readonly ca?: string } | null;
 
-/** A policy, and what is known of it. */
+/** A policy with its verdict. */
 export type JudgedPolicy = { readonly policy: BackendTlsPolicy; readonly accepted: Verdict; readonly resolved: Verdict };
 
-/** Which policy applies to which ports of Services. Of several for the same, the oldest does. */
+/** Which policy applies to which ports of Services. If there are several for the same port, the oldest applies. */
 export class BackendPolicies {
   readonly judged: readonly JudgedPolicy[];
   /** By `NAMESPACE/SERVICE` and the name of a port, `*` being all of them. */

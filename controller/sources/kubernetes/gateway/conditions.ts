@@ -4,7 +4,7 @@ import type { HttpMatch, PathMatcher, TextMatch } from '../objects/http-route.ts
 type Condition = NonNullable<NonNullable<NonNullable<RouteInput['handles']>[number]['match']>>;
 export type MatchMembers = Pick<Condition, 'path' | 'path_regexp' | 'method' | 'header' | 'header_regexp' | 'query' | 'query_regexp'>;
 
-/** The requests of a match, as the condition of a block. Empty for every request. */
+/** Translates a match to the condition of a block. Empty for every request. */
 export function conditionOfMatch({ path, method, headers, query }: HttpMatch): MatchMembers {
   const exact = (list: readonly TextMatch[]) => list.filter(({ type }) => type === 'Exact');
   const patterns = (list: readonly TextMatch[]) => list.filter(({ type }) => type === 'RegularExpression').map(patternOf);
@@ -29,7 +29,7 @@ export function conditionOfMatch({ path, method, headers, query }: HttpMatch): M
 const some = <Name extends string, Item>(name: Name, items: readonly Item[]) =>
   (items.length === 0 ? {} : { [name]: items }) as { readonly [name in Name]?: Item[] };
 
-/** Of several with one name, the API ignores all but the first. */
+/** The API ignores all but the first of several with one name. */
 function distinct(list: readonly TextMatch[], keyOf: (match: TextMatch) => string): TextMatch[] {
   const found = new Map<string, TextMatch>();
   for (const match of list) if (!found.has(keyOf(match))) found.set(keyOf(match), match);
@@ -39,7 +39,7 @@ function distinct(list: readonly TextMatch[], keyOf: (match: TextMatch) => strin
 const whole = (pattern: string): string => `^(?:${pattern})$`;
 const patternOf = ({ name, value }: TextMatch) => ({ name, pattern: whole(value) });
 
-/** A path is text, and patterns of ours have `*`. Prefixes match whole segments. */
+/** A path is plain text, whereas patterns of the proxy give `*` a meaning. Prefixes match whole segments. */
 function pathCondition({ type, value }: PathMatcher): Pick<Condition, 'path' | 'path_regexp'> {
   if (type === 'RegularExpression') return { path_regexp: [whole(value)] };
   const path = type === 'Exact' ? value : value.replace(/\/+$/, '');
@@ -50,7 +50,7 @@ function pathCondition({ type, value }: PathMatcher): Pick<Condition, 'path' | '
 
 const escaped = (text: string): string => text.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&');
 
-/** How specific a match is: of several that match, the first one in this order is used. */
+/** How specific a match is: if several match a request, the first one in this order is used. */
 export function compareMatches(a: HttpMatch, b: HttpMatch): number {
   return (
     rankOf(a.path) - rankOf(b.path) ||

@@ -28,7 +28,7 @@ export function readFilter(filter: RouteFilter, path: PathMatcher, arrival: Arri
   };
 }
 
-/** Those of the second one follow those of the first. */
+/** Combines two: the lists of the second follow those of the first. */
 export function joinMembers(first: FilterMembers, second: FilterMembers): FilterMembers {
   const lists = ['request_headers', 'headers', 'redirects', 'rewrites'] as const;
   const joined: FilterMembers = { ...first, ...second };
@@ -36,7 +36,7 @@ export function joinMembers(first: FilterMembers, second: FilterMembers): Filter
   return joined;
 }
 
-/** Values are text, in which braces are nothing special. */
+/** Values are plain text, in which braces have no special meaning. */
 const changesOf = ({ set = [], add = [], remove = [] }: HeaderModifier): Change[] => [
   ...remove.map((name): Change => ({ name, value: null })),
   ...set.map(({ name, value }): Change => ({ name, value: escapedBraces(value) })),
@@ -61,7 +61,7 @@ function rewritesOf(modifier: PathModifier, path: PathMatcher): { from: string; 
   return pathsOf(modifier, path);
 }
 
-/** Which paths become which, as patterns. A prefix is replaced by whole segments. */
+/** How paths are rewritten, as patterns. A prefix is replaced by whole segments. */
 function pathsOf(
   { type, replaceFullPath, replacePrefixMatch = '' }: PathModifier,
   { type: kind, value }: PathMatcher,
@@ -79,7 +79,7 @@ const rooted = (path: string): string => (path.startsWith('/') ? path : `/${path
 
 function corsOf(filter: CorsFilter): NonNullable<Handle['cors']> {
   const { allowOrigins = [], allowMethods = [], allowHeaders = [], exposeHeaders = [], allowCredentials = false, maxAge = 5 } = filter;
-  // With credentials each origin has to be named in the answer, also if all are allowed.
+  // With credentials, the response has to name the origin, even if all are allowed.
   const anyone = allowCredentials ? ['http://*', 'https://*'] : ['*'];
   const origins = allowOrigins.flatMap((origin) => (origin === '*' ? anyone : [origin]));
   return {

@@ -18,9 +18,9 @@ export function addressesToDivide(publish: Publish | null, isPod: boolean, inter
 }
 
 /**
- * Gives each Gateway an address of its own if the proxy has several: the one that it requests, the one that its status says, or a free one.
- * So the same Gateways get the same addresses in every replica, and none loses its address because of another. With more Gateways than
- * addresses, some share one.
+ * Gives each Gateway an address of its own if the proxy has several: the one that it requests, the one in its status, or a free one. The
+ * same Gateways therefore get the same addresses in every replica, and no Gateway loses its address because of another one. With more
+ * Gateways than addresses, some share one.
  * @param gateways The oldest first.
  */
 export function assignAddresses(gateways: readonly Gateway[], published: readonly string[]): ReadonlyMap<Gateway, OwnAddress> {
@@ -39,7 +39,7 @@ export function assignAddresses(gateways: readonly Gateway[], published: readonl
     else assigned.set(gateway, { kind: 'none' });
   }
   for (const gateway of gateways) {
-    // One that reports several got them when the proxy had a single address, or none of its own.
+    // A Gateway that reports several got them when the proxy had a single address, or no address of its own.
     const [reported = '', ...others] = gateway.reported;
     if (!assigned.has(gateway) && others.length === 0 && taken.get(reported) === 0) give(gateway, reported);
   }
@@ -53,5 +53,5 @@ export function assignAddresses(gateways: readonly Gateway[], published: readonl
   return assigned;
 }
 
-/** Of several addresses, each Gateway prefers them in an order of its own (rendezvous hashing). */
+/** Each Gateway has its own order of preference among several addresses (rendezvous hashing). */
 const rankOf = ({ meta }: Gateway, address: string): string => createHash('sha256').update(`${meta.uid} ${address}`).digest('hex');

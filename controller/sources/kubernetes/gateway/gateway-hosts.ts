@@ -7,17 +7,17 @@ import { mapPort, type PortMap } from './port-map.ts';
 import type { RouteBackends } from './route-backends.ts';
 import { blocksOfRule, type Handle } from './rule-blocks.ts';
 
-/** What Gateways say of a host. */
+/** How Gateways serve a host. */
 export type GatewayHost = {
   readonly name: Hostname;
   /** The ports of the data plane that it is served on. */
   readonly ports: readonly number[];
   readonly blocks: readonly HostBlock[];
-  /** `NAMESPACE/NAME` of the Secrets that are presented for it by listeners that have hosts. */
+  /** `NAMESPACE/NAME` of the Secrets that listeners with hosts present for it. */
   readonly secrets: readonly string[];
   /** PEM: the authorities of client certificates. */
   readonly clientAuthorities: string | null;
-  /** Those of Gateways that have it. */
+  /** The Gateways that serve it. */
   readonly listeners: readonly BoundListener[];
 };
 
@@ -45,7 +45,7 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
   };
 }
 
-/** All matches of several ordered lists, in an order that each of them agrees with. */
+/** Merges several ordered lists of matches into one order that is consistent with each of them. */
 function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[] {
   const [first = [], ...others] = lists;
   if (others.every((list) => list.length === first.length && list.every(({ match }, at) => match === first[at]?.match))) return first;

@@ -10,7 +10,7 @@ const KINDS = { HTTPRoute: 'httproute', GRPCRoute: 'grpcroute', TLSRoute: 'tlsro
 
 export const ownerOfRoute = ({ route }: JudgedRoute): Owner => ({ kind: KINDS[route.kind], meta: route.meta });
 
-/** The state of each Gateway and of each route that names one of ours. */
+/** The state of each Gateway, and of each route that refers to a Gateway of this controller. */
 export function gatewayReadings({ gateways, routes }: GatewayTranslation): UndatedReading[] {
   return [
     ...gateways.map(({ gateway, listeners }) => readingOfGateway({ kind: 'gateway', meta: gateway.meta }, listeners)),

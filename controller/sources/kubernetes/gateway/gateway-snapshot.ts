@@ -7,7 +7,7 @@ import type { ReferenceGrant } from '../objects/reference-grant.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 import type { TlsRoute } from '../objects/tls-route.ts';
 
-/** The objects of the Gateway API, and what they refer to. By `NAMESPACE/NAME`. */
+/** The objects of the Gateway API and the objects that they refer to. By `NAMESPACE/NAME`. */
 export type GatewaySnapshot = {
   readonly gatewayClasses: ReadonlyMap<string, GatewayClass>;
   readonly gateways: ReadonlyMap<string, Gateway>;

@@ -28,7 +28,7 @@ export function classStatus({ meta }: GatewayClass): DesiredStatus {
   };
 }
 
-/** How many routes each listener has, by the listener. */
+/** The number of routes of each listener. */
 export type AttachedCounts = ReadonlyMap<BoundListener, number>;
 
 /** What is wrong with the addresses that a Gateway requests. */
@@ -80,7 +80,7 @@ function programmed(accepted: Verdict, given: GivenAddresses): Verdict {
 
 type GivenAddresses = { readonly addresses: readonly { readonly type: string; readonly value: string }[] } | { readonly fault: Verdict };
 
-/** The addresses that a Gateway gets of those that are published: the ones that it requests, or all. */
+/** The published addresses that a Gateway gets: the ones that it requests, or all. */
 function addressesOf(gateway: Gateway, published: readonly PublishedAddress[]): GivenAddresses {
   const all = published.map(({ kind, value }) => ({ type: kind === 'ip' ? 'IPAddress' : 'Hostname', value }));
   if (gateway.addresses.length === 0) {
@@ -101,7 +101,7 @@ function addressesOf(gateway: Gateway, published: readonly PublishedAddress[]): 
   };
 }
 
-/** Those of the published addresses that a Gateway may have. */
+/** The published addresses that a Gateway may have. */
 function publishedFor(address: OwnAddress, published: readonly PublishedAddress[]): readonly PublishedAddress[] {
   return address.kind === 'one' ? published.filter(({ value }) => value === address.address) : published;
 }

@@ -1,7 +1,7 @@
 import type { ObjectRef } from '../objects/object-ref.ts';
 import type { ReferenceGrant } from '../objects/reference-grant.ts';
 
-/** Who refers to something. */
+/** The object that a reference is in. */
 export type Referrer = { readonly group: string; readonly kind: string; readonly namespace: string };
 
 /** Which objects may refer to objects of other namespaces. */

@@ -15,7 +15,7 @@ export type Place = { readonly address: string | null; readonly port: number };
 type Routes = Map<Hostname, HttpRoute[]>;
 type Listeners = { readonly place: Place; readonly byName: Map<Hostname, BoundListener[]> };
 
-/** Which rules apply to which hosts of which places: those of the most specific listener, and of them the most specific first. */
+/** Which rules apply to which hosts at which places: those of the most specific listener, the most specific rule first. */
 export class HostRules {
   /** Gateways may share a place. */
   private readonly listeners = new Map<string, Listeners>();
@@ -47,7 +47,7 @@ export class HostRules {
     return known;
   }
 
-  /** Every host name that something is known of: of listeners, too, since a listener keeps its hosts from less specific ones. */
+  /** Every known host name, including those of listeners, because a listener withholds its hosts from less specific ones. */
   names(): Hostname[] {
     const names = new Set<Hostname>();
     for (const { byName } of this.listeners.values()) for (const name of byName.keys()) names.add(name);
@@ -55,7 +55,7 @@ export class HostRules {
     return [...names];
   }
 
-  /** Where a host has listeners, sorted, and the most specific ones there. */
+  /** The places where a host has listeners, sorted, with the most specific listeners there. */
   placesOf(name: Hostname): { readonly place: Place; readonly listeners: readonly BoundListener[] }[] {
     const names = coveringNames(name);
     return [...this.listeners.values()]

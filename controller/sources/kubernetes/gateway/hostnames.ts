@@ -3,7 +3,7 @@ import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
 /** The host names of listeners and routes: `*.` stands for one label or more, and null for every host. */
 export type Hostname = string | null;
 
-/** The hosts that both stand for; undefined if there are none. */
+/** The hosts that both match; undefined if there are none. */
 export function intersect(a: Hostname, b: Hostname): Hostname | undefined {
   if (covers(a, b)) return b;
   return covers(b, a) ? a : undefined;

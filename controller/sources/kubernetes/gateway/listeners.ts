@@ -13,17 +13,17 @@ import { fails, holds, type Verdict } from './verdict.ts';
 
 export type RouteKind = 'HTTPRoute' | 'GRPCRoute' | 'TLSRoute';
 
-/** A listener with what is known of it. */
+/** A listener with its verdicts. */
 export type BoundListener = {
   readonly gateway: Gateway;
-  /** The object that it is written in. */
+  /** The object that defines it. */
   readonly owner: ListenerOwner;
   readonly listener: Listener;
-  /** The kinds of routes that it takes. */
+  /** The kinds of routes that it accepts. */
   readonly kinds: readonly RouteKind[];
   readonly accepted: Verdict;
   readonly resolved: Verdict;
-  /** null if nothing conflicts. */
+  /** null if there is no conflict. */
   readonly conflict: Verdict | null;
   /** `NAMESPACE/NAME` of the Secrets that it presents. */
   readonly secrets: readonly string[];
@@ -74,7 +74,7 @@ export function bindListeners(
   });
 }
 
-/** Of two in conflict the one of the Gateway stays, or the older one. Of two of the Gateway, none does. */
+/** If two conflict, the one of the Gateway stays, or else the older one. If both are the Gateway's own, neither stays. */
 function conflictOf(
   listener: Listener,
   owner: ListenerOwner,
@@ -135,7 +135,7 @@ function protocolVerdict({ protocol, tls }: Listener, supported: readonly RouteK
   return null;
 }
 
-/** The Secrets that can be presented, and why others can't. */
+/** The Secrets that can be presented, and the reasons why others can't. */
 function certificatesOf({ protocol, tls }: Listener, from: Referrer, secrets: ReadonlyMap<string, TlsSecret>, grants: Grants) {
   const found: string[] = [];
   let verdict: Verdict | null = null;
@@ -180,7 +180,7 @@ function clientsOf(
   return { pem: null, accepted: fails('NoValidCACertificate', found.message), resolved: fails(reason, found.message) };
 }
 
-/** Whether an object of a namespace may attach to something of another one. */
+/** Whether an object in one namespace may attach to an object in another. */
 export function allowsNamespace(filter: NamespaceFilter, own: string, other: string, namespaces: ReadonlyMap<string, Namespace>): boolean {
   switch (filter.from) {
     case 'All':

@@ -6,7 +6,7 @@ import type { Verdict } from './verdict.ts';
 
 type Mirrors = NonNullable<NonNullable<RouteInput['handles']>[number]['mirrors']>;
 
-/** Where copies of requests go. A backend that can't be used gets none, and requests are answered as without it. */
+/** Where copies of requests are sent. A backend that can't be used gets none, which does not affect the requests themselves. */
 export function mirrorsOf(
   { kind, meta }: HttpRoute,
   filters: readonly RouteFilter[],

@@ -4,8 +4,8 @@ import type { BoundListener } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
 
 /**
- * The ports that the data plane has to open for listeners besides its usual ones. They are opened unless flags of the data plane name its
- * ports.
+ * The ports that the data plane has to open for listeners besides its usual ones. They are opened unless flags of the data plane specify
+ * its ports.
  */
 export function portSettings(listeners: readonly BoundListener[], map: PortMap): Globals {
   const http = portsFor(listeners, map, DEFAULT_HTTP_PORT, ({ listener }) => listener.protocol === 'HTTP');

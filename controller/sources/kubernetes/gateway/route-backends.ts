@@ -10,13 +10,13 @@ import type { RouteKind } from './listeners.ts';
 import { fails, type Verdict } from './verdict.ts';
 
 type Handle = NonNullable<RouteInput['handles']>[number];
-/** The members of a block that say where its requests go. */
+/** The members of a block that determine where its requests are sent. */
 export type Pool = Pick<Handle, 'upstreams' | 'tls' | 'transport'>;
 
-/** The targets of a backend; `fault` says why there can't be any. */
+/** The targets of a backend; `fault` is the reason if there can't be any. */
 export type RouteTargets = { readonly pool: Pool; readonly fault: null } | { readonly pool: null; readonly fault: Verdict };
 
-/** Which Service of which namespace a route wants. */
+/** The Service that a route refers to, and its namespace. */
 type Wanted = { readonly kind: RouteKind; readonly namespace: string };
 
 /** Finds the targets of the backends of routes. */

@@ -10,7 +10,7 @@ import { conditionOf } from './verdict.ts';
 
 const RESOURCES = { HTTPRoute: HTTP_ROUTES, GRPCRoute: GRPC_ROUTES, TLSRoute: TLS_ROUTES } as const;
 
-/** The status of a route at those of its parents that are ours. Without any, what was written before is withdrawn. */
+/** The status of a route at those of its parents that this controller serves. If there are none, what it wrote before is withdrawn. */
 export function routeStatus(route: AnyRoute, attachments: readonly Attachment[], verdicts: RouteVerdicts): DesiredStatus {
   const { meta } = route;
   const parents = attachments.map((one) => ({ parentRef: one.parent.raw, conditions: conditionsAt(one, verdicts) }));

@@ -4,13 +4,13 @@ import type { RouteBackends } from './route-backends.ts';
 import { blocksOfRule } from './rule-blocks.ts';
 import { fails, holds, type Verdict } from './verdict.ts';
 
-/** What is known of a route wherever it is attached. */
+/** The verdicts on a route that are the same wherever it is attached. */
 export type RouteVerdicts = {
   /** Whether what it refers to exists and may be used. */
   readonly resolved: Verdict;
-  /** What is not supported, if no rule can do what it says; null if it can be accepted. */
+  /** What is not supported, if no rule can be served as written; null if the route can be accepted. */
   readonly invalid: Verdict | null;
-  /** What is not supported in some of its rules; null if all are as they say. */
+  /** What is not supported in some of its rules; null if all can be served as written. */
   readonly partlyInvalid: Verdict | null;
 };
 

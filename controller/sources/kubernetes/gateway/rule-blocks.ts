@@ -50,7 +50,7 @@ export function blocksOfRule(
   return fault ? refused(`rule ${number}: ${fault}`) : { blocks: whole, unresolved, invalid: null };
 }
 
-/** What the filters and time limits of a rule set. */
+/** The members that the filters and time limits of a rule set. */
 function membersOf({ filters, timeouts }: HttpRule, match: HttpMatch, arrival: Arrival): FilterMembers | string {
   let members: FilterMembers = {};
   for (const filter of filters) {
@@ -120,7 +120,7 @@ function targetMembers({ filters }: RouteBackend, match: HttpMatch, arrival: Arr
   return members;
 }
 
-/** Without any targets the service is known, so the answer is 503. */
+/** The service exists but has no targets, so the response is 503. */
 function destination(pool: Pool, { timeouts }: HttpRule): Partial<Handle> {
   if (pool.upstreams?.length === 0) return { respond: UNAVAILABLE };
   const limits = limitsOf(timeouts);
@@ -150,7 +150,7 @@ function block(name: string, condition: MatchMembers, { share, ...members }: Par
   return { path: null, ...(Object.keys(match).length > 0 && { match: { name, ...match } }), ...members };
 }
 
-/** What is wrong with blocks, by their text without targets, which are always right: most blocks stay the same for days. */
+/** What is wrong with blocks, by their text without targets, which are always valid: most blocks stay the same for days. */
 const known = new Map<string, string | null>();
 const MOST_KNOWN = 50_000;
 

@@ -1,4 +1,4 @@
-/** What of the Gateway API is supported beyond its core, and the core itself, in its words and in their order. */
+/** The features of the Gateway API that are supported, core and extended, with the API's names and in their order. */
 export const SUPPORTED_FEATURES: readonly string[] = [
   'BackendTLSPolicy',
   'GRPCRoute',

@@ -15,8 +15,8 @@ type Upstreams = NonNullable<Passthroughs[number]['upstreams']>;
 type Passing = { readonly bound: BoundListener; readonly routes: Map<Hostname, TlsRoute[]> };
 
 /**
- * Where connections are passed on to, by the name that their clients ask for. A listener has its hosts for itself: where no route has one,
- * its connections are closed. So are those for names that no listener has, at a place where all listeners pass connections on.
+ * Where connections are passed on to, by the name that their clients request. A listener does not share its hosts: if no route has one, its
+ * connections are closed. The same applies to names that no listener has, at a place where all listeners pass connections on.
  */
 export function tlsHosts(
   listeners: readonly BoundListener[],
@@ -44,7 +44,7 @@ function routesOf(bound: BoundListener, attachments: readonly Attachment<TlsRout
   return routes;
 }
 
-/** Of the listeners of each place the most specific one decides, and of its routes the most specific one, then the oldest. */
+/** The most specific listener of each place decides, and then the most specific of its routes, or the oldest of several. */
 function entriesFor(
   name: Hostname,
   passing: readonly Passing[],
@@ -78,7 +78,7 @@ function entryAt({ address, port }: Place, map: PortMap, route: TlsRoute | undef
   };
 }
 
-/** Weights are of targets here, so that of a backend is divided among its own. */
+/** The proxy gives weights to targets, so the weight of a backend is divided among its targets. */
 function targetsOf({ kind, meta, backends: refs }: TlsRoute, backends: RouteBackends): Upstreams {
   const groups = refs.flatMap((ref) => {
     const upstreams = backends.resolve({ kind, namespace: meta.namespace }, ref).pool?.upstreams ?? [];

@@ -26,7 +26,7 @@ import { routeStatus } from './route-status.ts';
 import { judgeHttpRoute, judgeTlsRoute, type RouteVerdicts } from './route-verdicts.ts';
 import { type Passthroughs, tlsHosts } from './tls-hosts.ts';
 
-/** A route of the Gateway API with what is known of it. */
+/** A route of the Gateway API with its verdicts. */
 export type JudgedRoute = { readonly route: AnyRoute; readonly attachments: readonly Attachment[]; readonly verdicts: RouteVerdicts };
 
 export type GatewayTranslation = {
@@ -37,7 +37,7 @@ export type GatewayTranslation = {
   readonly gateways: readonly { readonly gateway: Gateway; readonly listeners: readonly BoundListener[] }[];
   readonly routes: readonly JudgedRoute[];
   readonly statuses: readonly DesiredStatus[];
-  /** The ports of the data plane that listeners need; null without any Gateway of ours. */
+  /** The ports of the data plane that listeners need; null if this controller serves no Gateway. */
   readonly settings: Globals | null;
   /** The Secrets of listeners without a host, which are presented for any name. */
   readonly defaults: readonly { readonly secret: string; readonly place: DefaultPlace }[];
@@ -53,7 +53,7 @@ const NOTHING: GatewayTranslation = {
   settings: null,
 };
 
-/** Translates the objects of the Gateway API to hosts with their blocks, and to the status that each object gets. */
+/** Translates the objects of the Gateway API to hosts with their blocks, and to a status for each object. */
 export function translateGateways(
   snapshot: GatewaySnapshot & { readonly services: ReadonlyMap<string, Service> },
   backends: Backends,
@@ -144,7 +144,7 @@ type BoundGateway = {
   readonly address: OwnAddress;
   readonly listeners: readonly BoundListener[];
   readonly sets: readonly ListenerSet[];
-  /** Those that the Gateway does not allow. */
+  /** ListenerSets that the Gateway does not allow. */
   readonly refusedSets: readonly ListenerSet[];
 };
 
@@ -162,7 +162,7 @@ function bindGateway(gateway: Gateway, address: OwnAddress, snapshot: GatewaySna
   return { gateway, address, sets, refusedSets, listeners: bindListeners(gateway, address, sets, snapshot, grants) };
 }
 
-/** Routes name a Gateway or a ListenerSet, and attach to the listeners that are written there. */
+/** Routes refer to a Gateway or a ListenerSet, and attach to the listeners defined there. */
 function parentsOfGateway({ gateway, listeners, sets, refusedSets }: BoundGateway) {
   const of = (kind: string, { namespace, name, uid }: Gateway['meta']) =>
     [parentKey(kind, namespace, name), { gateway, listeners: listeners.filter(({ owner }) => owner.meta.uid === uid) }] as const;
@@ -180,7 +180,7 @@ function countRoutes(routes: readonly JudgedRoute[]): Map<BoundListener, number>
   return counts;
 }
 
-/** The Gateways whose routes use a Service that a policy is for. */
+/** The Gateways whose routes use a Service to which a policy applies. */
 function gatewaysUsing({ meta, targets }: Parameters<typeof policyStatus>[0]['policy'], routes: readonly JudgedRoute[]): Gateway[] {
   const services = new Set(targets.map(({ ref }) => nameOf({ namespace: meta.namespace, name: ref.name })));
   const found = new Set<Gateway>();

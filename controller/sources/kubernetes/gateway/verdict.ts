@@ -1,6 +1,6 @@
 import type { WantedCondition } from '../status/conditions.ts';
 
-/** Whether something holds of an object, with the reason in the API's words. */
+/** Whether a condition of an object is met, with the reason in the API's terms. */
 export type Verdict = { readonly holds: boolean; readonly reason: string; readonly message: string };
 
 export const holds = (reason: string, message = ''): Verdict => ({ holds: true, reason, message });

@@ -37,7 +37,7 @@ async function electing(t: TestContext) {
       return running;
     };
     t.after(stop);
-    /** Time passes, with a response to every request. */
+    /** Advances the clocks, and waits for the response to every request. */
     const pass = async (seconds: number) => {
       for (let second = 0; second < seconds; second++) {
         clock.pass(1_000);

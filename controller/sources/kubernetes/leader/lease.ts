@@ -9,7 +9,7 @@ import type { Cluster } from '../api/cluster.ts';
 const DURATION_SECS = 15;
 /** The holder counts itself as such for this long after a renewal: less than the above, so that there are never two (ms). */
 const VALID_MS = 10_000;
-/** How often the holder renews, and the others look (ms), less up to a fifth. */
+/** How often the holder renews, and the others check (ms), less up to a fifth. */
 const PERIOD_MS = 4_000;
 /** A release at the end waits this long for its response (ms). */
 const RELEASE_MS = 2_000;
@@ -38,8 +38,8 @@ export type LeaseOptions = {
 };
 
 /**
- * One of several controllers holds a Lease and writes what only one may write. The times in a Lease come from other machines' clocks, so a
- * holder is gone when its lease has not changed for its duration by this process's own clock.
+ * One of several controllers holds a Lease and does the writing that only one may do. The times in a Lease come from other machines'
+ * clocks, so a holder counts as gone when its lease has not changed for its duration, by this process's own clock.
  */
 export class LeaseHolder {
   private readonly options: LeaseOptions;
@@ -61,7 +61,7 @@ export class LeaseHolder {
     return this.options.clock.monotonic() < this.validUntil;
   }
 
-  /** Until `signal` is aborted; then the lease is released. */
+  /** Runs until `signal` is aborted; then the lease is released. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.options;
     while (!signal.aborted) {
@@ -100,7 +100,7 @@ export class LeaseHolder {
       await this.write(identity, signal);
       this.validUntil = began + VALID_MS;
     } catch (error) {
-      // Somebody else was quicker: look again next time.
+      // Another controller was quicker: try again next time.
       if (!(error instanceof ApiFailure) || error.status !== 409) throw error;
       this.seen = undefined;
       this.validUntil = Number.NEGATIVE_INFINITY;
@@ -148,7 +148,7 @@ export class LeaseHolder {
     this.seenAt = clock.monotonic();
   }
 
-  /** So that another one need not wait. */
+  /** Releases the lease, so that another controller need not wait. */
   private async release(): Promise<void> {
     if (!this.isHolder) return;
     this.validUntil = Number.NEGATIVE_INFINITY;

@@ -2,7 +2,7 @@ import type { Resource } from '../watch/resource.ts';
 import { type Meta, type RawMeta, readMeta } from './meta.ts';
 import { GATEWAY_API, type ObjectRef, type RawRef, readRef } from './object-ref.ts';
 
-/** How the targets of Services are reached over TLS. */
+/** How connections to the targets of Services use TLS. */
 export type BackendTlsPolicy = {
   readonly meta: Meta;
   /** `section` is the name of a port; null is every port. */

@@ -6,7 +6,7 @@ export type AuthorityConfig = { readonly meta: Meta; readonly authorities: strin
 
 type RawConfigMap = { readonly metadata: RawMeta; readonly data?: Readonly<Record<string, string>> };
 
-/** Of all ConfigMaps only the key `ca.crt` is kept. */
+/** Only the key `ca.crt` of ConfigMaps is kept. */
 export const AUTHORITIES: Resource<AuthorityConfig> = {
   name: 'configmaps',
   kind: 'ConfigMap',

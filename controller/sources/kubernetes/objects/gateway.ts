@@ -6,7 +6,7 @@ import { type RawSelector, readSelector, type Selector } from './selector.ts';
 /** A GatewayClass: which controller serves the Gateways that name it. */
 export type GatewayClass = { readonly meta: Meta; readonly controller: string };
 
-/** Which namespaces may attach something. */
+/** Which namespaces may attach objects. */
 export type NamespaceFilter =
   | { readonly from: 'All' | 'Same' | 'None' }
   | {
@@ -26,24 +26,24 @@ export type Listener = {
   readonly protocol: string;
   readonly tls: ListenerTls | null;
   readonly namespaces: NamespaceFilter;
-  /** null: those that go with the protocol. */
+  /** null: those that fit the protocol. */
   readonly kinds: readonly { readonly group: string; readonly kind: string }[] | null;
 };
 
 /** How clients are verified by certificates. */
 export type ClientValidation = { readonly authorities: readonly ObjectRef[]; readonly isOptional: boolean };
 
-/** A Gateway (gateway.networking.k8s.io/v1), as far as it is used. */
+/** The parts of a Gateway (gateway.networking.k8s.io/v1) that are used. */
 export type Gateway = {
   readonly meta: Meta;
   readonly className: string;
   readonly listeners: readonly Listener[];
   /** The addresses that it requests; an empty value is any of the type. */
   readonly addresses: readonly { readonly type: string; readonly value: string }[];
-  /** The addresses that its status says. */
+  /** The addresses in its status. */
   readonly reported: readonly string[];
   readonly allowedListeners: NamespaceFilter;
-  /** Whether it has parameters of its own, which no kind of object can give. */
+  /** Whether it refers to parameters of its own, for which no kind of object is supported. */
   readonly hasParameters: boolean;
   readonly clientValidation: ClientValidation | null;
   readonly clientValidationByPort: ReadonlyMap<number, ClientValidation | null>;

@@ -46,7 +46,7 @@ export type CorsFilter = {
   readonly exposeHeaders?: readonly string[];
   readonly maxAge?: number;
 };
-/** As the API has it: the member that goes with the type is set. */
+/** In the API's form: the member that belongs to the type is set. */
 export type RouteFilter = {
   readonly type: string;
   readonly requestHeaderModifier?: HeaderModifier;
@@ -63,7 +63,7 @@ export type RouteFilter = {
 
 export type PathMatcher = { readonly type: 'Exact' | 'PathPrefix' | 'RegularExpression'; readonly value: string };
 
-/** Which requests a rule is for: those that match everything. */
+/** Which requests a rule is for: those that meet all conditions of the match. */
 export type HttpMatch = {
   readonly path: PathMatcher;
   readonly method: string | null;
@@ -79,7 +79,7 @@ export type HttpRule = {
   readonly timeouts: { readonly request?: string; readonly backendRequest?: string };
 };
 
-/** What all kinds of routes have. */
+/** The parts that all kinds of routes have in common. */
 export type AnyRoute = {
   readonly kind: 'HTTPRoute' | 'GRPCRoute' | 'TLSRoute';
   readonly meta: Meta;

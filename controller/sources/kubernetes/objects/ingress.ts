@@ -14,7 +14,7 @@ export type IngressPath = {
   readonly backend: BackendRef | null;
 };
 
-/** An Ingress (networking.k8s.io/v1), as far as it is used. */
+/** The parts of an Ingress (networking.k8s.io/v1) that are used. */
 export type Ingress = {
   readonly meta: Meta;
   readonly annotations: Readonly<Record<string, string>>;

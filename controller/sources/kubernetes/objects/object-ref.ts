@@ -7,7 +7,7 @@ export type ObjectRef = { readonly group: string; readonly kind: string; readonl
 
 export type RawRef = { readonly group?: string; readonly kind?: string; readonly namespace?: string; readonly name: string };
 
-/** `kind` is what it is if it does not say. */
+/** `kind` is the default kind. */
 export const readRef = ({ group = '', kind, namespace, name }: RawRef, usual: string): ObjectRef => ({
   group,
   kind: kind ?? usual,

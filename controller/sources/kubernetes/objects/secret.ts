@@ -8,7 +8,7 @@ type RawSecret = { readonly metadata: RawMeta; readonly data?: Readonly<Record<s
 
 const decoded = (text = ''): string => Buffer.from(text, 'base64').toString('utf8');
 
-/** Only these: other Secrets are none of our business, and need no memory. */
+/** Only Secrets of this type are requested; others do not concern the proxy, and need no memory. */
 export const TLS_SECRETS: Resource<TlsSecret> = {
   name: 'secrets',
   kind: 'Secret',

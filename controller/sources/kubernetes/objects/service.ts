@@ -3,7 +3,7 @@ import { type Meta, type RawMeta, readMeta } from './meta.ts';
 
 export type ServicePort = { readonly name: string; readonly port: number; readonly protocol: string; readonly appProtocol: string | null };
 
-/** A Service, as far as it is used. */
+/** The parts of a Service that are used. */
 export type Service = {
   readonly meta: Meta;
   readonly annotations: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export type Endpoint = {
   readonly address: string;
   /** The uid of its pod; null if it has none. */
   readonly pod: string | null;
-  /** Absent conditions count as the API says: ready unless it says otherwise. */
+  /** Absent conditions have the defaults of the API: ready unless stated otherwise. */
   readonly ready: boolean;
   readonly serving: boolean;
   readonly terminating: boolean;
@@ -42,7 +42,7 @@ export type Endpoint = {
 /** A part of the endpoints of a service. */
 export type EndpointSlice = {
   readonly meta: Meta;
-  /** The service's name, in the same namespace; null: it belongs to none. */
+  /** The service's name, in the same namespace; null if it belongs to none. */
   readonly service: string | null;
   readonly ports: readonly { readonly name: string; readonly port: number; readonly appProtocol: string | null }[];
   readonly endpoints: readonly Endpoint[];
@@ -71,7 +71,7 @@ export const ENDPOINT_SLICES: Resource<EndpointSlice> = {
     ports: (ports ?? []).flatMap(({ name = '', port, protocol = 'TCP', appProtocol = null }) =>
       port === undefined || protocol !== 'TCP' ? [] : [{ name, port, appProtocol }],
     ),
-    // Names instead of addresses are deprecated, and nothing says who may be named.
+    // Names instead of addresses are deprecated, and there is no control over which names may be used.
     endpoints: addressType === 'FQDN' ? [] : (endpoints ?? []).flatMap((endpoint) => readEndpoint(endpoint, addressType === 'IPv6')),
   }),
 };

@@ -2,7 +2,7 @@ import type { Resource } from '../watch/resource.ts';
 import { type AnyRoute, type RawBackendRef, type RawRoute, type RouteBackend, readBackendRef, readRoute } from './http-route.ts';
 import { GATEWAY_API } from './object-ref.ts';
 
-/** Connections that are passed on by the name that their clients ask for. */
+/** Connections that are passed on by the name that their clients request. */
 export type TlsRoute = AnyRoute & { readonly kind: 'TLSRoute'; readonly backends: readonly RouteBackend[] };
 
 export const TLS_ROUTES: Resource<TlsRoute> = {

@@ -7,7 +7,7 @@ import { isSameList } from './same-list.ts';
 
 type Upstreams = NonNullable<RouteInput['upstreams']>;
 
-/** The targets behind a port of a service. Without any, `reason` says why. */
+/** The targets behind a port of a service. If there are none, `reason` says why. */
 export type Backend = {
   readonly upstreams: Upstreams;
   readonly tls: boolean;
@@ -18,7 +18,7 @@ export type Backend = {
   readonly isMissing: boolean;
 };
 
-/** A backend without targets, because of a mistake or of something that does not exist. */
+/** A backend without targets, because of a mistake or because something does not exist. */
 export const missing = (reason: string): Backend => ({ upstreams: [], tls: false, transport: undefined, reason, isMissing: true });
 
 /** Finds the targets of backends; each pair of service and port once. */
@@ -56,7 +56,7 @@ export class Backends {
     const key = `${namespace}/${name}`;
     const service = this.services.get(key);
     if (service === undefined) return missing(`the service ${key} does not exist`);
-    // Anyone who may create a service could otherwise reach whatever the proxy reaches, under a name of their choice.
+    // Anyone who may create a service could otherwise reach everything that the proxy can, under a name of their choice.
     if (service.type === 'ExternalName') return missing(`the service ${key} is an ExternalName, which is not supported`);
     const port = service.ports.find(({ name, port: number }) => (typeof wanted === 'number' ? number === wanted : name === wanted));
     if (port === undefined) return missing(`the service ${key} has no port ${wanted} (it has ${portsOf(service)})`);
@@ -104,7 +104,7 @@ function targetsOf(service: string, { name, appProtocol }: ServicePort, slices: 
   return { upstreams, ...protocolOf(protocol), reason: isUsable ? null : `the service ${service} ${why}`, isMissing: false };
 }
 
-/** Where nothing is ready, what still serves while it ends is used. What the cluster calls ready needs no probe. */
+/** If nothing is ready, terminating endpoints that still serve are used. Endpoints that the cluster calls ready need no probe. */
 function stateOf({ ready, serving, terminating }: Endpoint, isAnyReady: boolean): 'healthy' | 'draining' | 'unhealthy' {
   if (ready) return 'healthy';
   if (!terminating) return 'unhealthy';

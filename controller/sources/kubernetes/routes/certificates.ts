@@ -6,7 +6,7 @@ import type { Parsed } from '../../../../shared/values/parsed.ts';
 import type { SourceCertificate } from '../../source.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 
-/** More names are split into several lines. */
+/** The maximum number of names in a line; more are split into several. */
 const MOST_NAMES = 100;
 
 /** The certificates of Secrets, and which hosts use them. */
@@ -39,7 +39,7 @@ export class Certificates {
     return true;
   }
 
-  /** Presents a Secret for all names that have no other, at a place. */
+  /** Presents a Secret at a place for all names that have no other. */
   presentDefault(secret: string, place: DefaultPlace): void {
     this.defaults.push({ secret, name: defaultNameOf(place) });
   }
@@ -50,7 +50,7 @@ export class Certificates {
     else this.hosts.set(secret, [host]);
   }
 
-  /** A certificate for the catch-all host is for the names that it has itself. */
+  /** A certificate for the catch-all host is presented for its own names. */
   list(): SourceCertificate[] {
     const named = [...this.hosts].flatMap(([secret, hosts]) => {
       const certificate = this.read(secret);
@@ -79,7 +79,7 @@ const lineOf = ({ chain, privateKey }: Certificate, domains: readonly string[]):
   private_key: privateKey,
 });
 
-/** Each version of a Secret is read once. */
+/** Each version of a Secret is parsed once. */
 const known = new WeakMap<TlsSecret, Parsed<Certificate>>();
 
 /** Reads the certificate of a Secret. Which names it must cover depends on who presents it. */

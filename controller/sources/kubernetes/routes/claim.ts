@@ -12,20 +12,20 @@ export type Owner = { readonly kind: 'ingress' | 'service' | 'gateway' | 'httpro
 /** As shown: `ingress shop/web`. */
 export const originOf = ({ kind, meta }: Owner): string => `${kind} ${nameOf(meta)}`;
 
-/** What an object requests of a host: some paths for a backend. Objects share hosts; each path has one owner. */
+/** An object's request for paths of a host, with their backend. Objects share hosts; each path has one owner. */
 export type Claim = {
   readonly owner: Owner;
-  /** `*` for every host that nothing else is known of. */
+  /** `*` for every host without a route of its own. */
   readonly host: Domain;
   readonly path: PathMatch;
   readonly backend: Backend;
   /** From annotations. */
   readonly members: RouteDraft;
-  /** `off` unless something says otherwise. */
+  /** `off` by default. */
   readonly https: HostTls;
 };
 
-/** `default` is what no other path of the host matches, whatever its owner. */
+/** `default` is for requests that no other path of the host matches, regardless of its owner. */
 export type PathMatch = { readonly kind: 'exact' | 'prefix'; readonly path: string } | { readonly kind: 'default' };
 
 /** Whether and how a host gets HTTPS: by a Secret, as for containers, or not at all. */
@@ -42,12 +42,12 @@ export const problemOf = (owner: Owner, domain: string | null, code: string, mes
   message,
 });
 
-/** What one object requests, and what is wrong with it. */
+/** The requests of one object, and what is wrong with it. */
 export type Request = {
   readonly owner: Owner;
   readonly claims: readonly Claim[];
   readonly problems: readonly UndatedProblem[];
-  /** Why it is not accepted as it is; empty if it is. */
+  /** Why it is not accepted as written; empty if it is. */
   readonly reasons: readonly string[];
   /** Its hosts, whether or not it is accepted. */
   readonly hosts: readonly string[];

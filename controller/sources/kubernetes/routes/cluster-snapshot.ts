@@ -39,9 +39,9 @@ export type ClusterTranslation = {
   readonly settings: Globals | null;
   readonly problems: readonly UndatedProblem[];
   readonly readings: readonly UndatedReading[];
-  /** Written by the leader once the data planes serve the routes. One for each object that may need one. */
+  /** The statuses that the leader writes once the data planes serve the routes, one for each object that may need one. */
   readonly statuses: readonly DesiredStatus[];
-  /** Told as Events of the objects that they are about, once the data planes serve the routes. */
+  /** Reported as Events of the objects concerned, once the data planes serve the routes. */
   readonly refusals: readonly Refusal[];
   readonly lastGood: ReadonlyMap<string, Ingress>;
 };

@@ -13,22 +13,22 @@ import { ROLLOUT_OPTIONS } from './rollout-options.ts';
 type Handle = NonNullable<RouteInput['handles']>[number];
 type Draft = Readonly<Record<string, unknown>>;
 
-/** Members of a block by what they are about: access and changes, or the targets. */
+/** Members of a block by their subject: access and changes, or the targets. */
 const POLICIES: ReadonlySet<string> = new Set(Object.keys(BLOCK_MEMBERS));
 const OF_POOLS: ReadonlySet<string> = new Set(Object.keys(handleSchema.shape).filter((member) => !POLICIES.has(member)));
 
 const UNAVAILABLE = { status: 503, body: '' };
 
 /**
- * The route of a host: its claims as blocks, the strictest path first. `claims` has each path once. If all belong to one object, it is as
- * if they were one site; otherwise the annotations of each apply to its own paths only, and of what concerns the whole host those of the
- * oldest object that says anything.
+ * The route of a host: its claims as blocks, the strictest path first. `claims` has each path once. If all belong to one object, they are
+ * treated as one site. Otherwise the annotations of each object apply to its own paths only, and settings of the whole host come from the
+ * oldest object that has any.
  */
 export function routeOfHost(claims: readonly [Claim, ...Claim[]], https: RouteInput['https']): RouteInput {
   const sorted = [...claims].sort((a, b) => rank(a) - rank(b) || lengthOf(b) - lengthOf(a) || (pathOf(a) < pathOf(b) ? -1 : 1));
   const [first] = claims;
   const isOneSite = claims.every(({ owner }) => owner.meta.uid === first.owner.meta.uid);
-  // Of `/` and a default backend, `/` is what the other blocks leave.
+  // If there are both `/` and a default backend, `/` is for the requests that the other blocks leave.
   const everything = isOneSite ? (sorted.find(isRoot) ?? sorted.find(({ path }) => path.kind === 'default')) : undefined;
   const handles = sorted.filter((claim) => claim !== everything).map((claim) => handleOf(claim, isOneSite));
   const pool = everything && poolOf(everything);
@@ -43,7 +43,7 @@ export function routeOfHost(claims: readonly [Claim, ...Claim[]], https: RouteIn
     ...pool,
     tls: pool?.tls ?? false,
     upstream: everything?.backend.upstreams[0]?.address ?? null,
-    // A site of its own without targets is known to be one; one with blocks would be 404.
+    // A site without targets still responds with 503; with blocks it would be 404.
     ...(isUnavailable && { respond: UNAVAILABLE }),
     handles,
   };
@@ -54,7 +54,7 @@ const pathOf = ({ path }: Claim): string => (path.kind === 'default' ? '' : path
 const lengthOf = (claim: Claim): number => pathOf(claim).length;
 const isRoot = ({ path }: Claim): boolean => path.kind === 'prefix' && path.path === '/';
 
-/** A default backend is for what nothing else matches. */
+/** A default backend is for requests that nothing else matches. */
 const matchOf = ({ path }: Claim): HttpMatch => ({
   path: { type: path.kind === 'exact' ? 'Exact' : 'PathPrefix', value: path.kind === 'default' ? '' : path.path },
   ...{ method: null, headers: [], query: [] },
@@ -62,10 +62,12 @@ const matchOf = ({ path }: Claim): HttpMatch => ({
 
 const NOT_FOUND = { status: 404, body: '' };
 
-/** What Gateways say of a host: its requests, its TLS connections that are passed on, or both. */
+/** How Gateways serve a host: its requests, its TLS connections that are passed on, or both. */
 export type GatewaySite = { readonly name: Hostname; readonly http: GatewayHost | null; readonly passthroughs: Passthroughs | null };
 
-/** The route of a host that Gateways have, and perhaps other objects, too. Of blocks that match alike, those of Gateways come first. */
+/**
+ * The route of a host that Gateways serve, and perhaps other objects too. Among blocks with equal matches, those of Gateways come first.
+ */
 export function routeOfGatewayHost(
   { name, http, passthroughs }: GatewaySite,
   claims: readonly Claim[],
@@ -106,7 +108,7 @@ function handleOf(claim: Claim, isOneSite: boolean): Handle {
   };
 }
 
-/** The targets of a claim and how they are used: what annotations say, else what the service says of its port. */
+/** The targets of a claim and how they are used: as annotations say, or else as the port of the service says. */
 function poolOf({ backend, members }: Claim): Pick<Handle, 'upstreams' | 'tls' | 'transport' | keyof typeof ROLLOUT_OPTIONS> {
   const { upstreams, tls, transport } = backend;
   return { tls, ...(transport && { transport }), ...ROLLOUT_OPTIONS, ...pick(members, (member) => OF_POOLS.has(member)), upstreams };

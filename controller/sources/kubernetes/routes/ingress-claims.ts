@@ -29,7 +29,7 @@ export function isOurs(
 
 type Objects = Pick<ClusterSnapshot, 'services' | 'users' | 'readDirective'>;
 
-/** What an Ingress requests. With wrong annotations, what it requested when they were right. */
+/** What an Ingress requests. If its annotations are invalid, what it requested when they were last valid. */
 export function requestOf(ingress: Ingress, before: Ingress | undefined, objects: Objects, backends: Backends): Request {
   const owner: Owner = { kind: 'ingress', meta: ingress.meta };
   const { reasons, warnings } = annotationsOf(ingress, objects.readDirective);
@@ -45,7 +45,7 @@ export function requestOf(ingress: Ingress, before: Ingress | undefined, objects
   return { owner, claims, problems, reasons: reasons.map((reason) => reason + stays), hosts };
 }
 
-/** Where it can't be decided who may visit, every path answers 503. */
+/** If access can't be decided, every path answers 503. */
 function protectedClaims(ingress: Ingress, owner: Owner, objects: Objects, backends: Backends, problems: UndatedProblem[]): Claim[] {
   const { members, closed } = protectionOf(annotationsOf(ingress, objects.readDirective), ingress.meta, objects, backends);
   const claims = claimsOf(ingress, owner, members, backends, problems);
@@ -55,7 +55,7 @@ function protectedClaims(ingress: Ingress, owner: Owner, objects: Objects, backe
 }
 
 const checked = createRouteReader();
-/** What is wrong with the annotations of an Ingress for a kind of backend; each version of it is examined once. */
+/** What is wrong with the annotations of an Ingress for a kind of backend. Each version of it is examined once. */
 const contradictions = new WeakMap<Ingress, Map<string, string | null>>();
 
 function contradictionOf(ingress: Ingress, claim: Claim): string | null {
@@ -73,8 +73,8 @@ function contradictionOf(ingress: Ingress, claim: Claim): string | null {
 }
 
 /**
- * Annotations that are right by themselves may contradict each other, or what the Service says. That must not spoil a host that others
- * share.
+ * Annotations that are valid by themselves may contradict each other, or those of the Service. That must not affect others that share the
+ * host.
  */
 function withUsableMembers(ingress: Ingress, claim: Claim, problems: UndatedProblem[]): Claim {
   const why = contradictionOf(ingress, claim);
@@ -92,7 +92,7 @@ type Claimed = {
 };
 const known = new WeakMap<Ingress, Claimed>();
 
-/** The claims of an earlier snapshot, if nothing that they are made of has changed: then the route of their host is found again, too. */
+/** The claims of an earlier snapshot, if nothing that they depend on has changed, so that the route cached for their host is found too. */
 function claimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends: Backends, problems: UndatedProblem[]): Claim[] {
   const { rules, defaultBackend, meta } = ingress;
   const refs = rules.flatMap(({ paths }) => paths.map(({ backend }) => backend));
@@ -141,7 +141,7 @@ function newClaimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backen
   return claims;
 }
 
-/** Each version of an Ingress is read once. */
+/** Each version of an Ingress is parsed once. */
 const knownHosts = new WeakMap<Ingress['rules'][number], Parsed<Domain>>();
 
 function hostOf(rule: Ingress['rules'][number]): Parsed<Domain> {
@@ -152,7 +152,7 @@ function hostOf(rule: Ingress['rules'][number]): Parsed<Domain> {
   return host;
 }
 
-/** Patterns of ours have `*`; a path of an Ingress is text, and means what it says. */
+/** A path of an Ingress is plain text, whereas patterns of the proxy give `*` a meaning. */
 function matchOf({ path, type }: IngressPath): PathMatch | { readonly reason: string } {
   const isPattern = type === 'ImplementationSpecific' && path.endsWith('/*');
   const plain = isPattern ? path.slice(0, -2) : path;

@@ -5,7 +5,7 @@ import { type Claim, originOf, type Request } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 
 const MOST_NAMED = 10;
-/** Problems that are a mistake in the object itself. */
+/** Problems that are mistakes in the object itself. */
 const MISTAKES: ReadonlySet<string> = new Set(['bad_host', 'bad_path', 'bad_route']);
 
 /** The state of an object that requests hosts. */

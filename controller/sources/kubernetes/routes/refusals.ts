@@ -5,10 +5,10 @@ import { SERVICES } from '../objects/service.ts';
 import type { Resource } from '../watch/resource.ts';
 import { type Owner, originOf } from './claim.ts';
 
-/** Kinds without conditions. */
+/** Kinds of objects whose status has no conditions. */
 const RESOURCES: { readonly [kind in Owner['kind']]?: Resource<unknown> } = { ingress: INGRESSES, service: SERVICES };
 
-/** What is wrong with objects that have no conditions. Problems of others are left out. */
+/** What is wrong with objects whose status has no conditions. Problems of others are left out. */
 export function refusalsOf(owners: readonly Owner[], problems: readonly UndatedProblem[]): Refusal[] {
   const byOrigin = new Map(owners.map((owner) => [originOf(owner), owner]));
   return problems.flatMap(({ origin, code, message }) => {

@@ -9,7 +9,7 @@ import { type Claim, type Owner, problemOf, type Request } from './claim.ts';
 /** Whether a Service has annotations like the labels of a container. */
 export const isAnnotated = ({ annotations }: Service): boolean => Object.keys(annotations).some(isLabel);
 
-/** Annotations of both kinds begin with the same letters. */
+/** Annotations of Services and of Ingresses have the same prefix. */
 const isLabel = (name: string): boolean => name.startsWith(LABEL_PREFIX) && !name.startsWith(CLUSTER_PREFIX);
 
 /** What an annotated Service requests: its sites, like those of a container with these labels. `sluice.port` is a port of the Service. */

@@ -4,7 +4,7 @@ import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/c
 import type { ClusterSnapshot } from './cluster-snapshot.ts';
 import { translate } from './translate.ts';
 
-/** Numbers from 0 up to, not including, 1: always the same ones. */
+/** A generator of numbers in [0, 1), always the same sequence. */
 function sequence(seed: number): () => number {
   let state = seed;
   return () => {
@@ -18,7 +18,7 @@ const PATHS = ['/', '/x', '/x/y', '/z/*', '/x'];
 const TYPES = ['Prefix', 'Exact', 'ImplementationSpecific'];
 const ANNOTATIONS = [{}, {}, { 'sluice.dev/rate_limit': '5/s' }, { 'sluice.dev/rate_limit': 'many' }, { 'sluice.dev/header.X-A': 'b' }];
 
-/** Some objects of a cluster, with everything that may be wrong with them. */
+/** Objects of a cluster with every mistake that they may contain. */
 function someObjects(seed: number) {
   const next = sequence(seed);
   const one = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)] as T;

@@ -63,7 +63,7 @@ const badRoute = (host: string, reason: string) => ({
   message: `${host} can't be routed: ${reason}`,
 });
 
-/** What Gateways say of a host; null if nothing. */
+/** How Gateways serve a host; null if they don't. */
 function siteOf(host: Domain, { hosts, passthroughs }: GatewayTranslation): GatewaySite | null {
   const [http, passed] = [hosts.get(host) ?? null, passthroughs.get(host) ?? null];
   return http === null && passed === null ? null : { name: host === CATCH_ALL ? null : host, http, passthroughs: passed };
@@ -89,7 +89,7 @@ function withOrigin(input: RouteInput): RouteSpec | { readonly origin: string; r
   return 'domain' in route ? route : { origin: input.origin ?? KUBERNETES_SOURCE, reason: route.reason };
 }
 
-/** What the objects request, the oldest first. */
+/** The requests of the objects, the oldest first. */
 function requestsOf(snapshot: ClusterSnapshot, backends: Backends) {
   const lastGood = new Map<string, Ingress>();
   const objects = [
@@ -129,7 +129,8 @@ function join(hosts: Hosts, claim: Claim): UndatedProblem[] {
 }
 
 /**
- * The first object that says anything of HTTPS decides for its host. Without its Secret the host stays on HTTP, for it may be on its way.
+ * The first object with a setting for HTTPS decides for its host. While its Secret is missing the host stays on HTTP, since the Secret may
+ * be about to be created.
  */
 function httpsOf(host: Domain, claims: readonly Claim[], certificates: Certificates, problems: UndatedProblem[]): RouteInput['https'] {
   for (const { owner, https } of claims) {
@@ -148,7 +149,7 @@ const checked = createRouteReader();
 type Built = { readonly claims: readonly Claim[]; readonly https: RouteInput['https']; readonly route: ReturnType<typeof withOrigin> };
 const known = new WeakMap<Claim, Built>();
 
-/** The route of an earlier snapshot, if the claims are the same objects. */
+/** Reuses the route of an earlier snapshot if the claims are the same objects. */
 function routeOfClaims(claims: readonly [Claim, ...Claim[]], https: RouteInput['https']): ReturnType<typeof withOrigin> {
   const [first] = claims;
   const before = known.get(first);

@@ -17,8 +17,8 @@ export type WantedCondition = Pick<StatusCondition, 'type' | 'status' | 'reason'
 const MOST_MESSAGE = 32_768;
 
 /**
- * The conditions of an object: those wanted, with the time since when each has had its status, and those of other types that others wrote.
- * In the order of `wanted`, so that equal arguments give equal bytes.
+ * The conditions of an object: the wanted ones, with the time since when each has had its status, and those of other types that other
+ * controllers wrote. In the order of `wanted`, so that equal arguments give equal bytes.
  */
 export function conditionsOf(
   current: readonly StatusCondition[] | undefined,

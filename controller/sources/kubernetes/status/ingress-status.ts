@@ -1,12 +1,12 @@
 import { INGRESSES, type Ingress } from '../objects/ingress.ts';
 import type { DesiredStatus, PublishedAddress } from './desired-status.ts';
 
-/** One for each version of an Ingress and each answer, so that an unchanged one is recognized. */
+/** Cached by version of an Ingress and answer, so that an unchanged one is recognized. */
 const known = { ours: new WeakMap<Ingress, DesiredStatus>(), others: new WeakMap<Ingress, DesiredStatus>() };
 
 /**
- * The status of an Ingress: the addresses where it is served. It is withdrawn when the Ingress is no longer ours, unless the next
- * controller has written its own by then.
+ * The status of an Ingress: the addresses where it is served. It is withdrawn when this controller no longer serves the Ingress, unless
+ * another controller has already written its own.
  */
 export function ingressStatusOf(ingress: Ingress, isOurs: boolean): DesiredStatus {
   const cache = isOurs ? known.ours : known.others;

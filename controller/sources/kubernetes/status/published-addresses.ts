@@ -57,7 +57,7 @@ export class PublishedAddresses {
     this.reflector = new Reflector({ ...parts, resource, namespace: publish.namespace, changed, failed });
   }
 
-  /** null while they are unknown: what has been written stays. */
+  /** null while they are unknown; statuses that were written before remain. */
   list(): readonly PublishedAddress[] | null {
     if (this.publish === null) return [];
     if (this.publish.kind === 'addresses') return this.publish.addresses;

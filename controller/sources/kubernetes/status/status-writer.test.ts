@@ -11,7 +11,7 @@ import { StatusWriter } from './status-writer.ts';
 
 type Build = (context: StatusContext) => Readonly<Record<string, unknown>> | undefined;
 
-/** A writer of statuses of Ingresses with these names, which may write. */
+/** A status writer, allowed to write, for Ingresses with these names. */
 async function writing(t: TestContext, names: readonly string[]) {
   const world = await fakeCluster(t);
   const { server, cluster, parts } = world;
@@ -58,7 +58,7 @@ test('writes a status to its object as a merge patch that names the version and 
   assert.deepEqual([path, query.fieldManager], [`${PATH.replace('/ingresses', '/namespaces/default/ingresses')}/a/status`, 'sluice']);
   assert.deepEqual(body, { metadata: { uid: before?.uid, resourceVersion: before?.resourceVersion }, status: WRITTEN });
   await eventually('its result', () => status('a') !== undefined);
-  // A second object shows that the first one has been judged again.
+  // A write to a second object shows that the first one has been checked again.
   want(addressed('192.0.2.1'));
   want(addressed('192.0.2.1'));
   server.put(PATH, fakeIngress('b', 'b.example'));
@@ -90,7 +90,7 @@ test('a conflict is judged again with the newer status', async (t) => {
   server.answer = ({ method, path }) => {
     if (method !== 'PATCH' || tries > 0) return undefined;
     tries += 1;
-    // Somebody else is quicker.
+    // Another writer is quicker.
     const object = server.get(PATH, 'default/a') ?? assert.fail(path);
     server.put(PATH, { ...object, status: { parents: ['theirs'] } });
     return undefined;

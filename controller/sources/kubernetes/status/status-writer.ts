@@ -9,9 +9,9 @@ import { nameOf } from '../objects/meta.ts';
 import { FIELD_MANAGER, pathOf, type RawObject, type Resource, type SeenStatus, seenStatusOf } from '../watch/resource.ts';
 import type { DesiredStatus, PublishedAddress, StatusContext } from './desired-status.ts';
 
-/** Writes in flight at most. */
+/** The maximum number of writes in flight. */
 const MOST_WRITES = 8;
-/** Statuses judged in one turn of the event loop. */
+/** The number of statuses checked in one turn of the event loop. */
 const PER_TURN = 200;
 
 export type StatusWriterOptions = {
@@ -19,27 +19,27 @@ export type StatusWriterOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** The status of an object, as the watch shows it. */
+  /** The status of an object as last received by the watch. */
   seen(resource: Resource<unknown>, key: string): SeenStatus | undefined;
-  /** Whether this controller is the one that writes. Asked before every write. */
+  /** Whether this controller is the one that writes. Checked before every write. */
   mayWrite(): boolean;
 };
 
 type Patch = { readonly status: DesiredStatus /** The version that it is about. */; readonly version: string; readonly changes: object };
 
 /**
- * Makes statuses as they should be. Only the newest status of each object counts, however many were wanted in between; what is as it should
- * be already is not written. Needs no order: each write says which version of the object it is about.
+ * Writes desired statuses. Only the newest status of each object counts, however many were wanted in between; a status that is already
+ * correct is not written. Needs no order: each write states which version of the object it is for.
  */
 export class StatusWriter {
   private readonly options: StatusWriterOptions;
   private readonly backoff: ReturnType<typeof createBackoff>;
   /** By resource and name, as `keyOf`. */
   private readonly wanted = new Map<string, DesiredStatus>();
-  /** Those to judge, in the order in which they became due. */
+  /** The objects to check, in the order in which they became due. */
   private readonly due = new Set<string>();
   private readonly inFlight = new Map<string, Promise<void>>();
-  /** What a write has left, until the watch shows something newer. */
+  /** The result of a write, until the watch shows something newer. */
   private readonly left = new Map<string, SeenStatus>();
   private readonly reported = new Set<string>();
   private refused: ReadonlyMap<string, string> = new Map();
@@ -63,7 +63,7 @@ export class StatusWriter {
     await Promise.all(this.inFlight.values());
   }
 
-  /** All statuses of a snapshot that is served now; those that are the same objects as before are not judged again. */
+  /** Sets all statuses of the snapshot that is now served; those that are the same objects as before are not checked again. */
   want(statuses: readonly DesiredStatus[], refused: ReadonlyMap<string, string>): void {
     const isSame = refused.size === this.refused.size && [...refused].every(([domain, reason]) => this.refused.get(domain) === reason);
     this.refused = refused;
@@ -81,14 +81,14 @@ export class StatusWriter {
     this.work();
   }
 
-  /** Addresses to publish; null if they are unknown. */
+  /** Sets the addresses to publish; null if they are unknown. */
   publish(addresses: readonly PublishedAddress[] | null): void {
     if (isDeepStrictEqual(addresses, this.addresses)) return;
     this.addresses = addresses;
     this.judgeAll();
   }
 
-  /** The watch shows another status of an object; null: perhaps of any. */
+  /** The watch shows a new status of an object; null: perhaps of every object. */
   changed(resource: Resource<unknown>, name: string | null): void {
     if (name === null) {
       for (const key of this.wanted.keys()) this.changedKey(key);
@@ -98,7 +98,7 @@ export class StatusWriter {
     this.work();
   }
 
-  /** Everything is judged again: this controller writes from now on. */
+  /** This controller writes from now on, so everything is checked again. */
   judgeAll(): void {
     for (const key of this.wanted.keys()) this.due.add(key);
     this.work();
@@ -114,7 +114,7 @@ export class StatusWriter {
     this.isWorking = true;
     void this.drain().finally(() => {
       this.isWorking = false;
-      // What became due at the very end. Those in flight are judged when their write ends.
+      // Statuses that became due at the very end. Those in flight are checked when their write ends.
       if ([...this.due].some((key) => !this.inFlight.has(key))) this.work();
     });
   }
@@ -127,7 +127,7 @@ export class StatusWriter {
     let judged = 0;
     for (const key of this.due) {
       if (!this.isActive()) return;
-      // Judged when its write has ended: until then nothing is known of its result.
+      // It is checked when its write has ended, since the result is unknown until then.
       if (this.inFlight.has(key)) continue;
       this.due.delete(key);
       const patch = this.patchOf(key);
@@ -142,13 +142,13 @@ export class StatusWriter {
     }
   }
 
-  /** undefined if the status is as it should be, or is of no concern. */
+  /** undefined if the status is correct or irrelevant. */
   private patchOf(key: string): Patch | undefined {
     const status = this.wanted.get(key);
     if (status === undefined) return undefined;
     const { resource, meta } = status;
     const seen = this.left.get(key) ?? this.options.seen(resource, nameOf(meta));
-    // Another object of that name, whose own status will be wanted.
+    // Another object with that name, which will get a desired status of its own.
     if (seen === undefined || seen.uid !== meta.uid) return undefined;
     const wanted = status.build(this.contextOf(seen));
     if (wanted === undefined) return undefined;
@@ -178,7 +178,7 @@ export class StatusWriter {
     }
   }
 
-  /** Whether the watch shows another version than the one that a write was about: the result of the write, or a later one. */
+  /** Whether the watch shows a different version than the one that a write was for: the result of the write, or a later one. */
   private hasMoved({ status: { resource, meta }, version }: Patch): boolean {
     return this.options.seen(resource, nameOf(meta))?.version !== version;
   }
@@ -188,7 +188,7 @@ export class StatusWriter {
     if (status === 404) return;
     if (status === 409) {
       this.left.delete(key);
-      // Else the watch will show the newer version, upon which it is judged again.
+      // Otherwise the watch will show the newer version, which is then checked.
       if (this.hasMoved(patch)) this.due.add(key);
       return;
     }
@@ -197,7 +197,7 @@ export class StatusWriter {
       this.due.add(key);
       return this.pause(Math.max(retryAfterMs, this.backoff.next()), message);
     }
-    // Trying again would give the same: it is judged again when something changes.
+    // A retry would have the same result, so it is checked again when something changes.
     if (!this.reported.has(message)) this.options.log.warn({ path, reason: message }, 'a status can’t be written');
     if (this.reported.size < 1_000) this.reported.add(message);
   }

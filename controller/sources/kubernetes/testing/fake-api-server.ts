@@ -23,15 +23,15 @@ export type SeenRequest = {
   readonly body: Json;
 };
 
-/** An API server of a test, over real sockets: lists in pages, watches, writes, and fails as it is told. */
+/** A fake API server on real sockets: lists in pages, watches, writes, and fails on request. */
 export class FakeApiServer {
   readonly requests: SeenRequest[] = [];
-  /** The most requests for writing that it had to answer at a time. */
+  /** The highest number of concurrent write requests so far. */
   mostAtOnce = 0;
   /** All that have been accepted. */
   connections = 0;
   private writing = 0;
-  /** Answers to requests, instead of the usual ones; undefined: the usual one. */
+  /** Overrides the response to a request; undefined: the usual response. */
   answer: (request: SeenRequest) => { readonly status: number; readonly retryAfter?: string; readonly message?: string } | undefined = () =>
     undefined;
   private readonly folder = mkdtempSync(join(tmpdir(), 'cluster-'));
@@ -41,10 +41,10 @@ export class FakeApiServer {
   private server: Server | undefined;
   private port = 0;
   private version = 1;
-  /** Older versions can't be watched from, nor listed on. */
+  /** Older versions can no longer be watched from, and their lists can't be continued. */
   private oldest = 0;
 
-  /** Also again after `stop`, on the same port. */
+  /** Can be called again after `stop`, and then uses the same port. */
   async start(): Promise<void> {
     this.server = createServer((request, response) => void this.respond(request, response));
     this.server.on('connection', () => {
@@ -66,7 +66,7 @@ export class FakeApiServer {
     return join(this.folder, 'kubeconfig');
   }
 
-  /** Nothing listens, and every connection is closed. What is stored stays. */
+  /** Stops listening and closes every connection. Stored objects remain. */
   async stop(): Promise<void> {
     const { server } = this;
     this.server = undefined;
@@ -81,7 +81,7 @@ export class FakeApiServer {
     rmSync(this.folder, { recursive: true });
   }
 
-  /** Creates an object of the list at `path`, or replaces the one of that name. */
+  /** Creates an object in the list at `path`, or replaces the one with that name. */
   put(path: string, object: FakeObject): Stored {
     const collection = this.collection(path);
     const key = keyOf(object);
@@ -110,7 +110,7 @@ export class FakeApiServer {
     return this.collections.get(path)?.objects.get(name);
   }
 
-  /** The watches that are open. */
+  /** The number of open watches. */
   get watching(): number {
     return this.watches.size;
   }
@@ -120,7 +120,7 @@ export class FakeApiServer {
     for (const { response } of [...this.watches]) response.destroy();
   }
 
-  /** Watches that are open now stay open and never say anything again. */
+  /** The watches that are open now stay open but send nothing any more. */
   stall(): void {
     this.stalled = new Set(this.watches);
   }
@@ -135,19 +135,19 @@ export class FakeApiServer {
     for (const watch of this.watches) this.send(watch, 'BOOKMARK', { metadata: { resourceVersion: `${this.version}` } });
   }
 
-  /** Forgets all changes so far: who continues from an earlier version is told that it is gone. */
+  /** Forgets all changes so far: a client that continues from an earlier version is told that it is gone. */
   compact(): void {
     this.version += 1;
     this.oldest = this.version;
     for (const { changes } of this.collections.values()) changes.length = 0;
   }
 
-  /** What open watches hear as an error, without being closed. */
+  /** Sends an error to open watches without closing them. */
   expire(): void {
     for (const watch of this.watches) this.send(watch, 'ERROR', { kind: 'Status', code: 410, message: 'too old resource version' });
   }
 
-  /** The requests for lists, or for watches, of a path. */
+  /** The number of requests for lists, or for watches, of a path. */
   asked(path: string, kind: 'list' | 'watch'): readonly SeenRequest[] {
     return this.requests.filter((one) => one.path === path && one.method === 'GET' && (one.query.watch === 'true') === (kind === 'watch'));
   }
@@ -227,7 +227,7 @@ export class FakeApiServer {
       return succeed(response, this.put(path, object), 201);
     }
     const { namespace, whole } = spread(list);
-    // Objects of a namespace are also in the list of all namespaces, which is the one that is stored.
+    // Objects of a namespace are also in the list of all namespaces, which is the only one stored.
     const [place = list] = [whole, list].filter((one) => this.get(one, `${namespace}/${name}`));
     const before = this.get(place, `${namespace}/${name}`);
     if (!before) return fail(response, 404, `${name} not found`);

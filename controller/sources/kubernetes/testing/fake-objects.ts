@@ -9,7 +9,7 @@ export const LEASES_PATH = '/apis/coordination.k8s.io/v1/namespaces/sluice/lease
 
 type More = { readonly annotations?: Readonly<Record<string, string>>; readonly className?: string; readonly service?: string };
 
-/** An Ingress of one host, all of whose paths are for a service. */
+/** An Ingress for one host whose paths all lead to one service. */
 export const fakeIngress = (
   name: string,
   host: string,

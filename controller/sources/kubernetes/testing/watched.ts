@@ -14,7 +14,7 @@ export async function eventually(what: string, isMet: () => boolean): Promise<vo
     assert.ok(performance.now() < end, `timed out waiting for ${what}`);
 }
 
-/** A client of an API server of the test. What `run` starts is stopped when the test ends. */
+/** A client of a fake API server. Everything that `run` starts is stopped when the test ends. */
 export async function fakeCluster(t: TestContext, clock: Clock = systemClock) {
   const server = new FakeApiServer();
   await server.start();

@@ -43,7 +43,7 @@ export class ClusterStores {
     this.ofGateways = { namespaces: storeOf(NAMESPACES), authorities: storeOf(AUTHORITIES) };
   }
 
-  /** Whether everything has been listed that is needed. */
+  /** Whether everything that is needed has been listed. */
   get synced(): boolean {
     if (!Object.values(this.always).every(({ synced }) => synced)) return false;
     if (!this.hasGateways) return true;
@@ -79,7 +79,7 @@ export class ClusterStores {
     };
   }
 
-  /** The status of an object; undefined if it is not there. */
+  /** The status of an object; undefined if there is no such object. */
   status(resource: Resource<unknown>, key: string): SeenStatus | undefined {
     return Object.values(this.always)
       .find((store) => store.resource === resource)
@@ -90,7 +90,7 @@ export class ClusterStores {
     for (const store of [...Object.values(this.always), ...Object.values(this.ofGateways)]) store.relist();
   }
 
-  /** Until `signal` is aborted. */
+  /** Runs until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = () => this.gatewaysFound.resolve();
     if (signal.aborted) stop();

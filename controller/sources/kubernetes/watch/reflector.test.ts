@@ -6,7 +6,7 @@ import { fakeIngress, INGRESSES_PATH as PATH } from '../testing/fake-objects.ts'
 import { eventually, fakeCluster } from '../testing/watched.ts';
 import { Reflector } from './reflector.ts';
 
-/** The system's clock, whose timers of at least a minute elapse when the test says so. */
+/** The system's clock, except that timers of a minute or more elapse on the test's command. */
 function clockWithLongTimers() {
   const long = new Set<() => void>();
   const after: Clock['after'] = (ms, task) => {
@@ -63,7 +63,7 @@ test('a watch that is cut ten times loses no event, lists nothing again, and is 
   const names = ['a', 'b'];
   for (let round = 0; round < 10; round++) {
     server.cut();
-    // Happens while there is no watch.
+    // This happens while there is no watch.
     put(`c${round}`);
     names.push(`c${round}`);
     const expected = names.map((name) => `${name}.example`).join(' ');

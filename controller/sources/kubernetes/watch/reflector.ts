@@ -9,11 +9,11 @@ import { pathOf, type RawObject, type Resource, type SeenStatus, seenStatusOf } 
 
 /** Objects per page of a list. */
 const PAGE = 500;
-/** The server ends a watch after some time between these (seconds), so that not all clients return at once. */
+/** The server ends a watch after a time between these (seconds), so that clients do not all return at once. */
 const WATCH_SECS = { least: 240, most: 480 };
-/** The server sends a bookmark about once a minute: a watch that is silent for longer has been cut without a word (ms). */
+/** The server sends a bookmark about once a minute: a watch that is silent for longer has been lost (ms). */
 const SILENT_MS = 150_000;
-/** How often a kind of object that is not defined is asked for again (ms). */
+/** How often a kind of object that is not defined is requested again (ms). */
 const UNKNOWN_MS = 10_000;
 
 export type ReflectorOptions<T> = {
@@ -26,15 +26,15 @@ export type ReflectorOptions<T> = {
   readonly log: Log;
   /** Called after each list, and when an object has changed. */
   changed(): void;
-  /** Called when the status of an object has changed, by `NAMESPACE/NAME`; null: that of any. */
+  /** Called when the status of an object has changed, by `NAMESPACE/NAME`; null: perhaps of every object. */
   statusChanged?(key: string | null): void;
   /** Called when the API server can't be used, and with null when it can be again. */
   failed(reason: string | null): void;
 };
 
-/** Keeps a copy of all objects of one kind: lists them, and then watches from the version of the list, whatever happens to watches. */
+/** Keeps a copy of all objects of one kind: lists them, and then watches from the version of the list on, resuming watches that end. */
 export class Reflector<T> {
-  /** Whether they have been listed once. What was listed stays while the server is away. */
+  /** Whether they have been listed once. Listed objects remain while the server is unavailable. */
   synced = false;
   /** By `NAMESPACE/NAME`. */
   objects: ReadonlyMap<string, T> = new Map();
@@ -43,7 +43,7 @@ export class Reflector<T> {
   private readonly options: ReflectorOptions<T>;
   private readonly path: string;
   private failing = false;
-  /** The current watch, or the last one: whether it was opened, and anything came. */
+  /** The current watch, or the last one: whether it was opened, and whether anything arrived. */
   private watching: 'closed' | 'open' | 'heard' = 'closed';
   /** The last version seen; null if everything must be listed. */
   private version: string | null = null;
@@ -54,7 +54,7 @@ export class Reflector<T> {
     this.path = pathOf(options.resource, options.namespace);
   }
 
-  /** Until `signal` is aborted. */
+  /** Runs until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.options;
     const backoff = createBackoff(random);
@@ -64,7 +64,7 @@ export class Reflector<T> {
       try {
         if (this.version === null) await this.list(signal);
         await this.watch(AbortSignal.any([signal, this.relisted.signal]));
-        // A server that ends every watch at once is not asked again at once.
+        // If a server ends every watch immediately, the next one waits.
         if (this.isHeard()) backoff.reset();
         else await sleep(clock, backoff.next(), signal);
       } catch (error) {
@@ -91,7 +91,7 @@ export class Reflector<T> {
     this.relisted.abort();
   }
 
-  /** There are none while their kind is not defined. It may be at any time. */
+  /** There are no objects while their kind is not defined, which may change at any time. */
   private async waitUntilKnown(signal: AbortSignal): Promise<void> {
     const { clock, changed } = this.options;
     this.version = null;
@@ -129,7 +129,7 @@ export class Reflector<T> {
     if (resource.hasStatus) this.options.statusChanged?.(null);
   }
 
-  /** A watch that was open ends in many ways, and nothing is lost. Only if no other can be opened, something is wrong. */
+  /** An open watch can end in many ways, which loses nothing. Something is wrong only if no other watch can be opened. */
   private isCut({ status }: ApiFailure): boolean {
     return this.watching !== 'closed' && status === null;
   }
@@ -169,7 +169,7 @@ export class Reflector<T> {
     if (resource.hasStatus) statusChanged?.(key);
   }
 
-  /** An object with nothing new in it stays the same, by which what was made of it is found again. */
+  /** Reuses the object if nothing in it has changed, so that results cached by it are found. */
   private read(key: string, item: unknown): { readonly object: T; readonly isNew: boolean } {
     const object = this.options.resource.read(item as never);
     const before = this.objects.get(key);

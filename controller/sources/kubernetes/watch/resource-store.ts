@@ -23,7 +23,7 @@ export class ResourceStore<T> {
     });
   }
 
-  /** Whether all have been listed. */
+  /** Whether all namespaces have been listed. */
   get synced(): boolean {
     return this.reflectors.every(({ synced }) => synced);
   }
@@ -39,7 +39,7 @@ export class ResourceStore<T> {
     return new Map(this.reflectors.flatMap(({ objects }) => [...objects]));
   }
 
-  /** The status of one of them; undefined if it is not there. */
+  /** The status of one of them; undefined if there is no such object. */
   status(key: string): SeenStatus | undefined {
     for (const { statuses } of this.reflectors) {
       const found = statuses.get(key);

@@ -2,19 +2,19 @@ import { NAME } from '../../../../shared/name.ts';
 
 /** A kind of object that is listed and watched. */
 export type Resource<T> = {
-  /** In the API server's words: `ingresses`. */
+  /** The API's plural name: `ingresses`. */
   readonly name: string;
-  /** As in its objects: `Ingress`. */
+  /** The `kind` of its objects: `Ingress`. */
   readonly kind: string;
   /** `/api/v1` or `/apis/GROUP/VERSION`. */
   readonly api: string;
   readonly namespaced: boolean;
   readonly fieldSelector?: string;
-  /** Whether the cluster may not know it, because its definition is not installed: then there are none. */
+  /** Whether the cluster may not know it because its definition is not installed, in which case there are no objects. */
   readonly optional?: boolean;
-  /** Whether its status is written, and therefore kept as it is. */
+  /** Whether its status is written, and therefore kept unchanged. */
   readonly hasStatus?: boolean;
-  /** Keeps what is used of an object. What is deeply equal is the same: such a change is none. */
+  /** Extracts the parts of an object that are used. A change that leaves them deeply equal is ignored. */
   read(object: never): T;
 };
 
@@ -26,7 +26,7 @@ export function pathOf({ api, name, namespaced }: Resource<unknown>, namespace: 
   return namespaced && namespace !== null ? `${api}/namespaces/${namespace}/${name}` : `${api}/${name}`;
 }
 
-/** The status of an object as the API server has it. */
+/** The status of an object on the API server. */
 export type SeenStatus = {
   readonly uid: string;
   /** The version of the object that has it. */
@@ -36,7 +36,7 @@ export type SeenStatus = {
   readonly isWritten: boolean;
 };
 
-/** The name under which the API server remembers who wrote what. */
+/** The name under which the API server records which members this controller wrote. */
 export const FIELD_MANAGER = NAME;
 
 /** The part of every object that identifies it and its status. */

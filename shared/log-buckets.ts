@@ -1,6 +1,6 @@
 /** Each bucket ends 4 % above the one before, so a value read from its middle is at most 2 % off. */
 const GROWTH = Math.log(1.04);
-/** The upper end of bucket 0; what is at or below it counts as 0. */
+/** The upper end of bucket 0; values at or below it count as 0. */
 const LEAST = 0.1;
 
 /** The logarithmic bucket of a value of 0 or more: a millisecond is in bucket 59, a minute (60,000 ms) in bucket 340. */

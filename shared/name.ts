@@ -6,7 +6,7 @@ export const METRIC_PREFIX = `${NAME}_`;
 /** Lists the unknown members of a posted route. */
 export const IGNORED_HEADER = `${NAME.charAt(0).toUpperCase()}${NAME.slice(1)}-Ignored`;
 export const LABEL_PREFIX = `${NAME}.`;
-/** Annotations of objects in a cluster that are not written like labels begin with it, and so does the name of its controller. */
+/** The prefix of annotations that are not written like labels, and of the controller's name in a cluster. */
 export const CLUSTER_PREFIX = `${NAME}.dev/`;
 /** Names this controller in an IngressClass. */
 export const INGRESS_CONTROLLER = `${CLUSTER_PREFIX}ingress-controller`;
@@ -14,15 +14,15 @@ export const INGRESS_CONTROLLER = `${CLUSTER_PREFIX}ingress-controller`;
 export const GATEWAY_CONTROLLER = `${CLUSTER_PREFIX}gateway-controller`;
 export const CONFIG_FILE = 'Sluicefile';
 
-/** The request header field that counts how often a request has been forwarded by the proxy. */
+/** The request header field that counts how often the proxy has forwarded a request. */
 export const HOPS_FIELD = `${NAME.slice(0, 1).toUpperCase()}${NAME.slice(1)}-Hops`;
 
 /** The response header field that tells clients without a page that a site challenges browsers. */
 export const CHALLENGE_FIELD = `${NAME.slice(0, 1).toUpperCase()}${NAME.slice(1)}-Challenge`;
 
-/** Everything that the proxy itself serves on a proxied host is under this path. */
+/** The path below which the proxy itself responds on proxied hosts. */
 export const OWN_PATH_PREFIX = `/.${NAME}/`;
-/** The script that measures pages, and where it posts what it has measured. */
+/** The script that measures pages, and the path to which it posts its measurements. */
 export const BEACON_SCRIPT_PATH = `${OWN_PATH_PREFIX}vitals.js`;
 export const BEACON_PATH = `${OWN_PATH_PREFIX}vitals`;
 /** The script of a challenge, and where it gets the token to solve. */

@@ -15,7 +15,7 @@ import {
 } from './limits.ts';
 import { transportSchema } from './transport-schema.ts';
 
-/** What responses and failures of ordinary requests say about a target. */
+/** Passive health checks: how responses and failures of ordinary requests affect a target. */
 const passiveHealthSchema = z
   .object({
     max_fails: z

@@ -1,12 +1,12 @@
 import type { PoolOptions } from './pool-options.ts';
 import { whyNotSo } from './transport.ts';
 
-/** The targets of a site or of one of its blocks, and how they are used. */
+/** The targets of a site or of one of its blocks, with their options. */
 export type PoolSpec<U> = { readonly upstreams: readonly U[]; readonly tls: boolean } & PoolOptions;
 
-/** What a block takes from its site even if it has targets of its own. */
+/** Options that a block inherits from its site even if it has targets of its own. */
 const OF_SITE = ['transport', 'health', 'passive_health'] as const satisfies readonly (keyof PoolOptions)[];
-/** What belongs to the site's targets. */
+/** Options that belong to the site's targets. */
 const OF_TARGETS = [
   'lb_policy',
   'lb_retries',
@@ -18,8 +18,8 @@ const OF_TARGETS = [
 export const POOL_OPTIONS: readonly (keyof PoolOptions)[] = [...OF_SITE, ...OF_TARGETS];
 
 /**
- * A block's own pool; null if the block uses its site's pool. What a block leaves out is its site's, except that those options of a site
- * which are about its targets don't apply to others.
+ * A block's own pool; null if the block uses its site's pool. A block inherits the options that it leaves out, except those that belong to
+ * the site's targets.
  */
 export function ownPool<U>(route: PoolSpec<U>, block: PoolSpec<U>): PoolSpec<U> | null {
   if (block.upstreams.length > 0)
@@ -31,7 +31,7 @@ export function ownPool<U>(route: PoolSpec<U>, block: PoolSpec<U>): PoolSpec<U> 
 const pick = (from: PoolOptions, options: readonly (keyof PoolOptions)[]): PoolOptions =>
   Object.fromEntries(options.map((option) => [option, from[option]]));
 
-/** Those of the block, or of the site where the block has none. */
+/** The options of the block, or of the site where the block has none. */
 const merged = (block: PoolOptions, site: PoolOptions, options: readonly (keyof PoolOptions)[]): PoolOptions =>
   Object.fromEntries(options.map((option) => [option, block[option] === undefined ? site[option] : block[option]]));
 

@@ -7,8 +7,8 @@ import type { RouteSpec } from './route.ts';
 import type { TransportSpec } from './transport.ts';
 
 /**
- * A route for display: each secret is replaced by a mark that reveals only whether two secrets are equal. Every parser rejects a route
- * with marks.
+ * A route for display: each secret is replaced by a placeholder that reveals only whether two secrets are equal. Every parser rejects a
+ * route with such placeholders.
  */
 export function redacted(route: RouteSpec): RouteSpec {
   const handles = route.handles.map((handle) => concealed(handle, BLOCK_POLICIES));
@@ -23,7 +23,7 @@ function concealed<Part extends PolicyMembers & PoolOptions>(part: Part, policie
   return marked.length === 0 ? part : Object.assign({}, part, ...marked);
 }
 
-/** A key is long and random, so its digest tells nothing about it. */
+/** A key is long and random, so its digest reveals nothing about it. */
 function withoutKey(transport: TransportSpec, pair: ClientPair): TransportSpec {
   const mark = `redacted-${createHash('sha256').update(pair.private_key).digest('hex').slice(0, 12)}`;
   return { ...transport, client_certificate: { ...pair, private_key: mark } };

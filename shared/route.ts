@@ -176,7 +176,7 @@ export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } 
   const agreed = withPool(route);
   const problem = transportProblem(agreed);
   if (problem !== null) return { problem };
-  // Its targets have the certificates.
+  // The targets have the certificates.
   return { route: passesTlsOnly(agreed) ? { ...agreed, https: 'off' } : agreed };
 }
 

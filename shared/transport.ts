@@ -23,7 +23,7 @@ export type TransportSpec = {
   readonly ca?: string | undefined;
   /** Whether certificate verification is skipped. */
   readonly insecure?: boolean | undefined;
-  /** What the proxy presents to targets that ask for a certificate. */
+  /** The certificate that the proxy presents to targets that request one. */
   readonly client_certificate?: ClientPair | undefined;
   /** Seconds to establish a connection, including name resolution and TLS. */
   readonly dial_timeout_secs?: number | undefined;

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { openStdout } from '../../shared/runtime/stdout.ts';
 import type { OutputName } from '../ledger/output-name.ts';
 
-/** Most bytes that wait for one output, and for all of them together. */
+/** The maximum number of bytes that wait for one output, and for all of them together. */
 const MOST_WAITING = 8 << 20;
 const MOST_WAITING_IN_ALL = 32 << 20;
 /** A pipe takes this much as a whole or not at all, so that lines of other writers don't end up inside ours. */

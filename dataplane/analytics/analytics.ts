@@ -7,24 +7,24 @@ import { type BeaconOutcome, type DomainReport, type TrafficReport, UNROUTED } f
 import { Busiest } from './busiest.ts';
 import { DomainCounts, type Failing } from './domain-counts.ts';
 
-/** Maximum of hosts with their own snapshot under one wildcard route. */
+/** The maximum number of hosts with their own snapshot under one wildcard route. */
 export const MAX_HOSTS_PER_PATTERN = 1_000;
 
-/** How many hosts are looked at in one turn of the event loop. */
+/** How many hosts are examined in one turn of the event loop. */
 const PER_TURN = 1_000;
 
 /** Aggregated counters of all workers. */
 export interface Analytics {
   record(report: TrafficReport): void;
-  /** Snapshots of all domains that have had traffic, sorted by name. Each is taken when it is read, since there may be thousands. */
+  /** Snapshots of all domains that have had traffic, sorted by name. Each is created when it is read, since there may be thousands. */
   snapshots(): Iterable<AnalyticsSnapshot>;
   /** `host` in lower case. */
   snapshot(host: string): AnalyticsSnapshot | undefined;
-  /** The busiest hosts of the last hour, busiest first, and how many hosts there are. In several turns of the event loop. */
+  /** The busiest hosts of the last hour, busiest first, and how many hosts there are, computed in several turns of the event loop. */
   busiest(limit: number): Promise<{ readonly hosts: HostNow[]; readonly count: number }>;
-  /** Each host of which many requests are being answered with 5xx, and null for each other one. */
+  /** Yields each host that currently answers many requests with 5xx, and null for each other host. */
   failing(): Iterable<FailingHost | null>;
-  /** Pages of a host since the start, by what became of the script that measures them. */
+  /** Pages of a host since the start, by whether the script that measures them was inserted, or why not. */
   pages(host: string): ReadonlyMap<BeaconOutcome, number>;
   /** Removes everything about a host. @returns whether there was anything. */
   forget(host: string): boolean;

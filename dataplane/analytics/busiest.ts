@@ -1,8 +1,8 @@
-/** The items with the highest scores, highest first. Of any number of items, only the best are kept and sorted. */
+/** The items with the highest scores, highest first. Only the best of any number of items are kept and sorted. */
 export class Busiest<T> {
   private readonly limit: number;
   private kept: { readonly item: T; readonly score: number }[] = [];
-  /** What an item has to exceed to be kept. */
+  /** The score that an item has to exceed to be kept. */
   private bar = Number.NEGATIVE_INFINITY;
 
   constructor(limit: number) {

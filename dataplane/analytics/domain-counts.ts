@@ -10,12 +10,12 @@ import { Vitals } from './vitals.ts';
 /** How many names are tracked for each top list, and how many are returned. */
 const FOLLOWED = 128;
 const ANSWERED = 10;
-/** The place of 5xx among the classes. */
+/** The index of 5xx among the classes. */
 const SERVER_ERRORS = 4;
 const MINUTE_MS = 60_000;
 /**
- * A domain is failing if so many requests of the last minutes, and more than this share of them, were answered with 5xx, the last of them
- * in this minute or the one before.
+ * A domain is failing if at least this many requests of the last minutes, and more than this share of them, were answered with 5xx, the
+ * latest in this minute or the one before.
  */
 const FAILING = { minutes: 5, least: 5, share: 0.05, last: 2 } as const;
 
@@ -108,7 +108,7 @@ export class DomainCounts {
     return failed > requests * FAILING.share ? { requests, failed } : null;
   }
 
-  /** The few counts of an overview of many hosts. */
+  /** The counts that an overview of many hosts needs. */
   current(domain: string, now: number): HostNow {
     return {
       domain,
@@ -126,7 +126,7 @@ export class DomainCounts {
     return this.vitals.flush();
   }
 
-  /** Pages so far, by what became of the script that measures them. */
+  /** Pages so far, by whether the script that measures them was inserted, or why not. */
   get measured(): ReadonlyMap<BeaconOutcome, number> {
     return this.beacons;
   }

@@ -5,7 +5,7 @@ import { CacheUsed } from './cache-use.ts';
 import { SlidingCount } from './sliding-count.ts';
 
 const SECONDS = 10;
-/** The place of 5xx among the classes of a report. */
+/** The index of 5xx among the classes of a report. */
 const SERVER_ERRORS = 4;
 
 /** The traffic of all hosts over the last ten seconds, rejected requests included. Workers report once a second. */

@@ -7,13 +7,15 @@ import { type RouteShare, RouteShares } from './route-shares.ts';
 import { Tags } from './tags.ts';
 import { TinyLfu } from './tiny-lfu.ts';
 
-/** What an entry costs besides its body and fields: in the index here and in those of the workers (bytes). */
+/** The overhead of an entry besides its body and fields, in this index and in those of the workers (bytes). */
 const ENTRY_BYTES = 2_048;
-/** Most responses to one URL that differ by Vary. */
+/** The maximum number of responses to one URL that differ by Vary. */
 const MOST_VARIANTS = 32;
-/** How many purges are remembered, for responses that were requested before. */
+/** How many purges are remembered, for responses that were requested before them. */
 const MOST_PURGES = 1_000;
-/** Bodies of the responses to one URL that are read from disk, as a part of the cache: as much as a response may take. */
+/**
+ * The maximum size of the responses to one URL that are read from disk, as a fraction of the cache: as much as a single response may take.
+ */
 const READ_PART = 0.1;
 
 type Held = {
@@ -25,7 +27,7 @@ type Held = {
 };
 
 export type CacheIndexTools = {
-  /** Sends a message to the worker that has asked. */
+  /** Sends a message to the worker that asked. */
   reply(worker: number, message: CacheToWorker): void;
   /** Sends a message to all workers. */
   broadcast(message: CacheToWorker): void;
@@ -42,9 +44,7 @@ export type CacheStatus = {
   readonly routes: ReturnType<RouteShares['list']>;
 };
 
-/**
- * The index of the cache: which responses are stored, which are evicted, and which were purged. It refers to bodies but doesn't hold them.
- */
+/** The index of the cache: which responses are stored, evicted and purged. It refers to bodies but doesn't hold them. */
 export class CacheIndex {
   private readonly tools: CacheIndexTools;
   private readonly policy: TinyLfu<Held>;

@@ -1,14 +1,14 @@
 const ROWS = 4;
 const MOST = 15;
 
-/** How often keys were used lately, roughly: a count-min sketch whose counts are halved after many uses (Einziger et al., TinyLFU). */
+/** Roughly how often keys were used lately: a count-min sketch whose counts are halved after many uses (Einziger et al., TinyLFU). */
 export class FrequencySketch {
   private readonly counts: Uint8Array;
   private readonly mask: number;
   private readonly sample: number;
   private added = 0;
 
-  /** `entries` is how many keys there are about; each row has four counts for each. */
+  /** `entries` is the approximate number of keys; each row has four counts for each. */
   constructor(entries: number) {
     const width = 2 ** Math.ceil(Math.log2(Math.max(64, entries * 4)));
     this.mask = width - 1;

@@ -52,7 +52,7 @@ export const answers = ({ host, target, queryRule }: Placed['entry'], wantedHost
 
 const filterOf = (rule: string): Filter => compileQueryRule(JSON.parse(rule)) ?? ((target) => target);
 
-/** The same for every spelling of a path that decodes to the same; queries are compared as they are. */
+/** The same for all spellings of a path that decode to the same text; queries are compared unchanged. */
 export const placeOf = (host: string, target: string): string => {
   const query = target.indexOf('?');
   return `${host}${pathOf(target)}${query < 0 ? '' : target.slice(query)}`;

@@ -1,12 +1,12 @@
 import { FrequencySketch, hashOf } from './frequency-sketch.ts';
 
 /**
- * Parts of the cache: for new entries, and, of the rest, for those used more than once. In real traces of web sites, a fifth for new
+ * Fractions of the cache: for new entries and, of the rest, for entries used more than once. In real traces of web sites, a fifth for new
  * entries gives more hits than 1 % (web12 of cache2k with a small cache: 43 instead of 36 %), and never fewer than LRU.
  */
 const WINDOW_PART = 0.2;
 const PROTECTED_PART = 0.8;
-/** What the sketch is sized for (bytes of an entry). */
+/** The entry size for which the sketch is dimensioned (bytes). */
 const USUAL_ENTRY = 16_384;
 const LEAST_KEYS = 1_024;
 const MOST_KEYS = 1_048_576;

@@ -209,7 +209,7 @@ export class KeySets {
 
 const timeOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
-/** Most characters of what a server or the system says. */
+/** The maximum length of a message from a server or the system (characters). */
 const MOST_REASON = 200;
 
 function reasonOf(error: unknown): string {

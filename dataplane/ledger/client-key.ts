@@ -1,7 +1,7 @@
 import { clientNetwork } from './client-network.ts';
 import { type Key, keyOf } from './hash.ts';
 
-/** Most client addresses whose hashes are cached; far more than a worker has connections. */
+/** The maximum number of client addresses whose hashes are cached, which is far more than a worker has connections. */
 const KNOWN_CLIENTS = 16_384;
 const clients = new Map<string, Key>();
 

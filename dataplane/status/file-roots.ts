@@ -11,7 +11,7 @@ import { named } from './named-sites.ts';
 
 /** How often the directories are looked at (ms). */
 const LOOK_MS = 10_000;
-/** Most directories that are named at once. */
+/** The maximum number of directories that are named at once. */
 const MOST_NAMED = 20;
 
 const rootsOf = (route: RouteSpec): Set<string> =>

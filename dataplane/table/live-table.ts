@@ -139,7 +139,7 @@ export class LiveTable {
     return this.reported.list();
   }
 
-  /** What a controller knows of its route to this domain; undefined if it has not reported anything. */
+  /** The conditions that a controller reported about its route to this domain; undefined if there are none. */
   reportedConditions(controller: string, domain: string): Pick<RouteCondition, 'accepted' | 'resolved'> | undefined {
     return this.conditions.of(controller, domain);
   }

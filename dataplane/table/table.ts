@@ -25,8 +25,8 @@ export type OwnedRoute = {
   /** Its targets with an id are not used yet, because their addresses were restored from disk. */
   readonly unconfirmed: boolean;
   /**
-   * Whether it needs what the data plane may not have: a cache, ports of its own, directories. Known without reading `route`, which costs
-   * 10 µs.
+   * Whether it needs something that the data plane may not have: a cache, ports of its own, directories. Known without reading `route`,
+   * which costs 10 µs.
    */
   readonly needsSetup: boolean;
 };
@@ -74,7 +74,7 @@ export type TableChange = {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** Whether any of that is served differently; without it, only what is known of controllers has changed. */
+  /** Whether any of that is served differently; otherwise only the records of controllers have changed. */
   readonly published: boolean;
   /** Controllers' routes that were replaced or removed manually; their controllers are notified. */
   readonly overwritten: readonly {

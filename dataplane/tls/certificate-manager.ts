@@ -35,7 +35,7 @@ import { DirectoryStore } from './store/directory-store.ts';
 const TICKETS_MS = 3_600_000;
 
 export type CertificateManagerTools = Omit<InternalIssuerTools, 'changed'> & {
-  /** Why no certificates are ordered whatever the settings; null: they are if there is an e-mail. */
+  /** Why no certificates are ordered, regardless of the settings; null: they are ordered if there is an e-mail address. */
   readonly noAcme: string | null;
   readonly keyring: Keyring;
   readonly publisher: Publisher;
@@ -47,7 +47,7 @@ export type CertificateManagerTools = Omit<InternalIssuerTools, 'changed'> & {
 export type CertificateStats = {
   readonly shown: readonly { readonly name: string; readonly notAfter: number; readonly source: CertificateSource }[];
   readonly orders: Iterable<readonly [result: string, count: number]>;
-  /** Names whose last order failed: those without a certificate, and those that still have one. */
+  /** Names whose last order failed, whether or not they still have a certificate. */
   readonly failing: { readonly missing: number; readonly renewal: number };
   /** Served certificates that expire soon and have no successor. */
   readonly expiring: number;
@@ -67,7 +67,7 @@ export class CertificateManager {
   private readonly stops: (() => void)[] = [];
   /** Names whose certificate has changed since it was last published. */
   private readonly unpublished = new Map<string, StoredCertificate | null>();
-  /** Whether the internal authority also issues for sites that do not say. */
+  /** Whether the internal authority also issues for sites without a setting of their own. */
   private local = false;
   /** Sites that no authority will issue for; null: to be recomputed, which is slow with 100,000 sites. */
   private uncertifiable: readonly UncertifiableSite[] | null = null;
@@ -144,8 +144,8 @@ export class CertificateManager {
   }
 
   /**
-   * Issues internal certificates for sites that ask for them; with `local`, also for sites that do not say. Resolves when the authority is
-   * open, if a site needs it.
+   * Issues internal certificates for sites that request them; with `local`, also for sites without a setting of their own. Resolves when
+   * the authority is open, if a site needs it.
    */
   useInternalIssuer(local: boolean): Promise<void> {
     this.local = local;
@@ -181,7 +181,7 @@ export class CertificateManager {
     return this.internal.warning === null ? others : [this.internal.warning, ...others];
   }
 
-  /** Everything that is wrong, in small steps: null for each name with which nothing is. */
+  /** Yields everything that is wrong; null for each name without a problem, so that the caller can pause. */
   *troubles(): Generator<CertificateTrouble | null> {
     if (this.internal.warning !== null) yield { kind: 'certificates_failed', domain: null, message: this.internal.warning };
     for (const problem of [...this.problems.values()].flat()) yield unusableTrouble(problem);

@@ -97,8 +97,8 @@ export class CertificateSelection {
 }
 
 /**
- * A currently valid certificate wins, then one that was provided, then an internal one (which exists only where a site asks
- * for it), then the one that expires last. An expired one is better than none: the browser says what is wrong.
+ * A currently valid certificate wins, then one that was provided, then an internal one (which exists only where a site asks for it), then
+ * the one that expires last. An expired one is better than none, because the browser shows what is wrong.
  */
 function best(candidates: readonly StoredCertificate[], now: number): StoredCertificate | null {
   return candidates.reduce<StoredCertificate | null>((found, one) => (found === null || isBetter(one, found, now) ? one : found), null);

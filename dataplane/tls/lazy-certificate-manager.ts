@@ -42,7 +42,7 @@ export class LazyCertificateManager {
     ];
   }
 
-  /** Everything that is wrong, in small steps: null for each name with which nothing is. */
+  /** Yields everything that is wrong; null for each name without a problem, so that the caller can pause. */
   *troubles(): Generator<CertificateTrouble | null> {
     if (this.acme !== null && this.failure !== null) yield { kind: 'certificates_failed', domain: null, message: this.failure };
     for (const message of this.rejected.warnings()) yield { kind: 'certificate_refused', domain: null, message };
@@ -115,7 +115,7 @@ export class LazyCertificateManager {
     this.manager?.setAcme(acme);
   }
 
-  /** Issues internal certificates for sites that ask for them; with `local`, also for sites that do not say. */
+  /** Issues internal certificates for sites that request them; with `local`, also for sites without a setting of their own. */
   async useInternalIssuer(local: boolean): Promise<void> {
     this.local = local;
     if (this.manager !== null) return this.manager.useInternalIssuer(local);

@@ -4,9 +4,9 @@ import type { Outcome } from './span-exporter.ts';
 const TIMEOUT_MS = 10_000;
 /** Statuses after which the same request may succeed later, by the specification of OTLP over HTTP. */
 const RETRYABLE = new Set([429, 502, 503, 504]);
-/** Most bytes of an answer that are read. */
+/** The maximum number of bytes read of a response. */
 const MOST_ANSWER = 65_536;
-/** Most characters of what a collector says. */
+/** The maximum length of a collector's message (characters). */
 const MOST_REASON = 200;
 /** The longest pause that a collector may ask for (ms). */
 const LONGEST_PAUSE_MS = 60_000;

@@ -24,7 +24,7 @@ export type SpanExporterTools = {
 /** Spans wait this long for others (ms), unless there are this many bytes of them. */
 const GATHER_MS = 1_000;
 const BATCH_BYTES = 512 << 10;
-/** Most bytes that wait, those on their way included. */
+/** The maximum number of bytes that wait, including those in flight. */
 const MOST_WAITING = 8 << 20;
 /** A batch is given up this long after it was first sent (ms), so that newer spans have a chance. */
 const GIVE_UP_MS = 60_000;

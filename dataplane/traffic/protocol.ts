@@ -40,7 +40,7 @@ export type TrafficSettings = {
   readonly proxyProtocol: boolean;
   /** The same, for connections to these ports. */
   readonly proxyProtocolPorts: readonly number[];
-  /** Most open connections: from all clients, from one client address, and from clients and to upstreams together. */
+  /** The maximum number of open connections: from all clients, from one client address, and from clients and to upstreams together. */
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
   readonly maxSockets: number;

@@ -173,7 +173,7 @@ export class WorkerPool {
     for (const member of this.members.values()) this.post(member, { kind: 'publish', publication });
   }
 
-  /** Notifies workers of a new health verdict in the ledger, for requests that wait for a target. */
+  /** Notifies workers of a new health status in the ledger, for requests that wait for a target. */
   broadcastVerdicts(): void {
     for (const member of this.members.values()) this.post(member, { kind: 'verdicts' });
   }
@@ -275,7 +275,7 @@ export class WorkerPool {
         break;
       case 'report':
         this.options.onReport(message.report);
-        // In another turn, so that what else has arrived is not kept waiting.
+        // In another turn, so that other messages are not delayed.
         if (message.more) setImmediate(() => member.thread.postMessage({ kind: 'report-taken' } satisfies ToWorker));
         if (message.id !== null) this.answers.get(message.id)?.(message);
         break;

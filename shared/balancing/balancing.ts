@@ -1,6 +1,6 @@
 /** The policies that need no argument. */
 export const PLAIN_POLICIES = ['round_robin', 'least_conn', 'random', 'first', 'ip_hash', 'client_ip_hash', 'uri_hash'] as const;
-/** The policies that depend on something of the request that has a name. */
+/** The policies that depend on a named part of the request. */
 export const NAMED_POLICIES = ['header', 'query', 'cookie'] as const;
 /** How many targets `random_choose` compares. */
 export const MOST_CHOICES = 10;
@@ -8,7 +8,7 @@ export const MOST_CHOICES = 10;
 export const USUAL_COOKIE = 'lb';
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Of a header field, query parameter or cookie (characters). */
+/** The maximum length of the name of a header field, query parameter or cookie (characters). */
 export const LONGEST_NAME = 256;
 
 export type BalancingSpec = {
@@ -19,7 +19,7 @@ export type BalancingSpec = {
   readonly choices?: number | undefined;
 };
 
-/** Why something can't be the name of a header field or a cookie; undefined if it can. */
+/** Why a text can't be the name of a header field or a cookie; undefined if it can. */
 export function tokenFault(name: string): string | undefined {
   return TOKEN.test(name) && name.length <= LONGEST_NAME
     ? undefined

@@ -8,7 +8,7 @@ import { Pair } from './pair.ts';
 
 const PLAN: RunPlan = { dataplane: ['--a'], controller: ['--b'], env: { PORT: '1' }, takeover: false };
 
-/** A process that the test plays. */
+/** A simulated process. */
 class Played implements Child {
   readonly launch: Launch;
   readonly pid: number;
@@ -40,12 +40,12 @@ class Played implements Child {
   }
 }
 
-/** All that was resolved has been acted upon. */
+/** Waits until everything that was resolved has taken effect. */
 async function settled(): Promise<void> {
   for (let turns = 0; turns < 5; turns++) await nextTurn();
 }
 
-/** A pair of played processes. */
+/** A pair of simulated processes. */
 function scene() {
   const clock = new ManualClock();
   const started: Played[] = [];

@@ -5,7 +5,7 @@ import { Supervised, type SupervisedTools } from './supervised.ts';
 /**
  * The two processes of `run`, as one child of the parent: data plane and controller, each of which may crash and is restarted while the
  * other goes on. The installed version plans how they are started: the launcher runs `run`, which reads the flags and the config file,
- * sends a plan and ends. So nothing here depends on the version.
+ * sends a plan and ends. Nothing here therefore depends on the version.
  */
 export class Pair implements Child {
   private readonly launch: Launch;
@@ -26,7 +26,7 @@ export class Pair implements Child {
     void this.run().then((code) => events.ended(code));
   }
 
-  /** Of the data plane, which upgrades are about. */
+  /** The data plane's process id, since it is the process that upgrades replace. */
   get pid(): number {
     return this.dataplane?.pid ?? 0;
   }
@@ -54,7 +54,7 @@ export class Pair implements Child {
     for (const one of [this.planner, this.dataplane, this.controller]) one?.signal('SIGKILL');
   }
 
-  /** @returns the exit code of what failed at the first start, else 0. */
+  /** @returns the exit code of the process that failed at its first start, else 0. */
   private async run(): Promise<number> {
     const first = await this.plan();
     if (typeof first === 'number') return first;
@@ -67,7 +67,7 @@ export class Pair implements Child {
         launch: () => ({ launcher, argv: ['dataplane', ...flags], env }),
         prepare: async () => {
           const plan = await this.plan();
-          // What a plan leaves out has not become wrong: a config file with errors has no globals.
+          // Variables that a plan leaves out are still valid: a config file with errors has no globals.
           if (typeof plan === 'object') [flags, env] = [plan.dataplane, { ...env, ...plan.env }];
         },
         mustServe: true,

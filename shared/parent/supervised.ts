@@ -8,7 +8,7 @@ import type { Child, ChildEvents, Launch } from './child.ts';
 /** A process that ran for this long (ms) resets the backoff: its next restart is immediate. */
 const STEADY_MS = 10_000;
 const USAGE_EXIT = 2;
-/** The exit code of a process that ended with 0, but has never served. */
+/** The exit code reported for a process that ended with 0 before it ever served. */
 const NEVER_SERVED = 1;
 
 export type ProcessSpec = {

@@ -1,4 +1,4 @@
-/** Which values exist where a text is evaluated: `request` everywhere, `answer` where a response is changed, `target` in Host. */
+/** Which values are available where a text is evaluated: `request` everywhere, `answer` where a response is changed, `target` in Host. */
 export type Scope = 'request' | 'answer' | 'target';
 
 /** Placeholders without an argument, by their long names; each with its short names. Names are those of Caddy. */

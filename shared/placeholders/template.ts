@@ -1,7 +1,7 @@
 import { didYouMean } from '../closest.ts';
 import { ELSEWHERE, INDEXED, PLAIN_NAMES, type PlainName, PREFIXES, type PrefixName, type Scope, SUGGESTED } from './names.ts';
 
-/** Most placeholders in one text, so that a short text can't ask for a long value. */
+/** The maximum number of placeholders in one text, so that a short text can't produce a huge value. */
 export const MOST_PLACEHOLDERS = 32;
 
 /** A placeholder by its long name. A header's `argument` is in lower case. */
@@ -10,14 +10,14 @@ export type Placeholder = { readonly name: PlainName; readonly argument: '' } | 
 /** A piece of a text: literal, or replaced for each request. Two literal pieces are never adjacent. */
 export type Part = { readonly text: string } | { readonly placeholder: Placeholder };
 
-/** A placeholder that does not exist, as it is written, and what is wrong with it: `is not a placeholder (did you mean "host"?)`. */
+/** A placeholder that does not exist, as written, and what is wrong with it: `is not a placeholder (did you mean "host"?)`. */
 export type TemplateFault = { readonly written: string; readonly fault: string };
 
 export type Template = { readonly parts: readonly Part[] } | TemplateFault;
 
 /**
- * What looks like a placeholder. Braces around anything else are literal, so JSON and styles need no escapes; so is a brace after a
- * backslash.
+ * Text that looks like a placeholder. Braces around anything else are literal, so JSON and CSS need no escapes. A brace after a backslash
+ * is literal too.
  */
 const PLACEHOLDER = /\{(\??[A-Za-z][A-Za-z0-9_.?~-]*)\}/y;
 /** The beginning of anything but literal text. */
@@ -75,7 +75,7 @@ export const isConstant = (parts: readonly Part[]): boolean => parts.every((part
 /** A text in which nothing is a placeholder. */
 export const escapedBraces = (text: string): string => text.replace(/[{}]/g, (brace) => `\\${brace}`);
 
-/** @returns what is wrong with the name, if it is none. */
+/** @returns what is wrong with the name, if it is not that of a placeholder. */
 function placeholderOf(name: string, scope: Scope): Placeholder | string {
   const plain = PLAIN_NAMES.get(name);
   if (plain !== undefined) return missing(plain.scope, scope) ?? { name: plain.name, argument: '' };

@@ -14,8 +14,8 @@ export interface Clock {
 const threadOffset = differenceOfClocks();
 
 /**
- * A thread that is interrupted between its looks at the two clocks would keep the interruption as an error, so of several looks the
- * quickest counts.
+ * If a thread is interrupted between reading the two clocks, the interruption becomes an error. The clocks are therefore read several
+ * times, and the quickest reading counts.
  */
 function differenceOfClocks(): number {
   let difference = 0;

@@ -4,7 +4,8 @@ import type { Clock } from './clock.ts';
 /** How often a thread is measured (ms). */
 const PERIOD_MS = 10_000;
 /**
- * A thread that has used at most this much processor time in a period is idle (ms): its timers, and less than a hundred requests a second.
+ * A thread that has used at most this much processor time in a period is idle (ms). This allows for its timers, and for less than a hundred
+ * requests a second.
  */
 const IDLE_MS = 100;
 /** How much a heap must have grown since the last collection (bytes). */
@@ -25,8 +26,8 @@ export type ThreadMemory = {
 };
 
 /**
- * Releases memory of this thread when it has nothing to do. V8 collects garbage while memory is being allocated, so a thread that waits
- * would keep what its start, or its last busy time, has left behind: a quarter of its heap. @returns a function that stops it.
+ * Releases memory of this thread when it is idle. V8 collects garbage only while memory is being allocated, so an idle thread would keep
+ * the garbage of its start, or of its last busy time: a quarter of its heap. @returns a function that stops it.
  */
 export function releaseMemoryWhenIdle(clock: Clock, memory: ThreadMemory | null = thisThread()): () => void {
   if (memory === null) return () => undefined;

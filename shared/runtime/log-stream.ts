@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 
-/** Most bytes that wait for a reader. */
+/** The maximum number of bytes that wait for a reader. */
 const MOST_WAITING = 1 << 20;
-/** How often an output that was full is tried again (ms). */
+/** How often a full output is tried again (ms). */
 const RETRY_MS = 100;
 /** How long the last lines may wait when the process ends, and how often they are tried (ms). */
 const LAST_LINES_MS = 500;
@@ -47,7 +47,10 @@ export class LogStream {
     if (!this.retrying) this.flush();
   }
 
-  /** The process ends, or may be about to: a slow reader gets some time for what waits, once. pino calls it after a fatal line. */
+  /**
+   * Called when the process ends or may be about to, also by pino after a fatal line: gives a slow reader some time for the waiting lines,
+   * once.
+   */
   flushSync(): void {
     const { clock, pause } = this.tools;
     const last = clock.monotonic() + LAST_LINES_MS;
@@ -87,7 +90,7 @@ export class LogStream {
     else this.waiting.shift();
   }
 
-  /** The output has failed (its reader has left, or the disk is full), so there is nowhere to say why. */
+  /** The output has failed (its reader has left, or the disk is full), so the reason can't be logged. */
   private drop(): void {
     this.lines += this.waiting.length;
     this.waiting.length = 0;

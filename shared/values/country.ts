@@ -1,6 +1,6 @@
 import { accepted, type Parsed, refused } from './parsed.ts';
 
-/** Codes that are often written and are none (ISO 3166-1 alpha-2), each with the one that is meant. */
+/** Invalid codes that are often written, each with the intended one (ISO 3166-1 alpha-2). */
 const MISTAKEN: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' };
 
 /** Reads the two letters of a country's code (ISO 3166-1 alpha-2), in either case. @returns them in upper case. */

@@ -3,12 +3,12 @@ import type { RE2JS } from 're2js';
 import { accepted, type Parsed, refused } from './parsed.ts';
 
 /*
- * Regular expressions that match in time linear to the text, whatever the text (RE2 syntax): those of JavaScript can take exponential
- * time, which a client could exploit.
+ * Regular expressions that match any text in linear time (RE2 syntax). Those of JavaScript can take exponential time, which a client could
+ * exploit.
  */
 
 const LONGEST_PATTERN = 1_000;
-/** Instructions of a compiled expression: what each byte of a text may cost at worst. */
+/** The maximum number of instructions of a compiled expression, which bounds the cost of each byte of a text. */
 const LARGEST_PROGRAM = 250;
 /** A longer text never matches (bytes). */
 export const LONGEST_TEXT = 4_096;
@@ -36,7 +36,7 @@ export function compileRegexp(pattern: string, folds = false): (text: string) =>
   return (text) => text.length <= LONGEST_TEXT && expression.test(text);
 }
 
-/** What replaces a match: literal text, or what a group has captured, by number (0 is the whole match). */
+/** A part of a replacement: literal text, or the capture of a group, by number (0 is the whole match). */
 type Replacement = readonly (string | number)[];
 
 /** Reads a replacement in Go's syntax: `$1`, `${1}`, `$name`, `${name}` and `$$`. `pattern` was accepted by `parseRegexp`. */

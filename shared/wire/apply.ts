@@ -44,9 +44,9 @@ export const reloadOutcomeSchema = z.object({
 
 export const removeSchema = z.object({ domain: z.string().min(1).max(253), source: sourceName });
 
-/** No authority puts more names into one certificate. */
+/** The maximum number of names; no authority puts more into one certificate. */
 const MOST_DOMAINS = 100;
-/** No chain and no key is longer (characters). */
+/** The maximum length of a chain or a key (characters). */
 const MOST_PEM = 262_144;
 const certificateDomains = z.array(readBy(parseCertificateName)).min(1).max(MOST_DOMAINS);
 
@@ -82,8 +82,8 @@ const factSchema = z.object({ holds: z.boolean(), reason: z.string().max(8_192),
 export const MOST_CONDITION_DOMAINS = 1_000;
 
 /**
- * What a controller knows of its routes to these domains. Sent only to a data plane that accepts lines of this kind. A frame with the full
- * state replaces what its sources reported before, any other what is known of these domains.
+ * The conditions of a controller's routes to these domains. Sent only to a data plane that accepts lines of this kind. A frame with the
+ * full state replaces all that its sources reported before; any other frame replaces the conditions of these domains.
  */
 export const routeConditionSchema = z.object({
   source: sourceName,
@@ -148,7 +148,8 @@ export type Applied = {
   /** Addresses of the data plane's own interfaces, in the response to the first frame of a stream, used to find shared networks. */
   addresses?: string[];
   /**
-   * Kinds of lines that are accepted on this stream and were not always, in the response to its first frame. Absent in older data planes.
+   * Kinds of lines that are accepted on this stream but were unknown to earlier versions, in the response to its first frame. Absent in
+   * older data planes.
    */
   accepts?: readonly string[];
 };

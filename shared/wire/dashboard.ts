@@ -14,7 +14,7 @@ export type Overview = {
   hosts: HostNow[];
   host_count: number;
   upstreams: { count: number; healthy: number };
-  /** `expiring`: those that nothing renews in time. */
+  /** `expiring`: certificates that will expire without being renewed. */
   certificates: { count: number; failed: number; expiring: number };
   /** null without a cache. */
   cache: (CacheUse & { max_bytes: number; bytes: number; entries: number }) | null;
@@ -41,7 +41,7 @@ export type HostNow = {
 /** From worst to least: something does not work, something will not work or is degraded, something could be better. */
 export type Severity = 'error' | 'warning' | 'advice';
 
-/** What is wrong right now, and what to do about it. */
+/** A current problem, and what to do about it. */
 export type Alert = {
   severity: Severity;
   /** Stable. */

@@ -32,7 +32,7 @@ export type HistoryRange = {
 };
 
 /**
- * What `GET /analytics/{domain}/history` answers. `GET /analytics/history` is about all hosts: `domain` is null, and `hosts` has the
+ * The response of `GET /analytics/{domain}/history`. `GET /analytics/history` is about all hosts: `domain` is null, and `hosts` has the
  * busiest.
  */
 export type History = HistoryRange & {
@@ -43,9 +43,9 @@ export type History = HistoryRange & {
   now: number;
   hosts?: { domain: string; views: number; humans: number; page_views: number }[];
   /**
-   * RFC 3339: nothing older is known, at this step: only a `previous` that begins no earlier can be compared with. null if nothing is.
+   * RFC 3339: the start of the kept history at this step. A `previous` that begins earlier can't be compared with. null if nothing is kept.
    */
   kept_since: string | null;
-  /** What the range is compared with: the period of the same length before, unless the query chooses another. */
+  /** The range to compare with: the period of the same length before, unless the query chooses another. */
   previous: HistoryRange;
 };

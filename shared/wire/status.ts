@@ -16,7 +16,7 @@ export type FullRoute = RouteSpec & {
   conditions?: RouteConditions;
 };
 
-/** `accepted` and `resolved` are what the route's controller knows; absent if it was posted, or the controller does not report them. */
+/** `accepted` and `resolved` are reported by the route's controller; absent if it was posted, or the controller does not report them. */
 export type RouteConditions = {
   /** Its source could be read as written, and the domain belongs to it. */
   accepted?: Fact;

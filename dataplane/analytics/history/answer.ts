@@ -10,11 +10,11 @@ import type { VitalCounts } from './vital-counts.ts';
 const LISTED = 100;
 const HOSTS = 1_000;
 
-/** What history can be read from. */
+/** The stores that history is read from. */
 export type Source = {
   rows(host: string, from: number, to: number): Iterable<Row>;
   sums(from: number, to: number): Iterable<HostSums>;
-  /** The first moment of which anything is kept (ms since 1970); null if nothing is. */
+  /** The first moment for which anything is kept (ms since 1970); null if nothing is. */
   since(host: string, step: Range['step']): number | null;
 };
 
@@ -37,7 +37,7 @@ function overRange(source: Source, host: string, range: Omit<Range, 'previous'>)
   const points = Array.from({ length: pointsOf(range) }, () => new Period(ANSWERED_VISITORS));
   const whole = new Period(ANSWERED_VISITORS);
   for (const { at, span, period } of source.rows(host, from, to)) {
-    // A day of UTC may lie across two points of another time zone: it belongs to the one that has its middle.
+    // A UTC day may span two points of another time zone: it belongs to the one that contains its middle.
     const middle = span === DAY ? at + DAY / 2 : at;
     points[Math.min(Math.floor((middle - from) / step), points.length - 1)]?.merge(period);
     whole.merge(period);
@@ -98,7 +98,7 @@ const rounded = (value: number): number => Number(value.toPrecision(4));
 
 const timeOf = (at: number): string => new Date(at).toISOString();
 
-/** The series as CSV (RFC 4180), one line a point. No value needs quoting. */
+/** The series as CSV (RFC 4180), one line per point. No value needs quoting. */
 export function csvOf({ series }: HistoryRange): string {
   const lines = series.map((point) => flat(point));
   const names = flat({ at: '', ...countsOf(new Period()) }).map(([name]) => name);

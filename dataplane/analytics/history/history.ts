@@ -28,8 +28,8 @@ const ENTRY = new URL(`./thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}
 type HistoryTools = { readonly clock: Clock; readonly log: Log };
 
 /**
- * The history, in a thread of its own: a slow disk or a long query never stops the main thread. It runs while there is something to do. A
- * thread that fails is started again, and what it had not saved is lost: ten seconds at most.
+ * The history, in a thread of its own, so that a slow disk or a long query never stops the main thread. It runs while there is something to
+ * do. A thread that fails is started again; counts that it had not saved are lost, ten seconds at most.
  */
 export class History {
   private readonly start: HistoryStart;
@@ -37,7 +37,7 @@ export class History {
   private thread: Worker | null = null;
   /** The thread has failed, and will be started again. */
   private failed = false;
-  /** What was asked of a thread that was ending; null if none is. */
+  /** Messages for a thread that is ending; null if none is. */
   private queued: ToHistory[] | null = null;
   private usedAt: number;
   private unavailable: string | null = null;
@@ -87,7 +87,7 @@ export class History {
     for (const stop of this.stops) stop();
     const { thread, queued } = this;
     if (thread === null) return;
-    // A thread that is ending has what came before; what has come since is kept by another.
+    // A thread that is ending handles everything from before; the next thread handles everything since.
     if (queued !== null) {
       await Promise.race([once(thread, 'exit'), sleep(this.tools.clock, CLOSE_MS)]);
       return queued.length > 0 && this.thread !== null ? this.close() : undefined;
@@ -112,7 +112,7 @@ export class History {
     });
   }
 
-  /** Starts the thread for it if none runs. What comes while a thread has failed is lost. */
+  /** Starts the thread for it if none runs. Messages that arrive after a thread has failed are lost. */
   private post(message: ToHistory): void {
     if (this.queued !== null) return void this.queued.push(message);
     this.wake();
@@ -124,7 +124,7 @@ export class History {
     if (this.thread === null && !this.failed && !this.ended) this.spawn();
   }
 
-  /** It saves what it has and ends. A thread that can't save goes on trying. */
+  /** The thread saves its counts and ends. One that can't save goes on trying. */
   private endIfIdle(): void {
     const { thread, tools, usedAt, waiting, queued } = this;
     if (thread === null || queued !== null || waiting.size > 0 || this.unavailable !== null) return;
@@ -137,12 +137,12 @@ export class History {
     const thread = new Worker(ENTRY, { workerData: this.start, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     this.thread = thread;
     this.unavailable = null;
-    // It has nothing to do that the process would have to wait for.
+    // The process need not wait for it.
     thread.unref();
     thread.on('message', (message: FromHistory) => {
       if (message.kind === 'answer') this.waiting.get(message.id)?.(message.answer);
       else if (message.kind === 'state') {
-        // A thread that ends has closed its file, which is no failure.
+        // A thread that ends has closed its file, so this is not a failure.
         if (this.queued === null) this.unavailable = message.failure;
       } else this.tools.log[message.level](message.fields, message.message);
     });

@@ -15,7 +15,7 @@ export type KeeperTools = {
   readonly log: Log;
 };
 
-/** `unavailable`: the file can't be read now, in words. */
+/** `unavailable`: why the file can't be read now, as a sentence. */
 export type Format = 'json' | 'csv';
 
 export type HistoryAnswer =
@@ -36,7 +36,7 @@ export class HistoryKeeper {
   private dates: PlausibleClock | null = null;
   private sweeping: Iterator<void> | null = null;
   private sweptHour = 0;
-  /** Whether the time of day was doubtful at the last sweep. */
+  /** Whether the time of day was implausible at the last sweep. */
   private doubtful = false;
   /** The last warning, so that one that repeats every few seconds is logged once. */
   private warned = '';
@@ -58,7 +58,7 @@ export class HistoryKeeper {
     return this.store === null ? this.reason : this.unusable;
   }
 
-  /** Saves what has been counted; what can't be saved is kept for the next time. */
+  /** Saves the counts; those that can't be saved are kept for the next time. */
   save(): void {
     this.open();
     const { store } = this;
@@ -89,7 +89,7 @@ export class HistoryKeeper {
     }
   }
 
-  /** Takes a step of removing what is old. @returns whether there are more. */
+  /** Removes old counts, one step at a time. @returns whether there are more steps. */
   sweep(): boolean {
     const hour = Math.floor(this.tools.clock.now() / HOUR);
     try {
@@ -166,7 +166,7 @@ export class HistoryKeeper {
     return step === HOUR ? Math.max(first, store.hoursFrom) : first;
   }
 
-  /** The time by which ages are judged when something is deleted; null if nothing may be. */
+  /** The time from which ages are computed for deletions; null if nothing may be deleted. */
   private dateFor(store: HistoryStore): number | null {
     const { clock, log } = this.tools;
     this.dates ??= new PlausibleClock(clock, store.sweptAt);
@@ -237,7 +237,7 @@ function renameIfThere(from: string, to: string): void {
   }
 }
 
-/** SQLITE_CORRUPT and SQLITE_NOTADB, also what its own check finds, and a format that is not ours. */
+/** SQLITE_CORRUPT and SQLITE_NOTADB, damage found by SQLite's own check, and an unknown format. */
 const isDamaged = (error: unknown): boolean => {
   const code = (error as { errcode?: number }).errcode ?? 0;
   return (code & 0xff) === 11 || (code & 0xff) === 26 || error instanceof DamagedHistoryError;

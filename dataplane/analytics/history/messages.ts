@@ -4,7 +4,7 @@ import type { Format, HistoryAnswer } from './keeper.ts';
 import type { Range } from './range.ts';
 import type { Retention } from './store.ts';
 
-/** What crosses between the main thread and the history thread. */
+/** The messages between the main thread and the history thread. */
 export type HistoryStart = { readonly path: string; readonly retention: Retention };
 
 export type ToHistory =

@@ -7,7 +7,7 @@ import { VITALS, type Vital, VitalCounts } from './vital-counts.ts';
 
 /** A standard error of 1.6 % beyond 256 visitors, in 2 KB. */
 export const KEPT_VISITORS: DistinctSize = { exact: 256, precision: 12 };
-/** Of an answer, which is not kept: as long as every period that it is the sum of is exact, so is the sum. */
+/** For answers, which are not kept: a sum of exact periods is exact. */
 export const ANSWERED_VISITORS: DistinctSize = { ...KEPT_VISITORS, exact: 65_536 };
 /** How many names of each list are kept. */
 const KEPT: Readonly<Record<ListName, number>> = {
@@ -22,7 +22,7 @@ const KEPT: Readonly<Record<ListName, number>> = {
   utm_medium: 32,
   utm_campaign: 32,
 };
-/** About what a period without any entries takes in memory, and what each entry of its lists and histograms does (bytes). */
+/** The approximate memory of a period without any entries, and of each entry of its lists and histograms (bytes). */
 const EMPTY_BYTES = 1_500;
 const ENTRY_BYTES = 60;
 const VERSION = 1;
@@ -47,7 +47,7 @@ type Written = {
   readonly t: Readonly<Partial<Record<ListName, readonly (readonly [string, number])[]>>>;
 };
 
-/** Everything that history keeps of one host for one hour, one day, or any longer period: all of it merges. */
+/** Everything that history keeps for one host and one hour, one day, or any longer period. Periods can be merged. */
 export class Period {
   views = 0;
   humans = 0;
@@ -73,7 +73,7 @@ export class Period {
     return this.people.count;
   }
 
-  /** About how many bytes it takes in memory. */
+  /** Its approximate size in memory (bytes). */
   get memory(): number {
     let entries = this.latency.size;
     for (const vital of VITALS) entries += this.vitals[vital].histogram.size;

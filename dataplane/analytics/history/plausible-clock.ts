@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { DAY } from './store.ts';
 
-/** How far the time of day may be from what is expected (ms), such as by the process not having run for a while. */
+/** How far the time of day may differ from the expected time (ms), for example because the process was suspended for a while. */
 const TOLERATED_MS = 2 * DAY;
 /** An unexpected time is accepted when it has lasted this long (ms). */
 const ACCEPTED_AFTER_MS = DAY;

@@ -1,17 +1,17 @@
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { DAY, HOUR } from './store.ts';
 
-/** Most points of a series. */
+/** The maximum number of points of a series. */
 const MAX_POINTS = 1_000;
-/** A range up to this length is shown by the hour unless something else is asked for. */
+/** A range up to this length is shown by the hour unless another step is requested. */
 const SHORT = 3 * DAY;
 
 /** A question about history: from `from` until before `to` (ms since 1970), both whole hours; `step` is the span of each point. */
 export type Range = Span & {
   readonly step: typeof HOUR | typeof DAY;
-  /** Whether days are an answer, too, where hours are no longer kept: `step` was not asked for. */
+  /** Whether days may be returned where hours are no longer kept, because no `step` was requested. */
   readonly orDays?: true;
-  /** What the range is compared with. */
+  /** The range to compare with. */
   readonly previous: Span;
 };
 type Span = { readonly from: number; readonly to: number };

@@ -3,16 +3,16 @@ import { Distinct } from '../sketches/distinct.ts';
 import { ANSWERED_VISITORS, KEPT_VISITORS, Period } from './period.ts';
 import { ALL_HOSTS, HOUR } from './store.ts';
 
-/** How much may wait for the file: rows, hosts and hours together, and about how much memory they take (bytes) before none is added. */
+/** How much may wait for the file before no more is added: rows, hosts and hours together, and their approximate memory (bytes). */
 export type Limits = { readonly rows: number; readonly bytes: number };
 const WAITING: Limits = { rows: 50_000, bytes: 268_435_456 };
-/** Most hosts of one wildcard route with rows of their own in one hour; the others share the row of the pattern. */
+/** The maximum number of hosts of one wildcard route with rows of their own in one hour; the others share the row of the pattern. */
 export const MAX_HOSTS_PER_PATTERN = 1_000;
 
 const MINUTE = 60_000;
 const NOW_MINUTES = 5;
 
-/** What has been counted and is not in the file yet, and who has visited in the last five minutes. */
+/** Counts that are not in the file yet, and the visitors of the last five minutes. */
 export class Recent {
   private readonly limits: Limits;
   /** By hour, then by host. */
@@ -23,7 +23,7 @@ export class Recent {
   private readonly hostsOfPatterns = new Map<string, Set<string>>();
   private hour = 0;
   private readonly minutes = new Map<number, Map<string, Distinct>>();
-  /** Reports that found no room since the last look. */
+  /** Reports dropped for lack of room since the last check. */
   dropped = 0;
 
   constructor(limits = WAITING) {
@@ -43,12 +43,12 @@ export class Recent {
     }
   }
 
-  /** What is not in the file yet. */
+  /** The counts that are not in the file yet. */
   *all(): Generator<readonly [hour: number, host: string, period: Period]> {
     for (const [hour, hosts] of this.waiting) for (const [host, period] of hosts) yield [hour, host, period];
   }
 
-  /** Hands over everything that waits, by hour; what could not be saved comes back by `putBack`. */
+  /** Hands over everything that waits, by hour; counts that could not be saved are returned with `putBack`. */
   take(): Map<number, Map<string, Period>> {
     const { waiting } = this;
     this.waiting = new Map();
@@ -117,7 +117,7 @@ export class Recent {
 }
 
 /**
- * Of the last minutes, or of the one after, for a clock that is set back a little. One that is set back by hours leaves minutes in the
- * future.
+ * Whether a minute is one of the last ones, or the next one, in case the clock was set back a little. A clock that is set back by hours
+ * leaves minutes in the future.
  */
 const isNow = (minute: number, now: number): boolean => minute > now - (NOW_MINUTES + 1) * MINUTE && minute <= now + MINUTE;

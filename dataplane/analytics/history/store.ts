@@ -39,7 +39,7 @@ export type Retention = {
   readonly maxBytes: number;
 };
 
-/** Counts that begin at `at` (ms since 1970), for one hour or one day. */
+/** The counts of one hour or one day that begins at `at` (ms since 1970). */
 export type Row = { readonly at: number; readonly span: typeof HOUR | typeof DAY; readonly period: Period };
 
 export type HostSums = { readonly host: string; readonly views: number; readonly humans: number; readonly pageViews: number };
@@ -47,7 +47,7 @@ export type HostSums = { readonly host: string; readonly views: number; readonly
 /** The name under which the counts of all hosts together are kept. */
 export const ALL_HOSTS = '';
 
-/** The file's structure is damaged, or it has a format that is not ours. */
+/** The file's structure is damaged, or it has an unknown format. */
 export class DamagedHistoryError extends Error {}
 
 /**
@@ -61,7 +61,7 @@ export class HistoryStore {
   /** Rows that could not be read; they are replaced or left out. */
   damaged = 0;
 
-  /** @throws the database's error if the file can't be opened or is not one of ours. */
+  /** @throws the database's error if the file can't be opened or is not a history file. */
   constructor(path: string, retention: Retention) {
     makePrivateFile(path);
     this.retention = retention;
@@ -87,7 +87,7 @@ export class HistoryStore {
       for (const [host, period] of counts) {
         const id = this.idOf(host);
         const saved = this.decode(this.statements.hour.get(id, hour));
-        // The counts themselves stay as they are: they are added again if this fails.
+        // The counts themselves are not changed, because they are added again if this fails.
         saved?.merge(period);
         this.statements.putHour.run(...columns(id, hour, saved ?? period));
       }
@@ -134,7 +134,7 @@ export class HistoryStore {
     ];
   }
 
-  /** The first moment of which hours are kept (ms since 1970). */
+  /** The first moment for which hours are kept (ms since 1970). */
   get hoursFrom(): number {
     return this.mark('hours_from');
   }
@@ -166,14 +166,14 @@ export class HistoryStore {
     this.database.exec('PRAGMA incremental_vacuum');
   }
 
-  /** When what is old was last removed (ms since 1970); 0 if never. */
+  /** When old rows were last removed (ms since 1970); 0 if never. */
   get sweptAt(): number {
     return this.mark('swept_at');
   }
 
   /**
-   * Rolls up days that are over and removes what is too old or too much, a part in each step; `now` in ms since 1970, null if it is not
-   * known. The caller takes the steps and may answer queries between them.
+   * Rolls up days that are over and removes rows that are too old or too many, a part in each step; `now` in ms since 1970, null if
+   * unknown. The caller runs the steps and may answer queries between them.
    */
   *sweep(now: number | null): Generator<void> {
     if (now !== null) yield* this.removeOld(now);
@@ -189,7 +189,7 @@ export class HistoryStore {
     this.database.exec('PRAGMA incremental_vacuum');
   }
 
-  /** Bytes of the file that hold something. */
+  /** The bytes of the file that are in use. */
   get usedBytes(): number {
     return (this.pragma('page_count') - this.pragma('freelist_count')) * this.pragma('page_size');
   }

@@ -11,7 +11,7 @@ const BOUNDS: Readonly<Record<Vital, { readonly good: number; readonly poor: num
   inp: { good: 200, poor: 500, scale: 1 },
 };
 
-/** What pages have measured of one metric in a period. The three ratings are exact, quantiles at most 2 % off. */
+/** The measurements of one metric in a period. The three ratings are exact, quantiles at most 2 % off. */
 export class VitalCounts {
   readonly vital: Vital;
   readonly histogram = new LogHistogram();

@@ -14,8 +14,8 @@ const HASHES = 0;
 const SKETCH = 1;
 
 /**
- * How many distinct values a stream had: exact up to 2,048, estimated after that. It grows from 128 bytes to at most
- * 32 KB. Values are uniformly distributed hashes, 0 to 2^53 - 1.
+ * Counts the distinct values of a stream: exact up to 2,048, estimated after that. It grows from 128 bytes to at most 32 KB. Values are
+ * uniformly distributed hashes, 0 to 2^53 - 1.
  */
 export class Distinct {
   private readonly size: DistinctSize;
@@ -77,7 +77,7 @@ export class Distinct {
   }
 }
 
-/** Open addressing in one Float64Array, at most half full: 16 bytes a hash where a Set takes about 80. */
+/** Open addressing in one Float64Array, at most half full: 16 bytes per hash, whereas a Set takes about 80. */
 class HashSet {
   size = 0;
   private slots = new Float64Array(16);

@@ -1,12 +1,12 @@
-/** Bits of a hash; what is left of them after the register's index decides its value. */
+/** Bits of a hash; those that are left after the register's index decide its value. */
 const HASH_BITS = 53;
 /** A register that is this far above the lowest one is kept in a map. */
 const OVERFLOW = 15;
 
 /**
- * How many distinct values a stream had, in fixed memory (Flajolet et al., "HyperLogLog", 2007) with the estimator of
- * Ertl, "New cardinality estimation algorithms for HyperLogLog sketches", 2017, which has no biased range and no
- * switch between formulas. The standard error is 1.04 / √(2^precision): 0.41 % with 2^16 registers.
+ * Estimates the number of distinct values of a stream in fixed memory (Flajolet et al., "HyperLogLog", 2007) with the estimator of Ertl,
+ * "New cardinality estimation algorithms for HyperLogLog sketches", 2017, which has no biased range and no switch between formulas. The
+ * standard error is 1.04 / √(2^precision): 0.41 % with 2^16 registers.
  *
  * A register takes four bits: its distance from the lowest register. The few that are 15 or more above it are kept in a map.
  * So 2^16 registers take 32 KB.

@@ -12,7 +12,7 @@ export const MAX_PENDING = 100;
  * 2019). The library's object takes 100 KB, so between two flushes only its centroids are kept: at most about 5 KB.
  */
 export class QuantileDigest {
-  /** Observations, or centroids of another digest, and how many observations each is; the sum of those. */
+  /** Observations, or centroids of another digest, with the number of observations in each; and the sum of those. */
   private pending: number[] = [];
   private pendingWeights: number[] = [];
   private pendingTotal = 0;
@@ -44,7 +44,7 @@ export class QuantileDigest {
     return this.pending.length > 0;
   }
 
-  /** Digests what is pending: 1 ms at most on a current machine. */
+  /** Digests pending observations, which takes 1 ms at most on a current machine. */
   flush(): void {
     if (!this.dirty) return;
     const digest = new tdigest.TDigest(DELTA);
@@ -60,7 +60,10 @@ export class QuantileDigest {
     this.values = this.quantiles.map((quantile) => quantileOf(centroids, quantile));
   }
 
-  /** Merges the observations of `other`. A few of them wait like any others: one that folds thousands of hosts must not flush for each. */
+  /**
+   * Merges the observations of `other`. If there are only a few, they wait for the next flush like any others, because merging thousands of
+   * hosts must not cause a flush for each.
+   */
   merge(other: QuantileDigest): void {
     for (const [at, mean] of other.means.entries()) this.pend(mean, other.weights[at] as number);
     for (const [at, mean] of other.pending.entries()) this.pend(mean, other.pendingWeights[at] as number);
@@ -79,9 +82,9 @@ export class QuantileDigest {
 }
 
 /**
- * The library interpolates between the middles of centroids. It also gathers equal observations in one centroid without a limit, so
- * that of ninety layout shifts of 0 and ten of 0.2 it would place the 75th percentile near 0.1. A centroid that is heavier than a
- * spread one can be is therefore taken for what it is: one value.
+ * The library interpolates between the middles of centroids. It also gathers equal observations in one centroid without a limit, so that of
+ * ninety layout shifts of 0 and ten of 0.2 it would place the 75th percentile near 0.1. A centroid that is too heavy to represent different
+ * values is therefore treated as a single value.
  */
 function quantileOf(centroids: readonly Centroid[], quantile: number): number {
   const total = centroids.reduce((sum, { n }) => sum + n, 0);

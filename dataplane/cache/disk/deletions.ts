@@ -78,7 +78,7 @@ export class Deletions {
     }
   }
 
-  /** The disk is to be tried again. */
+  /** The disk may be tried again. */
   retry(): void {
     this.stuck = false;
   }

@@ -10,7 +10,7 @@ const NAME = /^[0-9a-f]{64}$/;
 const TEMPORARY = 'writing';
 const SHARD = /^[0-9a-f]{2}$/;
 const OTHER_USERS = 0o077;
-/** This much always stays free for the table, certificates and logs (bytes). */
+/** Always left free for the table, certificates and logs (bytes). */
 const LEAST_FREE = 67_108_864;
 /** Bytes written to test whether the disk can be used again. */
 const PROBE = 4_096;
@@ -74,7 +74,7 @@ export class DiskFolder {
     this.temporaries.delete(temporary);
   }
 
-  /** Does everything that a write does. */
+  /** Tests the disk with every operation that a write needs. */
   probe(): void {
     const { file, path } = this.createTemporary();
     try {

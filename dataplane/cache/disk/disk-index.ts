@@ -6,18 +6,18 @@ import { TinyLfu } from '../tiny-lfu.ts';
 import type { SavedHead } from './entry-shape.ts';
 import type { KeyFilter } from './key-filter.ts';
 
-/** Most files, and most memory of this index (bytes), whatever the size of the disk. */
+/** The maximum number of files, and the maximum memory of this index (bytes), regardless of the size of the disk. */
 const MOST_FILES = 250_000;
 const MOST_MEMORY = 268_435_456;
 /** Memory for a file besides its texts, and the least disk space that the system allocates (bytes). */
 const ENTRY_MEMORY = 1_000;
 const BLOCK = 4_096;
-/** Most responses to one URL that differ by Vary. */
+/** The maximum number of responses to one URL that differ by Vary. */
 const MOST_VARIANTS = 32;
 
 type Known = Pick<SavedHead, 'keyDigest' | 'host' | 'target' | 'queryRule' | 'tags' | 'length'>;
 
-/** What is known of a file without reading it. */
+/** The properties of a file that are known without reading it. */
 export type OnDisk = {
   /** Of the file. */
   readonly name: string;

@@ -23,11 +23,14 @@ import { Writes } from './writes.ts';
 /** Purges from before the affected files were indexed, and those of a process that this one took over from. */
 const OWN_JOURNAL = 'purges';
 const NOTED_JOURNAL = 'purges-of-predecessor';
-/** Errors of a full disk, the share of the files that is deleted each time because others need space too, and the time between (ms). */
+/**
+ * Errors of a full disk; the share of the files that is deleted each time, because others need space too; and the minimum time between
+ * deletions (ms).
+ */
 const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
 const SHED_PART = 0.0625;
 const SHED_MS = 20_000;
-/** A process that was taken over from needs not much more than its time to drain (ms). */
+/** A process that handed over should not need much more than its time to drain (ms). */
 const END_MS = 60_000;
 
 export type DiskTools = {
@@ -38,8 +41,8 @@ export type DiskTools = {
 };
 
 /**
- * The files of the cache: one for each response. It runs in a thread of its own and may wait for the disk, in small steps: between two of
- * them, messages are handled.
+ * The files of the cache, one for each response. This runs in a thread of its own and may wait for the disk, in small steps, between which
+ * messages are handled.
  */
 export class DiskStore {
   private readonly tools: DiskTools;
@@ -55,14 +58,14 @@ export class DiskStore {
   private lastShed = Number.NEGATIVE_INFINITY;
   private lastNoted: number;
   private readonly notedMs: number;
-  /** Purges so far, until all files have been indexed; then null. */
+  /** The purges so far, until all files have been indexed; then null. */
   private pending: PendingPurges | null = new PendingPurges();
   /** Work for idle times: indexing the files, and deleting what other processes left behind. */
   private background: Generator<void> | null = null;
   /** `released`: they belong to another process. */
   private state: 'closed' | 'open' | 'released' = 'closed';
   private mayWrite: boolean;
-  /** Everything is to be deleted as soon as that is possible. */
+  /** Whether everything must be deleted as soon as possible. */
   private clearing = false;
   private lastId: number;
   private damaged = 0;
@@ -267,7 +270,7 @@ export class DiskStore {
     this.deletions.whenDone(urgent, (saved) => answer(count, saved && noted && this.attempt(() => this.journal.sync())));
   }
 
-  /** @returns the numbers of what is removed. */
+  /** @returns the numbers of the removed responses. */
   private remove(purge: Purge): number[] {
     const jobs = this.writes.matching(purge);
     for (const job of jobs) this.writes.drop(job, 'unwanted');
@@ -298,7 +301,7 @@ export class DiskStore {
     if (this.state !== 'released') this.open();
   }
 
-  /** As if there were no files. */
+  /** Starts over as if there were no files. */
   private forgetAll(): void {
     this.writes.dropAll('unwanted');
     this.reads.cancel();
@@ -342,7 +345,7 @@ export class DiskStore {
     this.deleteAll(this.index.shed(SHED_PART));
   }
 
-  /** @returns whether it went well. */
+  /** @returns whether it succeeded. */
   private attempt(act: () => void): boolean {
     try {
       act();

@@ -15,7 +15,7 @@ const READ_MS = 500;
 const MOST_READS = 64;
 /** A thread that ended is started again after this long (ms). */
 const RESTART_MS = 5_000;
-/** How long a purge may take, the last writes of a process, and the files to be released (ms). */
+/** Time limits for a purge, for the last writes of a process, and for the release of the files (ms). */
 const PURGE_MS = 5_000;
 const CLOSE_MS = 5_000;
 const RELEASE_MS = 3_000;
@@ -36,14 +36,14 @@ export type DiskTierOptions = {
   readonly size: number;
   /** Whether another process may use the files until `own`. */
   readonly shared: boolean;
-  /** How long a process that was taken over from may still answer requests (ms). */
+  /** How long a process that handed over may still answer requests (ms). */
   readonly drainMs: number;
 };
 
 export type DiskTierTools = {
   readonly clock: Clock;
   readonly log: Log;
-  /** Another process, which still answers requests, has removed these. */
+  /** Another process, which still answers requests, has purged these. */
   readonly noted: (purge: Purge) => void;
   readonly spawn?: (start: DiskStart) => DiskThread;
 };
@@ -120,7 +120,7 @@ export class DiskTier {
     if (cacheSize === 0) this.clear();
   }
 
-  /** Reads what is stored for a key; `most` bytes of bodies. @returns false if nothing is, or the disk is too busy. */
+  /** Reads the stored responses for a key, `most` bytes of bodies at most. @returns false if there are none, or the disk is too busy. */
   look(key: string, most: number, then: (entries: readonly CacheEntry[]) => void): boolean {
     if (!this.filter.has(digestOf(key)) || this.thread === null || this.use !== 'used') return false;
     if (this.silentSince !== null || this.reading.size >= MOST_READS || this.reading.has(key)) return false;
@@ -139,7 +139,7 @@ export class DiskTier {
     return true;
   }
 
-  /** A response was stored in memory, in place of `replaces`. */
+  /** A response was stored in memory in place of `replaces`. */
   offer(entry: CacheEntry, replaces: number | null): void {
     if (this.use !== 'used') return;
     const { key, vary, variant, host, target } = entry;
@@ -204,7 +204,7 @@ export class DiskTier {
     this.post({ kind: 'own' });
   }
 
-  /** Writes what is waiting, and ends. */
+  /** Completes pending writes, and ends. */
   async close(): Promise<void> {
     this.use = 'ended';
     const { thread } = this;
@@ -225,7 +225,7 @@ export class DiskTier {
     const start: DiskStart = { path: this.path, size, filter: this.memory, firstId, shared: !this.owned, drainMs };
     const thread = (this.tools.spawn ?? newThread)(start);
     this.thread = thread;
-    // It has nothing to do that the process would have to wait for.
+    // The process need not wait for it.
     thread.unref();
     let fault = '';
     thread.on('message', (message: FromDisk) => this.receive(message));

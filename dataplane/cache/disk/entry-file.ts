@@ -4,7 +4,7 @@ import { headFrom, type SavedHead } from './entry-shape.ts';
 /**
  * A file holds one response:
  *
- *   bytes 0–7     what it is, with the version of this format
+ *   bytes 0–7     the type of the file, with the version of this format
  *   8–15          the length of the head, and of the body: 32 bits at 8, 48 bits at 12, and zeros
  *   24–55         SHA-256 of the body
  *   56–87         SHA-256 of bytes 0–55 and of the head
@@ -17,14 +17,14 @@ export const PRELUDE = 88;
 const DIGEST = 32;
 const BODY_DIGEST_AT = 24;
 const HEAD_DIGEST_AT = BODY_DIGEST_AT + DIGEST;
-/** Larger heads are not written: they are of no use, and memory for them is reserved before they are verified (bytes). */
+/** The maximum size of a head (bytes). Larger ones would be of no use, and memory for a head is reserved before it is verified. */
 export const LARGEST_HEAD = 262_144;
 
 export type Prelude = { readonly headLength: number; readonly bodyLength: number; readonly bodyDigest: Buffer; readonly bytes: Buffer };
 
 export const digester = () => createHash('sha256');
 
-/** The name of the file of a response, of 64 characters. URLs are not names: they are long, and not for others to read. */
+/** The name of the file of a response, of 64 characters. URLs are not used as names, because they are long and private. */
 export const nameOf = ({ keyDigest, vary, variant }: Pick<SavedHead, 'keyDigest' | 'vary' | 'variant'>): string =>
   digester()
     .update(JSON.stringify([keyDigest, vary, variant]))

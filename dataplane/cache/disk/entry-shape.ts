@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 
 /**
- * What is stored on disk for a response besides its body. It contains only a digest of the key, because the key may contain what policies
- * add to requests for the upstream. A lookup knows the key.
+ * The data stored on disk for a response besides its body. It contains only a digest of the key, because the key may contain secrets that
+ * policies add to requests for the upstream. A lookup knows the key.
  */
 export type SavedHead = Omit<CacheEntry, 'id' | 'body' | 'key'> & { readonly keyDigest: string };
 
@@ -40,7 +40,7 @@ const SHAPE: Readonly<Record<keyof SavedHead, Check>> = {
 };
 const MEMBERS = Object.entries(SHAPE);
 
-/** null if it is not exactly what this version writes. */
+/** null if it does not have exactly the form that this version writes. */
 export function headFrom(text: string): SavedHead | null {
   let value: unknown;
   try {

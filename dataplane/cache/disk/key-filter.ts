@@ -1,12 +1,12 @@
 import { hashOf } from '../frequency-sketch.ts';
 
 const COUNTERS = 2 ** 21;
-/** A counter that has been this high is not lowered again. */
+/** A counter that has reached this value is never decremented. */
 const FULL = 255;
 
 /**
- * Which keys may be on disk: a counting Bloom filter in shared memory. The main thread reads it, so that a request for something that is
- * not on disk never waits for the thread that owns the files, which is the only one that writes it.
+ * Which keys may be on disk: a counting Bloom filter in shared memory. The main thread reads it, so that a request for a response that is
+ * not on disk never waits for the thread that owns the files. Only that thread writes it.
  */
 export class KeyFilter {
   private readonly counters: Uint8Array;

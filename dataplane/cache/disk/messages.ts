@@ -2,7 +2,7 @@ import type { LogLevel } from '../../../shared/runtime/log-level.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 
-/** What crosses between the main thread and the thread that owns the files of the cache. */
+/** The messages between the main thread and the thread that owns the files of the cache. */
 export type DiskStart = {
   /** The folder of the cache, in the state directory. */
   readonly path: string;
@@ -10,11 +10,11 @@ export type DiskStart = {
   readonly size: number;
   /** Memory of the filter of keys. */
   readonly filter: SharedArrayBuffer;
-  /** Responses that are read get numbers below this one, which no worker gives. */
+  /** Responses that are read from disk get numbers below this one, which no worker assigns. */
   readonly firstId: number;
   /** Whether another process may still use the files: until `own`, none is written. */
   readonly shared: boolean;
-  /** How long a process that was taken over from may still answer requests (ms). */
+  /** How long a process that handed over may still answer requests (ms). */
   readonly drainMs: number;
 };
 
@@ -39,7 +39,7 @@ export type ToDisk =
     }
   /** Deletes everything. */
   | { readonly kind: 'clear' }
-  /** Another process takes over: from now on, purges are only written down for it. */
+  /** Another process takes over: from now on, purges are only recorded for it. */
   | { readonly kind: 'release' }
   /** It has not taken over. */
   | { readonly kind: 'reclaim' }
@@ -51,15 +51,15 @@ export type FromDisk =
   | { readonly kind: 'read'; readonly key: string; readonly entries: readonly CacheEntry[] }
   /** A `write` is over. */
   | { readonly kind: 'settled'; readonly length: number; readonly outcome: WriteOutcome }
-  /** `saved`: no file is left that a restart would find. */
+  /** `saved`: the purge is durable, so a restart would not find the files again. */
   | { readonly kind: 'purged'; readonly id: number; readonly count: number; readonly saved: boolean }
-  /** The process that this one has taken over from noted a purge. */
+  /** The process that this one replaces recorded a purge. */
   | { readonly kind: 'noted'; readonly purge: Purge }
   | { readonly kind: 'released' }
   | ({ readonly kind: 'state' } & DiskState)
   | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string };
 
-/** Written; not written because the disk fails or another process owns it; or not wanted any more. */
+/** Written; not written because the disk fails or another process owns the files; or no longer wanted. */
 export type WriteOutcome = 'written' | 'dropped' | 'unwanted';
 
 export type DiskState = {

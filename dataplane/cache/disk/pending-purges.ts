@@ -6,11 +6,11 @@ import { placeOf } from '../places.ts';
 /** With more than this, everything that has not been indexed yet counts as purged. */
 const MOST = 100_000;
 
-/** Purges that hold for files that have not been read yet, each of which is compared with all of them at once. */
+/** Purges that apply to files that have not been read yet. Each file is compared with all of them at once. */
 export class PendingPurges {
   private readonly targets = new Map<string, string[]>();
   private readonly others: Purge[] = [];
-  /** The targets of a host as a rule about query parameters leaves them; `seen` of its list are among them. */
+  /** The targets of a host as reduced by a rule about query parameters; `seen` is how many of the targets they include. */
   private readonly places = new Map<string, { readonly places: Set<string>; seen: number }>();
   private count = 0;
 

@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import { codeOf, type DiskFs } from './disk-fs.ts';
 
-/** What is read at once (bytes). */
+/** How much is read at once (bytes). */
 const PIECE = 65_536;
 
-/** Purges that files do not show yet, one on each line of a file. Its methods throw the system's errors. */
+/** Purges that have not been applied to the files yet, one per line of a file. Its methods throw the system's errors. */
 export class PurgeJournal {
   private readonly path: string;
   private readonly fs: DiskFs;
@@ -56,7 +56,7 @@ export class PurgeJournal {
     }
   }
 
-  /** The purges that have been added since the last call, by whatever process. */
+  /** The purges that have been added since the last call, by any process. */
   read(): Purge[] {
     let file: number;
     try {
@@ -81,7 +81,7 @@ export class PurgeJournal {
     const bytes = Buffer.alloc(PIECE);
     const read = this.fs.readSync(file, bytes, 0, PIECE, this.at);
     this.at += read;
-    // A character may be in two pieces; as Latin-1, its bytes stay what they are.
+    // A character may be split between two pieces; as Latin-1, its bytes stay unchanged.
     const lines = (this.rest + bytes.toString('latin1', 0, read)).split('\n');
     this.rest = lines.pop() ?? '';
     for (const line of lines) {
@@ -91,7 +91,7 @@ export class PurgeJournal {
     return read > 0;
   }
 
-  /** Its purges are done. */
+  /** Its purges have been applied. */
   remove(): void {
     this.close();
     this.at = 0;

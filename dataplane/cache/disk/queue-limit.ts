@@ -1,10 +1,10 @@
 import type { WriteOutcome } from './messages.ts';
 
-/** Memory of responses that wait to be written, as a part of that of the cache, and their number. */
+/** The maximum memory of responses that wait to be written, as a fraction of the cache, and their maximum number. */
 const PART = 0.125;
 const MOST = 1_024;
 
-/** Limits what may wait for the disk, and counts what is written and dropped. */
+/** Limits how much may wait for the disk, and counts the responses that are written and dropped. */
 export class QueueLimit {
   private most: number;
   private bytes = 0;

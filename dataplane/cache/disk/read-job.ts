@@ -4,7 +4,7 @@ import type { DiskFs } from './disk-fs.ts';
 import { digester, PRELUDE, readHead, readPrelude } from './entry-file.ts';
 import type { SavedHead } from './entry-shape.ts';
 
-/** What is read in one step (bytes). */
+/** How much is read in one step (bytes). */
 const PIECE = 1_048_576;
 
 /** A file whose content differs from what was written. */
@@ -49,7 +49,7 @@ function readAt(fs: DiskFs, file: number, position: number, into: Buffer): Buffe
   return into;
 }
 
-/** Reads a response into memory that all threads share, a piece in each step, so that a large one keeps no other waiting. */
+/** Reads a response into memory that all threads share, a piece in each step, so that a large response does not delay others. */
 export class ReadJob {
   readonly head: SavedHead;
   private readonly fs: DiskFs;
@@ -66,7 +66,7 @@ export class ReadJob {
     this.body = new SharedArrayBuffer(this.head.length);
   }
 
-  /** @returns whether all has been read. @throws DamagedFileError, or the system's error. */
+  /** @returns whether everything has been read. @throws DamagedFileError, or the system's error. */
   step(): boolean {
     const { file, bodyAt, bodyDigest } = this.opened;
     const piece = Buffer.from(this.body, this.at, Math.min(PIECE, this.head.length - this.at));

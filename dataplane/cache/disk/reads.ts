@@ -16,7 +16,7 @@ export type ReadTools = {
   readonly useless: (one: OnDisk, error: unknown) => void;
 };
 
-/** Files that are open at once. */
+/** The maximum number of files open at once. */
 const MOST_OPEN = 8;
 
 /** `bytes`: of bodies that it holds. */
@@ -34,14 +34,14 @@ export class Reads {
     this.tools = tools;
   }
 
-  /** Reads files, and answers with what is in them and with `others`. `most`: bytes of the largest body. */
+  /** Reads files, and answers with their responses and with `others`. `most`: bytes of the largest body. */
   add(key: string, files: readonly OnDisk[], others: readonly CacheEntry[], most: number): void {
     if (files.length === 0) return this.tools.answer(key, others);
     this.most = 2 * most;
     this.tasks.add({ key, files: [...files], entries: [...others], job: null, bytes: 0 });
   }
 
-  /** Answers all of them with nothing. */
+  /** Answers all pending reads with nothing. */
   cancel(): void {
     for (const task of this.tasks) {
       task.job?.close();
@@ -62,7 +62,7 @@ export class Reads {
     return this.tasks.size > 0;
   }
 
-  /** @returns whether all has been read. */
+  /** @returns whether everything has been read. */
   private advance(task: Task): boolean {
     const [one] = task.files;
     if (one === undefined) return true;

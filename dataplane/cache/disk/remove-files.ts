@@ -5,8 +5,8 @@ import type { Log } from '../../../shared/runtime/log.ts';
 import { CACHE_FOLDER } from './disk-tier.ts';
 
 /**
- * Deletes the files of a cache that is no longer kept on disk. Nothing removes from them what changes from now on, so they must not be
- * found when it is kept there again: they are renamed at once, and deleted in the background.
+ * Deletes the files of a cache that is no longer kept on disk. Changes from now on are not reflected in them, so they must not be found if
+ * the cache is kept on disk again: they are renamed at once, and deleted in the background.
  */
 export function removeFiles(stateDir: string, now: number, log: Log): void {
   const folder = join(stateDir, CACHE_FOLDER);

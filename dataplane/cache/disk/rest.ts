@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 
-/** How long nothing is tried after a failure (ms). */
+/** How long the disk is left alone after a failure (ms). */
 const REST_MS = 30_000;
 
 /** Whether the disk is used: after a failure it isn't for a while. The first failure and the recovery are logged. */

@@ -3,21 +3,21 @@ import { codeOf, type DiskFs, isTransient } from './disk-fs.ts';
 import { isUsable, type SavedHead } from './entry-shape.ts';
 import { DamagedFileError, openEntry } from './read-job.ts';
 
-/** How many files are looked at in one step. */
+/** How many files are examined in one step. */
 const AT_ONCE = 16;
 
 export type ScanTools = {
   readonly folder: DiskFolder;
   readonly fs: DiskFs;
   readonly now: () => number;
-  /** A file that need not be looked at. */
+  /** A file that need not be examined. */
   readonly isKnown: (name: string) => boolean;
   readonly found: (name: string, head: SavedHead, bytes: number) => void;
-  /** `damaged`: it is not what was written. */
+  /** `damaged`: its content differs from what was written. */
   readonly useless: (name: string, damaged: boolean) => void;
 };
 
-/** Looks at the heads of all files, some of them in each step. It throws the system's errors about the folders. */
+/** Examines the heads of all files, some of them in each step. It throws the system's errors about the folders. */
 export function* scanFiles(tools: ScanTools): Generator<void> {
   let count = 0;
   for (const names of tools.folder.names()) {

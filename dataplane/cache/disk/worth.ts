@@ -4,7 +4,7 @@ import type { CacheEntry } from '../../traffic/protocol.ts';
 const LEAST_LIFETIME = 30;
 /** Maximum number of bytes written per second of freshness: a response is written again each time it is revalidated. */
 const MOST_PER_SECOND = 65_536;
-/** Most of the disk that one response takes. */
+/** The largest fraction of the disk that one response may take. */
 const LARGEST_PART = 0.1;
 
 /** Whether a response lives long enough, for its size, to be written. `size` is that of the disk (bytes). */

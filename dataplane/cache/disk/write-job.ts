@@ -4,7 +4,7 @@ import type { DiskFs } from './disk-fs.ts';
 import { digester, nameOf, PRELUDE, writePrelude } from './entry-file.ts';
 import { headOf, type SavedHead } from './entry-shape.ts';
 
-/** What is written in one step (bytes). */
+/** How much is written in one step (bytes). */
 const PIECE = 262_144;
 
 /** Writes a response, a piece in each step. Its file has no name until it is complete. */
@@ -68,7 +68,7 @@ export class WriteJob {
     for (let at = 0; at < bytes.length; ) at += this.fs.writeSync(file, bytes, at, bytes.length - at, position + at);
   }
 
-  /** Deletes what has been written. @throws the system's error. */
+  /** Deletes the incomplete file. @throws the system's error. */
   abandon(): void {
     const { temporary } = this;
     if (temporary === null) return;

@@ -12,7 +12,7 @@ export type WriteTools = {
   readonly folder: DiskFolder;
   readonly fs: DiskFs;
   readonly filter: KeyFilter;
-  /** It has its file. */
+  /** The response has been written. */
   readonly written: (job: WriteJob) => void;
   readonly settled: (entry: CacheEntry, outcome: WriteOutcome) => void;
   readonly failed: (error: unknown) => void;

@@ -59,7 +59,7 @@ export function siteOf(domain: string, claims: Claims = NO_CLAIMS): Site | null 
 /** Whether a manually posted route overrides a controller's. */
 export const isOverridden = ({ hand, applied }: Claims): boolean => hand !== null && applied !== null;
 
-/** Whether both serve the same. The place where a route was written (its line) makes no difference to visitors. */
+/** Whether both serve the same. The origin of a route (its line in a file) makes no difference to visitors. */
 export const sameRoute = (a: Claim | null, b: Claim | null): boolean =>
   a === b || (a !== null && b !== null && a.json === b.json && isUnconfirmed(a) === isUnconfirmed(b));
 

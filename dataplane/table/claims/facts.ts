@@ -8,7 +8,7 @@ export type RouteFacts = {
   readonly identifiedTargets: boolean;
   /** Whether any target is checked or probed. */
   readonly healthChecks: boolean;
-  /** Whether it needs what the data plane may not have: a cache, ports of its own, directories. */
+  /** Whether it needs something that the data plane may not have: a cache, ports of its own, directories. */
   readonly needsSetup: boolean;
   /** Whether it passes TLS connections through. */
   readonly passesTls: boolean;

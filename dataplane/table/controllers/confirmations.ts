@@ -40,7 +40,7 @@ export class Confirmations {
     if (routes.some(hasIdentifiedTargets)) this.due.set(controller, this.clock.monotonic() + RENEW_MS);
   }
 
-  /** Whether a sign of life of this controller must be saved: true once in RENEW_MS. */
+  /** Whether the confirmation by a controller that is alive must be saved: true once in RENEW_MS. */
   isRenewalDue(controller: string): boolean {
     const due = this.due.get(controller);
     const now = this.clock.monotonic();

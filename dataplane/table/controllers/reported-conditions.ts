@@ -2,7 +2,7 @@ import type { RouteCondition, RouteOutcome } from '../../../shared/wire/apply.ts
 import { inSteps } from '../steps.ts';
 import type { Frame } from '../table.ts';
 
-/** A route as a controller sent it last, which is not served. `since` in ms since 1970. */
+/** A route that is not served in the version that its controller sent last. `since` in ms since 1970. */
 export type RefusedRoute = {
   readonly controller: string;
   readonly domain: string;
@@ -14,8 +14,8 @@ export type RefusedRoute = {
 type Reported = Pick<RouteCondition, 'source' | 'accepted' | 'resolved'>;
 
 /**
- * What controllers know of their routes, and which of them were refused. Not saved: conditions describe the present, and a controller
- * reports them again as soon as it is connected. The domains of a line share one object.
+ * The conditions that controllers reported about their routes, and which routes were rejected. Not saved: conditions describe the present,
+ * and a controller reports them again as soon as it is connected. The domains of a line share one object.
  */
 export class ReportedConditions {
   private readonly reported = new Map<string, Map<string, Reported>>();
@@ -33,7 +33,7 @@ export class ReportedConditions {
     for (const routes of this.refused.values()) yield* routes.values();
   }
 
-  /** `removed`: routes that the frame removed. Only what is about routes that the controller owns is kept. */
+  /** `removed`: routes that the frame removed. Only conditions of routes that the controller owns are kept. */
   async replace({ header, conditions = [] }: Frame, removed: readonly string[], owns: (domain: string) => boolean): Promise<void> {
     const before = this.reported.get(header.controller) ?? new Map<string, Reported>();
     const known = header.based_on === null ? ofOtherSources(before, header.sources) : before;

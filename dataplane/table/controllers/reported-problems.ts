@@ -9,7 +9,7 @@ export class ReportedProblems {
     return [...this.byController.values()].flat();
   }
 
-  /** The frame's problems replace those that its controller reported about the same sources. */
+  /** The frame's problems replace those that its controller reported earlier about the same sources. */
   replace({ header, problems }: Frame): void {
     const others = (this.byController.get(header.controller) ?? []).filter(({ source }) => !header.sources.includes(source));
     this.byController.set(header.controller, [...others, ...problems]);

@@ -34,7 +34,7 @@ export type InternalIssuerTools = {
   changed(change: Pick<StoreChange, 'put' | 'removed'>): void;
 };
 
-/** Whether a site gets its certificate from the internal authority; with `local`, sites that do not say do. */
+/** Whether a site gets its certificate from the internal authority; with `local`, sites without a setting of their own do. */
 export const usesInternalIssuer = (site: Site, local: boolean): boolean =>
   issuerOf(site, { automatic: false, anyName: false, dns: false, internal: true, local }) === 'internal';
 

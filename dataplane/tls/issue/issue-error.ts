@@ -17,7 +17,7 @@ export type IssueFailureKind =
 
 export class IssueError extends Error {
   readonly kind: IssueFailureKind;
-  /** Milliseconds that the authority asks us to wait; null if it did not say. */
+  /** How long the authority asks us to wait (ms); null if it did not say. */
   readonly retryAfterMs: number | null;
 
   constructor(kind: IssueFailureKind, message: string, retryAfterMs: number | null = null) {

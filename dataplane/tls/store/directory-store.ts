@@ -26,7 +26,7 @@ type StoreRuntime = { readonly clock: Clock; readonly random: Random; readonly l
 /**
  * Stores certificates and accounts as files, possibly shared by several instances. `acme/NAME` and `pushed/NAME`, or the given `folders`,
  * hold ours (cert.pem, key.pem, meta.json). Every other folder is a manually placed pair, which is read and never written. Accounts are in
- * `accounts`. All times in milliseconds.
+ * `accounts`. All times are in milliseconds.
  */
 export class DirectoryStore {
   private readonly root: string;

@@ -25,11 +25,10 @@ type LeaseRuntime = {
 };
 
 /**
- * Acquires the lock `name` in `folder` for `ttlMs`, unless it is held. Each acquisition creates a file with the next
- * number, and the highest number is the lock. The same number can't be created twice and the highest is never deleted,
- * so when two processes find an expired lock, only one gets it. The clocks of machines that share the folder must agree
- * to well within `ttlMs`. A lock of an earlier process of the same instance that no longer exists is free immediately,
- * so a crash does not delay the next process.
+ * Acquires the lock `name` in `folder` for `ttlMs`, unless it is held. Each acquisition creates a file with the next number, and the
+ * highest number is the lock. The same number can't be created twice and the highest is never deleted, so when two processes find an
+ * expired lock, only one gets it. The clocks of machines that share the folder must differ by far less than `ttlMs`. A lock of an earlier
+ * process of the same instance that no longer exists is free immediately, so a crash does not delay the next process.
  */
 export async function acquireLease(folder: string, name: string, ttlMs: number, runtime: LeaseRuntime): Promise<Lease | null> {
   makePrivateFolder(folder);

@@ -1,7 +1,7 @@
 import { traceParentLine } from '../codec/trace-parent.ts';
 import type { Failure } from './failure.ts';
 
-/** Most spans of each kind that one request keeps. A held request may be tried again for an hour. */
+/** The maximum number of spans of each kind that one request keeps. A held request may be tried again for an hour. */
 const MOST_SPANS = 16;
 const OPEN = -1;
 

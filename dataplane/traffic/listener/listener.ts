@@ -20,7 +20,7 @@ import { TlsHandshake } from './tls-handshake.ts';
 import type { TlsServers } from './tls-servers.ts';
 
 const IPV4_IN_IPV6 = '::ffff:';
-/** Most handshakes of one worker that wait for certificates being ordered. */
+/** The maximum number of handshakes of one worker that wait for certificates being ordered. */
 const MOST_WAITING = 1_000;
 
 export type ListenerTools = {

@@ -7,7 +7,7 @@ import { type Faults, guarded } from '../exchange/faults.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { PresentedCertificate } from './certificates.ts';
 
-/** Most servers in the cache (40 KB each); the least recently used one is evicted and rebuilt on demand. */
+/** The maximum number of servers in the cache (40 KB each); the least recently used one is evicted and rebuilt on demand. */
 const MOST_SERVERS = 1_000;
 
 /** In our order of preference; the first that the client offers is chosen (RFC 7301). */

@@ -2,7 +2,7 @@ import type { RouteSpec } from '../../../shared/route.ts';
 import { type Cidr, matcherOf } from '../../../shared/values/cidr.ts';
 import { compilePattern, foldsPaths } from './pattern.ts';
 
-/** Most addresses of which it is remembered whether they are in the ranges. */
+/** The maximum number of addresses for which the result is cached. */
 const REMEMBERED = 4_096;
 
 /** Whose requests a site does not count as those of people (`analytics on { exclude … }`); null for none. */

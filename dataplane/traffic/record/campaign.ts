@@ -1,6 +1,6 @@
 /** Only the beginning of a query is searched: 8 KB made to be searched at length would take 26 µs instead of 7. */
 const MAX_QUERY = 2_048;
-/** Most characters of a value. */
+/** The maximum length of a value (characters). */
 const MAX_LENGTH = 100;
 /** Escaped, a character takes at most twelve; the last one may be cut. */
 const MAX_ESCAPED = (MAX_LENGTH + 1) * 12;

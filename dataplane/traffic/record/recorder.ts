@@ -31,13 +31,13 @@ const MAX_PATH = 256;
 const MAX_REFERRER = 128;
 /** Hosts in one part of a report: together they take a few milliseconds on either side. */
 const PART = 250;
-/** Most targets whose failures are counted separately in one report. */
+/** The maximum number of targets whose failures are counted separately in one report. */
 const MAX_FAILING = 1_000;
-/** Most observations of Web Vitals of one host in one report; the ledger's limit per client address bounds them, too. */
+/** The maximum number of observations of Web Vitals of one host in one report; the ledger's limit per client address bounds them, too. */
 const MAX_VITALS = 1_000;
 /** Those of all hosts together: the main thread takes 20 µs for each, and a flood may come from any number of addresses and to any host. */
 const MAX_VITALS_IN_ALL = 2_000;
-/** Most client addresses whose hash and country are cached. */
+/** The maximum number of client addresses whose hash and country are cached. */
 const KNOWN_CLIENTS = 16_384;
 
 type KnownAddress = { readonly hash: number; readonly country: string };

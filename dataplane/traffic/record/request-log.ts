@@ -9,16 +9,19 @@ import { ANSWERED_BY_SITE } from '../respond/fixed.ts';
 
 /** How often suppressed failures are summarised in one line (ms). */
 const SUMMARY_MS = 60_000;
-/** Most lines per target in that time for failures of single requests; if the target can't be reached at all, one line is enough. */
+/**
+ * The maximum number of lines per target in that time for failures of single requests; if the target can't be reached at all, one line is
+ * enough.
+ */
 const MOST_LINES = 5;
 /** A target has recovered when it answers and has not failed a request for this long (ms). */
 const RECOVERED_MS = 5_000;
 /** A target that has neither failed nor answered for this long is no longer tracked (ms). */
 const FORGET_MS = 600_000;
-/** Most targets and sites whose failures are tracked separately. */
+/** The maximum number of targets and sites whose failures are tracked separately. */
 const MOST_TRACKED = 1_000;
 const OTHERS = 'others';
-/** Most characters logged of a path and of other client input. */
+/** The maximum number of characters logged of a path and of other client input. */
 const MOST_TEXT = 256;
 /** The status of an upgraded connection. */
 const UPGRADED = 101;

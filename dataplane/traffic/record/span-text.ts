@@ -4,7 +4,7 @@ import type { AttemptSpan, RequestSpans, Trace, TracedTarget, WaitSpan } from '.
 import { escaped, jsonText } from './json-text.ts';
 import { redactedUrl } from './redacted-url.ts';
 
-/** Most characters of a value that the client chooses. */
+/** The maximum length of a value that the client chooses (characters). */
 const MOST_TEXT = 2_048;
 
 /** Kinds of spans in OTLP. */

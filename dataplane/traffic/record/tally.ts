@@ -1,4 +1,4 @@
-/** Most distinct names in one list of one host in one report; rarer ones of that second are left out. */
+/** The maximum number of distinct names in one list of one host in one report; rarer ones of that second are left out. */
 export const MAX_LISTED = 2_048;
 
 export function increment(counts: Map<string, number>, name: string): void {

@@ -7,7 +7,9 @@ import { copied } from './tally.ts';
 const MAX_LENGTH = 512;
 /** Most User-Agents that are remembered since the last time as many were. */
 const REMEMBERED = 4_096;
-/** Most browsers identified between two reports. A flood of invented ones takes 1 % of a core; the rest of it is `other`. */
+/**
+ * The maximum number of browsers identified between two reports. A flood of invented ones takes 1 % of a core; the rest of it is `other`.
+ */
 const MAX_IDENTIFIED = 1_000;
 
 export type Device = 'desktop' | 'mobile' | 'tablet' | 'other';

@@ -7,7 +7,7 @@ import { injectorOf } from './inject/injector.ts';
 export type FilterKind = (route: RouteSpec, handle: HandleSpec | null) => Filter | null;
 
 /**
- * The only list of filters, in the order they are applied: the one nearest to the upstream comes first. A page gets its script before it is
- * encoded. An error page is replaced before any of them sees it (`relay.ts`).
+ * The only list of filters, in the order in which they are applied: the one nearest to the upstream comes first. A page gets its script
+ * before it is encoded. An error page is replaced before any of them sees it (`relay.ts`).
  */
 export const FILTERS: readonly FilterKind[] = [injectorOf, encoderOf];

@@ -3,7 +3,7 @@ import type { Block, Exchange } from '../exchange/exchange.ts';
 import { compileCondition, type Test } from '../match/condition.ts';
 import { foldsPaths } from '../match/pattern.ts';
 
-/** Most variants in the cache: a client must not fill the memory with sets of conditions that it can meet. */
+/** The maximum number of variants in the cache, so that clients can't exhaust the memory by matching different sets of conditions. */
 const MOST_KEPT = 64;
 
 /** A block whose response headers depend on the request. The headers are compiled once for each set of matching conditions. */

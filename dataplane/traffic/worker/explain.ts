@@ -96,7 +96,7 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
     startedAt: clock.monotonic(),
     trace: null,
   });
-  // Of the groups that divide its requests, the first one: the same question gets the same answer.
+  // The first of the groups that divide its requests, so that the same question gets the same answer.
   x.draw = 0;
   const nothing = { port, matched: null, block: null, policies: [], targets: [] };
   const passed = secure ? passthroughAt(index, host, port, null) : null;
@@ -148,7 +148,7 @@ const targetsOf = ({ endpoints }: Pool): DryRunResult['targets'] =>
     ...(endpoint.transport.name !== '' && { transport: endpoint.transport.name }),
   }));
 
-/** What the upstream would get, if it is not what the client sent. */
+/** The request that the upstream would get, where it differs from the client's. */
 function forwarded(x: Exchange, sent: string): { name: string; words: string; answers: false }[] {
   if (x.upstreamTarget === sent && x.upstreamMethod === x.method && x.hostOfTarget === null && x.upstreamFields === x.fields) return [];
   const host =

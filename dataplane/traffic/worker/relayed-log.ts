@@ -7,7 +7,7 @@ const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'fatal'];
 /** Burst and lines per second of one level that a worker may write: clients can cause some of them. */
 const BURST = 200;
 const PER_SECOND = 5;
-/** The same for `debug`, which is enabled on purpose. */
+/** The same for `debug`, which has to be enabled explicitly. */
 const DEBUG_BURST = 2_000;
 const DEBUG_PER_SECOND = 200;
 
@@ -17,7 +17,7 @@ class Allowance {
   private readonly perSecond: number;
   private left: number;
   private at: number;
-  /** Lines that were not written since the last one that was. */
+  /** The number of lines dropped since the last one that was written. */
   dropped = 0;
 
   constructor(burst: number, perSecond: number, now: number) {

@@ -11,13 +11,13 @@ type ReporterTools = {
 };
 
 /**
- * Sends the counts of a worker to the main thread. A second of traffic to thousands of hosts goes in parts, each when the main thread has
- * taken the one before: it would take all that have arrived in one turn of its event loop.
+ * Sends the counts of a worker to the main thread. One second of traffic to thousands of hosts is sent in parts, each after the main thread
+ * has handled the one before, because it handles everything that has arrived in one turn of its event loop.
  */
 export class Reporter {
   private readonly tools: ReporterTools;
   private parts: Parts | null = null;
-  /** Requests that came while parts of an earlier report were left. */
+  /** Requests that arrived while parts of an earlier report were left. */
   private readonly waiting: number[] = [];
   private id: number | null = null;
 
@@ -31,7 +31,7 @@ export class Reporter {
     if (id !== null) this.waiting.push(id);
   }
 
-  /** Sends what is left at once: the worker ends. */
+  /** Sends everything that is left at once, because the worker ends. */
   finish(): void {
     while (this.parts !== null) this.next();
     this.report(null);
@@ -54,10 +54,10 @@ export class Reporter {
     if (next !== undefined) this.report(next);
   }
 
-  /** Sends the next part: the main thread has taken one. */
+  /** The main thread has handled a part, so the next one is sent. */
   next(): void {
     const { parts } = this;
-    // An exception loses the rest of this report, and none of those that follow.
+    // An exception loses the rest of this report, but no later ones.
     this.parts = null;
     if (parts !== null) this.send(parts, this.id);
   }

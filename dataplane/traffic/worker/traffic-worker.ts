@@ -55,9 +55,9 @@ export type WorkerTools = {
   readonly post: (message: FromWorker) => void;
   /** How passwords are compared; bcrypt if absent. */
   readonly compare?: Compare;
-  /** Most open connections to one target; the default if absent. */
+  /** The maximum number of open connections to one target; the default if absent. */
   readonly maxPerTarget?: number;
-  /** What blocks can have in addition to policies and upstreams; as listed if absent. */
+  /** The filters and responders that blocks can have; all of them if absent. */
   readonly blockKinds?: BlockKinds;
 };
 
@@ -345,7 +345,7 @@ export class TrafficWorker {
       try {
         return await this.departures.follow(replaced, nextTurn);
       } catch (error) {
-        // The new table is live; what only the old one used is cleaned up over time.
+        // The new table is live; resources that only the old one used are cleaned up over time.
         return this.faults.note('nothing', error);
       }
     }
@@ -387,7 +387,7 @@ const mayCover = (domain: string, host: string): boolean =>
   !domain.startsWith('*.') || domain === host || domain.slice(1) === host.slice(Math.max(0, host.indexOf('.')));
 
 /** Request ids that are unique across workers and processes. */
-/** A key for another purpose, as stable as the one that it comes from. */
+/** Derives a key for another purpose, as stable as the original. */
 const derivedKey = (key: Uint8Array, purpose: string): Uint8Array => createHmac('sha256', key).update(purpose).digest();
 
 function requestIds(random: Random): () => string {

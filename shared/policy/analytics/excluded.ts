@@ -5,8 +5,8 @@ import { accepted, type Parsed } from '../../values/parsed.ts';
 export const MAX_EXCLUDED = 1_000;
 
 /**
- * What `exclude` names: a path pattern if it begins with "/", otherwise an address, a range of them, or `private_ranges`, which stands
- * for several.
+ * An argument of `exclude`: a path pattern if it begins with "/", otherwise an address, a range, or `private_ranges`, which stands for
+ * several.
  */
 export const parseExcluded = (text: string): Parsed<readonly string[]> => {
   if (!text.startsWith('/')) return parseRanges(text);

@@ -58,7 +58,7 @@ export const basicAuth: Policy<typeof members> = {
 };
 
 /**
- * A mark that reveals only whether two hashes are equal, and that every parser rejects. Each hash has a secret 128-bit salt, so the mark
- * cannot be used to guess passwords either.
+ * A placeholder that reveals only whether two hashes are equal, and that every parser rejects. Each hash has a secret 128-bit salt, so the
+ * mark cannot be used to guess passwords either.
  */
 const markOf = (hash: BcryptHash): BcryptHash => `redacted-${createHash('sha256').update(hash).digest('hex').slice(0, 12)}` as BcryptHash;

@@ -5,7 +5,7 @@ import { type BcryptHash, parseBcryptHash } from '../../values/bcrypt-hash.ts';
 
 type User = { name: string; hash: BcryptHash };
 
-/** Shown by browsers if a site names no realm. */
+/** The default realm, which browsers show. */
 export const DEFAULT_REALM = 'restricted';
 const FORM = '<user> <bcrypt_hash>';
 const REALM = /^[\x20-\x7e\x80-\xff]*$/;

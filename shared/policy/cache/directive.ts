@@ -10,7 +10,7 @@ import { KEY_FORM, readKey } from './key-line.ts';
 /** A year (seconds). */
 export const LONGEST_TTL = 31_536_000;
 export const MOST_TTLS = 20;
-/** The statuses of a `ttl` that names none: errors may be over in a moment. */
+/** The statuses of a `ttl` without any: errors may be over in a moment. */
 export const USUAL_STATUSES = [200, 203, 204, 300, 301, 308] as const;
 
 type Ttl = { secs: number; statuses: number[] };

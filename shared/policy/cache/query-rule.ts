@@ -1,8 +1,9 @@
-/** Which query parameters decide which response a request gets: only those that are named, all but those, or all if neither is given. */
+/** Which query parameters decide which response a request gets: only the named ones, all but the named ones, or all if neither is given. */
 export type QueryRule = { readonly query?: readonly string[] | undefined; readonly ignore_query?: readonly string[] | undefined };
 
 /**
- * What a rule leaves of a target. A target of which nothing is left out is the same string. null if the rule leaves all of every target.
+ * Compiles a rule to a function that reduces targets. A target that is not reduced stays the same string. null if the rule never reduces a
+ * target.
  */
 export function compileQueryRule({ query, ignore_query: ignored }: QueryRule): ((target: string) => string) | null {
   const isNamed = compileNames(query ?? ignored ?? []);
@@ -28,7 +29,7 @@ function compileNames(names: readonly string[]): (name: string) => boolean {
   return (name) => exact.has(name) || byFirst.get(name.charCodeAt(0))?.some((prefix) => name.startsWith(prefix)) === true;
 }
 
-/** Decoded as in a form; as it is if it can't be. */
+/** Decoded as in a form; unchanged if that fails. */
 function nameIn(pair: string): string {
   const equals = pair.indexOf('=');
   const name = equals < 0 ? pair : pair.slice(0, equals);

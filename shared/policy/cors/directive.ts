@@ -6,7 +6,7 @@ import { parseSeconds } from '../../values/duration.ts';
 import { ANY_ORIGIN, parseOrigin } from './origin.ts';
 
 export const MOST_NAMES = 100;
-/** A day: no browser remembers a preflight for longer. */
+/** A day: no browser caches a preflight response for longer. */
 export const MAX_AGE_SECS = 86_400;
 export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 export const DEFAULTS = {

@@ -9,7 +9,7 @@ import { FORMATS, type Format, type FormatName, parseLevel, parseTypePattern } f
 /** As in Caddy (bytes). */
 export const DEFAULT_MINIMUM = 512;
 export const MOST_MINIMUM = 2 ** 30;
-/** Most types, and most statuses. */
+/** The maximum number of types, and of statuses. */
 export const MOST_LINES = 100;
 
 const LINES = ['zstd [<level>]', 'br [<level>]', 'gzip [<level>]', 'minimum_length <bytes>', 'match { … }', 'with_cookies'];

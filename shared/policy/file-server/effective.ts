@@ -1,4 +1,4 @@
-/** What a site or block says about files. */
+/** The settings of a site or block for files. */
 export type FilesPart = {
   readonly root?: string | null | undefined;
   readonly file_server?: FileServerSpec | null | undefined;

@@ -93,7 +93,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
 };
 const FORMS = [...Object.values(OPTIONS).map(({ form }) => form), RESPONSE_FORM];
 
-/** What Caddy allows in its block, and what to write here. */
+/** Options in Caddy's block, and what to write here instead. */
 const FOREIGN: ReadonlyMap<string, string> = new Map([
   ['trusted_proxies', 'delete it, or write it as a global option if clients reach this proxy through another one: it applies to all sites'],
   ['transport', 'write https:// before the address for TLS'],

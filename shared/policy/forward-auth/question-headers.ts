@@ -3,7 +3,7 @@ import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { isSentAnyway, type RequestHeaderPart, readRequestHeader, SENT_ANYWAY, type SentAnyway } from '../request-header/directive.ts';
 
-/** Fields about the client's request that the authentication server always gets, with the values that files for Caddy give them. */
+/** Fields about the client's request that the authentication server always gets, with the values that Caddyfiles set. */
 const ABOUT_REQUEST: SentAnyway = new Map([
   ['x-forwarded-method', ['{method}', '{http.request.method}']],
   ['x-forwarded-uri', ['{uri}', '{http.request.uri}']],
@@ -11,8 +11,8 @@ const ABOUT_REQUEST: SentAnyway = new Map([
 const SENT: SentAnyway = new Map([...SENT_ANYWAY, ...ABOUT_REQUEST]);
 
 /**
- * Why a field of the question can't be changed; undefined if it can. The server decides by these, so they are never other than the
- * request's.
+ * Why a field of the question can't be changed; undefined if it can. The server bases its decision on these, so they always have the values
+ * of the request.
  */
 export const faultOfQuestionHeader = (name: string): string | undefined =>
   ABOUT_REQUEST.has(name.toLowerCase().replaceAll('_', '-'))

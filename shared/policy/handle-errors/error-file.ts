@@ -1,7 +1,7 @@
 import { parseTemplate } from '../../placeholders/template.ts';
 import { accepted, type Parsed, refused } from '../../values/parsed.ts';
 
-/** Most files that are tried for a page. */
+/** The maximum number of files that are tried for a page. */
 export const MOST_PATHS = 20;
 const LONGEST_PATH = 2_048;
 

@@ -18,7 +18,7 @@ export type Change = {
   readonly upstream_only?: true | undefined;
 };
 
-/** What differs between `header` and `request_header`. */
+/** The differences between `header` and `request_header`. */
 export type ChangeRules = {
   /** The name of the directive, for errors. */
   readonly directive: string;
@@ -30,7 +30,7 @@ export type ChangeRules = {
 
 type Report = { error(place: Position, message: string): void };
 
-/** What looks like a pattern in the text to find. In backquotes it is literal. */
+/** Text to find that looks like a pattern. In backquotes it is literal. */
 const PATTERN = /[\\^$*+?()[\]|]/;
 
 /** Reads `X-A b`, `-X-A`, `+X-A b`, `?X-A b`, `>X-A b` or `X-A find replacement`; undefined, and reported, if it is wrong. */

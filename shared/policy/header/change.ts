@@ -12,7 +12,7 @@ export const OPERATIONS = ['add', 'default', 'replace'] as const;
 /** No control characters, so that a value can never end its line. */
 const plain = z.string().max(LONGEST_HEADER_VALUE).regex(HEADER_VALUE, 'a header value must not contain control characters');
 
-/** The members of a change, for responses and for requests. `allowed` is the names that may be changed. */
+/** The members of a change, for responses and for requests. `allowed` matches the names that may be changed. */
 export function changeSchema(allowed: RegExp, why: string, scopeOf: (name: string, value: string) => Scope) {
   const name = z
     .string()

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isPrivateAddress } from '../../private-ranges.ts';
 
-/** Where the keys of an issuer are fetched. `private`: over HTTP, too, and then only from loopback and private addresses. */
+/** Where the keys of an issuer are fetched. `private`: HTTP is allowed too, but only from loopback and private addresses. */
 export type KeySource = { url: string; private: boolean };
 
 export const LONGEST_URL = 2_048;

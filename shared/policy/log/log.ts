@@ -19,7 +19,7 @@ const members = {
     ),
 };
 
-/** It has no label: what a container says must not name files of the machine. */
+/** It has no label, because a container must not choose files of the machine. */
 export const log: Policy<typeof members> = {
   members,
   directive: logDirective,

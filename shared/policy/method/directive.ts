@@ -3,7 +3,7 @@ import type { Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 
 export const MOST_METHODS = 100;
-/** Its responses are framed differently, or it is for the proxy itself (RFC 9110 9.3.2, 9.3.6, 9.3.8). */
+/** Methods whose responses are framed differently, or that are for the proxy itself (RFC 9110 9.3.2, 9.3.6, 9.3.8). */
 const RESERVED = ['HEAD', 'CONNECT', 'TRACE'];
 
 type Method = { method: string; match?: Condition | undefined };

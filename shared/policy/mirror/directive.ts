@@ -5,7 +5,7 @@ import { type Address, parseUpstream } from '../../values/address.ts';
 
 const FORM = 'mirror <host:port> [<percent>%]';
 
-/** Most upstreams that a request is copied to. */
+/** The maximum number of upstreams that a request is copied to. */
 export const MOST_MIRRORS = 16;
 
 type Mirror = { upstream: Address; tls: boolean; percent: number; match?: Condition | undefined };

@@ -17,7 +17,7 @@ type Several<U> = {
 };
 export type Mirrored<U> = { readonly mirror?: OneTarget | null | undefined; readonly mirrors?: readonly Several<U>[] | null | undefined };
 
-/** Where copies of requests go, and of how many of them. */
+/** Where copies of requests are sent, and what share of requests is copied. */
 export type MirrorSpec<U> = Several<U> & { readonly fraction: { readonly numerator: number; readonly denominator: number } };
 
 /** The mirrors of a site (`handle` null) or of one of its blocks, which replace those of its site. */

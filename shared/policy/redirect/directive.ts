@@ -7,7 +7,7 @@ import { isMatcher, type Word } from '../../config-file/word.ts';
 import { parseTemplate } from '../../placeholders/template.ts';
 import { faultOfTarget } from '../../redirect-target.ts';
 
-/** 200 is a page that leads on. */
+/** 200 is a page that contains the redirect. */
 type Status = 200 | 301 | 302 | 303 | 307 | 308;
 type Part = { redirects?: { from: string; to: string; status: Status; match?: Condition | undefined }[] };
 const NUMBERS = [301, 302, 303, 307, 308] as const;

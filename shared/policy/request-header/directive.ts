@@ -42,10 +42,10 @@ export const requestHeaderDirective: Grammar<RequestHeaderPart> = {
 /** The form of `header_up`, which changes requests for the upstreams of one reverse_proxy. */
 export const HEADER_UP_FORM = `header_up ${FORM}`;
 
-/** Fields that are sent without a line for them, by the values that they have. */
+/** Fields that are sent anyway, by their values. */
 export type SentAnyway = ReadonlyMap<string, readonly string[]>;
 
-/** What many files for Caddy set although it is sent anyway, here as there. */
+/** Fields that many Caddyfiles set although both proxies send them anyway. */
 export const SENT_ANYWAY: SentAnyway = new Map([
   ['x-real-ip', ['{remote_host}', '{http.request.remote.host}', '{client_ip}']],
   ['x-forwarded-for', ['{remote_host}', '{http.request.remote.host}', '{client_ip}']],
@@ -59,7 +59,7 @@ export function readHeaderUp({ args: [name, ...args] }: Directive, part: Request
     readRequestHeader('header_up', { name, args }, { upstream_only: true }, part, report);
 }
 
-/** Whether a line of `header_up` says what is sent anyway, which is a warning. */
+/** Whether a line of `header_up` sets a field that is sent anyway, which is a warning. */
 export function isSentAnyway(name: Word, [value, extra]: readonly Word[], sent: SentAnyway, report: Reading['report']): boolean {
   const isSent = value !== undefined && extra === undefined && sent.get(name.text.toLowerCase())?.includes(value.text) === true;
   if (isSent) report.warn(name, `header_up ${name.text} is not needed: the proxy always sends this header; delete the line`);

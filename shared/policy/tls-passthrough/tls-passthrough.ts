@@ -9,7 +9,7 @@ import { upstreamsSchema } from '../../upstream-schema.ts';
 import type { Policy } from '../policy.ts';
 import { passthroughDirective } from './directive.ts';
 
-/** What a policy needs that depends on a request, a connection does not have. */
+/** A connection that is passed through has no requests, so it can't have policies that depend on one. */
 const OF_REQUESTS: ReadonlySet<string> = new Set(['uri_hash', 'header', 'query', 'cookie']);
 
 const spec = z

@@ -1,6 +1,6 @@
 /**
- * Search engines whose crawlers have addresses that resolve to a name of theirs, by the name that their operators document: what their
- * User-Agent contains (lower case), and the domains of those names. No domain is one in which customers of the operator have machines.
+ * Search engines whose crawlers' addresses resolve to a host name that the operator documents: the text in their User-Agent (lower case),
+ * and the domains of those host names. None of the domains contains machines of the operator's customers.
  */
 export const BOTS = {
   googlebot: {

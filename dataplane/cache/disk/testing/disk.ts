@@ -13,12 +13,12 @@ import type { FromDisk } from '../messages.ts';
 
 type Sent<K extends FromDisk['kind']> = Extract<FromDisk, { kind: K }>;
 
-/** A directory, and the processes that keep responses there, one after the other or several. */
+/** A directory, and the processes that keep responses there, one after the other or at the same time. */
 export class Disk {
   readonly path = mkdtempSync(join(tmpdir(), 'sluice-cache-'));
   readonly clock = new ManualClock();
 
-  /** A process that uses the directory, by the system calls of `faults` where there are any. */
+  /** A process that uses the directory; the system calls in `faults` replace the real ones. */
   open(faults: Partial<DiskFs> = {}, { size = 100_000_000, shared = false } = {}): DiskProcess {
     return new DiskProcess(this, { ...systemFs, ...faults }, size, shared);
   }
@@ -53,7 +53,7 @@ export class DiskProcess {
     this.store = new DiskStore(start, { fs, clock, log, post: (message) => this.sent.push(message) });
   }
 
-  /** Does what is to be done. */
+  /** Runs pending work. */
   run(): this {
     while (this.store.turn());
     return this;
@@ -64,7 +64,7 @@ export class DiskProcess {
     return this.run();
   }
 
-  /** What is stored for the key of a target. */
+  /** The responses stored for the key of a target. */
   read(target: string, most = 10_000_000): readonly CacheEntry[] {
     const key = `http a.test ${target}`;
     this.store.handle({ kind: 'read', key, most });
@@ -80,7 +80,7 @@ export class DiskProcess {
     return this.run().last('purged');
   }
 
-  /** What is reported once a second. */
+  /** The report that is sent once a second. */
   get state(): Sent<'state'> {
     this.run().store.tick();
     return this.last('state');

@@ -38,7 +38,7 @@ export class AccountManager {
       // Its root certificate or its URLs may have changed: the next order reads both again.
       if (error instanceof IssueError && error.kind === 'unreachable' && this.client === used) this.client = null;
       if (!(error instanceof AccountGoneError) || settings !== this.settings) throw error;
-      // Of many orders that fail like this at once, only one registers the new account.
+      // If many orders fail like this at once, only one registers the new account.
       if (this.client === used) this.client = this.reopen(settings, error);
       await task(await (this.client ?? used));
     } finally {

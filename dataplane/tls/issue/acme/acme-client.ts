@@ -135,7 +135,7 @@ export class AcmeClient {
       const certificate = await this.client.getCertificate(await this.finalize(order, name, privateKey));
       return { certificate, privateKey, order: order.url, validatedBy };
     } finally {
-      // Only now: the authority may validate a resumed order twice, as the process before this one has asked for it, too.
+      // Only now, because a resumed order may be validated twice: the previous process may have requested it too.
       for (const challenge of presented) solver.cleanUp(challenge);
     }
   }
@@ -157,7 +157,7 @@ export class AcmeClient {
     }
   }
 
-  /** null if the order is invalid or no longer known to the authority. @throws if the authority can't be asked. */
+  /** null if the order is invalid or no longer known to the authority. @throws if the authority can't be queried. */
   private async resume(url: string): Promise<Acme.Order | null> {
     try {
       const order = await this.client.getOrder({ url } as Acme.Order);
@@ -206,8 +206,8 @@ export class AcmeClient {
   }
 
   /**
-   * Asks for validation. The process that began a resumed order may have asked a moment before: a challenge that is not pending any more
-   * can't be asked for again, and its outcome counts.
+   * Requests validation. The process that began a resumed order may have just done so: validation of a challenge that is no longer pending
+   * can't be requested again, and its outcome counts.
    */
   private async completeChallenge(challenge: Acme.Authorization['challenges'][number], authorization: Acme.Authorization): Promise<void> {
     try {
@@ -219,7 +219,7 @@ export class AcmeClient {
     }
   }
 
-  /** undefined if the authority can't be asked. */
+  /** undefined if the authority can't be queried. */
   private async authorizationNow({ url }: Acme.Authorization): Promise<Acme.Authorization | undefined> {
     const [now] = await this.client.getAuthorizations({ authorizations: [url] } as Acme.Order).catch(() => []);
     return now;

@@ -15,7 +15,8 @@ const DAY_MS = 86_400_000;
 /** Test support: an ACME server that handles one order for `shop.test`, with responses that tests can override. */
 export class FaultyAcmeServer {
   /**
-   * Responses to send instead, by path: `/dir`, `/nonce`, `/account`, `/order`, `/authorization`, `/check`. Of several, each is sent once.
+   * Responses to send instead, by path: `/dir`, `/nonce`, `/account`, `/order`, `/authorization`, `/check`. If there are several for a
+   * path, each is sent once.
    */
   readonly overrides = new Map<string, FaultyAnswer | FaultyAnswer[]>();
   /** The requested paths. */

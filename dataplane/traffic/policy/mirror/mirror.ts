@@ -9,7 +9,7 @@ import type { MirrorResult } from '../../protocol.ts';
 import { type KindTools, LATER, type PolicyKind, passes } from '../policy.ts';
 import { compileApplies } from '../rewrite/rewriting.ts';
 
-/** Most copies that one worker has under way for one directive. */
+/** The maximum number of copies that one worker has in flight for one directive. */
 const MOST_UNDER_WAY = 128;
 /** How long a copy waits for its response to begin, and for each part of it (s). */
 const TIMEOUT_SECS = 10;

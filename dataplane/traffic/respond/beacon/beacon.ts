@@ -13,16 +13,16 @@ import { vitalsScript } from './script.ts';
 
 /** The longest report of a page (bytes). */
 const MAX_BODY = 4_096;
-/** Reports a second and client. */
+/** Reports per second and client. */
 const RATE = 10;
 const SCOPE = keyOf('beacon');
 
 export type BeaconTools = { readonly rates: Ledger['rates']; now(): number };
 
-/** What a site answers under the proxy's own paths: 404 if it does not measure its pages. */
+/** The responses of a site under the proxy's own paths: 404 if it does not measure its pages. */
 export type OwnPaths<Tools = BeaconTools> = {
   serve(x: Exchange, tools: Tools): void;
-  /** What a GET of this path would be answered. */
+  /** How a GET of this path would be answered. */
   explain(path: string): string;
 };
 
@@ -77,7 +77,7 @@ function collect(x: Exchange, tools: BeaconTools): void {
   else readBody(x, MAX_BODY, (body) => answer(x, judge(x, body, tools)));
 }
 
-/** `body` null: it is too large. */
+/** `body` is null if it is too large. */
 function judge(x: Exchange, body: Buffer | null, { rates, now }: BeaconTools): OwnAnswer {
   if (body === null) return TOO_LARGE;
   const origin = fieldIn(x.fields, 'origin');
@@ -90,6 +90,6 @@ function judge(x: Exchange, body: Buffer | null, { rates, now }: BeaconTools): O
   return TAKEN;
 }
 
-/** Whether an Origin is that of the requested host. Its scheme may differ: a proxy in front of this one may end TLS. */
+/** Whether an Origin is that of the requested host. Its scheme may differ: a proxy in front of this one may terminate TLS. */
 const isOwnOrigin = (origin: string, hostField: string): boolean =>
   origin.toLowerCase().replace(/^https?:\/\//, '') === hostField.toLowerCase();

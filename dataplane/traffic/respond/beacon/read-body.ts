@@ -2,7 +2,8 @@ import type { Attempt } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 
 /**
- * Reads a request's body of at most `limit` bytes for an answer of our own; `then` gets null for a longer one, as soon as that is known.
+ * Reads a request's body of at most `limit` bytes for a response of the proxy itself; `then` gets null for a longer one, as soon as that is
+ * known.
  */
 export function readBody(x: Exchange, limit: number, then: (body: Buffer | null) => void): void {
   if (x.bodyLength > limit) return then(null);
@@ -38,7 +39,7 @@ class BodyReader implements Attempt {
   }
 
   resume(): void {
-    // Nothing is sent before the whole body was read.
+    // Nothing is sent before the whole body has been read.
   }
 
   cancel(): void {

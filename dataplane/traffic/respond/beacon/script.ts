@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 /**
- * Runs in the browser within one function, so that it leaves no global names. It posts what was measured once, when the page is hidden. A
- * page that is left within a second of a click has its INP only if each change is reported. web-vitals takes its last measurements in the
+ * Runs in the browser within one function, so that it leaves no global names. It posts the measurements once, when the page is hidden. If a
+ * page is left within a second of a click, its INP is only known if each change is reported. web-vitals takes its last measurements in the
  * capturing phase of `visibilitychange`, hence the listener in the bubbling phase. A report of JSON is sent in the mode `cors`, in which
  * the page's Referrer-Policy can't turn its Origin into `null` (Fetch Standard 3.1).
  */
@@ -34,7 +34,7 @@ export type VitalsScript = {
 
 let made: VitalsScript | undefined;
 
-/** Google's web-vitals and the lines that report its measurements. Made when the first site wants it: 20 ms. */
+/** Google's web-vitals and the lines that report its measurements. Built when the first site needs it, which takes 20 ms. */
 export function vitalsScript(): VitalsScript {
   made ??= make();
   return made;

@@ -26,7 +26,7 @@ export type CachedBlock = KeyedBlock & {
   readonly bypass: ((x: Exchange) => boolean) | null;
 };
 
-/** Answers GET and HEAD from the cache where it may, and lets the upstream answer everything else. */
+/** Answers GET and HEAD from the cache where that is allowed, and lets the upstream answer everything else. */
 export class CachedResponder implements Responder, FillBlock {
   readonly upstream: Responder;
   readonly rules: CacheRules;
@@ -83,7 +83,7 @@ export class CachedResponder implements Responder, FillBlock {
     return { answeredBy, words: `${words}; ${cached}` };
   }
 
-  /** Answers with an entry that has just become known. */
+  /** Responds with an entry that this worker has just learned of. */
   serve({ x, request }: Wanted): boolean {
     const key = keyOf(x, this.block, this.parts, request.vouched);
     const stored = this.tools.store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
@@ -142,7 +142,7 @@ export class CachedResponder implements Responder, FillBlock {
     new Fill(key, this, wanted, stale, false).start();
   }
 
-  /** Validates in the background, once for all. */
+  /** Validates in the background, once for all clients. */
   private refresh(key: string, wanted: Wanted, stale: Stored): void {
     if (!this.tools.store.fills.has(key)) new Fill(key, this, wanted, stale, true).start();
   }

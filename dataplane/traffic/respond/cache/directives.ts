@@ -2,13 +2,13 @@
 export type Directives = ReadonlyMap<string, string>;
 
 const NONE: Directives = new Map();
-/** RFC 9111 1.2.2: what is larger counts as this many seconds. */
+/** RFC 9111 1.2.2: a larger number counts as this many seconds. */
 export const LONGEST = 2_147_483_648;
 const COMMA = 0x2c;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Reads Cache-Control (RFC 9111 5.2). Of a directive that appears twice, the lower number counts (4.2.1). */
+/** Reads Cache-Control (RFC 9111 5.2). If a directive appears twice, the lower number counts (4.2.1). */
 export function readDirectives(value: string): Directives {
   if (value === '') return NONE;
   const directives = new Map<string, string>();
@@ -44,7 +44,7 @@ export function splitList(value: string): string[] {
 const unquoted = (text: string): string =>
   text.length > 1 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text.trimEnd();
 
-/** A number of seconds; 0 if it is none, so that nothing is fresh by mistake (RFC 9111 4.2.1). */
+/** A number of seconds; 0 if it is not a number, so that nothing is fresh by mistake (RFC 9111 4.2.1). */
 export const seconds = (text: string): number => (isDigits(text) ? Math.min(LONGEST, Number(text)) : 0);
 
 function isDigits(text: string): boolean {

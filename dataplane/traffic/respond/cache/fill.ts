@@ -18,7 +18,7 @@ import { isAboutRequest, type Storing } from './storing.ts';
 /** How long a request waits for a response that another one has requested (ms), and for the main thread. */
 const COLLAPSE_MS = 5_000;
 const LOOK_UP_MS = 1_000;
-/** Most bytes that a client may lag behind a response that is not stored. */
+/** The maximum number of bytes that a client may lag behind a response that is not stored. */
 const MOST_BEHIND = 1_048_576;
 /** Trailers are not stored (RFC 9111 3.1), so that nothing announces them. */
 const NOT_STORED = new Set(['age', 'trailer']);
@@ -32,7 +32,7 @@ export class Fill implements AnswerSink {
   /** The entry to validate; null if none is stored. */
   private stale: Stored | null;
   private readonly readers = new Set<Reader>();
-  /** For which the response is requested; its client may have left. */
+  /** The exchange for which the response is requested; its client may have left. */
   private leader: Wanted;
   private readonly background: boolean;
   private exchange: InternalExchange | null = null;
@@ -74,7 +74,7 @@ export class Fill implements AnswerSink {
     store.lookUp(this.key, found);
   }
 
-  /** Whether a request that has found `stale` can wait for the response, or read what has arrived of it. */
+  /** Whether a request that has found `stale` can wait for the response, or read the part that has arrived. */
   accepts(stale: Stored | null, { x, request }: Wanted): boolean {
     const { head_: head, body_: body } = this;
     if (this.background) return false;
@@ -138,7 +138,7 @@ export class Fill implements AnswerSink {
     this.exchange.start();
   }
 
-  // What the upstream answers.
+  // Events of the upstream's response.
 
   /** Before the head has arrived, it is unknown whether other clients may get the response to one client's request. */
   informational(status: number, reason: string, fields: string): void {
@@ -179,8 +179,8 @@ export class Fill implements AnswerSink {
   }
 
   /**
-   * The response is not stored: only the client whose request it answers gets it. Unless it says nothing about other requests (`once`), an
-   * entry that it was to validate is gone, and no other request waits for the next response.
+   * The response is not stored: only the client whose request it answers gets it. Unless it says nothing about other requests (`once`), the
+   * entry that it was meant to validate is removed, and no other request waits for the next response.
    */
   private pass(answer: InternalAnswer, once: boolean): void {
     const { store, clock } = this.block.tools;
@@ -307,7 +307,7 @@ export class Fill implements AnswerSink {
     this.conclude((reader) => reader.abort(reason));
   }
 
-  /** The clients are served again, by the newest table and with all of its policies. */
+  /** The clients' requests start over on the newest table, with all of its policies. */
   moved(): void {
     this.conclude((reader) => {
       this.drop(reader);
@@ -325,7 +325,7 @@ export class Fill implements AnswerSink {
     });
   }
 
-  // What happens to the requests.
+  // Events of the clients' requests.
 
   /** A client has left. */
   leave(reader: Reader): void {
@@ -342,7 +342,7 @@ export class Fill implements AnswerSink {
     else if (this.mode === 'storing' && this.body_ !== null && !this.body_.stored && this.trim(this.body_)) this.exchange?.resume();
   }
 
-  /** It has got all of the response. */
+  /** It has received the whole response. */
   drop(reader: Reader): void {
     reader.cancelTimer();
     this.readers.delete(reader);
@@ -361,7 +361,7 @@ export class Fill implements AnswerSink {
     this.block.tools.store.invalidate(x.host, [x.target], [this.key]);
   }
 
-  /** Does something for each client. An exception ends only that client's exchange. Clients that have been answered are removed. */
+  /** Calls `act` for each client. An exception ends only that client's exchange. Clients that have been answered are removed. */
   private each(act: (reader: Reader) => void): void {
     for (const reader of [...this.readers]) {
       guardExchange(reader.x, () => act(reader));
@@ -371,7 +371,7 @@ export class Fill implements AnswerSink {
 
   /** Answers all clients. This fill ends first, because a client's next request may arrive at once and must not wait for it. */
   private conclude(act: (reader: Reader) => void): void {
-    // Whatever fails here, the clients are answered. It is tried again, so that no request joins a fill that has ended.
+    // The clients are answered whatever fails here. The removal is tried again, so that no request joins a fill that has ended.
     this.block.tools.faults.step(() => this.finish());
     this.each(act);
     this.exchange?.cancel();

@@ -6,7 +6,7 @@ import type { CacheResponse } from './response.ts';
 /** Fields of a 304 that do not replace stored ones, since they are about the body (RFC 9111 3.2). */
 const NOT_UPDATED = new Set(['content-encoding', 'content-type', 'content-range', 'content-length', 'trailer', 'age']);
 
-/** How old a response is that has just come (RFC 9111 4.2.3). Times in ms since 1970. */
+/** The age of a response that has just arrived (RFC 9111 4.2.3). Times in ms since 1970. */
 export function agesOf(response: CacheResponse, requestedAt: number, now: number): Pick<CacheEntry, 'receivedAt' | 'initialAge'> {
   const delay = Math.max(0, now - requestedAt) / 1_000;
   const apparent = response.date === null ? 0 : Math.max(0, (requestedAt - response.date) / 1_000);

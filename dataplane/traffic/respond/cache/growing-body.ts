@@ -15,7 +15,7 @@ export class GrowingBody {
   private dropped = 0;
   private droppedBytes = 0;
   received = 0;
-  /** Whether it is still to be stored. */
+  /** Whether it may still be stored. */
   stored = true;
   complete = false;
   /** Whole lines; known once it is complete. */

@@ -7,7 +7,10 @@ import type { CacheStore } from './store.ts';
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-/** Removes what successful requests of unsafe methods may have changed: their target, and what Location names (RFC 9111 4.4). */
+/**
+ * Removes the entries that successful requests with unsafe methods may have changed: those of their target, and of the one that Location
+ * names (RFC 9111 4.4).
+ */
 export const invalidationOf = (store: CacheStore, block: KeyedBlock, parts: KeyParts | null): Filter => ({
   name: 'cache',
   begin(request, head) {
@@ -17,7 +20,7 @@ export const invalidationOf = (store: CacheStore, block: KeyedBlock, parts: KeyP
   },
 });
 
-/** Filters get the whole exchange, under a narrower type. */
+/** Filters receive the whole exchange, under a narrower type. */
 const isExchange = (request: FilteredRequest): request is Exchange => 'target' in request;
 
 function invalidate(store: CacheStore, x: Exchange, { fields }: AnswerHead, block: KeyedBlock, parts: KeyParts | null): void {

@@ -52,7 +52,7 @@ export class KeyParts {
   }
 }
 
-/** What stands between the semicolons of all Cookie fields. */
+/** The parts between the semicolons of all Cookie fields. */
 const pairsIn = (fields: string): string[] =>
   fieldsIn(fields, 'cookie').flatMap((line) =>
     line

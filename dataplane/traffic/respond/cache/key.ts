@@ -4,16 +4,16 @@ import type { KeyParts } from './key-parts.ts';
 
 /** What a block adds to the key. */
 export type KeyedBlock = {
-  /** Tells blocks with conditions apart; empty for one without. */
+  /** Distinguishes blocks with conditions; empty for one without. */
   readonly name: string;
   /** The fields that the site sets for the upstream; null for none. */
   readonly decided: DecidedFields | null;
 };
 
 /**
- * What decides which response a request gets, apart from Vary: scheme, host and target exactly as sent, since no server has to treat two
- * spellings alike; what the policies of the block have changed for this request; what the site has added or left out; and the lines
- * that a trusted proxy vouches for.
+ * Everything that decides which response a request gets, apart from Vary: scheme, host and target exactly as sent, since no server has to
+ * treat two spellings alike; the changes that the policies of the block have made to this request; the parts that the site has added or
+ * left out; and the lines that a trusted proxy vouches for.
  */
 export function keyOf(x: Exchange, { name: block, decided }: KeyedBlock, parts: KeyParts | null, vouched = ''): string {
   const target = parts === null ? x.target : parts.targetOf(x.target);

@@ -9,7 +9,7 @@ type Identity = Pick<
   'id' | 'key' | 'host' | 'target' | 'queryRule' | 'domain' | 'vary' | 'variant' | 'etag' | 'lastModified' | 'tags'
 >;
 
-/** Which requests a response answers, and what it is called when it is validated or removed. */
+/** Which requests a response answers, and its identity when it is validated or removed. */
 export const identityOf = ({ x }: Wanted, key: string, { parts, tools }: FillBlock, response: CacheResponse): Identity => ({
   id: tools.store.nextId(),
   key,

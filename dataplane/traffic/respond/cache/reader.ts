@@ -25,11 +25,11 @@ import type { CacheResponse } from './response.ts';
 import { sendStored } from './send.ts';
 import type { Stored } from './stored.ts';
 
-/** A client's request that the cache is to answer. */
+/** A client's request that the cache should answer. */
 export type Wanted = {
   readonly x: Exchange;
   readonly request: CacheRequest;
-  /** Why nothing stored answers it (RFC 9211 2.2). */
+  /** Why no stored response answers it (RFC 9211 2.2). */
   readonly why: 'uri-miss' | 'vary-miss' | 'stale' | 'request';
   /** Whether the whole response is requested for it if nothing is stored; otherwise it is forwarded as it is. */
   readonly fetches: boolean;
@@ -39,7 +39,7 @@ const OF_BODY = new Set(['content-type', 'content-encoding', 'content-language',
 
 type Readable = { leave(reader: Reader): void; resume(reader: Reader): void; drop(reader: Reader): void };
 
-/** A client that waits for a response that is on its way, or reads it. It takes the place of the client's attempt. */
+/** A client that waits for a response in flight, or reads it. It takes the place of the client's attempt. */
 export class Reader implements Attempt {
   readonly wanted: Wanted;
   readonly collapsed: boolean;
@@ -51,7 +51,7 @@ export class Reader implements Attempt {
   private begun = 0;
   /** Whether the client accepts nothing until it resumes. */
   private blocked = false;
-  /** Whether it has been answered, or waits for nothing more. */
+  /** Whether it has been answered, or no longer waits. */
   over = false;
 
   constructor(wanted: Wanted, collapsed: boolean, fill: Readable) {
@@ -76,7 +76,7 @@ export class Reader implements Attempt {
     });
   }
 
-  /** Sends the head. @returns whether that was all. */
+  /** Sends the head. @returns whether that was the whole response. */
   begin(answer: InternalAnswer, head: StoredHead, response: CacheResponse, stored: 'stored' | ''): boolean {
     const { x, wanted } = this;
     const { request } = wanted;
@@ -101,7 +101,7 @@ export class Reader implements Attempt {
     return whole;
   }
 
-  /** Passes on what has arrived, as far as the client accepts it. */
+  /** Passes on the bytes that have arrived, as far as the client accepts them. */
   read(body: GrowingBody): void {
     guardExchange(this.x, () => {
       while (!this.over && !this.blocked && this.at < body.received) {
@@ -109,7 +109,7 @@ export class Reader implements Attempt {
         const inside = this.at - this.begun;
         const to = Math.min(buffer.length, body.received - this.begun);
         this.at = this.begun + to;
-        // What has been read to its end may be dropped before the next piece arrives.
+        // A piece that has been read to its end may be dropped before the next one arrives.
         if (to === buffer.length) {
           this.begun = this.at;
           this.piece++;
@@ -148,7 +148,7 @@ export class Reader implements Attempt {
     abortAnswer(this.x);
   }
 
-  /** Answers with what is stored; `now` in ms since 1970. */
+  /** Responds with a stored response; `now` in ms since 1970. */
   serve(stored: Stored, result: CacheResult, words: string, now: number): void {
     const { x, request } = this.wanted;
     x.cached = result;
@@ -163,13 +163,13 @@ export class Reader implements Attempt {
     upstream.respond(this.x);
   }
 
-  /** As if it had just arrived. */
+  /** Responds with an entry as if it had just arrived. */
   serveAgain(): void {
     this.over = true;
     this.x.requestPath.serve(this.x);
   }
 
-  // What the client does meanwhile.
+  // Events of the client.
 
   body(): boolean {
     return true;
@@ -190,7 +190,7 @@ export class Reader implements Attempt {
   }
 }
 
-/** Whether the client has this very response. */
+/** Whether the client already has exactly this response. */
 function isKnown({ ifNoneMatch, ifModifiedSince }: CacheRequest, { etag, lastModified }: CacheResponse): boolean {
   if (ifNoneMatch !== null) return matchesAny(ifNoneMatch, etag);
   return ifModifiedSince !== null && lastModified !== null && lastModified <= httpTime(ifModifiedSince);

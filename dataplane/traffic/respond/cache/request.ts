@@ -3,7 +3,7 @@ import type { InternalRequest } from '../../exchange/internal-exchange.ts';
 import { type Directives, readDirectives } from './directives.ts';
 import type { KeyParts } from './key-parts.ts';
 
-/** What a cache reads of a request. */
+/** The parts of a request that a cache needs. */
 export type CacheRequest = {
   readonly control: Directives;
   readonly ifNoneMatch: string | null;
@@ -15,7 +15,7 @@ export type CacheRequest = {
   cookies: boolean;
   /** Whether it has a field that some servers act on although no cache key contains it. */
   readonly odd: boolean;
-  /** The lines that a trusted proxy has added about its client and itself: a part of the key. */
+  /** The lines that a trusted proxy has added about its client and itself, which are part of the key. */
   readonly vouched: string;
 };
 
@@ -26,8 +26,8 @@ const NO_CACHE: Directives = new Map([['no-cache', '']]);
 const NO_CONTROL: Directives = new Map();
 
 /**
- * Fields that make a server treat a GET as another request: another method, host or path. The codec drops what a client may claim about
- * proxies; these are left to the application, so that a request with one of them bypasses the cache.
+ * Fields that make a server treat a GET as another request: another method, host or path. The codec drops the claims of clients about
+ * proxies, but leaves these fields to the application. A request with one of them therefore bypasses the cache.
  */
 const ODD = new Set([
   ...['x-http-method-override', 'x-http-method', 'x-method-override', 'x-host'],
@@ -35,7 +35,7 @@ const ODD = new Set([
   ...['if-match', 'if-unmodified-since'],
 ]);
 
-/** Reads all in one pass over the lines. */
+/** Reads everything in one pass over the lines. */
 export function readRequest(fields: string, parts: KeyParts | null): CacheRequest {
   let control = '';
   let pragma = false;
@@ -71,7 +71,7 @@ export function readRequest(fields: string, parts: KeyParts | null): CacheReques
         else if (name === 'if-range') ifRange = fields.slice(colon + 2, end);
         else if (name === 'authorization') authorized = true;
         else if (name === 'cookie') cookies = true;
-        // The codec has removed what anyone but a trusted proxy claims.
+        // The codec has removed the claims of everyone but trusted proxies.
         else if (name.startsWith('x-forwarded-') || name.startsWith('client-cert')) vouched += fields.slice(from, end + 2);
         else odd ||= ODD.has(name) && parts?.hasHeader(name) !== true;
       }
@@ -86,10 +86,10 @@ export function readRequest(fields: string, parts: KeyParts | null): CacheReques
 
 const joined = (before: string, value: string): string => (before === '' ? value : `${before}, ${value}`);
 
-/** Fields that a request on behalf of the cache, for the whole response, does not have. */
+/** Fields that a request of the cache, which is for the whole response, must not have. */
 const OF_ONE_CLIENT = new Set(['range', 'if-range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since']);
 
-/** The fields of a request to the upstream whose response may be stored, with conditions of our own. */
+/** The fields of a request to the upstream whose response may be stored, with the cache's own conditions. */
 function fetchFields(fields: string, validators: string): string {
   let kept = '';
   for (let from = 0; from < fields.length; ) {
@@ -103,8 +103,8 @@ function fetchFields(fields: string, validators: string): string {
 }
 
 /**
- * The request for a whole response on behalf of this exchange. `validators` are lines with conditions. `background`: the exchange does not
- * wait for it.
+ * Builds the request for a whole response on behalf of this exchange. `validators` are lines with conditions. `background`: the exchange
+ * does not wait for it.
  */
 export const fetchRequest = (x: Exchange, validators: string, background: boolean): InternalRequest => ({
   method: 'GET',

@@ -8,7 +8,7 @@ const CDN_TARGET = 'cdn-cache-control';
 const MAX_TAGS = 100;
 const MAX_TAG = 256;
 
-/** What a cache reads of a response. */
+/** The parts of a response that a cache needs. */
 export type CacheResponse = {
   readonly status: number;
   readonly control: Directives;
@@ -74,7 +74,7 @@ export function readResponse(status: number, fields: string): CacheResponse {
   };
 }
 
-/** RFC 9111 5.1: of several values the first counts; an invalid one is ignored. */
+/** RFC 9111 5.1: the first of several values counts; an invalid one is ignored. */
 function ageIn(text: string | null): number {
   const first = text?.split(',', 1)[0]?.trim() ?? '';
   return /^\d+$/.test(first) ? Math.min(LONGEST, Number(first)) : 0;

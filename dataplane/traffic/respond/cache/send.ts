@@ -13,7 +13,7 @@ const PIECE = 262_144;
 /** Fields about a body that a 304 does not have (RFC 9110 15.4.5). */
 const OF_BODY = new Set(['content-type', 'content-encoding', 'content-language', 'content-range']);
 
-/** Answers from a stored response: whole, a range of it, or 304. `added` are lines of ours. */
+/** Answers from a stored response: all of it, a range, or 304. `added` are lines that the proxy adds. */
 export function sendStored(x: Exchange, stored: Stored, request: CacheRequest, added: string): void {
   const { entry } = stored;
   x.contentType = stored.contentType;

@@ -5,13 +5,13 @@ import { Stored } from './stored.ts';
 /** How many keys are remembered whose responses can't be stored, and for how long (ms). */
 const MOST_UNCACHEABLE = 10_000;
 const UNCACHEABLE_MS = 60_000;
-/** Most bytes of one response, as a part of the cache; and at most (bytes). */
+/** The maximum size of one response: as a fraction of the cache, and in bytes. */
 const LARGEST_PART = 0.1;
-/** Most bytes of responses that are being received, as a part of the cache. */
+/** The maximum size of all responses that are being received, as a fraction of the cache. */
 const FILLING_PART = 0.25;
 
 export type StoreTools = {
-  /** Tells the main thread, which owns the index of all workers. */
+  /** Sends messages to the main thread, which owns the index for all workers. */
   post(message: CacheFromWorker): void;
 };
 
@@ -28,7 +28,7 @@ export class CacheStore {
   private size = 0;
   private filling = 0;
   private lastId: number;
-  /** The newest purge that is known. */
+  /** The number of the latest purge known here. */
   purged = 0;
 
   constructor(worker: number, tools: StoreTools) {
@@ -84,7 +84,7 @@ export class CacheStore {
     if (stored.uses++ === 0) this.used.add(stored);
   }
 
-  /** Once a second: tells which entries have been used. */
+  /** Reports which entries have been used, once a second. */
   report(): void {
     if (this.used.size === 0) return;
     const counts = [...this.used].map(({ entry, uses }) => [entry.id, uses] as const);

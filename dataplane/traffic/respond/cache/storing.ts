@@ -8,7 +8,7 @@ import type { CacheResponse } from './response.ts';
 export type CacheRules = {
   /** For responses that state no lifetime: seconds by status. */
   readonly ttls: ReadonlyMap<number, number>;
-  /** Seconds, for responses that do not say. */
+  /** Seconds, for responses that do not specify it. */
   readonly staleWhileRevalidate: number;
   readonly staleIfError: number;
   /** Whether requests are identified by something that the upstream sees but the key does not contain. */
@@ -32,9 +32,9 @@ const UNDERSTOOD = new Set([
   ...[200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 421, 451],
   ...[500, 501, 502, 503, 504],
 ]);
-/** Client errors that are about the resource: everyone gets them. */
+/** Client errors that concern the resource, and are therefore the same for everyone. */
 const ABOUT_RESOURCE = new Set([404, 410, 451]);
-/** What upstreams get from the proxy about each client and each request, and what is a part of no key. */
+/** Fields that the proxy adds about each client and each request. They are not part of any key. */
 const OF_ONE_REQUEST = new Set(['x-forwarded-for', 'x-real-ip', 'x-request-id', 'traceparent', 'tracestate', HOPS_FIELD.toLowerCase()]);
 /** An error in response to a larger request may be about its size, and is not stored (bytes). */
 const USUAL_HEAD = 4_096;
@@ -96,7 +96,7 @@ const within = (control: Directives, name: string, otherwise: number): number =>
   return stated === undefined ? otherwise : seconds(stated);
 };
 
-/** RFC 9111 4.2.1, in its order; null if the response does not say. */
+/** The lifetime in the order of RFC 9111 4.2.1; null if the response does not state one. */
 function statedLifetime({ control, targeted, expires, date }: CacheResponse, now: number): number | null {
   const shared = control.get('s-maxage');
   if (shared !== undefined) return seconds(shared);
@@ -107,7 +107,7 @@ function statedLifetime({ control, targeted, expires, date }: CacheResponse, now
   return Math.max(0, Math.floor((expires - (date ?? now)) / 1_000));
 }
 
-/** A URL with a query usually names what a program computes. */
+/** A URL with a query usually names something that a program computes. */
 function heuristic({ status, control, lastModified, date }: CacheResponse, hasQuery: boolean, now: number): number | null {
   if (!HEURISTIC.has(status) && !control.has('public')) return null;
   if (lastModified === null) return null;

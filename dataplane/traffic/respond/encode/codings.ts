@@ -8,7 +8,7 @@ export type Zlib = zlib.Gzip | zlib.BrotliCompress | zlib.ZstdCompress;
 /** A content coding at one level. */
 export type Coding = {
   readonly name: FormatName;
-  /** Memory of a stream (bytes), measured as growth of the process by 40 streams that have each taken 600 KB. */
+  /** Memory of a stream (bytes), measured as growth of the process with 40 streams, each of which had encoded 600 KB. */
   readonly cost: number;
   /** The flush after which everything so far can be decoded. */
   readonly flush: number;
@@ -20,7 +20,9 @@ export type Coding = {
 /** The window of brotli and zstd (log2 of bytes): most pages are smaller, and each of a thousand slow clients may need one. */
 const WINDOW = 18;
 
-/** The levels whose size on a page of 16 KB and time are closest to gzip 5, which nginx's users and Caddy's defaults are used to. */
+/**
+ * The levels whose speed, and size for a page of 16 KB, are closest to gzip 5, which users of nginx and of Caddy's defaults are used to.
+ */
 const DEFAULT_LEVELS: { readonly [Name in FormatName]: number } = { zstd: 3, br: 4, gzip: 5 };
 
 const KB = 1_024;

@@ -16,7 +16,7 @@ export class EncodedStage implements BodyStage {
   private readonly next: BodySink;
   private readonly source: BodySource;
   private readonly release: () => void;
-  /** Pieces that no stream has been made for yet. */
+  /** Pieces that arrived before there was a stream. */
   private held: Buffer[] = [];
   private heldBytes = 0;
   private stream: Zlib | null = null;
@@ -27,7 +27,7 @@ export class EncodedStage implements BodyStage {
   private trailers = '';
   private over = false;
 
-  /** `release` gives back the memory of the encoder. */
+  /** `release` returns the memory of the encoder. */
   constructor(coding: Coding, release: () => void, next: BodySink, source: BodySource) {
     this.coding = coding;
     this.release = release;
@@ -83,7 +83,7 @@ export class EncodedStage implements BodyStage {
     this.release();
   }
 
-  /** @returns whether the stream takes more. */
+  /** @returns whether the stream accepts more. */
   private begin(): boolean {
     const stream = this.coding.stream();
     this.stream = stream;

@@ -1,4 +1,4 @@
-/** Media types that compress well, in addition to text and what is written in JSON or XML. */
+/** Media types that compress well, in addition to text and formats based on JSON or XML. */
 const COMPRESSIBLE: ReadonlySet<string> = new Set([
   'application/javascript',
   'application/json',
@@ -33,7 +33,7 @@ const isStream = (type: string): boolean =>
 const isCompressible = (type: string): boolean =>
   type.startsWith('text/') || COMPRESSIBLE.has(type) || type.endsWith('+json') || type.endsWith('+xml');
 
-/** Whether a type is to be encoded; `type` in lower case without parameters. Without patterns, those that compress well are. */
+/** Whether a type should be encoded; `type` in lower case without parameters. Without patterns, types that compress well are. */
 export function compileTypes(patterns: readonly string[] | undefined): (type: string) => boolean {
   if (patterns === undefined) return (type) => isCompressible(type) && !isStream(type);
   const matchers = patterns.map(compilePattern);

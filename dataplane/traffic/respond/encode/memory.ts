@@ -1,7 +1,7 @@
 /** Most memory of all encoders of a worker (bytes): 256 streams of gzip, 85 of brotli or of zstd at their default levels. */
 const MOST_MEMORY = 134_217_728;
 
-/** The memory of the encoders of a worker. A response that finds none left is sent unencoded. */
+/** The memory of the encoders of a worker. If none is left, a response is sent unencoded. */
 export class EncoderMemory {
   private readonly most: number;
   private free: number;
@@ -30,5 +30,5 @@ export class EncoderMemory {
   }
 }
 
-/** Of this worker. */
+/** The memory of this worker. */
 export const ENCODER_MEMORY = new EncoderMemory();

@@ -1,4 +1,4 @@
-/** What the head of a response says about whether its body may be encoded. */
+/** The properties of a response that decide whether its body may be encoded. */
 export type ResponseFacts = {
   /** In lower case, without parameters; empty if there is none, or several. */
   readonly type: string;
@@ -18,7 +18,7 @@ export function readFacts(fields: string): ResponseFacts {
   for (let at = 0; at < fields.length; ) {
     const end = fields.indexOf('\r\n', at);
     const colon = fields.indexOf(':', at);
-    // Most names are of other lengths, and are not looked at.
+    // Most names have other lengths, and need not be compared.
     switch (colon - at) {
       case 4:
         if (nameIs(fields, at, 'vary')) varies ||= /(?:^|,)[ \t]*(?:\*|accept-encoding)[ \t]*(?:,|$)/i.test(fields.slice(colon + 1, end));

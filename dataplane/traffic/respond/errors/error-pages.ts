@@ -72,7 +72,7 @@ class Pages implements ErrorPages {
   }
 }
 
-/** A page that need not be read. */
+/** A page that is not in a file. */
 const found =
   (page: ErrorPage): PageSearch =>
   (use) => {
@@ -119,7 +119,7 @@ function compileBody(respond: string, remainder: (x: EvaluatedRequest) => string
   };
 }
 
-/** Nothing that comes from a client becomes part of HTML. There are few statuses, so each page is made once. */
+/** No text from a client becomes part of HTML. There are few statuses, so each page is built once. */
 function compileHtml(html: string): Compiled['body'] {
   const made = new Map<number, Buffer>();
   return (_, status) => {

@@ -9,9 +9,9 @@ import { mediaTypeOf } from '../files/media-type.ts';
 import { compileSettings, type Settings } from '../files/settings.ts';
 import { readWhole, type WholeFile } from '../files/whole-file.ts';
 
-/** Longest path that a template makes (bytes). */
+/** The longest path that a template may produce (bytes). */
 const LONGEST_PATH = 4_096;
-/** Largest page (bytes). It is held in memory while it is sent. */
+/** The largest page (bytes). It is held in memory while it is sent. */
 const LARGEST_PAGE = 1_048_576;
 
 type Spec = { readonly root?: string | undefined; readonly paths: readonly string[] };

@@ -1,4 +1,4 @@
-/** Bytes from `from` up to and without `to`. */
+/** Bytes from `from` up to but not including `to`. */
 export type ByteRange = { readonly from: number; readonly to: number };
 
 /** More ranges are answered with the whole file, as are ranges that overlap (RFC 9110 14.2). */

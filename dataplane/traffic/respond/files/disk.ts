@@ -29,16 +29,16 @@ type Lane = { readonly root: string; readonly running: Set<Operation>; waiting: 
 export class DiskTimeout extends Error {}
 
 /**
- * The operations of a worker on disks, which run in the process's thread pool. The pool also resolves names and compares passwords, and has
- * threads for that besides those of disks. A root never has all of the worker's operations, so that a disk that hangs delays only
- * the sites that are on it. Its threads can't be freed, but its requests fail once they have waited for long enough.
+ * A worker's operations on disks, which run in the process's thread pool. The pool also resolves names and compares passwords, and has
+ * threads for those in addition to the ones for disks. A root never gets all of the worker's operations, so a disk that hangs delays only
+ * the sites on it. Its threads can't be freed, but its requests fail once they have waited long enough.
  */
 export class Disks {
   private readonly clock: Clock;
   private readonly faults: Faults;
-  /** Those with something to do. */
+  /** Lanes with waiting operations. */
   private readonly lanes = new Map<string, Lane>();
-  /** Those that can start another operation, in the order of their turns. */
+  /** Lanes that can start another operation, in the order of their turns. */
   private readonly ready = new Set<Lane>();
   private running = 0;
   private sweeping = false;
@@ -91,7 +91,7 @@ export class Disks {
     if (lane.running.size === 0 && lane.waiting.length === 0) this.lanes.delete(lane.root);
   }
 
-  /** A lane has its turn after all others that are waiting for theirs. */
+  /** A lane gets its turn after all others that are waiting for theirs. */
   private startNext(lane: Lane): void {
     if (hasNext(lane)) this.ready.add(lane);
     for (const next of this.ready) {
@@ -150,10 +150,10 @@ const hasNext = ({ waiting, running }: Lane): boolean => waiting.length > 0 && r
 
 const timeout = (root: string): DiskTimeout => new DiskTimeout(`the disk of ${root} has not responded for ${LONGEST_MS / 1_000} seconds`);
 
-/** What operations on disks need. */
+/** Dependencies of operations on disks. */
 export type DiskTools = { readonly faults: Faults; readonly disks: Disks };
 
-/** What one response does on a disk. */
+/** The operations of one response on a disk. */
 export class DiskAccess {
   /** Set when the response is no longer needed. Operations that have not begun are then skipped. */
   over = false;
@@ -208,7 +208,7 @@ export class DiskAccess {
     this.tools.disks.add(this.root, (ended) => fs.close(fd, ended), never, null);
   }
 
-  /** Something was thrown on behalf of this response: ends its exchange if it is not over. */
+  /** An exception was thrown on behalf of this response: ends its exchange if it is not over. */
   onFault(x: Exchange, error: unknown): void {
     if (this.over) this.tools.faults.note('nothing', error);
     else x.client.onFault(error);

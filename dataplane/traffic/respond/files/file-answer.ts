@@ -39,7 +39,7 @@ export class FileAnswer implements Attempt {
   private readonly x: Exchange;
   private readonly settings: Settings;
   private readonly tools: FileTools;
-  /** What the file is kept as. */
+  /** The key under which the file is cached. */
   private readonly key: string;
   private readonly disk: DiskAccess;
   /** The descriptor of the file until it is sent or closed; -1 for none. */
@@ -95,12 +95,12 @@ export class FileAnswer implements Attempt {
     else guardExchange(x, () => this.answer(ready));
   }
 
-  /** A small file as a whole, kept for the next requests. */
+  /** Sends a small file as a whole, and caches it for the next requests. */
   private async small({ file, name, coding }: FoundFile): Promise<FoundFile | Extract<Found, { refused: string }>> {
     const { tools, disk, key } = this;
     try {
       const content = this.needsBody({ file, coding }) ? await contents(disk, file) : null;
-      // A file that has become shorter is cut off.
+      // A file that has become shorter can't fill its Content-Length, so the response is cut off.
       const body = content?.length === file.size ? content : null;
       const small = { file, name, coding, body };
       // A file that was written a moment ago may still change without a new time.
@@ -111,7 +111,7 @@ export class FileAnswer implements Attempt {
     }
   }
 
-  /** Whether the response will have (a part of) the file in it. */
+  /** Whether the response will contain the file, or a part of it. */
   private needsBody(file: Pick<FoundFile, 'file' | 'coding'>): boolean {
     const { x, settings } = this;
     return x.method === 'GET' && (settings.status !== 200 || preconditionStatus(x.fields, this.validatorsOf(file)) === 0);
@@ -251,7 +251,7 @@ function partial(type: string, size: number, ranges: readonly ByteRange[]): Cont
 
 const contentRange = ({ from, to }: ByteRange, size: number): string => `bytes ${from}-${to - 1}/${size}`;
 
-/** The path that the client sent, normalized, with a slash at its end. It has one slash at its beginning, so it names no other host. */
+/** The path that the client sent, normalized, with a slash at its end. It begins with exactly one slash, so it can't name another host. */
 function directoryTarget({ path, target }: Exchange): string {
   const escaped = path.replace(
     /[^\x21-\x7e]|[\\"<>^`{|}]/g,

@@ -18,7 +18,7 @@ const spare: Buffer[] = [];
 /** Text to send as it is, or bytes of the file. */
 export type Part = { readonly text: Buffer } | ByteRange;
 
-/** Sends parts of an open file at the client's pace, each piece read when the previous one has been taken. Closes the file. */
+/** Sends parts of an open file at the client's pace: each piece is read when the previous one has been accepted. Closes the file. */
 export class FileBody {
   private readonly x: Exchange;
   private readonly disk: DiskAccess;
@@ -131,7 +131,7 @@ export class FileBody {
     if (this.size === LARGE) large--;
     const { buffer } = this;
     this.buffer = null;
-    // What the client has not received yet is still read from the buffer.
+    // Bytes that the client has not received yet are still in the buffer.
     if (buffer?.length === LARGE && !this.x.client.holding && spare.length < MOST_SPARE) spare.push(buffer);
   }
 }

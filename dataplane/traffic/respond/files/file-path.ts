@@ -14,7 +14,7 @@ const LONGEST_NAME = 255;
 
 /**
  * The path of a request below a root: dot segments are resolved as they are for blocks and rules, and then each segment is decoded exactly
- * once. @returns why there is none.
+ * once. @returns why there can't be one.
  */
 export function filePathOf(path: string): FilePath | 'malformed' | 'missing' {
   const names: string[] = [];
@@ -30,7 +30,7 @@ export function filePathOf(path: string): FilePath | 'malformed' | 'missing' {
   return { names, slash };
 }
 
-/** The decoded name; null if it is malformed, empty if there can't be a file with this name. */
+/** The decoded name; null if it is malformed, and empty if there can't be a file with this name. */
 function nameOf(segment: string): string | null {
   const decoded = segment.includes('%') ? decode(segment) : segment;
   if (decoded === null || decoded.includes('\0')) return null;

@@ -6,7 +6,7 @@ import { preferred, type Settings } from './settings.ts';
 
 type Refused = Extract<Opened, { refused: string }>;
 
-/** What a request gets. Descriptors are open, and belong to the caller. */
+/** What was found for a request. Descriptors are open, and belong to the caller. */
 export type Found =
   | { readonly file: OpenFile; readonly name: string; readonly coding: string | null }
   /** A directory to list. */
@@ -19,14 +19,14 @@ export type Found =
 const EXTENSIONS = { zstd: '.zst', br: '.br', gzip: '.gz' };
 const MISSING: Refused = { refused: 'missing', reason: 'there is no such file' };
 
-/** Finds and opens what a request gets. `slash`: whether the path that the client sent ends with a slash. */
+/** Finds and opens the file or directory for a request. `slash`: whether the path that the client sent ends with a slash. */
 export async function find(settings: Settings, disk: DiskAccess, path: FilePath, slash: boolean, fields: string): Promise<Found> {
   const found = await new Search(settings, disk, slash, fields).find(path);
   const isNone = 'status' in found || ('refused' in found && found.refused !== 'unavailable');
   return (isNone ? await missingRoot(settings, disk) : null) ?? found;
 }
 
-/** Nothing is found below a root that can't be read; null if it can. */
+/** The failure if the root can't be read, in which case nothing below it is found; null if it can. */
 async function missingRoot({ root }: Settings, disk: DiskAccess): Promise<Refused | null> {
   try {
     await root.current(disk);

@@ -5,12 +5,12 @@ import type { OpenFile } from './open.ts';
 
 /** The largest file that is kept (bytes). */
 export const LARGEST_HOT = 65_536;
-/** Bytes of all files that a worker keeps, and how many there are at most. */
+/** The maximum size of all files that a worker keeps (bytes), and their maximum number. */
 const MOST_BYTES = 8_388_608;
 const MOST_FILES = 2_000;
-/** How long a file is served without looking for it anew (ms). */
+/** How long a file is served before it is looked up again (ms). */
 const FRESH_MS = 1_000;
-/** How long it is known where a file system is (ms). */
+/** How long the type of a file system is cached (ms). */
 const KNOWN_MS = 60_000;
 const LONGEST_KEY = 512;
 
@@ -42,8 +42,8 @@ type Entry = HotFile & { readonly at: number; readonly cost: number };
 
 /**
  * Small files that have been served in the last second. The thread pool takes several times as long as all other work for a small file, so
- * while a file is still the same by its inode, size and times, it is served from memory. Only one stat(2) is needed for that. It can't
- * block, since the file has just been looked for, and is on a disk of this machine.
+ * a file is served from memory while its inode, size and times are unchanged. That only needs one stat(2), which can't block, since the
+ * file has just been looked up and is on a disk of this machine.
  */
 export class HotFiles {
   private readonly clock: Clock;
@@ -63,7 +63,7 @@ export class HotFiles {
     return null;
   }
 
-  /** Keeps a file that has just been looked for, if it may be kept. */
+  /** Keeps a file that has just been looked up, if that is allowed. */
   async add(key: string, disk: DiskAccess, hot: HotFile): Promise<void> {
     const at = this.clock.monotonic();
     if (key.length > LONGEST_KEY || hot.file.size > LARGEST_HOT || !(await this.isLocal(disk, hot.file))) return;
@@ -107,7 +107,7 @@ function isSame({ path, stats }: OpenFile): boolean {
       now.dev === stats.dev
     );
   } catch {
-    // It can't be reached any more: the reason is found by looking for it anew.
+    // It can't be reached any more: looking it up again finds the reason.
     return false;
   }
 }

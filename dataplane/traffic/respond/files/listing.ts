@@ -6,7 +6,7 @@ import { byName } from './name-order.ts';
 
 /** Names on a page. */
 const PER_PAGE = 1_000;
-/** Most names of a directory that are read, hidden ones included. */
+/** The maximum number of names of a directory that are read, hidden ones included. */
 const MOST_READ = 100_000;
 /** Names that are read in one operation. */
 const PER_READ = 500;
@@ -121,7 +121,7 @@ class OpenDirectory {
 
 const ignored = (): void => undefined;
 
-/** Nothing is told about what links lead to, since it may be outside of the root. */
+/** The targets of links are not described, since they may be outside the root. */
 async function shownEntry(disk: DiskAccess, path: string, { name, isDirectory, isLink }: Name): Promise<Entry | null> {
   if (isLink) return { name, isDirectory, size: null, modified: null };
   try {

@@ -13,7 +13,7 @@ function keyOf(name: string): string {
 }
 
 /**
- * Sorts by name as people do. Other work has its turn in between, since a directory may have very many names.
+ * Sorts by name as people do, with turns of the event loop in between, since a directory may have very many names.
  * @returns null as soon as `unwanted` is true.
  */
 export async function byName<T extends { readonly name: string }>(

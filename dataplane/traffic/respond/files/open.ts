@@ -12,12 +12,12 @@ export type OpenFile = {
   readonly modified: number;
   /** Size and time of the last modification in nanoseconds. */
   readonly version: string;
-  /** How it was found, and as what. */
+  /** How it was found, and its identity. */
   readonly path: string;
   readonly stats: fs.BigIntStats;
 };
 
-/** What is at a path. `refused`: it must not be served. */
+/** The object at a path. `refused`: it must not be served. */
 export type Opened =
   | { readonly file: OpenFile }
   | { readonly directory: number }
@@ -29,8 +29,8 @@ const ON_LINUX = process.platform === 'linux';
 const { O_RDONLY, O_NONBLOCK, O_NOCTTY } = fs.constants;
 
 /**
- * Opens what is at `names` below `root`. Links are followed, and then the path of what has been opened is checked, so a link that changes
- * in between makes no difference.
+ * Opens the object at `names` below `root`. Links are followed, and the path of the opened file is checked afterwards, so a link that
+ * changes in between makes no difference.
  */
 export async function openBelow(disk: DiskAccess, root: Root, names: readonly string[], hidden: Hidden): Promise<Opened> {
   if (hidden(names)) return { refused: 'missing', reason: 'the name is hidden' };
@@ -69,7 +69,7 @@ export async function openBelow(disk: DiskAccess, root: Root, names: readonly st
   }
 }
 
-/** A descriptor without access to the contents is closed at once: that never waits for the disk. */
+/** Closes a descriptor without access to the contents at once, which never waits for the disk. */
 export function closePath(disk: DiskAccess, fd: number): void {
   if (ON_LINUX) fs.closeSync(fd);
   else disk.close(fd);
@@ -89,7 +89,7 @@ const beforeDeletion = (names: readonly string[]): readonly string[] => {
   return last?.endsWith(DELETED) ? [...names.slice(0, -1), last.slice(0, -DELETED.length)] : [];
 };
 
-/** Where there is no /proc: the real path, if it leads to the very file that is open. */
+/** For systems without /proc: the real path, if it leads to exactly the file that is open. */
 async function realPathOf(disk: DiskAccess, path: string, { dev, ino }: fs.BigIntStats): Promise<string> {
   const real = await disk.run<string>((done) => fs.realpath.native(path, done));
   const found = await disk.run<fs.BigIntStats>((done) => fs.lstat(real, { bigint: true }, done));

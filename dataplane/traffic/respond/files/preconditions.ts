@@ -7,7 +7,7 @@ export type Validators = {
   readonly etag: string;
   /** Milliseconds since 1970, without a fraction of a second. */
   readonly modified: number;
-  /** Whether neither can stay the same while the file changes. */
+  /** Whether both are certain to change when the file does. */
   readonly strong: boolean;
 };
 

@@ -2,12 +2,12 @@ import fs from 'node:fs';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { DiskAccess } from './disk.ts';
 
-/** How long its real path is used without looking (ms). */
+/** How long its real path is cached (ms). */
 const FRESH_MS = 1_000;
 
 /**
- * The directory of a file server. It may be a symbolic link that a deployment switches at any time, and files are opened through it.
- * Its real path, in which they must be, is looked up once a second, and again when something is not in it.
+ * The directory of a file server. It may be a symbolic link that a deployment switches at any time, and files are opened through it. They
+ * must be inside its real path, which is looked up once a second, and again when a file is not in it.
  */
 export class Root {
   readonly path: string;

@@ -24,11 +24,11 @@ export type Settings = {
   /** 200 unless these are error pages. */
   readonly status: number;
   readonly tried: readonly Tried[];
-  /** What decides which file a request gets. */
+  /** The settings that decide which file a request gets. */
   keyOf(x: Pick<Exchange, 'path' | 'fields'>, target: string): string;
 };
 
-/** Told apart by a number, since two file servers may find different files for the same path. */
+/** A number that distinguishes file servers, since two of them may find different files for the same path. */
 let made = 0;
 
 export function compileSettings(spec: FileServerSpec, root: string, tryFiles: readonly string[], clock: Clock): Settings {

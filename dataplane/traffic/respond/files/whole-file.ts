@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 /** A small file as a whole. */
 export type WholeFile = { readonly name: string; readonly body: Buffer };
 
-/** Reads a file of up to `largest` bytes; null if there is none, or if it can't be read. */
+/** Reads a file of up to `largest` bytes; null if there is no such file, or if it can't be read. */
 export async function readWhole(settings: Settings, disk: DiskAccess, path: FilePath, largest: number): Promise<WholeFile | null> {
   const found = await find(settings, disk, path, true, '');
   if ('listing' in found) closePath(disk, found.listing);
@@ -24,7 +24,7 @@ export async function readWhole(settings: Settings, disk: DiskAccess, path: File
   }
 }
 
-/** What has become shorter meanwhile is what is left of it. */
+/** If the file has become shorter meanwhile, the rest of it. */
 export async function contents(disk: DiskAccess, { fd, size }: OpenFile): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(size);
   for (let length = 0; ; ) {

@@ -3,7 +3,7 @@ import { BEACON_PATH, BEACON_SCRIPT_PATH } from '../../../../shared/name.ts';
 /** One policy: its directives, the first of each name (CSP Level 3, 2.2.1). */
 export type ContentSecurityPolicy = ReadonlyMap<string, readonly string[]>;
 
-/** Where a page comes from, as far as source expressions ask for it. `host` in lower case, with its port if there is one. */
+/** The parts of a page's origin that source expressions refer to. `host` in lower case, with its port if there is one. */
 export type Origin = { readonly secure: boolean; readonly host: string };
 
 /** Parses the value of a Content-Security-Policy field, which may hold several policies. */
@@ -27,7 +27,7 @@ export function metaPolicies(content: string): ContentSecurityPolicy[] {
   return readings.map(withoutSandbox);
 }
 
-/** Policies that are only reported on: a page that violates them runs, but its owner is told of each visit. */
+/** Report-only policies: a page that violates them runs, but each visit is reported to its owner. */
 export const reportedPolicies = (value: string): ContentSecurityPolicy[] => parsePolicies(value).map(withoutSandbox);
 
 const withoutSandbox = (policy: ContentSecurityPolicy): ContentSecurityPolicy =>
@@ -86,7 +86,7 @@ function matchesSource(expression: string, { secure, host }: Origin, path: strin
   return prefix === '' || (prefix.endsWith('/') ? path.startsWith(prefix) : path === prefix);
 }
 
-/** `http:` also matches what is secure (CSP Level 3, 6.7.2.9). */
+/** `http:` also matches secure schemes (CSP Level 3, 6.7.2.9). */
 const matchesScheme = (scheme: string, secure: boolean): boolean => (scheme === 'https' ? secure : scheme === 'http');
 
 function splitPort(host: string): [name: string, port?: string] {

@@ -3,11 +3,12 @@ const MAX_SEARCHED = 1_048_576;
 /** The longest attribute value that is kept (bytes). */
 const MAX_VALUE = 16_384;
 
-/** Elements whose content is text up to their end tag (HTML Standard 13.2.5.2 to 13.2.5.4). `noscript` is one wherever scripts run. */
+/** Elements whose content is text up to their end tag (HTML Standard 13.2.5.2 to 13.2.5.4). `noscript` is one if scripts run. */
 const RAW_TEXT: ReadonlySet<string> = new Set('script style title textarea noscript xmp iframe noembed noframes'.split(' '));
 /**
- * Where these begin before the place, there is none. In `svg` and `math` other rules apply to comments and text, in a `frameset` scripts
- * are ignored, browsers differ on what a `select` contains, and `plaintext` never ends (HTML Standard 13.2.6.5, 13.2.6.4.20, 13.2.5.5).
+ * If one of these begins before the insertion point, there is none. In `svg` and `math` other rules apply to comments and text, in a
+ * `frameset` scripts are ignored, browsers differ on what a `select` contains, and `plaintext` never ends (HTML Standard 13.2.6.5,
+ * 13.2.6.4.20, 13.2.5.5).
  */
 const UNSEARCHED: ReadonlySet<string> = new Set('svg math frameset select plaintext'.split(' '));
 /** Elements whose attributes are reported. */
@@ -40,12 +41,12 @@ type State =
   | 'comment'
   /** `<!doctype …>`, `<?…>` and everything else that ends with the first `>`. */
   | 'bogus comment'
-  /** There is no place in the document. */
+  /** There is no insertion point in the document. */
   | 'over';
 
 /**
- * `searching`: bytes before `safe` can be passed on; the others, at most six, may begin the place. `found`: the place is at `safe`.
- * `none`: there is none, and nothing more needs to be scanned. `safe` is an offset in the piece, below `from` if the place began before it.
+ * `searching`: bytes before `safe` can be passed on; the others, at most six, may begin the insertion point. `found`: it is at `safe`.
+ * `none`: there is none, and nothing more needs to be scanned. `safe` is an offset in the piece, below `from` if the point began before it.
  */
 export type Scan = { readonly outcome: 'searching' | 'found' | 'none'; readonly safe: number };
 
@@ -72,17 +73,20 @@ export class HeadScanner {
   private attributes: Map<string, string | null> | null = null;
   /** The element whose text is being skipped; empty if none is. */
   private raw = '';
-  /** Whether a script is between `<!--` and `-->`, and in a `<script>` in there, whose end tag does not end it (13.2.5.17 to 13.2.5.31). */
+  /**
+   * Whether the scan is in a script between `<!--` and `-->`, and in a `<script>` inside that, whose end tag does not end the outer one
+   * (13.2.5.17 to 13.2.5.31).
+   */
   private escaped = false;
   private doubleEscaped = false;
   /** How many `<template>` are open. A script in one is not executed. */
   private templates = 0;
-  /** How many dashes were just seen; whether `--!` was; and whether nothing else has been seen in this comment. */
+  /** In a comment: how many dashes were just seen, whether `--!` was, and whether nothing else has been seen yet. */
   private dashes = 0;
   private bang = false;
   private fresh = false;
 
-  /** @param onTag called for each `<meta>` and `<base>` before the place. */
+  /** @param onTag called for each `<meta>` and `<base>` before the insertion point. */
   constructor(onTag: (name: string, attributes: Attributes) => void) {
     this.onTag = onTag;
   }
@@ -306,7 +310,7 @@ export class HeadScanner {
   }
 }
 
-/** The next such byte at `at` or later; the end if there is none. */
+/** The next byte with this value at `at` or later; the end if there is none. */
 function next(bytes: Buffer, byte: number, at: number): number {
   const found = bytes.indexOf(byte, at);
   return found < 0 ? bytes.length : found;

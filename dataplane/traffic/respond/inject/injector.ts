@@ -8,7 +8,7 @@ import { changedFields, charsetIn, notModifiedFields, readPageHead } from './pag
 import { PageStage } from './page-stage.ts';
 import { codingOf, RecodedPageStage } from './recoded-page-stage.ts';
 
-/** Adds the script that measures Web Vitals to whole HTML pages, and changes nothing else about them. */
+/** Adds the script that measures Web Vitals to complete HTML pages, and changes nothing else about them. */
 export class Injector implements Filter {
   readonly name = 'analytics';
 
@@ -27,7 +27,7 @@ export class Injector implements Filter {
     const coding = codingOf(contentEncoding);
     if (charset !== null && !/^utf-?8$/.test(charset)) request.beacon = 'encoding';
     else if (!plain && coding === null) request.beacon = 'coding';
-    // A policy in the page can only forbid more.
+    // A policy in the page can only add restrictions.
     else if (scriptsNeedDigest || scriptNonce(policies, originOf(request)) === null) request.beacon = 'forbidden';
     if (request.beacon !== null) return null;
     head.fields = changedFields(head.fields);

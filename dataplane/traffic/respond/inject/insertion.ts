@@ -3,35 +3,35 @@ import type { FilteredRequest } from '../../exchange/filter.ts';
 import { type ContentSecurityPolicy, metaPolicies, type Origin, scriptNonce } from './content-security-policy.ts';
 import { type Attributes, HeadScanner } from './head-scanner.ts';
 
-/** Where bytes of the page go next. @returns false when no more should come for now. */
+/** Receives the bytes of the page. @returns false when no more should be sent for now. */
 export type Emit = (buffer: Buffer, from: number, to: number) => boolean;
 
 /** How much of the policies in a page is read (characters): a page with more counts as forbidding the script. */
 const MAX_POLICIES = 16_384;
 const NOTHING = Buffer.alloc(0);
 
-/** What the head of a response says about its page. */
+/** The properties of a page from the head of its response. */
 export type Page = {
   readonly request: FilteredRequest;
   readonly policies: readonly ContentSecurityPolicy[];
-  /** Whether Content-Type names the encoding, so that the page itself can't. */
+  /** Whether Content-Type names the encoding, which takes precedence over the page itself. */
   readonly encoded: boolean;
 };
 
-/** One page on its way to the client: passes its bytes on, with the script element in its place. */
+/** One page on its way to the client: passes its bytes on, with the script element inserted. */
 export class Insertion {
   private readonly page: Page;
   private readonly policies: ContentSecurityPolicy[];
   private readonly emit: Emit;
   private readonly scanner = new HeadScanner((name, attributes) => this.see(name, attributes));
-  /** Bytes that may begin the place. */
+  /** Held bytes that may begin the insertion point. */
   private held = NOTHING;
   private begun = false;
   private over = false;
   private based = false;
   /** The length of the policies found in the page. */
   private policed = 0;
-  /** What was found in the page that leaves it without the script. */
+  /** The reason found in the page why it gets no script. */
   private obstacle: 'forbidden' | 'encoding' | null = null;
 
   constructor(page: Page, emit: Emit) {
@@ -44,11 +44,11 @@ export class Insertion {
     if (this.over) return this.emit(buffer, from, to);
     if (!this.begun && from < to) {
       this.begun = true;
-      // The mark of UTF-16 wins over every other declaration, and begins with a byte that UTF-8 never has.
+      // The byte order mark of UTF-16 takes precedence over every other declaration, and begins with a byte that UTF-8 never has.
       if ((buffer[from] as number) >= 0xfe) this.obstacle = 'encoding';
     }
     if (this.held.length === 0) return this.search(buffer, from, to);
-    // At most six bytes were held, and pages come in pieces of kilobytes: they are joined at most once a piece.
+    // At most six bytes are held, and pages arrive in pieces of kilobytes, so bytes are copied at most once per piece.
     const joined = Buffer.concat([this.held, buffer.subarray(from, to)]);
     return this.search(joined, 0, joined.length);
   }

@@ -1,6 +1,6 @@
 import { type ContentSecurityPolicy, parsePolicies, reportedPolicies } from './content-security-policy.ts';
 
-/** What the head of a response says about its body. */
+/** The properties of a page in the head of its response. */
 export type PageHead = {
   readonly contentType: string;
   readonly contentEncoding: string;
@@ -23,7 +23,7 @@ export function readPageHead(fields: string): PageHead {
     const value = line.slice(colon + 1).trim();
     switch (line.slice(0, colon).toLowerCase()) {
       case 'content-type':
-        // Browsers don't agree on which of several counts.
+        // Browsers differ on which of several counts.
         fixed ||= contentType !== '';
         contentType = value.toLowerCase();
         break;
@@ -57,7 +57,7 @@ export function readPageHead(fields: string): PageHead {
 export const charsetIn = (contentType: string): string | null =>
   /;\s*charset=(?:"([^"]*)"|([^\s;]*))/.exec(contentType)?.slice(1).join('') ?? null;
 
-/** Fields about exactly the bytes that the upstream has sent (RFC 9530), which can't be asked for in part either. */
+/** Fields that describe exactly the bytes that the upstream sent (RFC 9530); ranges of these bytes can't be requested either. */
 const OF_THE_BYTES: ReadonlySet<string> = new Set(['accept-ranges', 'content-md5', 'digest', 'content-digest', 'repr-digest']);
 
 /** The field lines of a page that was changed: its tag is weak, since it is no longer the same byte for byte (RFC 9110 8.8.1). */

@@ -2,7 +2,7 @@ import type { BodySink, BodyStage } from '../../exchange/filter.ts';
 import { Insertion, type Page } from './insertion.ts';
 import { changedFields } from './page-head.ts';
 
-/** A page that is not compressed: everything happens as it passes. */
+/** A page that is not compressed, changed as it passes through. */
 export class PageStage implements BodyStage {
   private readonly next: BodySink;
   private readonly insertion: Insertion;
@@ -36,6 +36,6 @@ export class PageStage implements BodyStage {
   }
 
   cancel(): void {
-    // Nothing is held that needs to be released.
+    // There is nothing to release.
   }
 }

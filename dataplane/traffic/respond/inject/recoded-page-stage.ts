@@ -63,7 +63,7 @@ export class RecodedPageStage implements BodyStage {
   /** The coded page has ended; the upstream may send more. */
   private decoded = false;
   private encoded = false;
-  /** The upstream's answer has ended. */
+  /** The upstream's response has ended. */
   private ended = false;
   private over = false;
 
@@ -87,7 +87,7 @@ export class RecodedPageStage implements BodyStage {
       this.encoded = true;
       this.finish();
     });
-    // The upstream's coding is damaged: the client must not take what it has for the whole page.
+    // The encoded bytes are damaged: the client must not take the part that it has for the whole page.
     this.on(this.decoder, 'error', () => this.abort());
     this.on(this.encoder, 'error', () => this.abort());
   }
@@ -95,7 +95,7 @@ export class RecodedPageStage implements BodyStage {
   body(buffer: Buffer, from: number, to: number): boolean {
     if (from === to) return true;
     this.empty = false;
-    // What follows the coded page is no part of it.
+    // Bytes after the end of the encoded page are not part of it.
     return this.decoded || this.decoder.write(Buffer.from(buffer.subarray(from, to)));
   }
 
@@ -153,7 +153,7 @@ export class RecodedPageStage implements BodyStage {
     this.decoder.destroy();
     this.insertion.end();
     this.encoder.end();
-    // It may have been paused for a decoder that takes no more.
+    // It may have been paused because the decoder accepted no more.
     this.source.resume();
   }
 

@@ -4,7 +4,7 @@ const NAMES =
   'head body html script style title textarea noscript xmp iframe noembed noframes template meta base link p div table tr td colgroup a b form button pre li svg math select option frameset frame plaintext header bodyguard x'.split(
     ' ',
   );
-/** Pieces that can be read in more than one way, wherever they are. */
+/** Pieces that can be parsed in more than one way, wherever they are. */
 const PIECES: readonly string[] = [
   ...'<>/!-?="\'&;:\n\t\f\r\0 '.split(''),
   ...['</', '<!', '<?', '<!-', '<!--', '-->', '--!>', '--', '->', '>-', '<!-->', '<!--->', '<!---->', '<!----!>', '<!---!>', '--!-->'],
@@ -35,11 +35,11 @@ const PIECES: readonly string[] = [
     '<link x="</head>">',
   ],
 ];
-/** They end the search; few pages have one. */
+/** Pieces that end the search; few pages have one. */
 const RARE = ['<svg>', '</svg>', '<math>', '</math>', '<select>', '</select>', '<frameset>', '<plaintext>', '<option>'];
 const QUOTES = ['"', "'", ''];
 
-/** A page, usually with a sensible frame, whose head is full of what misleads a search. */
+/** A page, usually with a sensible frame, whose head is full of pieces that mislead a search. */
 export function samplePage(random: SampleRandom): string {
   const inside = () => repeated(random, 8, () => fragment(random));
   if (random.once(5)) return inside();

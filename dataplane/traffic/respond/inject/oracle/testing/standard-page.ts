@@ -2,7 +2,7 @@ import { html, parse, serialize, type DefaultTreeAdapterTypes as Tree } from 'pa
 
 type Seen = { readonly element: Tree.Element; readonly inert: boolean };
 
-/** A document as a parser reads it that follows the HTML Standard to the letter. */
+/** A document as read by a parser that follows the HTML Standard to the letter. */
 export class StandardPage {
   private readonly document: Tree.Document;
   private readonly elements: readonly Seen[];
@@ -21,18 +21,18 @@ export class StandardPage {
     );
   }
 
-  /** Where the tag `</head>` is that ends the head, if there is one. */
+  /** The position of the `</head>` that ends the head, if there is one. */
   get headEnd(): number | null {
     const head = this.elements.find(({ element, inert }) => !inert && element.tagName === 'head')?.element;
     return head?.sourceCodeLocation?.endTag?.startOffset ?? null;
   }
 
-  /** Whether a template is closed by the end of the document only. */
+  /** Whether a template is closed only by the end of the document. */
   get leavesTemplateOpen(): boolean {
     return this.elements.some(({ element }) => element.tagName === 'template' && !element.sourceCodeLocation?.endTag);
   }
 
-  /** The document without the script element that begins at `at`. @returns null if there is no such script. */
+  /** Removes the script element that begins at `at`. @returns null if there is no such script. */
   without(at: number): string | null {
     const found = this.elements.find(
       ({ element, inert }) => !inert && element.tagName === 'script' && element.sourceCodeLocation?.startOffset === at,
@@ -47,7 +47,7 @@ export class StandardPage {
   }
 }
 
-/** Each element in the order of the document. What is in a template is inert. */
+/** Yields each element in the order of the document. The content of templates is inert. */
 function* walk(node: Tree.Node, inert: boolean): Generator<Seen> {
   if ('tagName' in node) yield { element: node, inert };
   if ('content' in node) yield* walk(node.content, true);

@@ -23,7 +23,7 @@ import { until } from './harness/until.ts';
 
 type Line = { status: number; size: number; request_id: string; request: { uri: string; host: string; client_ip: string } };
 
-/** The lines of a file; a line that is torn or mixed with another is no JSON and fails the test. */
+/** The lines of a file; a line that is torn or mixed with another is not JSON and fails the test. */
 function linesIn(path: string): Line[] {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   assert.ok(text === '' || text.endsWith('\n'), 'the last line is whole');
@@ -150,7 +150,7 @@ test('a full disk delays no request, is reported, and the lines that waited are 
   }
 });
 
-test('a pipe that is not read delays no request, and the lines that it does not take are counted', async () => {
+test('a pipe that is not read delays no request, and the lines that it does not accept are counted', async () => {
   using folder = new Folder();
   const pipe = folder.file('pipe.log');
   execFileSync('mkfifo', [pipe]);

@@ -11,7 +11,7 @@ import { Upstream } from './harness/upstream.ts';
 
 const MEMORY = ['--cache-size', '10mb'];
 const DISK = [...MEMORY, '--cache-disk-size', '100mb'];
-/** Of the pair that runs now. Requests to it are not limited. */
+/** The probe port of the current pair, whose requests are not limited. */
 let probe = 0;
 
 async function start(folder: Folder, sites: string, flags: readonly string[]): Promise<Pair> {

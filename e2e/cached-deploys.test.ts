@@ -9,10 +9,10 @@ import { Upstream } from './harness/upstream.ts';
 const DEPLOYS = 5;
 const VISITORS = 8;
 
-/** Nothing else listens there, so that the address of a target that is gone refuses connections. */
+/** Nothing else listens there, so the address of a target that is gone refuses connections. */
 const HOST = '127.0.0.77';
 
-/** Its responses are cached, but for those of /api/checked, which are validated each time. */
+/** Its responses are cached, except those of /api/checked, which are validated each time. */
 function start(name: string): Promise<Upstream> {
   const answer: RequestListener = ({ url }, response) => {
     response.setHeader('cache-control', url === '/api/checked' ? 'max-age=0, must-revalidate' : 'max-age=600');

@@ -104,7 +104,7 @@ function install(wanted: readonly Component[]): void {
   });
 }
 
-/** What benchmarks cannot do without; the other proxies are measured if they are here. */
+/** The programs that benchmarks require; other proxies are measured if they are installed. */
 const NEEDED_BY_BENCHMARKS: readonly Component[] = ['nginx', 'wrk', 'h2load'];
 
 /** The programs of the benchmarks. @throws with the needed packages that could not be installed. */

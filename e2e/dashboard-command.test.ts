@@ -10,7 +10,7 @@ import { Program, SLUICE } from './harness/process.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-/** What a page of another port of this machine, thus of the same site, gets from the dashboard. */
+/** The responses that a page on another port of this machine, which is the same site to a browser, gets from the dashboard. */
 async function stolenBy(browser: Browser, address: URL): Promise<string[]> {
   const server = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

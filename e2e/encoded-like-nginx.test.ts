@@ -15,7 +15,7 @@ const TEXT = 'A line of text that is repeated.\n'.repeat(100);
 type Sent = { readonly path?: string; readonly method?: string; readonly headers?: Readonly<Record<string, string>> };
 type Facts = Readonly<Record<'status' | 'coding' | 'vary' | 'etag' | 'length' | 'ranges', string | null>>;
 
-/** What a response says about its encoding. */
+/** The fields of a response that concern its encoding. */
 function facts(port: number, { path = '/', method = 'GET', headers = {} }: Sent): Promise<Facts> {
   return new Promise((resolve, reject) => {
     const call = request({ host: '127.0.0.1', port, path, method, headers: { host: 'a.test', ...headers }, agent: false });
@@ -58,7 +58,7 @@ const ALIKE: Readonly<Record<string, Sent>> = {
   'a revalidation of the unencoded response': { headers: { 'if-none-match': '"1"' } },
 };
 
-/** Those that Sluice answers otherwise: what it says, and why. */
+/** Requests that Sluice answers differently, with its fields and the reason. */
 const OTHERWISE: Readonly<Record<string, readonly [Sent, Partial<Facts>]>> = {
   'accepts `*` (RFC 9110 12.5.3)': [accept('*'), { coding: 'gzip' }],
   'respects that the client prefers an unencoded response (12.5.3)': [accept('identity, gzip;q=0.5'), { coding: null, length: '3300' }],

@@ -89,7 +89,7 @@ describe('without free file descriptors', { skip }, () => {
     for (let turn = 0; turn < 20; turn++) assert.equal(await visit(dataplane.httpPort, 'known.test'), '');
     kept.received = '';
     await kept.write(ask('known.test')).sees(/"known"[\s\S]*\}/);
-    // A target without a connection cannot get one, but stays in rotation since it is not at fault.
+    // There can be no connection to the other target, which stays in rotation since it is not at fault.
     for (let turn = 0; turn < 4; turn++) {
       kept.received = '';
       assert.match(await kept.write(ask('fresh.test')).sees(/\r\n\r\n[\s\S]+/), /^HTTP\/1\.1 503 [\s\S]*\r\nRetry-After: 1\r\n/);

@@ -9,8 +9,8 @@ import { REPOSITORY } from './harness/process.ts';
 import { Upstream } from './harness/upstream.ts';
 
 /**
- * The samples of the reference, with servers that behave as oauth2-proxy does and as the documentation of Authelia and Authentik says:
- * which path they are asked on, what they need to know about the request, and what they answer with and without a session.
+ * The samples of the reference, with servers that behave like oauth2-proxy, and as documented for Authelia and Authentik: the path of the
+ * check, the facts that they need about the request, and their answers with and without a session.
  */
 
 /** The sample of the reference that has this text. */

@@ -27,7 +27,7 @@ before(async () => {
     flags: ['--cert-dir', folder.file('certs'), '--https-port', `${httpsPort}`],
   });
   const transport = { protocol: 'h2c' };
-  // Callers without TLS must not be redirected to HTTPS, although there is a certificate.
+  // Clients without TLS must not be redirected to HTTPS, although there is a certificate.
   await dataplane.route('grpc.test', greeter.address, { transport, hold_secs: 0, https: 'off' });
   await dataplane.route('limited.test', greeter.address, { transport, rate_limit_rps: 1, https: 'off' });
   await dataplane.route('secure.test', secureGreeter.address, { tls: true, transport: { protocol: 'h2', ca: authority.ca } });

@@ -19,7 +19,7 @@ async function visit(dataplane: Dataplane, count: number): Promise<void> {
   for (let at = 0; at < count; at++) assert.equal((await dataplane.visit('a.test', `/${at}`)).status, 200);
 }
 
-/** What another process finds in the file. */
+/** The counts that another process finds in the file. */
 function savedViews(file: string): number {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
@@ -140,7 +140,7 @@ describe('the history of a data plane', { concurrency: true }, () => {
     await old.route('a.test', app.address);
     await visit(old, 3);
     await using successor = await Dataplane.start({ stateDir, httpPort: old.httpPort, flags: ['--takeover'] });
-    // The old process saves what it has counted when it has drained.
+    // The old process saves its counts when it has drained.
     await old.program.exited;
     await visit(successor, 2);
     assert.equal((await ok(successor)).totals.views, 5);

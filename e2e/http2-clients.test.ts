@@ -73,7 +73,7 @@ const curl: Client = {
   },
 };
 
-/** It prints bodies between its frames, so that only bodies without them can be read exactly. */
+/** It prints bodies between its frames, so a body can only be read exactly if no frames interrupt it. */
 const nghttp = (...options: readonly string[]): Client => ({
   skip: missing('nghttp'),
   async request(secure, host, path, { post, trailer } = {}) {

@@ -16,7 +16,7 @@ test('a frame with 100,000 routes is served and restored after a restart', async
     assert.equal(applied.results.length, 100_000);
     assert.ok(applied.results.every(({ result }) => result === 'added'));
     for (const index of sample) assert.equal((await dataplane.visit(`site-${index}.test`)).status, 200);
-    // The next full frame omits one route and changes one; nothing else is touched.
+    // The next full frame omits one route and changes one, and leaves all others unchanged.
     const next = routes.slice(1).map((route) => (route.domain === 'site-7.test' ? { ...route, tls: true } : route));
     const second = JSON.parse((await dataplane.admin('POST', '/routes', frame(2, next), NDJSON)).text) as {
       applied: { results: { result: string }[]; removed: string[] };

@@ -6,7 +6,7 @@ import { translate } from '../controller/sources/kubernetes/routes/translate.ts'
 import { clusterOf, ingressOf, serviceOf } from '../controller/sources/kubernetes/testing/cluster-snapshot.ts';
 import { GUIDE, guideRows } from './harness/nginx-guide.ts';
 
-/** What each row means, as members of the route; by its annotations. */
+/** The meaning of each row as members of the route, by its annotations. */
 const MEANT: Readonly<Record<string, object>> = {
   'redir: / /app 302': { redirects: [{ from: '/', to: '/app', status: 302 }] },
   'redir: /* https://new.example 301': { redirects: [{ from: '/*', to: 'https://new.example', status: 301 }] },
@@ -86,13 +86,13 @@ const labelOf = (ours: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name.replace('sluice.dev/', '')}: ${value}`)
     .join(', ');
 
-test('each row of the guide that has an equal is accepted by the controller and means what it says', () => {
+test('each row of the guide that has an equivalent is accepted by the controller and means what it says', () => {
   const rows = guideRows.filter(({ ours }) => Object.keys(ours).length > 0);
   for (const { ours } of rows) assert.partialDeepStrictEqual(routeFor(ours), MEANT[labelOf(ours)] ?? { of: labelOf(ours) });
   assert.deepEqual(rows.map(({ ours }) => labelOf(ours)).sort(), Object.keys(MEANT).sort());
 });
 
-test('each row that has none says so', () => {
+test('each row without an equivalent says so', () => {
   for (const { theirs, ours, text } of guideRows)
     assert.ok(Object.keys(ours).length > 0 || /^(?:no equal|not needed|lines in that block)/.test(text), theirs.join());
 });

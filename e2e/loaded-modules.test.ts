@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Program, REPOSITORY } from './harness/process.ts';
 
-/** What a process and a worker load before they serve; their entries themselves would start them. */
+/** The modules that a process and a worker load before they serve. Importing the entry points themselves would start them. */
 const LOADED = [
   'dataplane/components.ts',
   'dataplane/traffic/worker/traffic-worker.ts',

@@ -24,7 +24,7 @@ async function statusesOverHttp2(port: number, host: string, count: number): Pro
   }
 }
 
-/** An upstream that takes a while for each request and knows how many it had at once. */
+/** An upstream that takes a while for each request and records how many it had at once. */
 class Counting {
   now = 0;
   most = 0;
@@ -55,7 +55,7 @@ test('a target never has more requests at once than its limit, across all worker
   using folder = new Folder();
   await using counting = await Counting.start();
   await using pair = await Pair.start(folder, site(`${counting.upstream.address} {\n    max_in_flight ${LIMIT}\n    queue 1000 60s\n  }`));
-  // Each connection comes to either of the two workers.
+  // Each connection reaches either of the two workers.
   const [own, modern] = await Promise.all([
     Promise.all(Array.from({ length: 150 }, async () => (await pair.visit('site.test')).status)),
     Promise.all(Array.from({ length: 6 }, () => statusesOverHttp2(pair.httpPort, 'site.test', 25))),
@@ -81,7 +81,7 @@ test('a target whose requests fail too often leaves the rotation, and visitors o
   const options = '{\n    lb_retry_status 503\n    circuit_breaker 50% 4\n    fail_duration 1s\n  }';
   await using pair = await Pair.start(folder, site(`${flaky.address} ${good.address} ${options}`));
   for (let nth = 0; nth < 40; nth++) assert.equal((await pair.visit('site.test')).text, 'good');
-  // Each worker judges by its own requests, and one that ejects the target does so for both.
+  // Each worker judges by its own requests, and a worker that ejects the target does so for both.
   assert.ok(flaky.requests < 20, `${flaky.requests}`);
   // After each second one request tries the target again, so that the alert may be gone until that request has failed.
   await until('the alert', async () => {

@@ -14,7 +14,7 @@ import { freePort } from './harness/ports.ts';
 import { RawClient } from './harness/raw.ts';
 import { until } from './harness/until.ts';
 
-/** What a client sees: the status, and in one text the header and what the upstream has seen. */
+/** The result for a client: the status and, in one text, the response header and what the upstream received. */
 type Seen = { readonly status: number; readonly head: string };
 type Request = { readonly host: string; readonly method: string; readonly fields: Readonly<Record<string, string>>; readonly body: string };
 type Protocol = {
@@ -26,18 +26,18 @@ type Protocol = {
   send(request: Request): Promise<Seen>;
 };
 
-/** A policy as a route has it, and how a response shows that it has decided. */
+/** A policy as a member of a route, and how a response shows that it took effect. */
 type Case = {
   readonly route: object;
   readonly shows: (seen: Seen) => void;
   /** Whether the upstream gets nothing. */
   readonly rejects: boolean;
-  /** What a dry run, which is a GET without a body and without credentials, says that it does. */
+  /** The result that a dry run reports, which is a GET without a body and without credentials. */
   readonly explained: 'answers' | 'passes';
   readonly request?: { readonly method?: string; readonly fields?: Readonly<Record<string, string>>; readonly body?: string };
   /** Absent: all. */
   readonly applies?: (protocol: Protocol) => boolean;
-  /** Requests that come before, such as those that use up a limit. */
+  /** Requests that are sent first, for example to use up a limit. */
   readonly first?: number;
 };
 
@@ -101,7 +101,7 @@ const CASES: Readonly<Record<string, Case>> = {
     explained: 'answers',
   },
   jwt: { route: { jwt: { keys: [{ pem: PEM }] } }, shows: status(401), rejects: true, explained: 'answers' },
-  // The authentication server is not asked by a dry run.
+  // A dry run sends nothing to the authentication server.
   forwardAuth: { route: {}, shows: status(401), rejects: true, explained: 'passes' },
   method: {
     route: { methods: [{ method: 'PUT' }] },
@@ -136,7 +136,7 @@ const CASES: Readonly<Record<string, Case>> = {
     explained: 'passes',
   },
   respond: { route: { respond: { status: 418, body: 'tea' } }, shows: status(418), rejects: true, explained: 'answers' },
-  // What it copies, and what not, is in its own tests.
+  // Its own tests cover what it copies.
   mirror: {
     route: { mirror: { upstream: '127.0.0.99:1' } },
     shows: status(200),
@@ -156,7 +156,7 @@ const WEBSOCKET = {
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const saw = ({ method, url, headers }: IncomingMessage): string => `${method} ${url} ${headers['x-plain']}`;
 
-/** The upstream: shows what it has seen in `X-Saw`, also when it switches protocols, and counts it. */
+/** The upstream: reports what it received in `X-Saw`, also when it switches protocols, and counts requests. */
 class EchoUpstream {
   /** Requests by host. */
   readonly requests = new Map<string, number>();
@@ -199,7 +199,7 @@ const textOf = (fields: object): string =>
     .map(([name, value]) => `${name}: ${String(value)}\r\n`)
     .join('');
 
-/** The text of a request over HTTP/1.x, and the length of its body. */
+/** Parses the text of a request over HTTP/1.x. @returns also the length of its body. */
 function http1({ host, method, fields, body }: Request, version = '1.1'): string {
   const length = body === '' ? {} : { 'content-length': `${body.length}` };
   return `${method} /page HTTP/${version}\r\n${textOf({ host, ...HEADERS, ...fields, ...length })}\r\n${body}`;

@@ -20,7 +20,7 @@ test('reload waits for the outcome and prints it; a failed reload starts the coo
   const early = await pair.admin('/reload', { method: 'POST' });
   assert.deepEqual([early.status, early.text.includes('reload too soon')], [429, true]);
   assert.equal((await pair.visit('site.test')).text, 'two');
-  // While the cooldown runs: where the machine is so slow that it is over by then, there is another try.
+  // While the cooldown runs. If the machine is so slow that it is over by then, the test tries again.
   await until('a saved change to be served during the cooldown', async () => {
     await pair.command('reload');
     const body = `try ${++tries}`;

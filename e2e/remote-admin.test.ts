@@ -46,7 +46,7 @@ test('a controller on another machine maintains the routes of a data plane acros
   await until('the next controller', async () => (await scene.visit('a.test')) === 'five');
 });
 
-test('an untrusted connection or a missing token is rejected with what to do', { skip }, async () => {
+test('an untrusted connection or a missing token is rejected with advice', { skip }, async () => {
   await using scene = await RemoteScene.open();
   await scene.startDataplane();
   const routes = (admin: string, more: string[] = ['--dataplane-ca', scene.roots], env?: Record<string, string>) =>

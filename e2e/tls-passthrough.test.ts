@@ -8,7 +8,7 @@ import { Pair } from './harness/pair.ts';
 import { freePort } from './harness/ports.ts';
 import { until } from './harness/until.ts';
 
-/** What a TLS server says that is asked for by this name, or why there is no answer. */
+/** The answer of the TLS server that is reached with this name, or why there is none. */
 function heard(port: number, servername: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, servername, rejectUnauthorized: false });

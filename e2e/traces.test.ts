@@ -89,7 +89,7 @@ test('a collector that is away delays no request and is reported, and the spans 
   assert.doesNotMatch((await dataplane.admin('GET', '/status')).text, /spans can't/);
 });
 
-test('a collector that never answers delays neither requests nor the end of the process, and what it does not take is counted', async () => {
+test('a collector that never answers delays neither requests nor the end of the process, and the spans that it does not accept are counted', async () => {
   using folder = new Folder();
   await using collector = await Collector.start();
   collector.answer = null;

@@ -118,7 +118,7 @@ describe('upstream failures', () => {
       ],
     );
     assert.match(targets[0]?.reason ?? '', /^the target refused the connection \(\d+ in a row\)$/);
-    // A scrape collects what the workers have counted since their last report.
+    // A scrape collects the counts of the workers since their last report.
     await dataplane.admin('GET', '/metrics');
     const listed = JSON.parse((await dataplane.admin('GET', '/upstreams')).text) as typeof targets;
     const { last_failure } = listed.find(({ address }) => address === dead) ?? {};

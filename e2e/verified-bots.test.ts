@@ -12,7 +12,7 @@ import { Upstream } from './harness/upstream.ts';
 const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)';
 const BINGBOT = 'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)';
 const [FORGER, UNDECIDED, LATE] = ['203.0.114.7', '66.249.65.9', '66.249.65.10'];
-/** More than one: an address whose look-up takes too long, on a machine that is busy, is not looked up again for minutes. */
+/** More than one, because an address whose look-up takes too long on a busy machine is not looked up again for minutes. */
 const CRAWLERS = Array.from({ length: 60 }, (_, nth) => `66.249.66.${nth + 1}`);
 const VISITS_EACH = 40;
 
@@ -51,7 +51,7 @@ const overHttp2: Send = async (pair, { address, userAgent }) => {
 const MOUNT = 'mount --bind "$1" /etc/resolv.conf && shift && exec "$@"';
 const mounts = process.getuid?.() !== 0 && 'mounts a resolv.conf, as root';
 
-/** The pair as if it were on a machine with this name server, behind a proxy that says who the client is. */
+/** The pair as if it were on a machine with this name server, behind a proxy that forwards the client's address. */
 function startBehind(folder: Folder, server: NameServer, app: Upstream): Promise<Pair> {
   const file = folder.file('resolv.conf');
   writeFileSync(file, `nameserver ${server.address}\n`);
@@ -97,7 +97,7 @@ for (const [protocol, send] of [
         assert.equal(await visitBy(address, userAgent), 503, `${address} ${userAgent}`);
     assert.equal(app.requests, before);
 
-    // What is known stays known without DNS, and nothing new passes.
+    // Verified addresses stay verified without DNS, and no new ones pass.
     server[Symbol.dispose]();
     await until('the crawler to pass without DNS', async () => (await visitBy(crawler)) === 200);
     for (let nth = 0; nth < 5; nth++) assert.equal(await visitBy(LATE), 503);

@@ -40,7 +40,7 @@ test('certificates lists the certificates that exist and why any are missing', a
   assert.deepEqual(JSON.parse((await sluice(['certificates', '--json', '--admin', address])).out), [MISSING, ISSUED]);
 });
 
-test('certificates reports that there are none', async (t) => {
+test('certificates reports if there are no certificates', async (t) => {
   const { out } = await sluice(['certificates', '--admin', await admin(t, { 'GET /certificates': [200, []] })]);
   assert.equal(out, 'There are no certificates, and none are ordered.\n');
 });

@@ -37,7 +37,7 @@ test('the loser of a domain is reported with the owner', () => {
   ]);
 });
 
-test('the loser takes over when the owner goes', () => {
+test('the loser takes over when the owner’s route is removed', () => {
   const after = desire(views(docker(['a.example']), sampleListing([])));
   assert.equal(after.routes.get('a.example')?.source, 'docker');
   assert.deepEqual(after.problems, []);

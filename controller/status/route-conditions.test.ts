@@ -44,7 +44,7 @@ test('a route is resolved if a target is not known to be out, or if it needs non
   );
 });
 
-test('the version increases only if data planes have to be told something', () => {
+test('the version increases only if data planes need an update', () => {
   const conditions = new RouteConditions(new ManualClock());
   const state = stateOf({ domain: 'a.test', upstreams: [target('healthy')] });
   const versions = [() => conditions.built(state), () => conditions.built(state)].map((change) => {

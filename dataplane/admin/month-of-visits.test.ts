@@ -20,7 +20,7 @@ const SEED = Number(process.env.SLUICE_FUZZ_SEED ?? 1);
 const HOURS_KEPT = 10 * DAY;
 const PERCENTILES = { p50: 0.5, p75: 0.75, p95: 0.95, p99: 0.99 } as const;
 
-/** How far figures may be from the truth, as documented: exactly so many distinct names or visitors, and then an estimate. */
+/** The documented accuracy of figures: exact up to this many distinct names or visitors, and estimated beyond that. */
 const HISTORY_BOUNDS = {
   visitors: { exact: 256, error: 1.04 / 2 ** 6 },
   lists: {
@@ -33,7 +33,7 @@ const HISTORY_BOUNDS = {
 const SNAPSHOT_BOUNDS = { visitors: { exact: 2_048, error: 1.04 / 2 ** 8 }, names: 128 };
 /** Estimates of distinct visitors are about normally distributed: one in 1.7 million is off by more than five standard errors. */
 const STANDARD_ERRORS = 5;
-/** The width of a bucket, and a value is answered with four digits. */
+/** The width of a bucket; a value is reported with four digits. */
 const QUANTILE_ERROR = 0.0205;
 
 type ListName = keyof typeof HISTORY_BOUNDS.lists;
@@ -49,7 +49,7 @@ const site = (domain: string): Site => ({
 });
 const SITES = new Map(Array.from({ length: HOSTS }, (_, at) => [hostName(at), site(hostName(at))]));
 
-/** What is kept of what its page has measured: nothing if the report itself, like the request, sets the visit apart. */
+/** The measurements of the page that are kept: none if its report, like its request, comes from a machine. */
 const keptVitals = ({ machine, vitals }: Visit): Visit['vitals'] => (machine === 'gpc' || machine === 'prefetch' ? null : vitals);
 
 /** The exchanges of a visit: its request, and the report of its page if there is one. */
@@ -80,7 +80,7 @@ function exchangesOf(visit: Visit, now: number): Exchange[] {
   return [x, report];
 }
 
-/** Two workers report what they have counted to the analytics and the history, as the main thread of the data plane passes it on. */
+/** Two workers report their counts to the analytics and the history, as the main thread of the data plane passes them on. */
 class Replay {
   readonly visits: Visit[] = [];
   private readonly workers: readonly Recorder[];

@@ -6,7 +6,7 @@ import { entry } from './testing/entry.ts';
 
 type Disk = NonNullable<CacheIndexTools['disk']>;
 
-/** A cache whose disk is played by the test. */
+/** A cache whose disk is simulated by the test. */
 function cacheOf() {
   const sent: (readonly [worker: number, message: CacheToWorker])[] = [];
   const reads = new Map<string, (entries: readonly CacheEntry[]) => void>();

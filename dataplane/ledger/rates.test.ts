@@ -47,7 +47,7 @@ test('an hour’s window is estimated like a second’s, and its keys outlast a 
   assert.equal(rates.waitMs(key.hash, key.fingerprint, 8, start + 4 * HOUR), 0);
 });
 
-test('a rejected key is told when it is admitted again: not a moment earlier, nor much later', () => {
+test('a rejected key learns when it is admitted again: not a moment earlier, nor much later', () => {
   for (const [limit, first, later, at] of [
     [1, 1, 0, 0.2],
     [1, 1, 0, 0.9],

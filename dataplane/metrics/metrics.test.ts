@@ -278,7 +278,7 @@ describe('values read at a scrape', () => {
     assert.equal(lines['sluice_certificate_not_after_timestamp_seconds{domain="other"}'], 2_000 - 99);
   });
 
-  it('tell whether the history is available, and nothing if none is kept', async () => {
+  it('say whether the history is available, and say nothing if none is kept', async () => {
     const available = async (historyAvailable: boolean | null) =>
       (await scrape(metricsOf(() => ({ ...NOTHING, historyAvailable })))).get('sluice_history_available');
     assert.deepEqual([await available(null), await available(true), await available(false)], [undefined, 1, 0]);

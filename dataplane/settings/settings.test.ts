@@ -160,7 +160,7 @@ describe('readSettings', () => {
       dnsResolver: { host: '::1', port: 53 },
       localCerts: true,
     });
-    // It does not go with an e-mail.
+    // It can't be combined with an e-mail address.
     const { noAcme, ...others } = origins;
     assert.ok(Object.values(others).every((origin) => origin === 'flag'));
     assert.deepEqual([given.size, takeover], [42, true]);

@@ -15,7 +15,7 @@ class Fixture {
   looks = 0;
   readonly times: AlertTimes;
 
-  /** @param lasts how long a look takes (ms). */
+  /** @param lasts how long a check takes (ms). */
   constructor(wrong: readonly Alert[] = [], lasts = 0) {
     this.wrong = wrong;
     const look = async (): Promise<readonly Alert[]> => {
@@ -38,7 +38,7 @@ class Fixture {
   }
 }
 
-test('an alert that does not know when it began has the time of the look that found it', async () => {
+test('an alert with an unknown start has the time of the check that found it', async () => {
   const fixture = new Fixture([alert('a.test')]);
   await fixture.pass(10_000);
   fixture.wrong = [alert('a.test'), alert('b.test')];
@@ -64,7 +64,7 @@ test('an alert that ends and comes back gets a new start time', async () => {
   assert.equal(fixture.times.since(alert('a.test')), fixture.now);
 });
 
-test('alerts without a domain are told apart by their message', async () => {
+test('alerts without a domain are distinguished by their message', async () => {
   const fixture = new Fixture();
   await fixture.pass(10_000);
   fixture.wrong = [alert(null, 'one')];
@@ -75,7 +75,7 @@ test('alerts without a domain are told apart by their message', async () => {
   assert.deepEqual([fixture.times.since(one), fixture.times.since(alert(null, 'two'))], [first, fixture.now]);
 });
 
-test('a look that takes long is followed by a long pause', async () => {
+test('a check that takes long is followed by a long pause', async () => {
   const fixture = new Fixture([], 500);
   await fixture.pass(49_999);
   assert.equal(fixture.looks, 1);

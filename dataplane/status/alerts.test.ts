@@ -260,7 +260,7 @@ describe('alerts', () => {
   it('are all in the reference, with their severity', () => {
     const page = readFileSync(new URL('../../docs/reference/admin-api.md', import.meta.url), 'utf8');
     const documented = [...page.matchAll(/^\| `(\w+)` \| (error|warning|advice) \|/gm)].map(([, code, severity]) => `${code} ${severity}`);
-    // The one that stands for those beyond a bound is the overview's.
+    // The alert that stands for those beyond a bound belongs to the overview.
     assert.deepEqual(documented.sort(), [...seen, 'alerts_omitted advice'].sort());
   });
 });

@@ -31,7 +31,7 @@ test('addresses of all interfaces are listed once and sorted, without loopback a
   assert.deepEqual(ownAddresses(interfaces), ['172.18.0.2', '172.19.0.3', 'fd00:1::2', 'fec0::1']);
 });
 
-test('a machine without a network has none', () => {
+test('a machine without a network has no addresses', () => {
   assert.deepEqual(ownAddresses({ lo: [ipv4('127.0.0.1', true)] }), []);
   for (const address of ownAddresses(networkInterfaces())) assert.doesNotMatch(address, /^(127\.|::1$|fe80)/);
 });

@@ -9,7 +9,7 @@ import { ownDataplane } from './own-dataplane.ts';
 
 const ROUNDS = 5;
 
-/** The fields of a browser: most of what a line costs is its fields. */
+/** The fields of a browser, which account for most of the cost of a line. */
 const BROWSER = [
   'User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36',
   'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
@@ -24,7 +24,7 @@ const BROWSER = [
 ];
 
 /**
- * What the access log costs: one worker with it and one without, on the same core, in turns. The thread that writes runs on that core, too.
+ * The cost of the access log: one worker with it and one without, on the same core, in turns. The thread that writes runs on that core too.
  */
 export async function accessLog(): Promise<Figure[]> {
   using folder = new Folder();

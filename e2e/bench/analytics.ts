@@ -6,10 +6,10 @@ import { atMost, type Figure, percentile } from './figure.ts';
 import { ownDataplane } from './own-dataplane.ts';
 
 const DOMAINS = 10_000;
-/** Requests under way at a time while the domains get their traffic. */
+/** Concurrent requests while the domains get their traffic. */
 const WIDTH = 64;
 
-/** What counting costs: the memory of many visitors, and how long the main thread stops while everything is listed. */
+/** The cost of counting: the memory of many visitors, and how long the main thread stops while everything is listed. */
 export async function analytics(): Promise<Figure[]> {
   return [
     atMost('counting a page view', printed('recording.ts') / 1_000, 'µs', 1),
@@ -20,7 +20,7 @@ export async function analytics(): Promise<Figure[]> {
   ];
 }
 
-/** What a script prints, in a process of its own, so that nothing else is in the figure. */
+/** The output of a script in a process of its own, so that the figure includes nothing else. */
 function printed(script: string, ...argv: string[]): number {
   const path = new URL(script, import.meta.url).pathname;
   return Number(execFileSync(process.execPath, ['--expose-gc', path, ...argv], { encoding: 'utf8' }));

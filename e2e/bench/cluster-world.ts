@@ -8,14 +8,14 @@ import { Pair } from '../kubernetes/harness/pair.ts';
 import type { ClusterTimes } from './cluster.ts';
 import { median } from './figure.ts';
 
-/** Prints, as the last line, what takes how long in a cluster with many objects. Runs in a network of its own. */
+/** Measures how long changes take in a cluster with many objects, and prints the figures as its last line. Runs in a network of its own. */
 const FEW = 1_000;
 const MANY = 5_000;
 const ENDPOINTS = 5;
 const CHANGES = 9;
-/** One host of so many is visited to see when all are served. */
+/** One in this many hosts is visited to see when all are served. */
 const SAMPLED = 100;
-/** Objects created at a time. */
+/** Objects created concurrently. */
 const AT_ONCE = 32;
 const PATIENCE_MS = 300_000;
 const FLAGS = ['--publish-address', '203.0.113.7'];
@@ -51,7 +51,7 @@ async function fromCold() {
   );
   const began = performance.now();
   await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: FLAGS });
-  // A table is swapped as a whole, so some hosts show when. Visiting all of them takes seconds itself.
+  // A table is swapped as a whole, so a few hosts show when. Visiting all of them would itself take seconds.
   await allServed(
     pair,
     names.filter((_, at) => at % SAMPLED === 0),
@@ -78,7 +78,7 @@ async function startApp(address: string): Promise<Server> {
   return server;
 }
 
-/** The first is an app; the others are addresses that accept no connection, so they would be noticed. */
+/** The first is an app; the others are addresses that accept no connections, so that using them would be noticed. */
 const addressesOf = (at: number): [string, ...string[]] => [
   '10.77.200.1',
   ...Array.from({ length: ENDPOINTS }, (_, nth) => `10.99.${(at * ENDPOINTS + nth) >> 8}.${(at * ENDPOINTS + nth) & 255}`).slice(1),
@@ -122,7 +122,7 @@ async function createAll(objects: readonly KubernetesObject[]): Promise<void> {
 
 const visitors = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
 
-/** Each host is visited until it is served, on connections that stay open: the visits themselves must not take long. */
+/** Visits each host until it is served, on connections that stay open, because the visits themselves must not take long. */
 async function allServed({ httpPort }: Pair, names: readonly string[]): Promise<void> {
   const waiting = [...names];
   const work = async () => {
@@ -151,7 +151,7 @@ async function unreported(): Promise<number> {
 
 const secondsSince = (began: number): number => (performance.now() - began) / 1_000;
 
-/** The most memory (MiB) that a process or one of its children has used. */
+/** The peak memory (MiB) of a process or one of its children. */
 function peakOf(pid: number): number {
   const peak = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);

@@ -1,13 +1,13 @@
 export type Goal = { readonly direction: 'at least' | 'at most'; readonly limit: number };
 
-/** A measured figure and what it should be. */
+/** A measured figure and its goal. */
 export type Figure = {
   readonly what: string;
   readonly figure: number;
   readonly unit: string;
   /** How much rounds differ (see `spreadOf`); 0 for a single measurement. */
   readonly spread: number;
-  /** null for a figure that gives others their scale. */
+  /** null for a figure that only serves as a reference for others. */
   readonly goal: Goal | null;
 };
 

@@ -11,7 +11,7 @@ const ROUNDS = 15;
 const SECONDS = 1;
 const ADDRESSES = 10_000;
 
-/** A browser's request, each from another of the addresses, in the field that trusted proxies add. */
+/** Requests of browsers, each from the next address, given in the field that trusted proxies add. */
 const SCRIPT = `
 local nth = 0
 request = function()
@@ -32,7 +32,7 @@ const KINDS = {
 } as const;
 type Kind = keyof typeof KINDS;
 
-/** What a flood from 10,000 addresses costs a worker that answers it with challenges, and with 429. The upstream gets nothing of it. */
+/** The cost of a flood from 10,000 addresses for a worker that answers it with challenges, and with 429. The upstream gets none of it. */
 export async function flood(): Promise<Figure[]> {
   using folder = new Folder();
   await using upstream = await Upstream.start('upstream');
@@ -45,7 +45,10 @@ export async function flood(): Promise<Figure[]> {
     await dataplane.route('limited.test', upstream.address, { rate_limits: [{ rph: 1 }] });
     await dataplane.route('challenged.test', upstream.address, { under_attack: true });
     const micros: Record<Kind, number[]> = { limited: [], challenged: [], refused: [] };
-    /** What reached the upstream from challenged clients; the last requests of the first round below the limit may still be under way. */
+    /**
+     * The requests of challenged clients that reached the upstream; the last requests of the first round below the limit may still be in
+     * flight.
+     */
     let forwarded = 0;
     for (let round = 0; round <= ROUNDS; round++) {
       for (const kind of Object.keys(KINDS) as Kind[]) {
@@ -60,7 +63,7 @@ export async function flood(): Promise<Figure[]> {
         if (kind !== 'limited') forwarded += upstream.requests - before;
       }
     }
-    // The least of the rounds: other work on the machine only adds to it.
+    // The minimum of the rounds, since other work on the machine only adds to it.
     const least = (kind: Kind): number => Math.min(...micros[kind]);
     return [
       shown('CPU time of a request over its limit (429)', least('limited'), 'µs'),

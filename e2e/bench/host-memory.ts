@@ -2,9 +2,7 @@ import { createAnalytics } from '../../dataplane/analytics/analytics.ts';
 import { domainReport } from '../../dataplane/traffic/testing/domain-report.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 
-/**
- * Prints what the counts of one host take in memory (bytes): of a small host, or of one whose names are as many and as long as they can be.
- */
+/** Prints the memory of the counts of one host (bytes): a small one, or one with as many and as long names as possible. */
 const HOSTS = 300;
 const KINDS = {
   small: { visitors: 50, names: 20, pageLength: 30, referrerLength: 20, vitals: 0 },

@@ -12,7 +12,7 @@ import { atMost, type Figure, shown } from './figure.ts';
 import { proportionalOf } from './processes.ts';
 import { settled } from './settled.ts';
 
-/** Opened before the first reading, so that what is needed once is not counted. */
+/** Opened before the first reading, so that one-time costs are not counted. */
 const WARM = 1_000;
 
 type Kind = {
@@ -32,7 +32,7 @@ const KINDS: readonly Kind[] = [
   { what: 'HTTP/2', secure: true, count: 2_000, goal: 24, open: usedHttp2 },
 ];
 
-/** The memory that a proxy needs for each connection that is open and does nothing. */
+/** The memory that a proxy needs for each idle connection. */
 export async function idle(): Promise<Figure[]> {
   using folder = new Folder();
   const upstream = await nginxUpstream(folder, UPSTREAM_CORE);

@@ -36,7 +36,7 @@ const TOKEN = `${SIGNED}.${sign('sha256', Buffer.from(SIGNED), privateKey).toStr
 /** Members of a route with the policy, and the fields of a request that it lets through. */
 type Site = { readonly what: string; readonly route: object; readonly fields?: readonly string[] };
 
-/** Of other clients than the one of the requests. */
+/** Hashes of other clients than the one that sends the requests. */
 const RANGES = Array.from({ length: 10 }, (_, n) => `198.51.${n}.0/24`);
 /** A response to other requests. */
 const answering = (match: object): object => ({ responds: [{ status: 403, body: '', match: { name: 'others', ...match } }] });
@@ -85,7 +85,10 @@ const KINDS: Readonly<Record<string, Site>> = {
   auto: { what: 'under_attack auto, below its threshold', route: { challenge: { auto_rps: 1_000_000 } } },
 };
 
-/** What policies of access cost: each alone, in this process, and a whole request to a site that uses none of those which others have. */
+/**
+ * The cost of access policies: each alone, in this process, and of a complete request to a site without policies while other sites have
+ * them.
+ */
 export async function policies(): Promise<Figure[]> {
   return [...(await alone()), ...(await wholeRequests())];
 }

@@ -4,9 +4,9 @@ import { BROWSERS } from '../../dataplane/traffic/testing/browsers.ts';
 import { sampleExchange } from '../../dataplane/traffic/testing/sample-exchange.ts';
 import { median } from './figure.ts';
 
-/** Prints how long a page view takes to be counted (ns): who it is from, with what, for which page, and how it was answered. */
+/** Prints how long it takes to count a page view (ns): its visitor, browser, page and response. */
 const BATCHES = 3_000;
-/** So few that they stay in the processor's cache, as one request does. */
+/** Few enough to stay in the processor's cache, as a single request does. */
 const BATCH = 200;
 const COLD = 500;
 /** Batches between two reports. */
@@ -16,7 +16,7 @@ const recorder = new Recorder(Buffer.alloc(16), new Countries(null));
 const sample = sampleExchange({ method: 'GET', target: '/', kept: '', length: 0, chunked: false });
 const route = { domain: 'a.test', fields: null, excluded: null };
 
-/** A string of its own, whose hash is not known yet, like those that are cut from a request. */
+/** A new string without a cached hash, like those that are cut from a request. */
 const fresh = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
 function pageView(nth: number): typeof sample {

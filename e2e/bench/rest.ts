@@ -7,7 +7,7 @@ import { atMost, type Figure, shown } from './figure.ts';
 import { proportionalOf } from './processes.ts';
 import { settled } from './settled.ts';
 
-/** How long nothing is asked of the proxies (ms): garbage is collected, and threads that are not needed end. */
+/** How long the proxies are idle (ms), so that garbage is collected and unneeded threads end. */
 const REST_MS = 120_000;
 
 /** The memory of all processes of a proxy that has started with one site, had one request, and then rested for two minutes. */

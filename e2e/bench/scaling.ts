@@ -7,13 +7,13 @@ import { type Competitor, rounds, type Timing } from './contest/rounds.ts';
 import { atLeast, median, spreadOf } from './figure.ts';
 import { wrk } from './load/wrk.ts';
 
-/** The system distributes connections by a hash, so that each worker gets about half of many. */
+/** The system distributes connections by a hash, so each worker gets about half of them if there are many. */
 const CONNECTIONS = 256;
 
 /**
- * Two workers against one. With four cores, the proxy has one or two of them for itself. With fewer, it shares both with
- * the load, so that only processor times can be compared: what two workers take from each other by sharing memory is in
- * them, but not what they lose when connections are unevenly distributed.
+ * Two workers against one. With four cores, the proxy has one or two of them to itself. With fewer, it shares both with the load, so only
+ * processor times can be compared. They include what two workers lose by sharing memory, but not what they lose when connections are
+ * unevenly distributed.
  */
 export async function scaling(timing: Timing): Promise<Contest[]> {
   using folder = new Folder();

@@ -9,11 +9,11 @@ import { atMost, type Figure, median } from './figure.ts';
 
 const ROUNDS = 9;
 const CONTAINERS = 200;
-/** How many are started at a time, like `compose up`. */
+/** How many are started concurrently, like `compose up`. */
 const AT_ONCE = 8;
 
 /**
- * How soon a change is served: a saved file, a container that starts, one of 200 that start; and how soon its source tells the last two.
+ * How soon a change is served: a saved file, a container that starts, one of 200 that start; and how soon the source reports the last two.
  */
 export async function serving(): Promise<Figure[]> {
   return [...(await saved()), ...(await containers()), ...(await events())];

@@ -7,7 +7,7 @@ import { atMost, type Figure, median } from './figure.ts';
 
 const ROUNDS = 5;
 
-/** How long a config file takes: the validate command from a cold start, and compilation alone. */
+/** How long it takes to compile a config file: the validate command from a cold start, and compilation alone. */
 export async function sluicefile(): Promise<Figure[]> {
   using folder = new Folder();
   const [thousand, fiftyThousand] = [folder.file('thousand'), folder.file('fifty-thousand')];

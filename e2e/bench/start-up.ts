@@ -13,7 +13,10 @@ const SITES = 1_000;
 /** Milliseconds. */
 const GOAL = 300;
 
-/** How soon `sluice run` with 1,000 sites, on one core, serves the last of them: without a state, and with the state of the run before. */
+/**
+ * How soon `sluice run` with 1,000 sites, on one core, serves the last of them: without saved state, and with the state of the previous
+ * run.
+ */
 export async function startUp({ rounds }: Timing): Promise<Figure[]> {
   await using upstream = await Upstream.start('bench', (_, response) => response.end('ok'));
   const [fresh, again]: [Start[], Start[]] = [[], []];

@@ -13,7 +13,7 @@ const PAUSE_MS = 10;
 /** How many times as long as with nginx a request may take at the 99th percentile. */
 const GOAL = 1.2;
 
-/** How long requests take while a proxy has half as many as it can take. */
+/** How long requests take while a proxy has half its maximum load. */
 const atHalfLoad =
   (secure: boolean) =>
   async (timing: Timing): Promise<Contest[]> => {
@@ -39,7 +39,7 @@ const atHalfLoad =
 export const tail = atHalfLoad(false);
 export const tlsTail = atHalfLoad(true);
 
-/** Requests per second that it can take if it has its core for itself. */
+/** The maximum requests per second if the proxy has its core to itself. */
 const peakOf = ({ samples }: Run): number => 1 / median(samples.map(costOf));
 
 /** Compares the 99th percentiles. On a core with other work they are mostly the time that this work takes, so they are not judged. */

@@ -9,7 +9,7 @@ import { ownDataplane } from './own-dataplane.ts';
 
 const ROUNDS = 5;
 
-/** What tracing costs: one worker without it, with one request in a hundred sampled, and with all of them, on the same core, in turns. */
+/** The cost of tracing: one worker without it, with one request in a hundred sampled, and with all of them, on the same core, in turns. */
 export async function traces(): Promise<Figure[]> {
   using folder = new Folder();
   await using collector = await Collector.start();

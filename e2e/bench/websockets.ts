@@ -12,7 +12,7 @@ import type { Load, Measured } from './load/load.ts';
 const UPSTREAM = fileURLToPath(new URL('load/websocket-upstream.ts', import.meta.url));
 const CLIENTS = fileURLToPath(new URL('load/websocket-clients.ts', import.meta.url));
 
-/** Messages of 64 bytes there and back over WebSockets: each passes the proxy twice. */
+/** Messages of 64 bytes to the upstream and back over WebSockets: each passes the proxy twice. */
 export async function websockets(timing: Timing): Promise<Contest[]> {
   await using upstream = new Program(...onCores([UPSTREAM_CORE], process.execPath, UPSTREAM));
   if (upstream.child.stdout === null) throw new Error('the upstream has no output');

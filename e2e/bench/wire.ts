@@ -20,7 +20,7 @@ type Kind = {
   readonly tool?: Tool;
 };
 
-/** One worker compared with others on the same core, in turns, under as much load as they can take. */
+/** One worker compared with other proxies on the same core, in turns, each fully loaded. */
 const contest =
   (kind: Kind) =>
   async (timing: Timing): Promise<Contest[]> => {
@@ -73,7 +73,7 @@ export const large = contest({ what: 'responses of 10 MB', load: { path: '/large
 
 export const http2Large = contest({
   what: 'responses of 10 MB over HTTP/2 and TLS',
-  // Responses that have not ended when the round does are not counted, so there are few at a time.
+  // Responses that have not ended when the round does are not counted, so only a few are concurrent.
   load: { secure: true, path: '/large', connections: 4, streams: 1 },
   goals: { best: 1 },
   tool: h2load,

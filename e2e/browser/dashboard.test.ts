@@ -23,7 +23,7 @@ class Shown {
   readonly pair: Pair;
   readonly page: Page;
   readonly url: string;
-  /** What the browser complained about, and where it connected to. */
+  /** The browser's errors, and the addresses that it connected to. */
   readonly problems: string[] = [];
   readonly requested: string[] = [];
   private readonly parts: AsyncDisposableStack;
@@ -82,7 +82,7 @@ class Shown {
     await until('the figures', async () => (await this.page.locator('main > p.empty[role=status]').count()) === 0);
   }
 
-  /** What axe finds in what is shown. */
+  /** The problems that axe finds on the current page. */
   async violations(): Promise<string[]> {
     await this.page.evaluate(AXE);
     const found = await this.page.evaluate<{ id: string; nodes: { html: string; failureSummary: string }[] }[]>(
@@ -207,7 +207,7 @@ browsed('the page says that the connection is lost while the data plane is resta
   process.kill((await childrenOf(pair.program.pid)).dataplane, 'SIGKILL');
   await page.locator('.connection', { hasText: 'Connection lost. Figures as of' }).waitFor();
   await page.locator('.connection.live').waitFor();
-  // The controller connects again within the time that it is given.
+  // The controller connects again within the grace period.
   assert.equal(await page.locator('.card.wrong li', { hasText: 'disconnected' }).count(), 0);
 });
 

@@ -32,7 +32,7 @@ for (const protocol of ['http1', 'h2c'] as const)
 
     const evaluate = (script: string): Promise<string> => browser.page.evaluate<string>(`(async () => { ${script} })()`);
 
-    // Whether it follows them at once is its own choice.
+    // The browser decides whether it follows them at once.
     test('shows a page that follows early hints, with the style sheet that they announce', async () => {
       const color = await evaluate(`return getComputedStyle(document.querySelector('p')).color`);
       assert.equal(color, 'rgb(1, 2, 3)');

@@ -13,7 +13,10 @@ import { Browser, missingBrowser } from './browser.ts';
 
 const [SCRIPT_PATH, REPORT_PATH] = ['/.sluice/vitals.js', '/.sluice/vitals'];
 
-/** `HOST` and `PORT` are those of the page. `meta` is written into the head. `strict`: we inject nothing though this browser allows it. */
+/**
+ * `HOST` and `PORT` are those of the page. `meta` is written into the head. `strict`: the proxy injects nothing although this browser would
+ * allow it.
+ */
 type Case = {
   readonly policy?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -105,7 +108,7 @@ const withScript = (made: Case, origin: string, nonce: string): string =>
     `<script defer src="${origin}${SCRIPT_PATH}"${nonce && ` nonce="${nonce}"`}></script>`,
   );
 
-/** Serves the pages of the table by number, as they are and, for the browser's own verdict, with the script and each nonce. */
+/** Serves the pages of the table by number: unchanged and, for the browser's own verdict, with the script and each nonce. */
 class Site {
   readonly port: number;
   /** Reports that were posted to this server itself. */
@@ -128,7 +131,7 @@ class Site {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://a.test');
     if (pathname === SCRIPT_PATH) return void response.writeHead(200, { 'content-type': 'text/javascript' }).end(vitalsScript().plain);
     if (pathname === REPORT_PATH) {
-      // A report without the page's origin is refused by the proxy.
+      // The proxy rejects a report without the page's origin.
       const own = request.headers.origin === `http://${request.headers.host}`;
       if (own) this.reports++;
       return void response.writeHead(own ? 204 : 403).end();

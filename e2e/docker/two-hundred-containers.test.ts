@@ -11,7 +11,7 @@ const COUNT = 200;
 /** How many are started at a time, like `compose up`. */
 const AT_ONCE = 8;
 
-test('with 200 containers, each is served once it is started, and only by itself', { skip }, async () => {
+test('each of 200 containers is served once it is started, and no other container answers for it', { skip }, async () => {
   await using engine = await Engine.start();
   await using discovery = await Discovery.start(engine);
   const domain = (index: number) => `app${index}.test`;

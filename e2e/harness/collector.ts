@@ -27,9 +27,9 @@ type Received = { readonly url: string; readonly headers: IncomingHttpHeaders; r
 /** A collector of spans (OTLP over HTTP, JSON). It accepts everything, unless a test says otherwise. */
 export class Collector {
   readonly received: Received[] = [];
-  /** How the next requests are answered; null: not at all. */
+  /** How the next requests are answered; null: never. */
   answer: { readonly status: number; readonly body: object } | null = { status: 200, body: {} };
-  /** Whether what comes is kept; a benchmark sends too much. */
+  /** Whether spans are kept; a benchmark sends too many. */
   keeps = true;
   private readonly server: Server;
   readonly port: number;

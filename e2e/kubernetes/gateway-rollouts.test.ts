@@ -40,7 +40,7 @@ async function lostNothing(visitors: Visitors): Promise<void> {
 }
 
 describe('behind the manifests of deploy/kubernetes/gateway', { skip }, () => {
-  test('an app that stops listening as soon as it is told to end is replaced, and scaled up and down, without a lost request', async () => {
+  test('an app that stops listening as soon as it gets SIGTERM is replaced, and scaled up and down, without a lost request', async () => {
     await cluster.apply(
       ...app({ name: 'busy' }, { replicas: 3 }),
       ingress({ name: 'busy' }, 'busy.test', [{ path: '/', service: 'busy' }]),

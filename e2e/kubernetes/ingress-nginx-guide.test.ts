@@ -124,7 +124,7 @@ describe('the guide for users of ingress-nginx', { skip }, () => {
       await notice((path, more) => visit(pair.httpPort, hostOf(row), path, more));
     });
 
-  test('no row is refused', async () => {
+  test('no row is rejected', async () => {
     const rows = (await pair.command('status')).split('\n').filter((line) => line.includes('ingress shop/row'));
     assert.ok(rows.length > 0);
     assert.deepEqual(
@@ -133,12 +133,12 @@ describe('the guide for users of ingress-nginx', { skip }, () => {
     );
   });
 
-  test('its users and passwords let in who knows one', async () => {
+  test('its users and passwords admit clients that know one', async () => {
     assert.equal((await visit(pair.httpPort, 'intern.shop.example', '/', credentials('ann', 'only in the docs'))).status, 200);
     assert.equal((await pair.visit('intern.shop.example')).status, 401);
   });
 
-  test('its login page is shown to strangers, and the app learns who the others are', async () => {
+  test('its login page is shown to clients without a session, and the app learns who the others are', async () => {
     const stranger = await pair.visit('account.shop.example', '/cart?a=1');
     assert.equal(stranger.status, 302);
     assert.equal(stranger.headers.location, 'https://login.example/start?rd=http://account.shop.example/cart%3Fa%3D1');

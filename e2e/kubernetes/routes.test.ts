@@ -182,7 +182,7 @@ describe('every object', { skip }, () => {
 });
 
 describe('an annotated Service', { skip }, () => {
-  test('is a site, as a container with these labels is, until its annotation goes', async () => {
+  test('is a site, like a container with these labels, until its annotation is removed', async () => {
     const annotations = { 'sluice.domain': 'svc.test,www.svc.test', 'sluice.tls': 'off', 'sluice.header.X-From': 'a service' };
     await cluster.apply(...app({ name: 'svc' }, { annotations }));
     assert.equal((await pair.serves(200, 'www.svc.test', '/x')).headers['x-from'], 'a service');

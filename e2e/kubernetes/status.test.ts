@@ -99,7 +99,7 @@ describe('an Ingress', { skip }, () => {
     assert.equal(await reported('shown'), 'lb.example.org');
   });
 
-  test('that is refused is told so by an Event, once', async () => {
+  test('that is refused gets one Event that says so', async () => {
     await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig });
     await cluster.apply(ingress({ name: 'wrong' }, 'wrong.test', [{ path: '/', service: 'nowhere' }]));
     const [event] = await until('the event', async () => {
@@ -117,7 +117,7 @@ describe('an Ingress', { skip }, () => {
 });
 
 describe('of several controllers', { skip }, () => {
-  test('one writes, and another one as soon as that one has stopped', async () => {
+  test('one writes, and another takes over as soon as the first has stopped', async () => {
     await cluster.apply(...app({ name: 'held' }));
     const paths = [{ path: '/', service: 'held' }];
     await using first = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.1'] });
@@ -134,7 +134,7 @@ describe('of several controllers', { skip }, () => {
     assert.notEqual(await holder(), before);
   });
 
-  test('the one that is gone without a word is succeeded when its lease has expired', async () => {
+  test('one that disappears without a word is replaced when its lease has expired', async () => {
     await using first = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.3'] });
     await reports('held', '203.0.113.3');
     first.controller?.child.kill('SIGKILL');

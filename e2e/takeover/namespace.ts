@@ -8,7 +8,7 @@ const SETUP =
 /**
  * Runs a script of this folder in a separate network namespace, where the test can set sysctls.
  * @returns what it printed as JSON.
- * @throws with what it said when it fails, or when this machine can't create a namespace.
+ * @throws with its output if it fails, or if this machine can't create a namespace.
  */
 export async function inNamespace<T>(script: string, args: readonly string[], { migrate }: { readonly migrate: boolean }): Promise<T> {
   const command = [process.execPath, fileURLToPath(new URL(script, import.meta.url)), ...args];

@@ -1,7 +1,7 @@
 import { HOST, HTTP_PORT, Scene } from './scene.ts';
 import { type Seen, Visitors } from './visitors.ts';
 
-/** What the visitors saw and how long it took. */
+/** The results of the visitors, and how long it took. */
 export type Played = Seen & { readonly seconds: number };
 
 // Replaces processes under load. Arguments: the number of replacements, and the minimum number of requests.

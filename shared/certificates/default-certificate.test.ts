@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultNameOf, isDefaultName, parseCertificateName } from './default-certificate.ts';
 
-test('the name of a default certificate is read as it is written', () => {
+test('the name of a default certificate is read as written', () => {
   for (const [place, name] of [
     [{ address: null, port: 443 }, '*@:443'],
     [{ address: '192.0.2.1', port: 8443 }, '*@192.0.2.1:8443'],

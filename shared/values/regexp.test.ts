@@ -55,7 +55,7 @@ test('a replacement names groups by number and by name, and every match is repla
   for (const by of ['$2', '$1x', '$', 'a$ b', braced('2')]) assert.equal(parseReplacement('(a)', by).ok, false, by);
 });
 
-test('a replacement takes neither a long text nor gives one', () => {
+test('a replacement neither accepts nor produces a text that is too long', () => {
   assert.equal(compileReplacement('a', 'b', 10_000)('a'.repeat(LONGEST_TEXT + 1)), null);
   assert.equal(compileReplacement('a', 'b'.repeat(1_000), 10_000)('a'.repeat(LONGEST_TEXT)), null);
 });

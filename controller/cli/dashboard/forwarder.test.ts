@@ -288,7 +288,7 @@ test('closing ends the streams on both sides', async (t) => {
   one.forwarder.close = async () => undefined;
 });
 
-test('errors of the Admin API are relayed as they are', async (t) => {
+test('errors of the Admin API are relayed unchanged', async (t) => {
   const one = await scene(t, {
     answer: (_request, response) => response.writeHead(429, { 'retry-after': '7' }).end('{"error":"rate limit exceeded"}'),
   });

@@ -102,7 +102,7 @@ describe('server-sent events', () => {
     assert.equal(quick.closed, false);
   });
 
-  it('are at most 256, so that the rest of the Admin API stays reachable, and one more is told when to ask again', async () => {
+  it('are at most 256, so that the rest of the Admin API stays reachable, and one more gets a Retry-After', async () => {
     await using api = await RunningAdmin.start();
     using readers = new DisposableStack();
     const opened = Array.from({ length: 256 }, () => readers.use(new Reader(api)));

@@ -10,7 +10,7 @@ import { HistoryFeeds } from './history-feeds.ts';
 
 const rangeOf = (step: Range['step']): Range => ({ from: 0, to: DAY, step, previous: { from: -DAY, to: 0 } });
 
-/** Feeds whose history answers when told. */
+/** Feeds whose history answers on the test's command. */
 class Fixture {
   readonly clock = new ManualClock();
   readonly asked: { answer: (text: string) => void; fail: (error: Error) => void }[] = [];
@@ -56,7 +56,7 @@ test('the history is sent at once and then every 10 s by the hour, every minute 
   }
 });
 
-test('a slow answer is not asked for twice, and none is sent to a reader that has left', async () => {
+test('a slow answer is not requested twice, and none is sent to a reader that has left', async () => {
   const fixture = new Fixture();
   const { sent, stop } = fixture.follow(HOUR);
   fixture.clock.pass(30_000);

@@ -172,7 +172,7 @@ describe('history', () => {
     assert.deepEqual([other.totals.views, other.series.length, other.from], [10, 6, '2026-01-05T20:00:00.000Z']);
   });
 
-  it('tells since when it is kept, so that a period that is known in part is not compared with', () => {
+  it('reports since when it is kept, so that a period known only in part is not used for a comparison', () => {
     using setup = new Setup();
     const keeper = setup.keeper({ hoursMs: 2 * DAY });
     const since = (query: Record<string, string> = {}) => ask(keeper, 'a.test', query, setup.now).kept_since;
@@ -332,7 +332,7 @@ describe('history', () => {
     const hashes = someHashes(1, 24 * 200);
     for (let hour = 0; hour < 24; hour++) {
       setup.now = START + hour * HOUR;
-      // Fifty of each hour's visitors come again in the next one.
+      // Fifty of each hour's visitors return in the next one.
       keeper.add([visits('a.test', hashes.slice(hour * 200, hour * 200 + 250))]);
       if (hour % 2 === 0) keeper.save();
     }
@@ -517,7 +517,7 @@ describe('history and its file', () => {
     assert.equal(keeper.answer('h49999.test', range.value, 'json').kind, 'unknown');
   });
 
-  it('adds no rows while those that wait take too much memory, and counts on in the others', () => {
+  it('adds no rows while waiting ones take too much memory, and goes on counting in existing ones', () => {
     const recent = new Recent({ rows: 50_000, bytes: 10_000_000 });
     const names = Array.from({ length: 128 }, (_, at): [string, number] => [`/${at}`, 1]);
     const lists = { ...NOBODY.lists, pages: names, entry_pages: names, referrers: names, countries: names };

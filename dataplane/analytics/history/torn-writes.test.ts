@@ -34,7 +34,7 @@ class Machine {
     });
   }
 
-  /** What a disk has of `name` if the power is cut after a write to the log of which only a part has arrived. */
+  /** The content of a disk for `name` if the power is cut when only a part of a write to the log has arrived. */
   cut(name: string, image: string, tear: (log: Buffer) => Buffer): void {
     copyFileSync(this.path(name), this.path(image));
     writeFileSync(`${this.path(image)}-wal`, tear(readFileSync(`${this.path(name)}-wal`)));
@@ -45,7 +45,7 @@ class Machine {
   }
 }
 
-/** null if nothing is kept of it. */
+/** null if nothing of it is kept. */
 function viewsIn(keeper: HistoryKeeper): number | null {
   const range = parseRange(new Map(), START);
   assert.ok(range.ok);
@@ -54,7 +54,7 @@ function viewsIn(keeper: HistoryKeeper): number | null {
   return answer.kind === 'history' ? JSON.parse(answer.text).totals.views : assert.fail(JSON.stringify(answer));
 }
 
-test('a history whose last writes are torn is that of an earlier save, whole and without a complaint, and goes on from there', () => {
+test('a history whose last writes are torn is that of an earlier save, complete and without an error, and continues from there', () => {
   using machine = new Machine();
   const random = hashes(14);
   const below = (limit: number): number => random.next().value % limit;

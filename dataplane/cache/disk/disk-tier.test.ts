@@ -10,7 +10,7 @@ import { digestOf } from './entry-shape.ts';
 import { KeyFilter } from './key-filter.ts';
 import type { DiskStart, FromDisk, ToDisk } from './messages.ts';
 
-/** The thread of the files, played by the test. */
+/** The thread of the files, simulated by the test. */
 class Thread extends EventEmitter implements DiskThread {
   readonly start: DiskStart;
   readonly got: ToDisk[] = [];

@@ -31,7 +31,7 @@ async function forwarded(fields: string, tracing: TracingSettings | null, truste
 const parent = (flags = '01', name = 'traceparent'): string => `${name}: 00-${TRACE}-${SPAN}-${flags}\r\n`;
 
 describe('without tracing', () => {
-  test('what a client sends is passed on as it is, valid or not', async () => {
+  test('what a client sends is passed on unchanged, valid or not', async () => {
     const fields = `TraceParent: nonsense\r\ntraceparent: 00-${TRACE}-${SPAN}-ff\r\n${STATE}`;
     assert.ok((await forwarded(fields, null)).head.includes(fields));
   });

@@ -27,7 +27,7 @@ after(() => {
   upstream[Symbol.dispose]();
 });
 
-/** What a client sees that sends a name, or none, and requests a host. */
+/** The result for a client that sends a name, or none, and requests a host. */
 async function visit(servername: string, host: string, address = '127.0.0.1'): Promise<{ readonly name: string; readonly line: string }> {
   const socket = connect({ host: address, port: proxy.securePort, servername, rejectUnauthorized: false });
   await once(socket, 'secureConnect');

@@ -50,7 +50,7 @@ const told = async (port: number, host: string): Promise<string> => {
   return statusOf(answer) === 200 ? answer.body : `${statusOf(answer)}`;
 };
 
-/** What a client over TLS is told, or the alert that ended its handshake. */
+/** The response to a client over TLS, or the alert that ended its handshake. */
 async function toldSecurely(port: number, host: string, servername = host): Promise<string> {
   const socket = connectTls({ host: '127.0.0.1', port, servername, ca: authority.certificate });
   try {

@@ -13,7 +13,7 @@ function indexOf(blocks: readonly Block[]): BlockIndex {
 
 const matches = (block: Block, path: string): boolean => block === null || block.some((one) => compilePattern(one).matches(path));
 
-/** What is found and what was tested, block by block. */
+/** The block that is found, and the blocks that were tested. */
 function scan(blocks: readonly Block[], path: string, passes: (nth: number) => boolean): { found: number; tested: number[] } {
   const tested: number[] = [];
   const found = blocks.findIndex((block, nth) => {

@@ -27,7 +27,7 @@ test('the elements of an array are found wherever it stands, and the rest is the
   }
 });
 
-test('an array without elements has none, and an object without the array is told from that', () => {
+test('an array without elements differs from an object without the array', () => {
   assert.deepEqual(split({ a: 1, list: [] }), { elements: [], rest: '{"a":1,"list":[]}' });
   for (const value of [{}, { list: 'text' }, { a: [{ list: [{}] }] }, { list: {} }, { lists: [{}] }]) assert.equal(split(value).rest, null);
 });

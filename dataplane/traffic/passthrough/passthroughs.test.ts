@@ -10,7 +10,7 @@ import { refusingAddress } from '../testing/test-upstream.ts';
 
 type PassthroughInput = NonNullable<RouteInput['tls_passthrough']>[number];
 
-/** A TLS server of another certificate than the proxy's, which says its name and echoes. */
+/** A TLS server with a different certificate than the proxy, which sends its name and echoes. */
 class Target {
   readonly address: string;
   readonly sockets: TLSSocket[] = [];

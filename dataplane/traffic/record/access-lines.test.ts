@@ -12,7 +12,7 @@ type Line = { level: string; user_id: string; status: number; size: number; byte
   resp_headers: Record<string, string[]> };
 type Logged = { readonly output: string; readonly line: Line };
 
-/** All lines that the worker has handed over. */
+/** All lines that the worker has written. */
 function reader(proxy: ProxyFixture): () => Logged[] {
   const ring = new LineRing(proxy.ledger.buffers.accessLines, 1);
   const outputs = new Map<number, string>();

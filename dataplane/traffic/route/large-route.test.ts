@@ -72,7 +72,7 @@ test('a large route chooses the same blocks as a small one', async () => {
   }
 });
 
-test('a change of one block leaves the pools of all others as they are, also when blocks are inserted before them', async () => {
+test('a change of one block leaves the pools of all others unchanged, even when blocks are inserted before them', async () => {
   using one = await UpstreamFixture.serving(ok('one'));
   using two = await UpstreamFixture.serving(ok('two'));
   const both = [{ address: one.address }, { address: two.address }];
@@ -95,7 +95,7 @@ test('a change of one block leaves the pools of all others as they are, also whe
   assert.equal(await bodyAt(proxy, '/pool'), 'small');
 });
 
-test('a request that waits for a target that is gone from its block goes to the new one, unless another block names it', async () => {
+test('a request that waits for a target removed from its block goes to the new one, unless another block names it', async () => {
   using silent = await UpstreamFixture.serving(() => null);
   using other = await UpstreamFixture.serving(ok('other'));
   const named = (path: string, { address }: UpstreamFixture): Handle => ({ path, upstreams: [{ address, id: address }] });

@@ -196,7 +196,7 @@ const ASKED: MatchedRequest = {
   client: { address: '127.0.0.1', facts: () => ({ connection: { local: null } }) },
 };
 
-/** Each server alone, and with each additional step that another one could add before or after it. */
+/** Each server alone, and with each additional step that another server could add before or after it. */
 function* servers(): Generator<[name: string, steps: readonly Step[]]> {
   const extra = [backslashes, withoutParameters, merged, trimmed, withoutDots, decodedOnce, withoutStreams, blanksTrimmed, stripped];
   for (const [name, steps] of Object.entries(SERVERS)) {

@@ -7,7 +7,7 @@ import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, type Message } from '../testing/wire.ts';
 
-/** What `header_up` and `header_down` make of a route. */
+/** The route that `header_up` and `header_down` produce. */
 const CHANGES = {
   request_headers: [
     { name: 'X-Both', value: 'up', upstream_only: true },

@@ -34,7 +34,7 @@ test('consecutive cancelled upgrades share the connection that is being opened',
   upstream[Symbol.dispose]();
 });
 
-test('at most 64 connections are opened at a time, and the requests queued behind them get the same result', async () => {
+test('at most 64 connections are being opened at once, and the requests queued behind them get the same result', async () => {
   const { upstream, proxy } = await neverEstablished();
   const clients = await Promise.all(Array.from({ length: 100 }, () => proxy.connect()));
   for (const client of clients) client.send(HANDSHAKE);

@@ -62,7 +62,7 @@ const http2: Protocol = {
   },
 };
 
-/** Who was counted since the last call. */
+/** The visitors counted since the last call. */
 function counted(): Audience & { readonly requests: number } {
   proxy.collect(0);
   const report = proxy.messages.findLast((message) => message.kind === 'report');
@@ -73,7 +73,7 @@ function counted(): Audience & { readonly requests: number } {
   return { ...domain.audience, requests: domain.requests };
 }
 
-/** The lists that have something in them. */
+/** The lists that are not empty. */
 const listed = ({ lists }: Audience): Partial<Record<ListName, object>> =>
   Object.fromEntries(LIST_NAMES.filter((name) => lists[name].length > 0).map((name) => [name, Object.fromEntries(lists[name])]));
 

@@ -125,7 +125,7 @@ for (const coding of codings)
           wire.send(get());
           const { wire: target } = await upstream.nextRequest();
           target.send(head(coding, null));
-          // An upstream that leaves before its head has arrived is asked once more.
+          // A request is sent again if the upstream closes before its response head has arrived.
           if (leaving === 'upstream') await wire.readThrough('200 OK');
           for (let step = 0; step < steps; step++) {
             target.send(chunk(large.subarray(step * 1_000, step * 1_000 + 1_000)));
@@ -140,7 +140,7 @@ for (const coding of codings)
 
     test('passes through in little memory, however much it becomes', async () => {
       const zeros = encode(Buffer.alloc(32 * MEGABYTE));
-      // A coding of several parts, where there is one.
+      // Encodings in several parts, where they exist.
       const parts =
         coding === 'br' ? [encode(Buffer.concat([Buffer.from(PAGE), Buffer.alloc(256 * MEGABYTE)]))] : [coded, ...Array(8).fill(zeros)];
       using upstream = await UpstreamFixture.serving(whole(coding, Buffer.concat(parts)));

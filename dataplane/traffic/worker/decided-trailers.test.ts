@@ -20,7 +20,7 @@ function token(now: number): string {
   return `${text}.${sign(null, Buffer.from(text), ed.privateKey).toString('base64url')}`;
 }
 
-/** What a client must not be able to say, as trailers, and one that it may. */
+/** Trailers that a client must not be able to send, and one that it may. */
 const FORGED = ['remote-user', 'remote_groups', 'x-sub', 'x_key', 'x-removed', 'x_internal_role', 'x-up'];
 const SENT = [...FORGED, 'x-sum'];
 
@@ -57,7 +57,7 @@ test('a trailer is no way to a field that the site decides about, over HTTP/2', 
   });
   using proxy = await ProxyFixture.start([{ ...deciding(auth, upstream), transport: { protocol: 'h2c' } }]);
   using client = new Http2Client(proxy);
-  // Also a body that has arrived before the policies have decided.
+  // The same for a body that has arrived before the policies have decided.
   for (const length of [{}, { 'content-length': 100_000 }]) {
     const stream = client.session.request(
       { ':method': 'POST', ':authority': 'a.test', authorization: `Bearer ${token(proxy.clock.now())}`, ...length },

@@ -145,7 +145,7 @@ test('a block’s encode replaces its site’s, and an empty list turns it off',
   assert.deepEqual([await coding('/br'), await coding('/off'), await coding('/same'), await coding('/')], ['br', null, 'zstd', 'zstd']);
 });
 
-/** What a decoder has made so far of the chunks that a client has received. */
+/** The text decoded so far from the chunks that a client has received. */
 async function decodedSoFar(coding: string, unread: string): Promise<string> {
   const decoder = coding === 'gzip' ? zlib.createGunzip() : coding === 'br' ? zlib.createBrotliDecompress() : zlib.createZstdDecompress();
   let text = '';

@@ -49,8 +49,8 @@ type Place = {
 };
 
 /**
- * Of one area, only one place throws in a pass: a second exception would hit the cleanup after the first, which is not promised to survive
- * that. The cache and the exchanges that it makes clean up after each other.
+ * Only one place of an area throws in a pass: a second exception would hit the cleanup after the first, which need not survive that. The
+ * cache and the exchanges that it creates clean up after each other.
  */
 const areaOf = (file: string, owner: string): string =>
   owner === 'InternalExchange' || file.startsWith('respond/cache/') ? 'cache' : (file.split('/')[0] as string);
@@ -110,7 +110,7 @@ function faults(): number {
   return count;
 }
 
-/** Waits until nothing is counted as under way or open any more. */
+/** Waits until nothing is counted as in flight or open any more. */
 async function quiet(after: string): Promise<void> {
   const ledgers = [traffic.secure.proxy.ledger, traffic.behindProxy.ledger];
   const met = () => ledgers.every(({ inFlight, connections }) => inFlight.total() === 0 && connections.open() === 0);
@@ -156,7 +156,7 @@ async function withThrows(throws: readonly Throw[]): Promise<Throw[]> {
 
 const nameThem = (throws: readonly Throw[]): string => throws.map(({ place, nth }) => `${place.name} (call ${nth})`).join(', ');
 
-/** Rounds of at most PER_ROUND places, each of another area; those with the most left come first. */
+/** Rounds of at most PER_ROUND places, each from a different area; areas with the most places left come first. */
 function divided(due: readonly Throw[]): Throw[][] {
   const areas = [...Map.groupBy(due, ({ place }) => place.area).values()];
   const rounds: Throw[][] = [];

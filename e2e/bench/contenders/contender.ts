@@ -11,7 +11,7 @@ export const HOST = 'bench.test';
 /** Paths of PEM files with a certificate for HOST and for 127.0.0.1, the name in wrk's ClientHello. */
 export type Secure = { readonly certificate: string; readonly privateKey: string };
 
-/** What a proxy is to do: forward HOST to an upstream, over TLS if it gets a certificate. */
+/** The task of a proxy: forward HOST to an upstream, over TLS if it gets a certificate. */
 export type Task = {
   /** For its files. */
   readonly folder: Folder;

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 /** A folder with programs that are preferred to those in PATH. */
 const FOLDER = 'SLUICE_BENCH_PEERS';
 
-/** The path of a program: in the folder of SLUICE_BENCH_PEERS, in PATH, or where Debian has servers; null if it is nowhere. */
+/** The path of a program: in the folder of SLUICE_BENCH_PEERS, in PATH, or where Debian has servers; null if it is not found. */
 export function pathOf(name: string, { env = process.env } = {}): string | null {
   const places = [env[FOLDER] ?? '', ...(env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   return (
@@ -25,7 +25,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** The version that a program tells about itself, for example `1.22.1`; null if it tells none. */
+/** The version that a program prints, for example `1.22.1`; null if it prints none. */
 export function versionOf(path: string, ...argv: readonly string[]): string | null {
   const { stdout, stderr } = spawnSync(path, argv, { encoding: 'utf8' });
   return /\d+\.\d+(?:\.\d+)?/.exec(`${stdout}${stderr}`)?.[0] ?? null;

@@ -9,7 +9,7 @@ export const sluice = (task: Task): Promise<Contender> => start(task, '', '');
 /** The same, answering from its cache. */
 export const cachingSluice = (task: Task): Promise<Contender> => start(task, 'cache 64mb', 'cache 1h');
 
-/** The same, for more connections from one address than one person needs. */
+/** The same, allowing more connections from one address than one person needs. */
 export const roomySluice = (task: Task): Promise<Contender> =>
   start(task, 'max_connections 20000\n  max_connections_per_address 20000', '');
 

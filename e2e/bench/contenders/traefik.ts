@@ -3,10 +3,10 @@ import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
 import { type Contender, HOST, onCores, started, type Task } from './contender.ts';
 
-/** Traefik doing what our default policies do, but for request ids, which it has only in traces. */
+/** Traefik doing what our default policies do, except for request ids, which it has only in traces. */
 export async function traefik(path: string, { folder, cores, upstream, secure }: Task): Promise<Contender> {
   const port = await freePort();
-  // It reads YAML, of which JSON is a part, but no files named .json.
+  // It reads YAML, of which JSON is a subset, but no files named .json.
   const config = folder.file('traefik.yml');
   writeFileSync(
     config,

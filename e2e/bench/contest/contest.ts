@@ -2,7 +2,7 @@ import { type Figure, median, spreadOf } from '../figure.ts';
 import type { Latency } from '../load/load.ts';
 import { costOf, type Sample } from './sample.ts';
 
-/** How one proxy did: medians of its rounds. */
+/** The results of one proxy: medians of its rounds. */
 export type Entry = {
   readonly name: string;
   readonly version: string | null;
@@ -12,14 +12,14 @@ export type Entry = {
   /** Processor time per request, in seconds. */
   readonly user: number;
   readonly kernel: number;
-  /** The same in sum, in the first seconds after the start; null if they were not measured. */
+  /** The total in the first seconds after the start; null if it was not measured. */
   readonly cold: number | null;
   readonly latency: Latency | null;
   /** Proportional set size of all processes after the load, in bytes. */
   readonly memory: number;
 };
 
-/** Several proxies that did the same. */
+/** Several proxies under the same load. */
 export type Contest = {
   readonly what: string;
   /** What is counted, in the plural: `requests`. */
@@ -28,11 +28,11 @@ export type Contest = {
   readonly entries: readonly Entry[];
   /** Ours against the others. */
   readonly ratios: readonly Figure[];
-  /** What makes the figures less exact, in sentences. */
+  /** Reasons why the figures are less exact, as sentences. */
   readonly remarks: readonly string[];
 };
 
-/** How one proxy did, before it is summed up. */
+/** The rounds of one proxy, before they are summarized. */
 export type Run = {
   readonly name: string;
   readonly version: string | null;
@@ -74,13 +74,13 @@ export function basisOf(runs: readonly Run[]): { readonly basis: 'rate' | 'proce
   return { basis: 'processor time', remarks: [...remarks, 'The ratios are therefore those of processor time per request.'] };
 }
 
-/** Which proxies did not have their cores for themselves, in a sentence. */
+/** A sentence that names the proxies whose cores ran other work. */
 export function disturbances(runs: readonly Run[]): string[] {
   const shares = sharesOver(NOISE, runs, ({ foreign }) => foreign);
   return shares === null ? [] : [`Something else used part of the proxy's core: ${shares}.`];
 }
 
-/** Which proxies had less to do than they could, in a sentence. */
+/** A sentence that names the proxies that were not fully loaded. */
 function waits(runs: readonly Run[]): string[] {
   const shares = sharesOver(NOISE, runs, ({ unused }) => unused);
   if (shares === null) return [];

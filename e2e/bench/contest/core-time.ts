@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { TICKS } from '../processes.ts';
 
-/** What a core did since the start of the system, in seconds. */
+/** How a core has spent its time since the start of the system, in seconds. */
 export type CoreTime = { readonly busy: number; readonly idle: number };
 
-/** The time of some cores, in sum (proc_stat(5)). Time that the hypervisor gave to others counts as busy: something else had it. */
+/** The total time of some cores (proc_stat(5)). Time that the hypervisor gave to other guests counts as busy. */
 export function coreTime(cores: readonly number[]): CoreTime {
   const stat = readFileSync('/proc/stat', 'utf8');
   let [busy, idle] = [0, 0];

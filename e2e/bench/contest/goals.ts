@@ -4,7 +4,7 @@ import { basisOf, type Contest, entryOf, type Run, ratiosOf } from './contest.ts
 /** How many times as fast as others the first should be, by their names; `best` is the fastest of the others. */
 export type Goals = Readonly<Record<string, number>>;
 
-/** Sums up what all did, and compares the first with the others. */
+/** Summarizes all results, and compares the first proxy with the others. */
 export function judged(what: string, unit: string, runs: readonly Run[], goals: Goals): Contest {
   const [ours, ...others] = runs;
   if (ours === undefined) throw new Error(`${what}: nothing was measured`);

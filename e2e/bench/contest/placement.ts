@@ -24,7 +24,7 @@ export function place(allowed: readonly number[], siblingsOf: (core: number) => 
   return { proxy, load, upstream, second };
 }
 
-/** What makes the figures of this machine less exact, in sentences. */
+/** Reasons why the figures of this machine are less exact, as sentences. */
 export function hindrances({ proxy, load }: Placement): string[] {
   const found: string[] = [];
   if (siblingsOf(proxy).includes(load))

@@ -5,7 +5,7 @@ import type { Run } from './contest.ts';
 import { LOAD_CORE } from './placement.ts';
 import { type Sample, sampled } from './sample.ts';
 
-/** How long and how often is measured. */
+/** How long and how often proxies are measured. */
 export type Timing = { readonly rounds: number; readonly seconds: number };
 
 export type Competitor = {
@@ -18,7 +18,10 @@ export type Competitor = {
 /** A load without its core and its duration. */
 export type LoadShape = Omit<Load, 'core' | 'seconds'>;
 
-/** After so many requests a compiler has nothing more to improve; or after so many seconds where requests take long. */
+/**
+ * A proxy is warm after this many requests, when its compiler has nothing more to improve; or after this many seconds if requests take
+ * long.
+ */
 const [WARM_REQUESTS, WARM_SECONDS] = [100_000, 10];
 const COLD_SECONDS = 1;
 

@@ -18,7 +18,7 @@ export type Sample = {
   readonly loadUnused: number;
 };
 
-/** Measures a proxy on its cores during a load of so many seconds. */
+/** Measures a proxy on its cores during a load of the given duration (s). */
 export async function sampled(proxy: Contender, cores: readonly number[], seconds: number, load: () => Promise<Measured>): Promise<Sample> {
   const pids = proxy.pids();
   const [cpu, core, loadCore, begun] = [cpuOf(pids), coreTime(cores), coreTime([LOAD_CORE]), performance.now()];

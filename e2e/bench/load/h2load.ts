@@ -12,7 +12,7 @@ export async function h2load(port: number, { core, seconds, connections = 16, st
   return readH2load(program.output);
 }
 
-/** What h2load printed. @throws if requests failed. */
+/** Reads the output of h2load. @throws if requests failed. */
 export function readH2load(output: string): Measured {
   const rate = /finished in [\d.]+m?s, ([\d.]+) req\/s/.exec(output);
   const total = /requests: \d+ total, \d+ started, \d+ done, (\d+) succeeded, (\d+) failed, (\d+) errored/.exec(output);

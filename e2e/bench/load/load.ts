@@ -12,14 +12,14 @@ export type Load = {
   readonly secure?: boolean;
   /** Concurrent requests per connection; h2load only. */
   readonly streams?: number;
-  /** The mean time in ms that each connection waits before a request, each time between half and one and a half of it; wrk only. */
+  /** The mean pause of each connection before a request (ms); each pause is between half and one and a half times as long. wrk only. */
   readonly pauseMs?: number;
 };
 
 export type Measured = {
   readonly perSecond: number;
   readonly requests: number;
-  /** The median and the 99th percentile of the time until the response is complete, in ms; null if the program does not tell. */
+  /** The median and the 99th percentile of the time until the response is complete, in ms; null if the program does not report them. */
   readonly latency: Latency | null;
 };
 export type Latency = { readonly p50: number; readonly p99: number };

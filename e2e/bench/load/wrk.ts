@@ -21,7 +21,7 @@ export async function wrk(port: number, load: Load): Promise<Measured> {
   return readWrk(program.output);
 }
 
-/** What wrk printed. @throws if requests failed. */
+/** Reads the output of wrk. @throws if requests failed. */
 export function readWrk(output: string): Measured {
   // wrk reports requests over 2 s as timeouts, but a slow response is not a failed one.
   if (/Non-2xx|Socket errors: (?!connect 0, read 0, write 0)/.test(output)) throw new Error(`requests failed:\n${output}`);

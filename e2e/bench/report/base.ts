@@ -3,7 +3,7 @@ import type { Figure } from '../figure.ts';
 import { isContest, type Outcome, type Report } from './report.ts';
 import { numeral } from './table.ts';
 
-/** A value that two runs can be compared by. */
+/** A value by which two runs can be compared. */
 type Value = {
   readonly value: number;
   readonly unit: string;
@@ -24,7 +24,7 @@ export type Change = {
 /** Changes up to this share are noise even if the rounds of a run hardly differ. */
 const NOISE = 0.02;
 
-/** What both runs measured, in the order of the newer one. */
+/** The values that both runs measured, in the order of the newer one. */
 export function changesSince(base: Report, report: Report): Change[] {
   const before = valuesOf(base);
   return [...valuesOf(report)].flatMap(([what, now]) => {
@@ -49,7 +49,7 @@ function valuesOf({ results }: Report): Map<string, Value> {
   return values;
 }
 
-/** Of a contest: its ratios, which depend least on the machine, and what ours needs. */
+/** The values of a contest: its ratios, which depend least on the machine, and what Sluice needs. */
 function valuesIn(outcome: Outcome): [string, Value][] {
   if (!isContest(outcome)) return [[outcome.what, valueFrom(outcome)]];
   const [ours] = outcome.entries;

@@ -62,7 +62,7 @@ ${drawn.join('\n')}
 
 type Panel = { readonly title: string; readonly contest: Contest };
 
-/** The same for people who do not see it. */
+/** The same in words, for people who can't see it. */
 const spoken = (panels: readonly Panel[]): string =>
   panels
     .map(({ title, contest }) => `${title}: ${contest.entries.map((entry) => `${entry.name} ${numeral(capacityOf(entry))}`).join(', ')}`)

@@ -6,10 +6,9 @@ import { until } from '../../harness/until.ts';
 const CGROUPS = '/sys/fs/cgroup';
 
 /**
- * Ends what an engine that was killed left running: the shims that hold its containers, known by its folder in their
- * command line, and each container's first process, with which the rest of it goes; then their groups and
- * mounts. Asking the engine itself takes
- * a quarter of a second for each container.
+ * Ends the processes that a killed engine left running: the shims that hold its containers, recognized by its folder in their command line,
+ * and each container's first process, with which the rest of the container ends; then their groups and mounts. Requesting this from the
+ * engine itself takes a quarter of a second per container.
  */
 export async function endRemains(folder: string, cgroup: string): Promise<void> {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));

@@ -39,7 +39,7 @@ test('a site is logged where all are, nowhere, on standard output, or in a file'
   assert.equal(read(block('output file /var/log/shop.log', 'format json')), '/var/log/shop.log');
 });
 
-test('what Caddy has and this log has not is refused with what to write instead', () => {
+test('options of Caddy that this log lacks are rejected with what to write instead', () => {
   assert.match(String(read(line('log shop'))), /logs have no names/);
   assert.match(String(read(block())), /empty block/);
   assert.match(String(read(block('output discard'))), /write log off/);

@@ -38,7 +38,7 @@ test('it is on, off or automatic, with its options', () => {
   });
 });
 
-test('search engines are all, none or some', () => {
+test('search engines can be all, none or some', () => {
   for (const [line, bots] of [
     ['bots on', undefined],
     ['bots off', []],

@@ -195,7 +195,7 @@ test('invalid labels affect only their own site, not other sites, the pool or ot
   );
 });
 
-test('a container without a reachable address keeps its domain known, with what would change that', () => {
+test('a container without a reachable address keeps its domain known, and status says what would change that', () => {
   const { routes, problems, readings } = translate(sampleSnapshot([sampleContainer(1, { exposedTcpPorts: [] })]));
   assert.deepEqual(routes[0]?.upstreams, []);
   assert.equal(problems[0]?.code, 'no_address');

@@ -53,7 +53,7 @@ test('certificate and key may be in one file, and the paths come from the enviro
   assert.equal(compiled.certificates[0]?.private_key, wiki.privateKey);
 });
 
-test('the certificate of the catch-all takes no name from another site', () => {
+test('the certificate of the catch-all is not used for the names of other sites', () => {
   const { certificates } = good(site('*', 'tls both.pem both.pem') + site('shop.example', 'tls shop.pem shop.key'));
   assert.deepEqual(
     certificates.map(({ domains }) => domains),

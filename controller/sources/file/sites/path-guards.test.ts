@@ -21,7 +21,7 @@ test('a case-sensitive guarded path without path_case causes one warning, at the
   }
 });
 
-test('a guard below an open path causes a warning with what to write', () => {
+test('a guard below an open path causes a warning that says what to write', () => {
   const sure = 'path_case sensitive\n';
   const open =
     /^f:\d+:\d+: \/admin\/\* leaves \/admin open, which it does not match: guard both, or write redir \/admin \/admin\/ 308 in the site$/;

@@ -40,7 +40,7 @@ test('refusals say what is wrong and what to do, with the time that the server a
   await assert.rejects(list(), (error) => error instanceof ApiFailure && error.retryAfterMs === 0);
 });
 
-test('a server that is away is told as such, without a status', async (t) => {
+test('a server that can’t be reached is reported as such, without a status', async (t) => {
   const { server, cluster } = await fakeCluster(t);
   await server.stop();
   await assert.rejects(
@@ -49,7 +49,7 @@ test('a server that is away is told as such, without a status', async (t) => {
   );
 });
 
-test('writes go over connections that are kept, and the response is the object', async (t) => {
+test('writes use connections that are kept open, and the response is the object', async (t) => {
   const { server, cluster } = await fakeCluster(t);
   server.put(PATH, fakeIngress('web', 'web.example'));
   const path = `${PATH.replace('/ingresses', '/namespaces/default/ingresses')}/web/status`;

@@ -64,7 +64,7 @@ test('one that lasts is repeated before it is forgotten, as a series of the same
   }
 });
 
-test('one that comes and goes is told again only after five minutes', async (t) => {
+test('a refusal that comes and goes is reported again only after five minutes', async (t) => {
   const { writer, written, clock } = await telling(t);
   writer.want([refusal('web', 'no such service')]);
   await eventually('the event', () => written('POST').length === 1);
@@ -81,7 +81,7 @@ test('one that comes and goes is told again only after five minutes', async (t) 
   });
 });
 
-test('a mistake in very many objects is told at fifty at once and then five a second', async (t) => {
+test('a mistake in very many objects is reported for fifty at once and then for five per second', async (t) => {
   const { writer, written, clock } = await telling(t);
   writer.want(Array.from({ length: 60 }, (_, at) => refusal(`i${at}`, 'wrong')));
   await eventually('the first ones', () => written('POST').length >= 51);
@@ -92,7 +92,7 @@ test('a mistake in very many objects is told at fifty at once and then five a se
   });
 });
 
-test('only the leader tells, and what it may not tell is said in the log once', async (t) => {
+test('only the leader reports, and a refusal that it may not write is logged once', async (t) => {
   const { server, writer, written, setLeader, log } = await telling(t);
   setLeader(false);
   writer.want([refusal('web', 'no such service')]);

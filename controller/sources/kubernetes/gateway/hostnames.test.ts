@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { coveringNames, covers, intersect } from './hostnames.ts';
 
-test('two names have the hosts of the more specific one in common, or none', () => {
+test('two names share the hosts of the more specific one, or none', () => {
   const table: [a: string | null, b: string | null, both: string | null | undefined][] = [
     [null, null, null],
     [null, 'a.test', 'a.test'],

@@ -6,7 +6,7 @@ import { clusterOf, serviceOf } from '../testing/cluster-snapshot.ts';
 
 const mirror = (name: string, more: object = {}) => ({ type: 'RequestMirror', requestMirror: { backendRef: { name, port: 80 }, ...more } });
 
-test('each mirror gets its part of the requests, and one that does not exist gets none', () => {
+test('each mirror gets its part of the requests, and a backend that does not exist gets none', () => {
   const services = ['app', 'one', 'two'].map((name, nth) => serviceOf(`n/${name}`, `10.0.0.${nth}`));
   const filters = [
     mirror('one', { percent: 20 }),

@@ -134,7 +134,7 @@ test('a route is attached where a listener allows its kind, its namespace and on
   );
 });
 
-test('the most specific listener of a port has its hosts for itself, and other ports have their own', () => {
+test('the most specific listener of a port does not share its hosts, and each port has its own', () => {
   const listeners = [HTTP, { ...HTTP, name: 'wild', hostname: '*.h.test' }, { ...HTTP, name: 'other', port: 8080 }];
   const at = (section: string) => ({ name: 'main', sectionName: section });
   const rules = (name: string) => ({ rules: [{ matches: [prefix(`/${name}`)], backendRefs: [to(name)] }] });
@@ -245,7 +245,7 @@ test('a filter that is not supported makes its rule answer with 500, and its rou
   assert.equal(routeConditions(all, 'n/r')[0], 'Accepted=False UnsupportedValue');
 });
 
-test('copies go to the backends of mirrors, each by its fraction, and one that is missing is told', () => {
+test('copies go to the backends of mirrors, each by its fraction, and a missing backend is reported', () => {
   const mirror = (name: string, more: object = {}) => ({ type: 'RequestMirror', requestMirror: { backendRef: to(name), ...more } });
   const filters = [
     mirror('b', { percent: 30 }),

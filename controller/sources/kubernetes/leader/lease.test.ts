@@ -102,7 +102,7 @@ test('a holder that can’t renew is one no more after ten seconds, before anoth
   });
 });
 
-test('a holder that stops releases the lease, which another one takes at its next look', async (t) => {
+test('a holder that stops releases the lease, which another one acquires at its next check', async (t) => {
   const { spec, candidate } = await electing(t);
   const one = candidate('one');
   await eventually('the lease', () => one.lease.isHolder);

@@ -21,7 +21,7 @@ test('a condition keeps its time while its status is the same, whatever its reas
   assert.deepEqual([changed?.status, changed?.lastTransitionTime], ['False', AT.now]);
 });
 
-test('conditions of other types stay as they are', () => {
+test('conditions of other types are left unchanged', () => {
   const others = standing('True', { type: 'example.org/Checked' });
   assert.deepEqual(conditionsOf([others, standing('True')], [wanted('True')], { ...AT, generation: 1 }), [standing('True'), others]);
 });

@@ -25,7 +25,7 @@ test('a Service is reached at its load balancer, else at its external addresses,
   assert.deepEqual(addresses({ type: 'ExternalName', externalName: 'edge.example' }), ['hostname edge.example']);
 });
 
-test('only the published Service is watched, and as long as it has no address they are unknown, not none', async (t) => {
+test('only the published Service is watched, and while it has no address the addresses are unknown, not empty', async (t) => {
   const { server, parts, run } = await fakeCluster(t);
   const path = '/api/v1/namespaces/sluice/services';
   let changes = 0;
@@ -43,7 +43,7 @@ test('only the published Service is watched, and as long as it has no address th
   assert.equal(server.asked(path, 'list')[0]?.query.fieldSelector, 'metadata.name=edge');
 });
 
-test('without any, there are none to report', async (t) => {
+test('without a published address or Service, none are reported', async (t) => {
   const { parts } = await fakeCluster(t);
   assert.deepEqual(new PublishedAddresses(null, parts, () => undefined).list(), []);
 });

@@ -65,7 +65,7 @@ test('writes a status to its object as a merge patch that names the version and 
   assert.equal(written().length, 1);
 });
 
-test('of many statuses wanted in a row only the newest is written, by at most eight writes at a time', async (t) => {
+test('only the newest of many statuses wanted in a row is written, with at most eight concurrent writes', async (t) => {
   const names = Array.from({ length: 100 }, (_, at) => `i${at}`);
   const { server, want, written, status } = await writing(t, names);
   for (let round = 0; round < 50; round++) want(addressed(`192.0.2.${round}`));

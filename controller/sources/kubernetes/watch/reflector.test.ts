@@ -105,7 +105,7 @@ test('a bookmark moves the version to continue from, and is no change', async (t
   assert.deepEqual([changes.length, lists()], [length, 1]);
 });
 
-test('a version that is too old is the only reason to list again: told in the middle of a watch, or at its start', async (t) => {
+test('a version that is too old is the only reason to list again, whether reported during a watch or at its start', async (t) => {
   const { server, hosts, put, lists } = await reflecting(t);
   server.expire();
   await eventually('a second list', () => lists() === 2 && server.watching === 1);

@@ -122,7 +122,7 @@ describe('an authority', async () => {
     );
   });
 
-  test('that has just validated the challenge for the process before this one is not asked again, and the order goes on', async () => {
+  test('that has just validated the challenge for the previous process gets no second request, and the order continues', async () => {
     const tooLate: FaultyAnswer = {
       status: 400,
       body: { type: 'urn:ietf:params:acme:error:malformed', detail: 'Cannot update challenge with status valid' },

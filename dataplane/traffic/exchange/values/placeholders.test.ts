@@ -13,7 +13,7 @@ const responding = (body: string, more: object = {}): RouteInput => ({
   ...more,
 });
 
-/** What a text becomes for a request. */
+/** The value of a text for a request. */
 async function evaluated(text: string, asked = '/dir/page.tar.gz?a=1&b=x%20y+z&a=2&empty', fields = ''): Promise<string> {
   using proxy = await ProxyFixture.start([responding(text)], ['127.0.0.1']);
   return (await proxy.request(get(asked, fields))).body;
@@ -69,7 +69,7 @@ test('the remainder is what the pattern of the block matched', async () => {
   assert.equal((await proxy.request(get('/x'))).body, 'site ');
 });
 
-test('bytes of a value and of the text around it are sent as they are', async () => {
+test('bytes of a value and of the text around it are sent unchanged', async () => {
   assert.equal(
     Buffer.from(await evaluated('grüße {query.q} ✓', '/?q=%C3%BC%ff'), 'latin1').toString('hex'),
     `${Buffer.from('grüße ü').toString('hex')}ff20e29c93`,

@@ -182,7 +182,7 @@ test('when 256 wait, a client without a wrong password takes the place of one wi
   await compares.until(1);
   compares.settle(0, false);
   assert.match((await first.readAnswer()).line, / 401 /);
-  // Others in the process have all places but one.
+  // Other parts of the process use all places but one.
   for (let nth = 0; nth < 255; nth++) assert.equal(proxy.ledger.passwordChecks.enqueue(0), true);
   for (const _ of [0, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(0), true);
   const again = await from('198.51.100.1', 'again');
@@ -210,7 +210,7 @@ test('a client with a wrong password is treated like any other after a right one
     compares.settle(nth, false);
     await client.readAnswer();
   };
-  /** Which of the two is served first: the one that came first, unless it has been wrong. */
+  /** Which of the two is served first: the one that arrived first, unless it has sent a wrong password. */
   const nextOf = async (one: string, other: string): Promise<string | undefined> => {
     for (const _ of [0, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(0), true);
     const nth = compares.begun.length;

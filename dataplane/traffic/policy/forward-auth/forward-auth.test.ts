@@ -108,7 +108,7 @@ test('a request is refused if header_up would make a header that is unsafe, and 
   assert.deepEqual([auth.requests.length, upstream.requests.length], [0, 0]);
 });
 
-test('any answer but 2xx goes to the client whole, and the upstream is not asked', async () => {
+test('any answer but 2xx goes to the client complete, and the upstream gets no request', async () => {
   const login =
     'HTTP/1.1 302 Found\r\nLocation: https://auth.test/login?rd=x\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nlogin\r\n0\r\n\r\n';
   using auth = await UpstreamFixture.serving(login);

@@ -38,7 +38,7 @@ class Fixture {
     return this.proxy.useKeySets({ name: URL_A, keys: null, triedAt: this.proxy.clock.now(), failure: null, ...set });
   }
 
-  /** How often the worker has said that it misses keys. */
+  /** How often the worker has reported missing keys. */
   get wanted(): number {
     return this.proxy.messages.filter(({ kind }) => kind === 'key-wanted').length;
   }
@@ -54,7 +54,7 @@ class Fixture {
 }
 
 const statusOf = ({ line }: Message): number => Number(line.slice(9, 12));
-/** So that awaiting the request does not await its answer. */
+/** Wrapped, so that awaiting the request does not await its answer. */
 type Sent = { readonly answer: Promise<Message> };
 const sent = async (fixture: Fixture, request: string): Promise<Sent> => {
   const before = fixture.wanted;
@@ -128,7 +128,7 @@ test('forged key ids cause one message at a time, a bounded number of requests t
   assert.equal(await fixture.status(asking('a', first)), 200);
 });
 
-test('a client that leaves while it waits takes nothing with it', async () => {
+test('a client that leaves while it waits affects no other', async () => {
   using fixture = await Fixture.start();
   const wire = await fixture.proxy.connect();
   wire.send(asking('a', first));

@@ -106,7 +106,7 @@ test('large bodies, upgrades, requests that are rejected or answered, and those 
   assert.equal(shadow.requests.length, 1, 'a dry run sends nothing');
 });
 
-/** What was reported of copies so far, by result. */
+/** The copies reported so far, by result. */
 function results(proxy: ProxyFixture): Record<string, number> {
   proxy.counted();
   const sums: Record<string, number> = {};

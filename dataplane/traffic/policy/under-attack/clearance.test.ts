@@ -46,7 +46,7 @@ async function solution(token: string, bits: number): Promise<string> {
   return cookie.slice(2, cookie.indexOf(';'));
 }
 
-test('a browser that gets no challenge, or none that it understands, shows that the check did not succeed', async () => {
+test('a browser that gets no challenge, or one that it does not understand, shows that the check failed', async () => {
   await assert.rejects(solved({ ok: false, json: async () => ({}) }), /no challenge/);
   await assert.rejects(solved({ ok: true, json: () => Promise.reject(new SyntaxError('HTML')) }), /no challenge/);
 });

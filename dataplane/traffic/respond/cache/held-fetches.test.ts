@@ -19,7 +19,7 @@ const deployed = (main: Target, api: Target, more: Partial<RouteInput> = {}): Ro
   ...more,
 });
 
-/** Sends a request and waits until it is under way. */
+/** Sends a request and waits until it is in flight. */
 async function sendWaiting(proxy: ProxyFixture, text: string): Promise<Wire> {
   const before = proxy.ledger.inFlight.total();
   const client = await proxy.connect();

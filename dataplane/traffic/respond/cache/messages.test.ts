@@ -13,7 +13,7 @@ const chunked = (fields: string): string =>
 const caching = (...upstreams: readonly { readonly address: string }[]): Promise<ProxyFixture> =>
   cachingProxy({ ...site('a.test', ...upstreams), cache: {} });
 
-/** Sends requests one after the other and waits until each is under way. */
+/** Sends requests one after the other and waits until each is in flight. */
 async function sendWaiting(proxy: ProxyFixture, ...texts: readonly string[]): Promise<Wire[]> {
   const clients: Wire[] = [];
   for (const text of texts) {
@@ -26,7 +26,7 @@ async function sendWaiting(proxy: ProxyFixture, ...texts: readonly string[]): Pr
   return clients;
 }
 
-/** Waits until this many requests are under way. */
+/** Waits until this many requests are in flight. */
 const underWay = (proxy: ProxyFixture, count: number): Promise<void> =>
   eventually(`${count} requests to be under way`, () => proxy.ledger.inFlight.total() === count);
 

@@ -89,7 +89,7 @@ for (const name of ['X-Forwarded-Proto', 'X-Forwarded-Host', 'Host'])
   });
 
 for (const status of [400, 401, 403, 406, 413, 429, 431]) {
-  /** Refuses one client, as firewalls and limits of applications do. */
+  /** Rejects one client, as firewalls and limits of applications do. */
   const refusing = (): Promise<UpstreamFixture> =>
     UpstreamFixture.serving(({ head }: Message) =>
       /evil/.test(head) ? `HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n` : ok('fine', FRESH),

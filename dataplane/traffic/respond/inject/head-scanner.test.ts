@@ -5,7 +5,7 @@ import { HeadScanner } from './head-scanner.ts';
 const MARK = '|';
 const ignore = (): void => undefined;
 
-/** The document with a mark where the place was found, when it arrives in pieces of `size` bytes. */
+/** The document with a mark at the insertion point that was found when it arrived in pieces of `size` bytes. */
 function marked(document: string, size: number): string {
   const bytes = Buffer.from(document);
   const scanner = new HeadScanner(ignore);

@@ -51,7 +51,7 @@ test('hashing honours weights', () => {
     assert.ok(Math.abs((got.get(address) ?? 0) - share) < 0.02, `${address}: ${got.get(address)}`);
 });
 
-test('only the requests of a target that goes change their target, and a new one takes only its share', () => {
+test('only the requests of a target that is removed change their target, and a new one gets only its share', () => {
   const all = pool(10);
   const before = chosen(all);
   const after = chosen(all.slice(1));

@@ -49,7 +49,7 @@ test('numbers keep two or three digits', () => {
   ]);
 });
 
-test('names of countries, and codes that are none', () => {
+test('names of countries, and invalid codes', () => {
   shows(country, [
     ['DE', 'Germany'],
     ['XX', 'XX'],

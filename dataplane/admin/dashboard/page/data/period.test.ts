@@ -7,7 +7,7 @@ import { comparability, DAY, HOUR, PERIODS, periodOf, periodQuery, pointsBefore,
 const NOW = Date.parse('2026-11-23T10:20:30Z');
 const own = (from: string, to: string) => new Map(Object.entries({ range: 'own', from, to }));
 
-test('the Admin API takes every period as it is', () => {
+test('the Admin API accepts every period unchanged', () => {
   const questions = [
     ...PERIODS.map((range) => new Map([['range', range]])),
     own('2026-11-01', '2026-11-02'),
@@ -58,7 +58,7 @@ test('points before the first moment that is kept are unknown, but for the one f
   assert.equal(unknown('2026-11-25T00:00:00.000Z'), 5);
 });
 
-/** Runs with another time zone, as the clock of a browser has one. */
+/** Runs with another time zone, like that of a browser. */
 function inZone(zone: string, run: () => void): void {
   const { TZ } = process.env;
   process.env.TZ = zone;

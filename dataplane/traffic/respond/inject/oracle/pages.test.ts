@@ -17,7 +17,7 @@ const READ = ['charset', 'http-equiv', 'content', 'href'];
 
 type Reading = { readonly place: number | null; readonly tags: readonly (readonly [string, Attributes])[] };
 
-/** Where the place is in bytes, when they come in pieces that end at `cuts`. */
+/** The offset of the insertion point if the bytes arrive in pieces that end at `cuts`. */
 function scanned(bytes: Buffer, cuts: readonly number[]): Reading {
   const tags: [string, Attributes][] = [];
   const scanner = new HeadScanner((...tag) => tags.push(tag));

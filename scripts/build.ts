@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { buildPage } from '../dataplane/admin/dashboard/page/build.ts';
+import { routeSchemaHash } from '../dataplane/table/disk/saved.ts';
 import { licensesOf } from './licenses.ts';
 
 /** What is started: the processes, and the threads of the data plane. */
@@ -40,6 +41,18 @@ const leavePackages: Plugin = {
   },
 };
 
+/** The encodings of iconv-lite, which it loads when it meets one: half a megabyte that no process of ours needs to have in memory. */
+const ENCODINGS = 'encodings.cjs';
+
+const leaveEncodings: Plugin = {
+  name: 'leave-encodings',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.\/encodings$/ }, ({ importer }) =>
+      importer.includes('/iconv-lite/') ? { path: `./${ENCODINGS}`, external: true } : undefined,
+    );
+  },
+};
+
 /**
  * Bundles our own files and the packages that they always load: hundreds of small files take longer to find and to link than to run.
  * White space and comments are left out, as every thread keeps its source in memory. Names stay, for stack traces.
@@ -49,7 +62,7 @@ async function bundle(entry: string, dist: string, splitting: boolean): Promise<
   const { metafile } = await build({
     entryPoints: [`${entry}.ts`],
     outdir: join(dist, dirname(entry)),
-    plugins: [keepAddresses(resolve(dirname(entry))), leavePackages],
+    plugins: [keepAddresses(resolve(dirname(entry))), leavePackages, leaveEncodings],
     bundle: true,
     splitting,
     platform: 'node',
@@ -61,6 +74,7 @@ async function bundle(entry: string, dist: string, splitting: boolean): Promise<
     legalComments: 'none',
     // Packages that are CommonJS modules require Node's own ones.
     banner: { js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);" },
+    define: { BUILT_ROUTE_SCHEMA_HASH: JSON.stringify(routeSchemaHash()) },
     metafile: true,
     logLevel: 'warning',
   });
@@ -71,6 +85,14 @@ async function bundle(entry: string, dist: string, splitting: boolean): Promise<
 const [dist = 'dist'] = process.argv.slice(2);
 await rm(dist, { recursive: true, force: true });
 const files = await Promise.all([...ENTRIES.map((entry) => bundle(entry, dist, false)), bundle(COMMANDS, dist, true)]);
+await build({
+  stdin: { contents: "module.exports = require('iconv-lite/encodings');", resolveDir: '.' },
+  outfile: join(dist, 'dataplane', ENCODINGS),
+  bundle: true,
+  platform: 'node',
+  minify: true,
+  legalComments: 'none',
+});
 await writeFile(join(dist, 'licenses.txt'), licensesOf(files.flat()));
 const page = join(dist, 'dataplane/admin/dashboard/page.html');
 await mkdir(dirname(page), { recursive: true });

@@ -167,7 +167,10 @@ export class Targets {
 
   /** Forgets the requests in flight of a dead worker. */
   clearWorker(worker: number): void {
-    for (let slot = 0; slot < this.slots.capacity; slot++) this.store(slot, WORDS + worker, 0);
+    for (let slot = 0; slot < this.slots.capacity; slot++) {
+      // Slots that were never used are only read: a write would make the system allocate their pages.
+      if (this.load(slot, WORDS + worker) !== 0) this.store(slot, WORDS + worker, 0);
+    }
   }
 
   private readonly clear = (slot: number): void => {

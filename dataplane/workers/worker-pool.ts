@@ -318,9 +318,12 @@ export class WorkerPool {
     const { options: parts } = this;
     this.members.delete(member.id);
     parts.ledger.inFlight.clear(member.slot);
-    parts.ledger.connections.clearWorker(member.slot);
-    parts.ledger.targets.clearWorker(member.slot);
-    parts.ledger.passwordChecks.clearWorker(member.slot);
+    // The others are of no more use after the last worker, and clearing them reads all of their pages.
+    if (!this.stopping || this.members.size > 0) {
+      parts.ledger.connections.clearWorker(member.slot);
+      parts.ledger.targets.clearWorker(member.slot);
+      parts.ledger.passwordChecks.clearWorker(member.slot);
+    }
     this.recheck();
     if (this.stopping || member.successor || (member.refusal !== null && !this.started)) return;
     if (member.leaving) return parts.onChange(member.id, 'retired', member.ending || reason);

@@ -49,7 +49,7 @@ const site = (domain: string): Site => ({
 });
 const SITES = new Map(Array.from({ length: HOSTS }, (_, at) => [hostName(at), site(hostName(at))]));
 
-/** The measurements of the page that are kept: none if its report, like its request, comes from a machine. */
+/** The measurements of the page that are kept: none if its report has the same mark (Sec-GPC, prefetch) as its request. */
 const keptVitals = ({ machine, vitals }: Visit): Visit['vitals'] => (machine === 'gpc' || machine === 'prefetch' ? null : vitals);
 
 /** The exchanges of a visit: its request, and the report of its page if there is one. */

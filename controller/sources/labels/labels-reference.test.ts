@@ -26,7 +26,7 @@ test('the reference lists exactly the supported labels, each with its form', () 
 });
 
 test('labels belong to the container or the pool as documented', () => {
-  const [, own = ''] = /\n([^\n]+) are each container's own/.exec(reference) ?? [];
+  const [, own = ''] = /\n\n((?:(?!\n\n)[^|])+?)\s+are\s+each\s+container's\s+own/.exec(reference) ?? [];
   const words = [...own.matchAll(/`([a-z_]+)`/g)].map(([, word]) => word);
   assert.deepEqual(
     words,

@@ -88,7 +88,7 @@ test('a saved error changes no routes, and a reload returns the error', async (t
   save(BROKEN);
   const second = await dataplane.frame(1);
   assert.deepEqual([second.routes, second.removes, second.problems.length], [[], [], 1]);
-  dataplane.say({ reload: { id: 'r1' } });
+  dataplane.send({ reload: { id: 'r1' } });
   const third = await dataplane.frame(2);
   assert.deepEqual([third.reload?.id, third.reload?.errors.length, third.routes, third.removes], ['r1', 1, [], []]);
 });
@@ -96,7 +96,7 @@ test('a saved error changes no routes, and a reload returns the error', async (t
 test('a requested reload is answered with its id', async (t) => {
   const { dataplane } = await started(t, site('a.example'));
   await dataplane.frame(0);
-  dataplane.say({ reload: { id: 'r2' } });
+  dataplane.send({ reload: { id: 'r2' } });
   assert.deepEqual((await dataplane.frame(1)).reload, { id: 'r2', errors: [] });
 });
 
@@ -154,7 +154,7 @@ test('the removal of most sites waits for a second reading to confirm it, or for
   save(site('new.example'));
   const second = await dataplane.frame(1);
   assert.deepEqual([domainsOf(second), second.removes, second.problems[0]?.code], [['new.example'], [], 'removal_held']);
-  dataplane.say({ reload: { id: 'r' } });
+  dataplane.send({ reload: { id: 'r' } });
   const third = await dataplane.frame(2);
   assert.deepEqual([third.removes.length, third.reload?.id, third.problems], [12, 'r', []]);
 });

@@ -1,4 +1,4 @@
-import { type Part, parseTemplate } from './placeholders/template.ts';
+import { parseTemplate, type TemplatePart } from './placeholders/template.ts';
 
 /**
  * How to build a location so that a client cannot choose its host. `local`: a path on this host, which may begin with text from the
@@ -22,7 +22,7 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const BARE_SLASH = /^[/\\](?:[/\\]|%2f|%5c|%7f|%[01][0-9a-f])*$/i;
 
 /** The form of a target; a string is the error. */
-export function targetShape(parts: readonly Part[]): TargetShape | string {
+export function targetShape(parts: readonly TemplatePart[]): TargetShape | string {
   const [first, second] = parts;
   if (first === undefined) return { kind: 'local' };
   if ('placeholder' in first) {
@@ -38,7 +38,7 @@ export function targetShape(parts: readonly Part[]): TargetShape | string {
 }
 
 /** The host begins at `from` in the part at `start`. */
-function shapeOfUrl(parts: readonly Part[], start: number, from: number): TargetShape | string {
+function shapeOfUrl(parts: readonly TemplatePart[], start: number, from: number): TargetShape | string {
   let named = false;
   for (const [index, part] of parts.entries()) {
     if (index < start) continue;

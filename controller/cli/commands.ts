@@ -1,7 +1,7 @@
-import type { Entry } from './command/command.ts';
+import type { CommandEntry } from './command/command.ts';
 
 /** In the order of `--help`. */
-export const COMMANDS: Readonly<Record<string, Entry>> = {
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   run: { summary: 'run data plane and controller on one machine, supervised', raw: async () => (await import('./run/run.ts')).run },
   dataplane: { summary: 'run only the data plane', raw: async () => (await import('./run/processes.ts')).dataplane },
   controller: { summary: 'run only the controller', raw: async () => (await import('./run/processes.ts')).controller },

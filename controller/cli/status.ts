@@ -6,9 +6,9 @@ import type { Command, Terminal } from './command/command.ts';
 import {
   askDiscovered,
   CONTROLLER_FLAG,
-  clusterObjectsInWords,
-  containersInWords,
   type Discovered,
+  describeClusterObjects,
+  describeContainers,
   NOTHING_DISCOVERED,
 } from './command/containers.ts';
 import { table } from './command/table.ts';
@@ -36,7 +36,7 @@ export const status: Command = {
     const { containers = null, clusterObjects = null } = 'unknown' in discovered ? {} : discovered;
     const all = { ...dataplane, alerts, containers, cluster_objects: clusterObjects };
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(all, null, 2)}\n`);
-    else terminal.out(describeStatus(terminal, dataplane, alerts) + discoveredInWords(terminal, discovered));
+    else terminal.out(describeStatus(terminal, dataplane, alerts) + describeDiscovered(terminal, discovered));
     return alerts.some(isWrong) ? SOMETHING_IS_WRONG : 0;
   },
 };
@@ -48,13 +48,13 @@ async function askAlerts(client: RequestClient, dataplane: DataplaneStatus): Pro
 
 const isWrong = ({ severity }: Alert): boolean => severity !== 'advice';
 
-function discoveredInWords(terminal: Terminal, discovered: Discovered): string {
+function describeDiscovered(terminal: Terminal, discovered: Discovered): string {
   if ('unknown' in discovered)
     return `\nNote: containers and objects of a cluster are not listed: ${plain(discovered.unknown)}; run the command on the machine of the controller, or specify the controller with --controller ADDRESS\n`;
   const { containers, clusterObjects } = discovered;
   return [
-    containers.length === 0 ? '' : `\n${containersInWords(terminal, containers)}`,
-    clusterObjects.length === 0 ? '' : `\n${clusterObjectsInWords(terminal, clusterObjects)}`,
+    containers.length === 0 ? '' : `\n${describeContainers(terminal, containers)}`,
+    clusterObjects.length === 0 ? '' : `\n${describeClusterObjects(terminal, clusterObjects)}`,
   ].join('');
 }
 
@@ -69,7 +69,7 @@ function describeStatus(terminal: Terminal, dataplane: DataplaneStatus, alerts: 
         ].join('\n');
   const { workers, controllers, upstreams } = dataplane;
   const facts = [
-    ['version', versionInWords(dataplane)],
+    ['version', describeVersion(dataplane)],
     ['up', duration(dataplane.uptime_secs)],
     ['routes', `${dataplane.routes}${dataplane.overridden > 0 ? `, ${dataplane.overridden} overridden by manually posted routes` : ''}`],
     ['workers', `${workers.serving} of ${workers.configured} serving, ${workers.restarts} restarts`],
@@ -97,7 +97,7 @@ function describeAlert(terminal: Terminal, { severity, message, action }: Alert)
   return action === '' ? line : `${line}\n  ${plain(action)}`;
 }
 
-function versionInWords({ version, installed_version: installed }: DataplaneStatus): string {
+function describeVersion({ version, installed_version: installed }: DataplaneStatus): string {
   if (installed === undefined || installed === version) return version;
   return `${version} is running, ${installed} is installed: run ${NAME} upgrade`;
 }

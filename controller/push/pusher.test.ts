@@ -149,7 +149,7 @@ test('changes during a pending frame are sent together after its response', asyn
   const first = await dataplane.frame(0);
   set(file('a.example', 'b.example'));
   set(file('a.example', 'b.example', 'c.example'));
-  dataplane.say(dataplane.applied(first));
+  dataplane.send(dataplane.applied(first));
   assert.deepEqual(domainsOf(await dataplane.frame(1)), ['b.example', 'c.example']);
 });
 
@@ -169,7 +169,7 @@ test('sends the complete state after a refusal', async (t) => {
 test('sends a manually changed route again at once', async (t) => {
   const { dataplane } = await working(t, file('a.example', 'b.example'));
   const first = await dataplane.frame(0);
-  dataplane.say({ routes: { domain: 'b.example', change: 'removed', route: null } });
+  dataplane.send({ routes: { domain: 'b.example', change: 'removed', route: null } });
   const second = await dataplane.frame(1);
   assert.deepEqual([second.apply.based_on, domainsOf(second)], [first.apply.revision, ['b.example']]);
 });
@@ -182,7 +182,7 @@ test('a reload is answered in the frame with its changes', async (t) => {
   });
   reloaded = () => set(file('b.example'));
   await dataplane.frame(0);
-  dataplane.say({ reload: { id: 'r1' } });
+  dataplane.send({ reload: { id: 'r1' } });
   const second = await dataplane.frame(1);
   assert.deepEqual([second.reload, domainsOf(second), second.removes.length], [{ id: 'r1', errors: [] }, ['b.example'], 1]);
 });
@@ -195,7 +195,7 @@ test('a reload that finds errors is answered with them and changes nothing', asy
   });
   reloaded = () => set(stateOf([sampleListing(['a.example'])], { file: ['Sluicefile:1:1: no'] }));
   const first = await dataplane.frame(0);
-  dataplane.say({ reload: { id: 'r2' } });
+  dataplane.send({ reload: { id: 'r2' } });
   const second = await dataplane.frame(1);
   assert.deepEqual(second.reload, { id: 'r2', errors: ['Sluicefile:1:1: no'] });
   assert.deepEqual([second.apply.based_on, second.routes, second.removes, second.settings], [first.apply.revision, [], [], undefined]);

@@ -101,7 +101,7 @@ export class Pusher {
     if (this.stopped) stream.close();
     try {
       session.pump();
-      for await (const line of stream.lines) session.hear(line);
+      for await (const line of stream.lines) session.receive(line);
       return { reason: 'the data plane ended the stream', away: false };
     } catch (error) {
       if (error instanceof AdminUnreachable) return { reason: error.reason, away: true };
@@ -176,7 +176,7 @@ class Session {
     });
   }
 
-  hear(line: StreamLine): void {
+  receive(line: StreamLine): void {
     if ('applied' in line) this.applied(line.applied);
     else if ('refused' in line) this.refused(line.refused.error);
     else if ('reload' in line) void this.answerReload(line.reload.id);

@@ -27,7 +27,7 @@ export class ServedSnapshots {
     const known = this.states.get(state);
     if (known) known.snapshots = snapshots;
     else this.states.set(state, { order: ++this.count, snapshots });
-    if (known) this.tell();
+    if (known) this.notify();
   }
 
   /** A data plane has acknowledged a frame, after which it serves `state`. */
@@ -50,15 +50,15 @@ export class ServedSnapshots {
   }
 
   disconnected(dataplane: string): void {
-    if (this.views.delete(dataplane)) this.tell();
+    if (this.views.delete(dataplane)) this.notify();
   }
 
   private see(dataplane: string, state: DesiredState, refused: Map<string, string>): void {
     this.views.set(dataplane, { order: this.states.get(state)?.order ?? 0, state, refused });
-    this.tell();
+    this.notify();
   }
 
-  private tell(): void {
+  private notify(): void {
     const views = [...this.views.values()];
     const [first, ...others] = views;
     if (first === undefined || this.sources.length === 0) return;

@@ -19,7 +19,7 @@ import { ApiError } from './http/errors.ts';
 import { sendError } from './http/json.ts';
 import { createRateLimit, EXTENSION_LIMIT, PUBLISHED_LIMIT } from './http/rate-limit.ts';
 import type { OwnCertificate } from './own-certificate.ts';
-import { speakTls } from './tls-gate.ts';
+import { requireTls } from './require-tls.ts';
 
 /** Maximum number of concurrent connections per listener. */
 const MAX_CONNECTIONS = 512;
@@ -72,7 +72,7 @@ export class Admin {
   async listenTcp(host: string, port: number, certificate: OwnCertificate | null = null): Promise<AddressInfo> {
     const known = certificate === null ? onThisMachine([host.toLowerCase()]) : coveredBy(certificate);
     const { server, room } = this.serve({ needsToken: true, known });
-    if (certificate !== null) speakTls(server, room, () => certificate.context);
+    if (certificate !== null) requireTls(server, room, () => certificate.context);
     await once(server.listen(port, host), 'listening');
     return server.address() as AddressInfo;
   }

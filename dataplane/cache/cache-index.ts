@@ -2,9 +2,9 @@ import type { Purge } from '../../shared/wire/purge.ts';
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../traffic/protocol.ts';
 import type { DiskPurge, DiskTier } from './disk/disk-tier.ts';
 import { matches } from './matching.ts';
-import { Places, placeOf } from './places.ts';
 import { type RouteShare, RouteShares } from './route-shares.ts';
 import { Tags } from './tags.ts';
+import { TargetIndex, targetKey } from './target-index.ts';
 import { TinyLfu } from './tiny-lfu.ts';
 
 /** The overhead of an entry besides its body and fields, in this index and in those of the workers (bytes). */
@@ -50,7 +50,7 @@ export class CacheIndex {
   private readonly policy: TinyLfu<Held>;
   private readonly ids = new Map<number, Held>();
   private readonly keys = new Map<string, Held[]>();
-  private readonly places = new Places<Held>();
+  private readonly places = new TargetIndex<Held>();
   private readonly tags = new Tags<Held>();
   private readonly purges: { readonly number: number; readonly purge: Purge }[] = [];
   private readonly shares = new RouteShares();
@@ -180,7 +180,7 @@ export class CacheIndex {
   private add(entry: CacheEntry, gone: readonly number[]): void {
     const { fields, length, key } = entry;
     const cost = length + 2 * (fields.length + key.length) + ENTRY_BYTES;
-    const held: Held = { entry, name: key, cost, place: placeOf(entry.host, entry.target), share: this.shares.of(entry.domain) };
+    const held: Held = { entry, name: key, cost, place: targetKey(entry.host, entry.target), share: this.shares.of(entry.domain) };
     this.ids.set(entry.id, held);
     held.share.bytes += cost;
     held.share.entries++;

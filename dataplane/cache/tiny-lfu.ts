@@ -62,18 +62,18 @@ export class TinyLfu<E extends Sized> {
     this.sketch.add(hashOf(entry.name), Math.min(15, times));
     const segment = this.where.get(entry);
     if (segment === undefined) return;
-    this.take(entry);
+    this.unlink(entry);
     this.put(entry, segment === 'window' ? 'window' : 'protected');
     const most = this.size * (1 - WINDOW_PART) * PROTECTED_PART;
     for (const oldest of this.segments.protected.keys()) {
       if (this.bytes.protected <= most) break;
-      this.take(oldest);
+      this.unlink(oldest);
       this.put(oldest, 'probation');
     }
   }
 
   remove(entry: E): void {
-    this.take(entry);
+    this.unlink(entry);
   }
 
   /** Removes the entries that matter least. @returns them; together they cost no more than `cost`. */
@@ -84,7 +84,7 @@ export class TinyLfu<E extends Sized> {
       for (const oldest of this.segments[segment].keys()) {
         if (oldest.cost > left) return gone;
         left -= oldest.cost;
-        this.take(oldest);
+        this.unlink(oldest);
         gone.push(oldest);
       }
     return gone;
@@ -95,20 +95,20 @@ export class TinyLfu<E extends Sized> {
     const main = this.size * (1 - WINDOW_PART);
     for (const candidate of this.segments.window.keys()) {
       if (this.bytes.window <= this.size * WINDOW_PART) break;
-      this.take(candidate);
+      this.unlink(candidate);
       const victims = this.victimsFor(candidate, main);
       if (victims === null) {
         evicted.push(candidate);
         continue;
       }
-      for (const victim of victims) this.take(victim);
+      for (const victim of victims) this.unlink(victim);
       evicted.push(...victims);
       this.put(candidate, 'probation');
     }
     for (const segment of ['probation', 'protected'] as const)
       for (const oldest of this.segments[segment].keys()) {
         if (this.bytes.probation + this.bytes.protected <= main) break;
-        this.take(oldest);
+        this.unlink(oldest);
         evicted.push(oldest);
       }
     return evicted;
@@ -138,7 +138,7 @@ export class TinyLfu<E extends Sized> {
     this.where.set(entry, segment);
   }
 
-  private take(entry: E): void {
+  private unlink(entry: E): void {
     const segment = this.where.get(entry);
     if (segment === undefined) return;
     this.where.delete(entry);

@@ -6,7 +6,7 @@ import type { CertificateSource, StoredCertificate } from './store/cert-store.ts
 
 const DAY_MS = 86_400_000;
 
-class Desk {
+class Selection {
   readonly clock = new ManualClock();
   readonly known = new CertificateSelection(this.clock);
   readonly told: string[] = [];
@@ -47,10 +47,10 @@ class Desk {
 }
 
 test('the exact name is preferred, then the wildcard over one label', () => {
-  const desk = new Desk();
-  desk.put('exact', ['a.test', 'x.a.test']);
-  desk.put('wild', ['*.a.test']);
-  assert.deepEqual(desk.find('a.test', 'x.a.test', 'y.a.test', 'z.y.a.test', 'b.test', 'test'), [
+  const selection = new Selection();
+  selection.put('exact', ['a.test', 'x.a.test']);
+  selection.put('wild', ['*.a.test']);
+  assert.deepEqual(selection.find('a.test', 'x.a.test', 'y.a.test', 'z.y.a.test', 'b.test', 'test'), [
     'exact',
     'exact',
     'wild',
@@ -61,53 +61,53 @@ test('the exact name is preferred, then the wildcard over one label', () => {
 });
 
 test('of several certificates for a name, a currently valid one wins, then a provided one, then the one that expires last', () => {
-  const desk = new Desk();
-  desk.put('over', ['a.test'], { source: 'file', from: -90, until: -1 });
-  assert.deepEqual(desk.find('a.test'), ['over']);
-  desk.put('short', ['a.test'], { until: 30 });
-  desk.put('long', ['a.test'], { until: 60 });
-  assert.deepEqual(desk.find('a.test'), ['long']);
-  desk.put('provided', ['a.test'], { source: 'pushed', until: 10 });
-  desk.put('later', ['a.test'], { source: 'file', from: 1, until: 90 });
-  assert.deepEqual(desk.find('a.test'), ['provided']);
+  const selection = new Selection();
+  selection.put('over', ['a.test'], { source: 'file', from: -90, until: -1 });
+  assert.deepEqual(selection.find('a.test'), ['over']);
+  selection.put('short', ['a.test'], { until: 30 });
+  selection.put('long', ['a.test'], { until: 60 });
+  assert.deepEqual(selection.find('a.test'), ['long']);
+  selection.put('provided', ['a.test'], { source: 'pushed', until: 10 });
+  selection.put('later', ['a.test'], { source: 'file', from: 1, until: 90 });
+  assert.deepEqual(selection.find('a.test'), ['provided']);
 });
 
 test('a certificate that becomes valid or expires changes the selection without any other event', () => {
-  const desk = new Desk();
-  desk.put('provided', ['a.test'], { source: 'pushed', until: 2 });
-  desk.put('ours', ['a.test'], { until: 30 });
-  desk.put('next', ['a.test'], { source: 'pushed', from: 4, until: 90 });
-  assert.deepEqual(desk.news(), ['a.test=provided']);
-  desk.clock.pass(2 * DAY_MS + 60_000);
-  assert.deepEqual(desk.news(), ['a.test=ours']);
-  desk.clock.pass(2 * DAY_MS);
-  assert.deepEqual(desk.news(), ['a.test=next']);
+  const selection = new Selection();
+  selection.put('provided', ['a.test'], { source: 'pushed', until: 2 });
+  selection.put('ours', ['a.test'], { until: 30 });
+  selection.put('next', ['a.test'], { source: 'pushed', from: 4, until: 90 });
+  assert.deepEqual(selection.news(), ['a.test=provided']);
+  selection.clock.pass(2 * DAY_MS + 60_000);
+  assert.deepEqual(selection.news(), ['a.test=ours']);
+  selection.clock.pass(2 * DAY_MS);
+  assert.deepEqual(selection.news(), ['a.test=next']);
 });
 
 test('only names with a different certificate are reported', () => {
-  const desk = new Desk();
-  desk.put('one', ['a.test', 'b.test']);
-  assert.deepEqual(desk.news(), ['a.test=one', 'b.test=one']);
-  desk.put('worse', ['a.test'], { until: 5 });
-  assert.deepEqual(desk.news(), []);
-  desk.put('one', ['b.test', 'c.test']);
-  assert.deepEqual(desk.news(), ['a.test=worse', 'b.test=one', 'c.test=one']);
-  desk.known.update({ put: [], removed: ['one', 'never'] });
-  assert.deepEqual(desk.news(), ['b.test=none', 'c.test=none']);
-  assert.deepEqual(desk.find('a.test', 'b.test'), ['worse', undefined]);
+  const selection = new Selection();
+  selection.put('one', ['a.test', 'b.test']);
+  assert.deepEqual(selection.news(), ['a.test=one', 'b.test=one']);
+  selection.put('worse', ['a.test'], { until: 5 });
+  assert.deepEqual(selection.news(), []);
+  selection.put('one', ['b.test', 'c.test']);
+  assert.deepEqual(selection.news(), ['a.test=worse', 'b.test=one', 'c.test=one']);
+  selection.known.update({ put: [], removed: ['one', 'never'] });
+  assert.deepEqual(selection.news(), ['b.test=none', 'c.test=none']);
+  assert.deepEqual(selection.find('a.test', 'b.test'), ['worse', undefined]);
   assert.deepEqual(
-    [...desk.known.all()].map(({ id }) => id),
+    [...selection.known.all()].map(({ id }) => id),
     ['worse'],
   );
 });
 
 test('the right one of 10,000 certificates is selected', () => {
-  const desk = new Desk();
-  const now = desk.clock.now();
+  const selection = new Selection();
+  const now = selection.clock.now();
   const put = Array.from({ length: 10_000 }, (_, number) => ({
     ...{ id: `acme/n${number}.test`, source: 'acme' as const, domains: [`n${number}.test`], issuer: 'x', serial: '1' },
     ...{ notBefore: now, notAfter: now + DAY_MS, savedAt: now, order: null, ariId: null },
   }));
-  desk.known.update({ put, removed: [] });
-  assert.deepEqual(desk.find('n9999.test'), ['acme/n9999.test']);
+  selection.known.update({ put, removed: [] });
+  assert.deepEqual(selection.find('n9999.test'), ['acme/n9999.test']);
 });

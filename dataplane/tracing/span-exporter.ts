@@ -117,11 +117,11 @@ export class SpanExporter {
   private async sendBatch(batch: Batch): Promise<void> {
     const outcome = await this.tools.send(batch.body);
     if (this.batch !== batch) return;
-    if (outcome.kind === 'retry' && this.mayRepeat(batch, outcome.afterMs)) return this.say(outcome.reason);
+    if (outcome.kind === 'retry' && this.mayRepeat(batch, outcome.afterMs)) return this.reportFailure(outcome.reason);
     this.batch = null;
     if (outcome.kind !== 'retry') this.pauseMs = FIRST_PAUSE_MS;
     this.tools.rings.lose(outcome.kind === 'delivered' ? Math.min(outcome.rejected, batch.spans) : batch.spans);
-    this.say(outcome.reason === '' ? null : outcome.reason);
+    this.reportFailure(outcome.reason === '' ? null : outcome.reason);
   }
 
   /** Sets when the next request may be sent. @returns whether that is soon enough for this batch. */
@@ -131,7 +131,7 @@ export class SpanExporter {
     return this.notBefore - firstSentAt <= GIVE_UP_MS;
   }
 
-  private say(failure: string | null): void {
+  private reportFailure(failure: string | null): void {
     if (failure === this.failure) return;
     this.failure = failure;
     this.tools.report(failure);

@@ -70,7 +70,7 @@ export class TraceExport {
     thread.unref();
     this.thread = thread;
     let fault = '';
-    thread.on('message', (message: FromExportThread) => this.hear(message));
+    thread.on('message', (message: FromExportThread) => this.receive(message));
     thread.on('error', (error) => {
       fault = error instanceof Error ? (error.stack ?? error.message) : String(error);
     });
@@ -105,7 +105,7 @@ export class TraceExport {
     return this.rings.lost();
   }
 
-  private hear(message: FromExportThread): void {
+  private receive(message: FromExportThread): void {
     if (message.kind === 'ended') return this.ended();
     const { log } = this.tools;
     const before = this.failure;

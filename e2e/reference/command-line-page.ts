@@ -1,4 +1,4 @@
-import type { Entry } from '../../controller/cli/command/command.ts';
+import type { CommandEntry } from '../../controller/cli/command/command.ts';
 import { COMMANDS } from '../../controller/cli/commands.ts';
 import { CONTROLLER_FLAGS } from '../../controller/flags.ts';
 import { DATAPLANE_FLAGS } from '../../dataplane/settings/flags.ts';
@@ -52,7 +52,7 @@ process list. Output is coloured only on a terminal, and not if \`NO_COLOR\` is 
 An error is one line on stderr, except for the errors in a config file, which are all printed at once.
 `;
 
-async function section(name: string, entry: Entry): Promise<string> {
+async function section(name: string, entry: CommandEntry): Promise<string> {
   const processFlags = PROCESS_FLAGS[name];
   if (entry.load) {
     const { usage, summary, flags } = await entry.load();

@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
 import { namesOf } from './certificate-names.ts';
-import { type Places, readKeyPair } from './key-pair.ts';
+import { type PemOrigins, readKeyPair } from './key-pair.ts';
 
 /** A validated certificate chain with its private key. */
 export type Certificate = {
@@ -20,7 +20,7 @@ export type Certificate = {
   readonly notAfter: number;
 };
 
-const MEMBERS: Places = { certificate: 'certificate', privateKey: 'private_key' };
+const MEMBERS: PemOrigins = { certificate: 'certificate', privateKey: 'private_key' };
 /** RFC 5280 4.2.1.12: for TLS servers, and for everything. */
 const FOR_SERVERS = new Set(['1.3.6.1.5.5.7.3.1', '2.5.29.37.0']);
 
@@ -30,7 +30,7 @@ const FOR_SERVERS = new Set(['1.3.6.1.5.5.7.3.1', '2.5.29.37.0']);
  * is not checked. A refusal says which of the `places` is wrong, and what to do.
  * @param needsNames Whether it is refused if it covers no names; not so if it is presented for any name.
  */
-export function readCertificate(chainText: string, keyText: string, places: Places = MEMBERS, needsNames = true): Parsed<Certificate> {
+export function readCertificate(chainText: string, keyText: string, places: PemOrigins = MEMBERS, needsNames = true): Parsed<Certificate> {
   const pair = readKeyPair(chainText, keyText, places);
   if (!pair.ok) return pair;
   const { leaf, count, chain, privateKey } = pair.value;

@@ -1,5 +1,5 @@
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
-import { type Places, readKeyPair } from './key-pair.ts';
+import { type PemOrigins, readKeyPair } from './key-pair.ts';
 
 /** The certificate that the proxy presents to an upstream, with its key; both in PEM. */
 export type ClientPair = { readonly certificate: string; readonly private_key: string };
@@ -12,7 +12,7 @@ const FOR_CLIENTS = new Set(['1.3.6.1.5.5.7.3.2', '2.5.29.37.0']);
  * the validity period is not checked.
  * @returns also when it expires (ms since 1970). A refusal begins with one of the `places`.
  */
-export function readClientPair(chainText: string, keyText: string, places: Places): Parsed<ClientPair & { readonly notAfter: number }> {
+export function readClientPair(chainText: string, keyText: string, places: PemOrigins): Parsed<ClientPair & { readonly notAfter: number }> {
   const pair = readKeyPair(chainText, keyText, places);
   if (!pair.ok) return pair;
   const { leaf, chain, privateKey } = pair.value;

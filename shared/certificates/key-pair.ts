@@ -14,7 +14,7 @@ export type KeyPair = {
 };
 
 /** Where the two texts came from, for error messages: members of a request, or paths of files. */
-export type Places = { readonly certificate: string; readonly privateKey: string };
+export type PemOrigins = { readonly certificate: string; readonly privateKey: string };
 
 const CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1']);
 const LEAST_RSA_BITS = 2_048;
@@ -24,7 +24,7 @@ const LEAST_RSA_BITS = 2_048;
  * certificates are dropped. Keys are RSA of 2,048 bits or more, P-256, P-384 or Ed25519. A refusal says which of the `places` is wrong,
  * and what to do.
  */
-export function readKeyPair(chainText: string, keyText: string, places: Places): Parsed<KeyPair> {
+export function readKeyPair(chainText: string, keyText: string, places: PemOrigins): Parsed<KeyPair> {
   const key = readKey(keyText, places.privateKey);
   if (!key.ok) return key;
   const chain = readChain(chainText, places.certificate);

@@ -8,12 +8,12 @@ export const MOST_PLACEHOLDERS = 32;
 export type Placeholder = { readonly name: PlainName; readonly argument: '' } | { readonly name: PrefixName; readonly argument: string };
 
 /** A piece of a text: literal, or replaced for each request. Two literal pieces are never adjacent. */
-export type Part = { readonly text: string } | { readonly placeholder: Placeholder };
+export type TemplatePart = { readonly text: string } | { readonly placeholder: Placeholder };
 
 /** A placeholder that does not exist, as written, and what is wrong with it: `is not a placeholder (did you mean "host"?)`. */
 export type TemplateFault = { readonly written: string; readonly fault: string };
 
-export type Template = { readonly parts: readonly Part[] } | TemplateFault;
+export type Template = { readonly parts: readonly TemplatePart[] } | TemplateFault;
 
 /**
  * Text that looks like a placeholder. Braces around anything else are literal, so JSON and CSS need no escapes. A brace after a backslash
@@ -25,7 +25,7 @@ const SPECIAL = /\\[{}]|\{/g;
 
 /** Reads a text with placeholders. */
 export function parseTemplate(text: string, scope: Scope): Template {
-  const parts: Part[] = [];
+  const parts: TemplatePart[] = [];
   let literal = '';
   let count = 0;
   let at = 0;
@@ -58,7 +58,7 @@ export function parseTemplate(text: string, scope: Scope): Template {
 }
 
 /** The parts of a text that was validated before. */
-export function templateParts(text: string, scope: Scope): readonly Part[] {
+export function templateParts(text: string, scope: Scope): readonly TemplatePart[] {
   const template = parseTemplate(text, scope);
   if ('fault' in template) throw new Error(`${template.written} ${template.fault}`);
   return template.parts;
@@ -70,7 +70,7 @@ export function faultOfTemplate(text: string, scope: Scope): string | undefined 
   return 'fault' in template ? `"${template.written}" ${template.fault}` : undefined;
 }
 
-export const isConstant = (parts: readonly Part[]): boolean => parts.every((part) => 'text' in part);
+export const isConstant = (parts: readonly TemplatePart[]): boolean => parts.every((part) => 'text' in part);
 
 /** A text in which nothing is a placeholder. */
 export const escapedBraces = (text: string): string => text.replace(/[{}]/g, (brace) => `\\${brace}`);

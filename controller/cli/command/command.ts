@@ -25,7 +25,7 @@ export type Command = {
 };
 
 /** A command is loaded when it is used: `routes` must not wait for the modules of `run`. Either `load` or `raw` is present. */
-export type Entry = {
+export type CommandEntry = {
   readonly summary: string;
   readonly load?: () => Promise<Command>;
   /** Reads its own arguments, since they are the flags of other processes. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerStatus } from '../../status/containers.ts';
 import { admin, sluice } from '../testing/run-command.ts';
-import { containerInWords } from './containers.ts';
+import { describeContainer } from './containers.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';
 const yes = (reason: string) => ({ holds: true, reason, since: SINCE });
@@ -52,7 +52,7 @@ const DATAPLANE = {
 };
 
 test('shows the first condition that is not met, with its reason and what would change it', () => {
-  assert.deepEqual([WEB, SICK, WRONG, { ...WRONG, programmed: WEB.programmed }, { ...WEB, programmed: {} }].map(containerInWords), [
+  assert.deepEqual([WEB, SICK, WRONG, { ...WRONG, programmed: WEB.programmed }, { ...WEB, programmed: {} }].map(describeContainer), [
     `web-1 (a1): accepted, resolved, programmed since ${SINCE}: its address on the network shop`,
     `web-2 (a2): accepted, not resolved since ${SINCE}: its HEALTHCHECK fails; what would change it: it passes again`,
     `web-3 (a3): not accepted since ${SINCE}: sluice.port "x": no`,
@@ -62,7 +62,7 @@ test('shows the first condition that is not met, with its reason and what would 
 });
 
 test('lists the other containers of the pool, and counts them if there are many', () => {
-  const beside = (count: number, ...names: string[]) => containerInWords({ ...WEB, others: { count, names } });
+  const beside = (count: number, ...names: string[]) => describeContainer({ ...WEB, others: { count, names } });
   assert.match(beside(2, 'web-2', 'web-3'), /: its address on the network shop; also in its pool: web-2, web-3$/);
   assert.match(beside(5, 'web-2', 'web-3'), /; also in its pool: web-2, web-3 and 3 more$/);
 });

@@ -75,7 +75,7 @@ function likelyControllers(flags: Flags): AdminAddress[] {
 }
 
 /** The list in `status`. */
-export function containersInWords(terminal: Terminal, containers: readonly ContainerStatus[]): string {
+export function describeContainers(terminal: Terminal, containers: readonly ContainerStatus[]): string {
   const rows = containers.map((one) => {
     const { fact, words } = stateOf(one);
     return [one.container, poolOf(one), one.address ?? '-', words, fact.since, whyOf(one, fact)];
@@ -84,7 +84,7 @@ export function containersInWords(terminal: Terminal, containers: readonly Conta
 }
 
 /** The list of cluster objects in `status`. */
-export function clusterObjectsInWords(terminal: Terminal, objects: readonly ClusterObjectStatus[]): string {
+export function describeClusterObjects(terminal: Terminal, objects: readonly ClusterObjectStatus[]): string {
   const rows = objects.map((one) => {
     const { fact, words } = stateOf(one);
     return [one.origin, poolOf(one), words, fact.since, whyOf(one, fact)];
@@ -93,13 +93,13 @@ export function clusterObjectsInWords(terminal: Terminal, objects: readonly Clus
 }
 
 /** One line of `explain`. */
-export function clusterObjectInWords(object: ClusterObjectStatus): string {
+export function describeClusterObject(object: ClusterObjectStatus): string {
   const { fact, words } = stateOf(object);
   return `${object.origin}: ${words} since ${fact.since}: ${whyOf(object, fact)}${besideIt(object, 'also with this host')}`;
 }
 
 /** One line of `explain`. */
-export function containerInWords(container: ContainerStatus): string {
+export function describeContainer(container: ContainerStatus): string {
   const { fact, words } = stateOf(container);
   return `${container.origin.replace(/^container /, '')}: ${words} since ${fact.since}: ${whyOf(container, fact)}${besideIt(container, 'also in its pool')}`;
 }

@@ -48,10 +48,10 @@ async function firstOf(addresses: readonly AdminAddress[], token: string | undef
   throw noneAnswers(tried);
 }
 
-type Place = Parameters<typeof createAdminClient>[0];
+type ClientOptions = Parameters<typeof createAdminClient>[0];
 
 /** @returns null if the address can't be used; `tried` then has the reason. */
-async function attempt(place: Place, tried: string[], method: string, path: string, body?: unknown): Promise<AdminAnswer | null> {
+async function attempt(place: ClientOptions, tried: string[], method: string, path: string, body?: unknown): Promise<AdminAnswer | null> {
   try {
     return await createAdminClient(place).request(method, path, body);
   } catch (error) {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { closest } from '../../../shared/closest.ts';
 import { NAME } from '../../../shared/name.ts';
 import { UsageError } from '../../../shared/runtime/flags.ts';
-import type { Command, Entry } from '../command/command.ts';
+import type { Command, CommandEntry } from '../command/command.ts';
 import { bashCompletion } from './bash.ts';
 import { fishCompletion } from './fish.ts';
 import { type CommandWords, flagWords, flagWordsIn } from './words.ts';
@@ -17,7 +17,7 @@ const SHELLS: Readonly<Record<string, (commands: readonly CommandWords[]) => str
 const NAMES = Object.keys(SHELLS);
 
 /** `commands` by name, including this one. */
-export const completionOf = (commands: Readonly<Record<string, Entry>>): Command => ({
+export const completionOf = (commands: Readonly<Record<string, CommandEntry>>): Command => ({
   usage: 'SHELL',
   summary: `Prints shell completion for commands and flags: ${NAMES.join(', ')}.\nTo try it in bash: source <(${NAME} completion bash)`,
   flags: [],
@@ -40,7 +40,7 @@ export const completionOf = (commands: Readonly<Record<string, Entry>>): Command
 });
 
 /** A command that reads its own arguments is run with --help, since its flags are those of another process. */
-async function wordsOf(name: string, { summary, load }: Entry): Promise<CommandWords> {
+async function wordsOf(name: string, { summary, load }: CommandEntry): Promise<CommandWords> {
   if (!load) {
     // Some flags of `run` apply to both of its processes.
     const flags = new Map(flagWordsIn(await helpOf(name)).map((flag) => [flag.name, flag]));

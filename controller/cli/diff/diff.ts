@@ -91,12 +91,12 @@ const memberLine = ({ name, before, after }: MemberChange): string => plain(`${n
 /** Text unchanged, nothing as "none", a pool as its addresses, everything else as JSON. */
 function shown(value: unknown): string {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
-  if (isPool(value)) return value.map(targetInWords).join(' ');
+  if (isPool(value)) return value.map(describeTarget).join(' ');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 const isPool = (value: unknown): value is UpstreamSpec[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'object' && one !== null && 'address' in one);
 
-const targetInWords = ({ address, weight, state }: UpstreamSpec): string =>
+const describeTarget = ({ address, weight, state }: UpstreamSpec): string =>
   `${address}${weight === 1 ? '' : ` weight ${weight}`}${state === 'healthy' ? '' : ` ${state}`}`;

@@ -2,7 +2,7 @@ import { fileServerIn } from '../../../shared/policy/file-server/effective.ts';
 import type { Explanation, FullRoute } from '../../../shared/wire/status.ts';
 
 /** The site's block that handles the request, and the path that the upstream receives; null if the site has no blocks. */
-export function blockInWords({ block, route, url, verdict, policies }: Explanation): string | null {
+export function describeBlock({ block, route, url, verdict, policies }: Explanation): string | null {
   const count = route?.handles.length ?? 0;
   if (block === null) return count === 0 || verdict.startsWith('404') ? null : `none of ${count} matches: the site itself responds`;
   const { name, stripped } = directiveOf(route, block.index, new URL(url).pathname);

@@ -4,7 +4,7 @@ import type { Explanation } from '../../../shared/wire/status.ts';
 import { ASKING_FLAGS, ask, clientOf, wantsJson } from '../command/ask.ts';
 import type { Command } from '../command/command.ts';
 import { askDiscovered, CONTROLLER_FLAG, type Discovered, NOTHING_DISCOVERED } from '../command/containers.ts';
-import { explanationInWords } from './explain-words.ts';
+import { describeExplanation } from './explanation-text.ts';
 
 export const explain: Command = {
   usage: 'HOST[/PATH] [flags]',
@@ -19,7 +19,7 @@ export const explain: Command = {
     const { containers, clusterObjects } = await discoveredFor(flags, answer);
     const all = { ...answer, containers, cluster_objects: clusterObjects };
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(all, null, 2)}\n`);
-    else terminal.out(explanationInWords(terminal, answer, containers, clusterObjects));
+    else terminal.out(describeExplanation(terminal, answer, containers, clusterObjects));
     return answer.routed ? 0 : 1;
   },
 };

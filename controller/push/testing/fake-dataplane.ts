@@ -54,7 +54,7 @@ export class FakeDataplane {
       for (const end of [request, lines]) end.on('error', () => lines.close());
       lines.on('line', (text) => {
         if (text === '') this.blanks += 1;
-        else frame = this.take(frame, JSON.parse(text) as Line);
+        else frame = this.receive(frame, JSON.parse(text) as Line);
         this.news.emit('news');
       });
       this.news.emit('news');
@@ -83,7 +83,7 @@ export class FakeDataplane {
     };
   }
 
-  say(line: StreamLine): void {
+  send(line: StreamLine): void {
     this.response?.write(`${JSON.stringify(line)}\n`);
   }
 
@@ -107,7 +107,7 @@ export class FakeDataplane {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private take(frame: Heard | undefined, line: Line): Heard | undefined {
+  private receive(frame: Heard | undefined, line: Line): Heard | undefined {
     if (line.apply)
       return { apply: line.apply, routes: [], removes: [], problems: [], conditions: [], settings: undefined, reload: undefined };
     if (!frame) throw new Error('a line before its frame');
@@ -120,7 +120,7 @@ export class FakeDataplane {
     if (!line.end) return frame;
     this.heard.push(frame);
     const answer = this.answer(frame);
-    if (answer) this.say(answer);
+    if (answer) this.send(answer);
     return undefined;
   }
 }

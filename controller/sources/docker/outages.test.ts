@@ -71,7 +71,7 @@ test('an empty list after a failure counts only if a second one confirms it five
   await wait(200);
   assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('nowhere')));
   if (kept) engine.containers.set(fakeId(1), kept);
-  engine.tell('start', fakeId(1));
+  engine.emit('start', fakeId(1));
   await next('a.example=healthy');
 });
 
@@ -98,8 +98,8 @@ test('a container stopped before the controller started drains, unless it was re
   engine.run(app(2, 'b.example'));
   engine.kill(fakeId(1), '15');
   engine.kill(fakeId(2), '15');
-  engine.tell('die', fakeId(2));
-  engine.tell('start', fakeId(2));
+  engine.emit('die', fakeId(2));
+  engine.emit('start', fakeId(2));
   await listen();
   located('d', []);
   run();
@@ -134,7 +134,7 @@ test('an engine whose clock is off by hours is still followed, and repeated even
     await next('a.example=healthy');
     engine.kill(fakeId(1), '15');
     await next('a.example=draining');
-    engine.tell('start', fakeId(1));
+    engine.emit('start', fakeId(1));
     await next('a.example=healthy');
     engine.cutStreams();
     engine.run(app(2, 'b.example'));

@@ -39,7 +39,7 @@ test('losing health and pausing are urgent, recovering is not', async (t) => {
   await next('a.example=healthy');
   const change = async (state: object, action: string, expected: string) => {
     engine.change(fakeId(1), state);
-    engine.tell(action, fakeId(1));
+    engine.emit(action, fakeId(1));
     const { snapshot } = await next(`a.example=${expected}`);
     return snapshot.kind === 'listed' && snapshot.urgent;
   };
@@ -57,7 +57,7 @@ test('a container that was already running is listed, and one without our labels
   located('d', []);
   run();
   await next('a.example=healthy');
-  engine.tell('restart', fakeId(2));
+  engine.emit('restart', fakeId(2));
   engine.run(app(3, 'b.example'));
   await next('a.example=healthy b.example=healthy');
   assert.equal(engine.count(new RegExp(`${fakeId(2)}/json`)), 0);
@@ -121,7 +121,7 @@ test('1,000 events at once cause only a few requests', async (t) => {
   engine.run(app(1));
   await next('a.example=healthy');
   const before = engine.asked.length;
-  for (let number = 0; number < 1_000; number++) engine.tell('health_status: healthy', fakeId(1));
+  for (let number = 0; number < 1_000; number++) engine.emit('health_status: healthy', fakeId(1));
   engine.run(app(2, 'b.example'));
   await next('a.example=healthy b.example=healthy');
   const asked = engine.asked.length - before;

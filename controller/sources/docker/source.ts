@@ -84,10 +84,10 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     },
   });
 
-  const run = async (signal: AbortSignal, tell: (snapshot: Snapshot) => void): Promise<void> => {
+  const run = async (signal: AbortSignal, emitSnapshot: (snapshot: Snapshot) => void): Promise<void> => {
     const backoff = createBackoff(random);
     let lastError = '';
-    emit = tell;
+    emit = emitSnapshot;
     signal.addEventListener(
       'abort',
       () => {
@@ -106,7 +106,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
         if (isListed || lastError !== error.message) {
           lastError = error.message;
           log.warn({ engine: engine.where, reason: lastError }, 'containers cannot be listed; routes stay, trying again');
-          tell({ kind: 'failed', source: DOCKER_SOURCE, errors: [lastError] });
+          emitSnapshot({ kind: 'failed', source: DOCKER_SOURCE, errors: [lastError] });
         }
         isListed = false;
         await sleep(clock, backoff.next(), signal);

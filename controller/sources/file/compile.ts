@@ -19,7 +19,7 @@ import { readText } from './text/text.ts';
 import { createLexer } from './tokens/lexer.ts';
 import { parseLines } from './tree/lines.ts';
 import { parse } from './tree/parser.ts';
-import type { Part } from './tree/syntax.ts';
+import type { FilePart } from './tree/syntax.ts';
 import type { Environment } from './variables/read-context.ts';
 
 /** A compiled config file: valid as a whole or not at all. */
@@ -140,7 +140,7 @@ function readParts({ tokens, context }: Piece, house: House): void {
 }
 
 /** `before`: the number of errors before the part was parsed. */
-function readPart(part: Part, before: number, house: House): void {
+function readPart(part: FilePart, before: number, house: House): void {
   switch (part.kind) {
     case 'import':
       for (const piece of house.imports.open(part.directive)) readParts(piece, house);

@@ -28,7 +28,7 @@ export type FileSource = Source & Required<Pick<Source, 'reload'>>;
  */
 export function createFileSource(options: { path: string; clock: Clock; log: Log; env?: Environment }): FileSource {
   const { path, clock, log, env = process.env } = options;
-  let tell: ((snapshot: Snapshot) => void) | undefined;
+  let emitSnapshot: ((snapshot: Snapshot) => void) | undefined;
   let watch: Watch | undefined;
   /** The file and all its imports. */
   let inputs: readonly string[] = [path];
@@ -53,11 +53,11 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     return { snapshot: snapshotOf(compiled), after: wereSteady(before, after, startedAt) ? after : undefined };
   };
   const conclude = (seen: Found, snapshot: Snapshot) => {
-    if (!tell) return;
+    if (!emitSnapshot) return;
     reported = seen;
     readings = withTransitionTimes([readingOf(path, snapshot, readings[0]?.domains ?? [])]);
     announce(log, path, snapshot);
-    tell(snapshot);
+    emitSnapshot(snapshot);
   };
 
   /** Reads the file on request, changed or not. A missing one fails at once. */
@@ -95,10 +95,10 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     watch = watchDirectories(path, log, settle.poke);
     const stopPolling = clock.every(POLL_MS, settle.poke);
     reported = undefined;
-    tell = emit;
+    emitSnapshot = emit;
     settle.now();
     await aborted(signal);
-    tell = undefined;
+    emitSnapshot = undefined;
     stopPolling();
     cancelLook();
     settle.stop();

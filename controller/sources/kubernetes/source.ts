@@ -133,10 +133,10 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
     await Promise.all([stores.run(signal), told.run(signal)]);
   };
 
-  const run = async (signal: AbortSignal, tell: (snapshot: Snapshot) => void): Promise<void> => {
+  const run = async (signal: AbortSignal, emitSnapshot: (snapshot: Snapshot) => void): Promise<void> => {
     const backoff = createBackoff(random);
     let lastError = '';
-    emit = tell;
+    emit = emitSnapshot;
     signal.addEventListener(
       'abort',
       () => {
@@ -155,7 +155,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
         if (error.message !== lastError) {
           lastError = error.message;
           log.warn({ reason: lastError }, 'there is no cluster to watch; trying again');
-          tell({ kind: 'failed', source: KUBERNETES_SOURCE, errors: [lastError] });
+          emitSnapshot({ kind: 'failed', source: KUBERNETES_SOURCE, errors: [lastError] });
         }
         await sleep(clock, backoff.next(), signal);
       }

@@ -28,7 +28,7 @@ async function start({ plans = {}, shown = () => Promise.resolve() }: Options = 
   const folder = mkdtempSync(join(tmpdir(), 'admin-certificates-'));
   folders.push(folder);
   const store = new DirectoryStore(folder, { clock, random: systemRandom, log: memoryLog() });
-  const desk = new CertificateAdmin({
+  const certificates = new CertificateAdmin({
     store,
     published: shown,
     planFor: (name) => plans[name] ?? null,
@@ -37,7 +37,7 @@ async function start({ plans = {}, shown = () => Promise.resolve() }: Options = 
     holdings: () => store.list(),
     internal: () => [],
   });
-  const api = await RunningAdmin.start({ certificates: desk });
+  const api = await RunningAdmin.start({ certificates });
   const push = (body: object | string): Promise<Reply> =>
     api.request('POST', '/certificates', { body: typeof body === 'string' ? body : JSON.stringify(body) });
   const list = async (): Promise<CertificateRecord[]> =>

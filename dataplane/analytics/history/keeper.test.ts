@@ -524,7 +524,7 @@ describe('history and its file', () => {
     const seen = audience({ visitors: someHashes(1, 200), lists });
     const count = (at: number): void => recent.add(domainReport(`h${at}.test`, { audience: seen }), START);
     const retry = (): void => {
-      for (const [hour, hosts] of recent.take()) recent.putBack(hour, hosts);
+      for (const [hour, hosts] of recent.drain()) recent.putBack(hour, hosts);
     };
     let hosts = 0;
     for (; recent.dropped === 0; hosts++) {

@@ -63,7 +63,7 @@ export class HistoryKeeper {
     this.open();
     const { store } = this;
     this.unusable = null;
-    for (const [hour, hosts] of this.recent.take()) {
+    for (const [hour, hosts] of this.recent.drain()) {
       try {
         if (store === null) throw new Error(this.reason);
         store.add(hosts, hour);

@@ -15,7 +15,7 @@ export class PlausibleClock {
   /** The last time of day that was accepted, and when that was on the monotonic clock. */
   private accepted: number;
   private acceptedAt: number;
-  private doubtedSince: number | null = null;
+  private implausibleSince: number | null = null;
 
   /** `accepted`: the last time of day that was accepted, in an earlier process (ms since 1970); 0 if there is none. */
   constructor(clock: Clock, accepted: number) {
@@ -33,10 +33,10 @@ export class PlausibleClock {
   read(): number | null {
     const at = this.clock.monotonic();
     if (Math.abs(this.ahead) > TOLERATED_MS) {
-      this.doubtedSince ??= at;
-      if (at - this.doubtedSince < ACCEPTED_AFTER_MS) return null;
+      this.implausibleSince ??= at;
+      if (at - this.implausibleSince < ACCEPTED_AFTER_MS) return null;
     }
-    this.doubtedSince = null;
+    this.implausibleSince = null;
     this.accepted = this.clock.now();
     this.acceptedAt = at;
     return this.accepted;

@@ -49,7 +49,7 @@ export class Recent {
   }
 
   /** Hands over everything that waits, by hour; counts that could not be saved are returned with `putBack`. */
-  take(): Map<number, Map<string, Period>> {
+  drain(): Map<number, Map<string, Period>> {
     const { waiting } = this;
     this.waiting = new Map();
     this.rows = 0;

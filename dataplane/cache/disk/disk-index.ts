@@ -1,7 +1,7 @@
 import type { Purge } from '../../../shared/wire/purge.ts';
 import { matches } from '../matching.ts';
-import { Places, placeOf } from '../places.ts';
 import { Tags } from '../tags.ts';
+import { TargetIndex, targetKey } from '../target-index.ts';
 import { TinyLfu } from '../tiny-lfu.ts';
 import type { SavedHead } from './entry-shape.ts';
 import type { KeyFilter } from './key-filter.ts';
@@ -38,7 +38,7 @@ export class DiskIndex {
   private readonly names = new Map<string, OnDisk>();
   private readonly ids = new Map<number, OnDisk>();
   private readonly keys = new Map<string, OnDisk[]>();
-  private readonly places = new Places<OnDisk>();
+  private readonly places = new TargetIndex<OnDisk>();
   private readonly tags = new Tags<OnDisk>();
   bytes = 0;
 
@@ -73,7 +73,7 @@ export class DiskIndex {
   add(name: string, head: SavedHead, bytes: number, id: number): OnDisk[] {
     this.remove(name);
     const { keyDigest, host, target, queryRule, tags, length } = head;
-    const place = placeOf(host, target);
+    const place = targetKey(host, target);
     const memory =
       ENTRY_MEMORY + keyDigest.length + target.length + 2 * place.length + tags.reduce((sum, tag) => sum + 100 + tag.length, 0);
     const onDisk = Math.ceil(bytes / BLOCK) * BLOCK;

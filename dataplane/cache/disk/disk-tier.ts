@@ -145,7 +145,7 @@ export class DiskTier {
     const { key, vary, variant, host, target } = entry;
     // After its restart, the thread would find the file of the older response.
     if (this.thread === null) return void this.purge({ kind: 'target', host, target }, [], false);
-    if (isWorthKeeping(entry, this.options.size) && this.queue.take(entry.length)) this.post({ kind: 'write', entry, replaces });
+    if (isWorthKeeping(entry, this.options.size) && this.queue.reserve(entry.length)) this.post({ kind: 'write', entry, replaces });
     else this.post({ kind: 'forget', identity: { key, vary, variant }, replaces });
   }
 

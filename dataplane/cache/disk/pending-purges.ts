@@ -1,7 +1,7 @@
 import { compileQueryRule } from '../../../shared/policy/cache/query-rule.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import { matches, type Purgeable } from '../matching.ts';
-import { placeOf } from '../places.ts';
+import { targetKey } from '../target-index.ts';
 
 /** With more than this, everything that has not been indexed yet counts as purged. */
 const MOST = 100_000;
@@ -32,7 +32,7 @@ export class PendingPurges {
     if (this.count > MOST) return true;
     if (this.others.some((purge) => matches(purge, entry))) return true;
     const targets = this.targets.get(entry.host);
-    return targets !== undefined && this.placesOf(entry, targets).has(placeOf(entry.host, entry.target));
+    return targets !== undefined && this.placesOf(entry, targets).has(targetKey(entry.host, entry.target));
   }
 
   private placesOf({ host, queryRule }: Purgeable, targets: readonly string[]): Set<string> {
@@ -42,8 +42,8 @@ export class PendingPurges {
     const filter = queryRule === '' ? null : compileQueryRule(JSON.parse(queryRule));
     for (; known.seen < targets.length; known.seen++) {
       const target = targets[known.seen] as string;
-      known.places.add(placeOf(host, target));
-      if (filter !== null) known.places.add(placeOf(host, filter(target)));
+      known.places.add(targetKey(host, target));
+      if (filter !== null) known.places.add(targetKey(host, filter(target)));
     }
     return known.places;
   }

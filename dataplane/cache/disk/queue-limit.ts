@@ -22,7 +22,7 @@ export class QueueLimit {
   }
 
   /** @returns whether there is room for a response of this length; if not, it counts as dropped. */
-  take(length: number): boolean {
+  reserve(length: number): boolean {
     if (this.count >= MOST || this.bytes + length > this.most) {
       this.dropped++;
       return false;

@@ -31,9 +31,9 @@ export function factsOf(route: RouteInput): RouteFacts {
   return facts;
 }
 
-type Part = Pick<RouteInput, 'cache' | 'file_server' | 'handle_errors'>;
+type SiteOrBlock = Pick<RouteInput, 'cache' | 'file_server' | 'handle_errors'>;
 
-const needsCacheOrFiles = ({ cache, file_server, handle_errors }: Part): boolean =>
+const needsCacheOrFiles = ({ cache, file_server, handle_errors }: SiteOrBlock): boolean =>
   cache != null || file_server != null || handle_errors != null;
 
 type Target = NonNullable<RouteInput['upstreams']>[number];

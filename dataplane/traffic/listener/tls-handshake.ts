@@ -26,7 +26,7 @@ const UNRECOGNIZED_NAME = alert(112);
 const NO_APPLICATION_PROTOCOL = alert(120);
 const NO_CERTIFICATE = 'there is no certificate for the name';
 
-export type SecuringTools = {
+export type HandshakeTools = {
   monotonic(): number;
   readonly faults: Faults;
   /** The certificate for a name, or for a client that sent none. */
@@ -47,7 +47,7 @@ export type SecuringTools = {
 /** A connection before its TLS handshake is complete: the ClientHello is read first, since its name selects the certificate and rules. */
 export class TlsHandshake {
   private readonly socket: Socket;
-  private readonly tools: SecuringTools;
+  private readonly tools: HandshakeTools;
   private deadline: number;
   private gathering = new AppendBuffer();
   private gathered: Buffer = NOTHING;
@@ -56,7 +56,7 @@ export class TlsHandshake {
   /** Its ClientHello, while it waits for a certificate. */
   private waitsFor: Hello | null = null;
 
-  constructor(socket: Socket, tools: SecuringTools) {
+  constructor(socket: Socket, tools: HandshakeTools) {
     this.socket = socket;
     this.tools = tools;
     this.deadline = tools.monotonic() + HELLO_MS;

@@ -31,7 +31,7 @@ export class PackedEntry {
 }
 
 /** The entry of a domain or pattern, as JSON. */
-export type Entry = { readonly domain: string; readonly json: string };
+export type RawEntry = { readonly domain: string; readonly json: string };
 
 const HEADER = 6;
 
@@ -39,7 +39,7 @@ const HEADER = 6;
  * Packs entries for all workers at once: per entry the length of its domain (2 bytes), the length of its JSON (4 bytes), and both texts.
  * Uses shared memory, because a structured clone of 100,000 routes blocks an event loop for 0.4 s.
  */
-export function packEntries(entries: Iterable<Entry>): {
+export function packEntries(entries: Iterable<RawEntry>): {
   packed: SharedArrayBuffer | null;
   count: number;
 } {

@@ -100,18 +100,18 @@ export class Wire {
   /** Reads up to and including the first `mark`. */
   async readThrough(mark: string): Promise<string> {
     await this.until(JSON.stringify(mark), () => this.waiting.includes(mark, 0, 'latin1'));
-    return this.take(this.waiting.indexOf(mark, 0, 'latin1') + mark.length);
+    return this.consume(this.waiting.indexOf(mark, 0, 'latin1') + mark.length);
   }
 
   async read(bytes: number): Promise<string> {
     await this.until(`${bytes} bytes`, () => this.waiting.length >= bytes);
-    return this.take(bytes);
+    return this.consume(bytes);
   }
 
   /** Everything until the other side ends or the connection closes. */
   async readAll(): Promise<string> {
     await this.until('the end', () => this.ended || this.closed);
-    return this.take(this.waiting.length);
+    return this.consume(this.waiting.length);
   }
 
   readHead(): Promise<string> {
@@ -154,7 +154,7 @@ export class Wire {
     }
   }
 
-  private take(bytes: number): string {
+  private consume(bytes: number): string {
     const text = this.waiting.toString('latin1', 0, bytes);
     this.waiting = this.waiting.subarray(bytes);
     return text;

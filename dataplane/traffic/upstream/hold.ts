@@ -166,17 +166,17 @@ export class Hold {
     for (const held of group.waiting) {
       if (held.notBefore > now) continue;
       group.probe = held;
-      return this.go(held);
+      return this.resume(held);
     }
   }
 
   private open(group: Group): void {
     group.probe = null;
     const now = this.tools.clock.monotonic();
-    for (const held of [...group.waiting]) if (held.notBefore <= now) this.go(held);
+    for (const held of [...group.waiting]) if (held.notBefore <= now) this.resume(held);
   }
 
-  private go(held: Held): void {
+  private resume(held: Held): void {
     const { x } = held;
     this.leave(held);
     x.attempt = null;

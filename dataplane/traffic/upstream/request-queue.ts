@@ -62,12 +62,12 @@ export class RequestQueue {
       this.leave(waiting);
       waiting.x.attempt = null;
       if (late) giveUpLater(waiting.x, FAILURE.limitTimeout);
-      else guardExchange(waiting.x, () => this.go(waiting));
+      else guardExchange(waiting.x, () => this.resume(waiting));
       if (this.waiting.has(waiting)) return;
     }
   }
 
-  private go(waiting: Waiting): void {
+  private resume(waiting: Waiting): void {
     const { x } = waiting;
     // A newer table may have other targets for it.
     if (this.pool.closed) return serveLater(x);

@@ -84,9 +84,9 @@ test('a target with health checks is used until a check fails, and again once on
   using proxy = await ProxyFixture.start([checked]);
   const { targets } = proxy.ledger;
   const asking = { address: upstream.address as never, state: 'healthy' as const };
-  const gate = activeCheck('a.test', asking, false, { path: '/up', interval_secs: 10, timeout_secs: 5 });
-  assert.ok(gate);
-  const slot = targets.claim(gate.key, proxy.clock.now());
+  const check = activeCheck('a.test', asking, false, { path: '/up', interval_secs: 10, timeout_secs: 5 });
+  assert.ok(check);
+  const slot = targets.claim(check.key, proxy.clock.now());
   for (const [verdict, expected] of [
     [CHECK_RESULT.none, 'in'],
     [CHECK_RESULT.unhealthy, '503'],

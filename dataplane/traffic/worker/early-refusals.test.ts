@@ -34,7 +34,7 @@ const reset = (socket: Socket): void => void socket.destroy();
 const endAndReset = (socket: Socket): void => void socket.end(() => setImmediate(() => socket.destroy()));
 
 const TOLD = `Content-Length: ${SAID.length}\r\n`;
-const MANNERS: readonly (readonly [what: string, answer: string, leave: (socket: Socket) => void])[] = [
+const ENDINGS: readonly (readonly [what: string, answer: string, leave: (socket: Socket) => void])[] = [
   ['resets', `${TOLD}\r\n${SAID}`, reset],
   ['sends Connection: close and resets', `Connection: close\r\n${TOLD}\r\n${SAID}`, reset],
   ['answers in a chunk and resets', `Transfer-Encoding: chunked\r\n\r\nf\r\n${SAID}\r\n0\r\n\r\n`, reset],
@@ -107,7 +107,7 @@ for (const [protocol, upload] of [
   ['in chunks', overHttp1(true)],
   ['over HTTP/2', overHttp2],
 ] as const)
-  for (const [what, answer, leave] of MANNERS)
+  for (const [what, answer, leave] of ENDINGS)
     test(`an upload ${protocol} receives the early response of an upstream that ${what}`, async () => {
       using target = await refusing(answer, leave);
       using proxy = await ProxyFixture.before(target);

@@ -40,7 +40,7 @@ const PER_ROUND = 5;
 /** What `MixedTraffic.fresh` returns if everything works. */
 const ALL_SERVED = Array.from({ length: 8 }, () => 200);
 
-type Place = {
+type FaultPoint = {
   readonly name: string;
   readonly area: string;
   readonly owner: object;
@@ -56,9 +56,9 @@ const areaOf = (file: string, owner: string): string =>
   owner === 'InternalExchange' || file.startsWith('respond/cache/') ? 'cache' : (file.split('/')[0] as string);
 
 /** Every method and getter of every class on the traffic path. */
-async function places(): Promise<Place[]> {
+async function places(): Promise<FaultPoint[]> {
   const files = globSync('**/*.ts', { cwd: TRAFFIC }).filter((file) => !/\.test\.ts$|^testing\/|^worker\/worker\.ts$|oracle\//.test(file));
-  const found: Place[] = [];
+  const found: FaultPoint[] = [];
   for (const file of files.toSorted()) {
     const exports: Record<string, unknown> = await import(`../${file}`);
     for (const value of Object.values(exports)) {
@@ -74,7 +74,7 @@ async function places(): Promise<Place[]> {
 }
 
 /** Replaces a method or getter by one that reports each call before it runs. @returns a function that restores the original. */
-function intercept({ owner, key, original }: Place, called: () => void): () => void {
+function intercept({ owner, key, original }: FaultPoint, called: () => void): () => void {
   const { value, get } = original;
   const replaced: PropertyDescriptor = { ...original };
   if (typeof value === 'function')
@@ -92,7 +92,7 @@ function intercept({ owner, key, original }: Place, called: () => void): () => v
 }
 
 let traffic: MixedTraffic;
-let all: readonly Place[];
+let all: readonly FaultPoint[];
 before(async () => {
   all = await places();
   traffic = await MixedTraffic.start();
@@ -122,8 +122,8 @@ async function quiet(after: string): Promise<void> {
 }
 
 /** How often each place is called in a pass without exceptions. */
-async function calls(): Promise<Map<Place, number>> {
-  const counts = new Map<Place, number>();
+async function calls(): Promise<Map<FaultPoint, number>> {
+  const counts = new Map<FaultPoint, number>();
   const undo = all.map((place) => intercept(place, () => void counts.set(place, (counts.get(place) ?? 0) + 1)));
   await traffic.pass();
   for (const one of undo) one();
@@ -131,7 +131,7 @@ async function calls(): Promise<Map<Place, number>> {
   return counts;
 }
 
-type Throw = { readonly place: Place; readonly nth: number };
+type Throw = { readonly place: FaultPoint; readonly nth: number };
 
 /** Passes traffic while each of these places throws once. @returns those that did. */
 async function withThrows(throws: readonly Throw[]): Promise<Throw[]> {

@@ -5,9 +5,9 @@ import { MAX_EXCLUDED, parseExcluded } from './excluded.ts';
 
 const LINE = 'exclude <ip-or-range-or-path> [<ip-or-range-or-path> …]';
 
-type Part = { analytics?: { exclude?: string[] | undefined } | null | undefined };
+type AnalyticsMembers = { analytics?: { exclude?: string[] | undefined } | null | undefined };
 
-export const analyticsDirective: Grammar<Part> = {
+export const analyticsDirective: Grammar<AnalyticsMembers> = {
   name: 'analytics',
   otherNames: ['web_vitals', 'statistics'],
   form: `analytics on|off [{ ${LINE} }]`,

@@ -6,8 +6,8 @@ import { cookieProblem, headerProblem, type KeySpec, MOST_FIELDS, MOST_PARAMETER
 
 export const KEY_FORM = 'key query|ignore_query|header|cookie <name> …';
 
-type Part = { readonly member: keyof KeySpec; readonly most: number; problem(name: string): string | null };
-const PARTS: Readonly<Record<string, Part>> = {
+type KeyPart = { readonly member: keyof KeySpec; readonly most: number; problem(name: string): string | null };
+const PARTS: Readonly<Record<string, KeyPart>> = {
   query: { member: 'query', most: MOST_PARAMETERS, problem: parameterProblem },
   ignore_query: { member: 'ignore_query', most: MOST_PARAMETERS, problem: parameterProblem },
   header: { member: 'headers', most: MOST_FIELDS, problem: headerProblem },

@@ -1,6 +1,6 @@
 /** A change that may be for the upstream of its site or block alone. */
 type Change = { readonly upstream_only?: true | undefined };
-type Part = { readonly upstreams: readonly unknown[] };
+type SiteOrBlock = { readonly upstreams: readonly unknown[] };
 
 /**
  * The changes of a site (`handle` null) or block, in order: `always`, and those `ofUpstream`, which concern only what its own upstreams
@@ -8,7 +8,7 @@ type Part = { readonly upstreams: readonly unknown[] };
  */
 export function changesIn<C extends Change>(
   site: readonly C[],
-  handle: Part | null,
+  handle: SiteOrBlock | null,
   block: readonly C[],
 ): { readonly always: readonly C[]; readonly ofUpstream: readonly C[] } {
   const isOfUpstream = ({ upstream_only }: C): boolean => upstream_only === true;

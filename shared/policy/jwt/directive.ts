@@ -19,7 +19,7 @@ export const QUERY_NAME = {
   reason: 'the name must contain "token" or "jwt", so that logs hide the value: write query access_token',
 };
 
-export type Place = { kind: 'header' | 'cookie' | 'query'; name?: string | undefined };
+export type TokenSource = { kind: 'header' | 'cookie' | 'query'; name?: string | undefined };
 type Jwt = {
   keys?: JwtKey[];
   key_source?: KeySource;
@@ -27,7 +27,7 @@ type Jwt = {
   audiences: string[];
   require: { claim: string; values: string[] }[];
   copy_claims: { claim: string; to: string }[];
-  from: Place[];
+  from: TokenSource[];
   clock_skew_secs: number;
 };
 type Context = Pick<Reading, 'report' | 'textOf'>;

@@ -5,9 +5,9 @@ import { parseLogFile } from '../../values/log-output.ts';
 const OUTPUT = 'output stdout|file <path>';
 const ROTATION = 'rename the file and send SIGUSR2, as logrotate does';
 
-type Part = { log?: string | undefined };
+type LogMembers = { log?: string | undefined };
 
-export const logDirective: Grammar<Part> = {
+export const logDirective: Grammar<LogMembers> = {
   name: 'log',
   otherNames: ['access_log'],
   form: `log [on|off] or log { output stdout|file <path> }`,
@@ -35,7 +35,7 @@ export const logDirective: Grammar<Part> = {
   },
 };
 
-function readLine(line: Directive, part: Part, report: Reading['report']): void {
+function readLine(line: Directive, part: LogMembers, report: Reading['report']): void {
   const { name, args, block } = line;
   const [first, second, extra] = args;
   if (name.text === 'format') {

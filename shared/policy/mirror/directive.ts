@@ -17,9 +17,9 @@ type Further = {
   fraction?: { numerator: number; denominator: number } | undefined;
   match?: Condition | undefined;
 };
-type Part = { mirror?: Mirror | null | undefined; mirrors?: Further[] | null | undefined };
+type MirrorMembers = { mirror?: Mirror | null | undefined; mirrors?: Further[] | null | undefined };
 
-export const mirrorDirective: Grammar<Part> = {
+export const mirrorDirective: Grammar<MirrorMembers> = {
   name: 'mirror',
   otherNames: ['mirroring', 'shadow', 'proxy_mirror'],
   form: FORM,

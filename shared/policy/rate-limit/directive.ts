@@ -13,9 +13,9 @@ const FORM = 'rate_limit <n>/s|m|h [header <Name>|key <text>]';
 const KINDS = ['header', 'key'] as const;
 
 type Limit = { rps?: number; rpm?: number; rph?: number; header?: string; key?: string; match?: Condition };
-type Part = { rate_limit_rps?: number | null; rate_limits?: Limit[] | undefined };
+type RateLimitMembers = { rate_limit_rps?: number | null; rate_limits?: Limit[] | undefined };
 
-export const rateLimitDirective: Grammar<Part> = {
+export const rateLimitDirective: Grammar<RateLimitMembers> = {
   name: 'rate_limit',
   otherNames: ['limit_req', 'ratelimit'],
   form: FORM,
@@ -65,7 +65,7 @@ function readKey(word: Word, error: Reading['report']['error']): By | null {
   return null;
 }
 
-function isRepeated({ rate_limit_rps, rate_limits = [] }: Part, period: RatePeriod, { header, key }: By): boolean {
+function isRepeated({ rate_limit_rps, rate_limits = [] }: RateLimitMembers, period: RatePeriod, { header, key }: By): boolean {
   if (period === 'second' && header === undefined && key === undefined) return rate_limit_rps != null;
   const member = MEMBERS[period];
   return rate_limits.some(

@@ -9,7 +9,7 @@ import { faultOfTarget } from '../../redirect-target.ts';
 
 /** 200 is a page that contains the redirect. */
 type Status = 200 | 301 | 302 | 303 | 307 | 308;
-type Part = { redirects?: { from: string; to: string; status: Status; match?: Condition | undefined }[] };
+type RedirectMembers = { redirects?: { from: string; to: string; status: Status; match?: Condition | undefined }[] };
 const NUMBERS = [301, 302, 303, 307, 308] as const;
 const STATUSES: ReadonlyMap<string, Status> = new Map<string, Status>([
   ...NUMBERS.map((status) => [`${status}`, status] as const),
@@ -24,7 +24,7 @@ const FORM = 'redir [<from>] <to> [<status>]';
 const LONGEST_TARGET = 8_192;
 const MOST_REDIRECTS = 1_000;
 
-export const redirectDirective: Grammar<Part> = {
+export const redirectDirective: Grammar<RedirectMembers> = {
   name: 'redir',
   otherNames: ['redirect'],
   form: FORM,

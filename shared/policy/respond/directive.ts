@@ -9,11 +9,11 @@ const LONGEST_BODY = 65_536;
 const MOST_RESPONDS = 100;
 
 type Answer = { status: number; body: string };
-type Part = { respond?: Answer | null; responds?: (Answer & { match: Condition })[] | undefined };
+type RespondMembers = { respond?: Answer | null; responds?: (Answer & { match: Condition })[] | undefined };
 /** Statuses whose responses never have a body (RFC 9110 15.3.5, 15.3.6, 15.4.5). */
 const WITHOUT_BODY = [204, 205, 304];
 
-export const respondDirective: Grammar<Part> = {
+export const respondDirective: Grammar<RespondMembers> = {
   name: 'respond',
   otherNames: ['abort', 'error', 'return', 'static_response'],
   form: 'respond <status> [<body>] or respond <body> [<status>]',

@@ -9,9 +9,9 @@ const LINES = 'proxy_protocol v1|v2, or idle_timeout <duration>';
 
 type Target = { address: Address; weight: number; state: 'healthy' };
 type Passthrough = { upstreams: Target[]; proxy_protocol?: 'v1' | 'v2' | null | undefined; idle_timeout_secs: number };
-type Part = { tls_passthrough?: Passthrough[] | null | undefined };
+type PassthroughMembers = { tls_passthrough?: Passthrough[] | null | undefined };
 
-export const passthroughDirective: Grammar<Part> = {
+export const passthroughDirective: Grammar<PassthroughMembers> = {
   name: 'tls_passthrough',
   otherNames: ['ssl_passthrough', 'passthrough'],
   form: `tls_passthrough <host:port> [<host:port> …] [{ … }], with one of these per line: ${LINES}`,

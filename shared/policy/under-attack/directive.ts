@@ -17,7 +17,7 @@ type Challenge = {
   except?: Condition[] | undefined;
   bots?: BotName[] | undefined;
 };
-type Part = { under_attack?: boolean; challenge?: Challenge | null | undefined };
+type ChallengeMembers = { under_attack?: boolean; challenge?: Challenge | null | undefined };
 type Line = { readonly form: string; read(args: readonly Word[], challenge: Challenge, name: Word, reading: Reading): void };
 
 const LINES: Readonly<Record<string, Line>> = {
@@ -77,7 +77,7 @@ const LINES: Readonly<Record<string, Line>> = {
 const FORMS = Object.values(LINES).map(({ form }) => form);
 const MODES = ['on', 'off', 'auto'] as const;
 
-export const underAttackDirective: Grammar<Part> = {
+export const underAttackDirective: Grammar<ChallengeMembers> = {
   name: 'under_attack',
   otherNames: ['challenge', 'captcha'],
   form: 'under_attack on|off [{ … }], or under_attack auto <n>/s [{ … }]',

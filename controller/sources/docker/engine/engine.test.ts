@@ -72,8 +72,8 @@ test('reports events since a given time, then new ones, and the end of the strea
     if (event.action === 'kill') more.resolve();
   };
   await session.follow(1, hear, over.resolve);
-  engine.tell('exec_start: sh', fakeId(1));
-  engine.tell('health_status: healthy', fakeId(1));
+  engine.emit('exec_start: sh', fakeId(1));
+  engine.emit('health_status: healthy', fakeId(1));
   engine.kill(fakeId(1), '15');
   await more.promise;
   assert.deepEqual(

@@ -53,8 +53,8 @@ export class FakeEngine {
   run(container: FakeContainer): FakeContainer {
     const known = { running: true, ...container };
     this.containers.set(known.id, known);
-    this.tell('create', known.id);
-    this.tell('start', known.id);
+    this.emit('create', known.id);
+    this.emit('start', known.id);
     return known;
   }
 
@@ -63,23 +63,23 @@ export class FakeEngine {
   }
 
   kill(id: string, signal: string): void {
-    this.tell('kill', id, { signal });
+    this.emit('kill', id, { signal });
   }
 
   /** The process exits; the container remains. */
   die(id: string): void {
     this.change(id, { running: false });
-    this.tell('die', id, { exitCode: '0' });
+    this.emit('die', id, { exitCode: '0' });
   }
 
   remove(id: string): void {
     const labels = this.containers.get(id)?.labels ?? {};
     this.containers.delete(id);
-    this.tell('destroy', id, labels);
+    this.emit('destroy', id, labels);
   }
 
   /** Writes an event to all subscribers. */
-  tell(action: string, id: string, attributes: Record<string, string> = {}): void {
+  emit(action: string, id: string, attributes: Record<string, string> = {}): void {
     const { labels = {}, name = id } = this.containers.get(id) ?? {};
     const actor = { ID: id, Attributes: { ...labels, image: 'app', name, ...attributes } };
     this.clock = Math.max(this.clock + 0.001, Date.now() + this.skew);

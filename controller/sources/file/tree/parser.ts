@@ -6,13 +6,13 @@ import type { ReadContext } from '../variables/read-context.ts';
 import { resolveWord } from '../variables/variables.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
 import { blockAfter, endBlock, opens, readBlock } from './lines.ts';
-import type { Part } from './syntax.ts';
+import type { FilePart } from './syntax.ts';
 
 /**
  * Reads the structure of a text part by part, before it is interpreted, so that a large file is never in memory as a tree. Every error is
  * reported, and reading continues after it.
  */
-export function* parse(tokens: Tokens, context: ReadContext): Generator<Part> {
+export function* parse(tokens: Tokens, context: ReadContext): Generator<FilePart> {
   const cursor = startOf(tokens, context);
   for (;;) {
     skipLineEnds(cursor);
@@ -35,7 +35,7 @@ export function* parse(tokens: Tokens, context: ReadContext): Generator<Part> {
 const isSnippet = ({ raw, style }: Token): boolean => style === 'bare' && raw.startsWith('(');
 
 /** `(name) { … }`: its tokens are kept, because their meaning depends on the import. */
-function snippet(cursor: Cursor): Part {
+function snippet(cursor: Cursor): FilePart {
   const { report } = cursor.context;
   const name = resolveWord(advance(cursor), cursor.context);
   const extra = wordsOfLine(cursor)[0];
@@ -66,7 +66,7 @@ function tokensOfBlock(cursor: Cursor): Token[] {
 }
 
 /** Several addresses are separated by commas; a comma at the end of a line continues on the next. */
-function siteOrImport(cursor: Cursor): Part {
+function siteOrImport(cursor: Cursor): FilePart {
   const { report } = cursor.context;
   const words = wordsOfLine(cursor);
   const [first, ...rest] = words;

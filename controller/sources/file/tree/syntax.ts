@@ -3,7 +3,7 @@ import type { Word } from '../../../../shared/config-file/word.ts';
 import type { Token } from '../tokens/lexer.ts';
 
 /** The top-level parts of a file: globals, snippets, imports and sites. */
-export type Part =
+export type FilePart =
   | { readonly kind: 'globals'; readonly block: Block }
   | ({ readonly kind: 'site' } & Site)
   | ({ readonly kind: 'snippet' } & Snippet)

@@ -1,6 +1,6 @@
 import type { HttpMatch } from '../objects/http-route.ts';
 import type { HostBlock } from '../routes/host-block.ts';
-import type { HostRules, Place, RuleMatch } from './host-rules.ts';
+import type { HostRules, ListenAddress, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
 import type { BoundListener } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
@@ -22,7 +22,7 @@ export type GatewayHost = {
 };
 
 /** A place where a host is served, and which of its matches are. */
-type ServedPlace = Place & { readonly scheme: 'http' | 'https'; readonly matches: ReadonlySet<HttpMatch> };
+type ServedPlace = ListenAddress & { readonly scheme: 'http' | 'https'; readonly matches: ReadonlySet<HttpMatch> };
 
 /** Builds the blocks of a host from the rules of its listeners. Blocks that differ by place are for some places only. */
 export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, backends: RouteBackends): GatewayHost {
@@ -88,7 +88,7 @@ function blocksOf(
 type PlaceCondition = { readonly port: number[]; readonly local_ip?: string[] };
 
 /** The conditions that together select some of the places of a host; null selects all of them. */
-function conditionsOf(some: readonly Place[], all: readonly Place[], map: PortMap): (PlaceCondition | null)[] {
+function conditionsOf(some: readonly ListenAddress[], all: readonly ListenAddress[], map: PortMap): (PlaceCondition | null)[] {
   const hasAddresses = all.some(({ address }) => address !== null);
   if (!hasAddresses) return [some.length === all.length ? null : { port: portsOf(some, map) }];
   const byAddress = Map.groupBy(some, ({ address }) => address);
@@ -99,5 +99,5 @@ function conditionsOf(some: readonly Place[], all: readonly Place[], map: PortMa
   }));
 }
 
-const portsOf = (places: readonly Place[], map: PortMap): number[] =>
+const portsOf = (places: readonly ListenAddress[], map: PortMap): number[] =>
   [...new Set(places.map(({ port }) => mapPort(map, port)))].sort((a, b) => a - b);

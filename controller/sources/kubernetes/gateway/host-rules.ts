@@ -9,11 +9,11 @@ import type { BoundListener } from './listeners.ts';
 export type RuleMatch = { readonly route: HttpRoute; readonly rule: HttpRule; readonly number: number; readonly match: HttpMatch };
 
 /** Where connections arrive: a port of listeners, and an address of the proxy if each Gateway has its own, else null. */
-export type Place = { readonly address: string | null; readonly port: number };
+export type ListenAddress = { readonly address: string | null; readonly port: number };
 
 /** The routes of a listener by the host name that they have there. */
 type Routes = Map<Hostname, HttpRoute[]>;
-type Listeners = { readonly place: Place; readonly byName: Map<Hostname, BoundListener[]> };
+type Listeners = { readonly place: ListenAddress; readonly byName: Map<Hostname, BoundListener[]> };
 
 /** Which rules apply to which hosts at which places: those of the most specific listener, the most specific rule first. */
 export class HostRules {
@@ -40,7 +40,7 @@ export class HostRules {
         }
   }
 
-  private at(place: Place): Listeners {
+  private at(place: ListenAddress): Listeners {
     const key = `${place.address ?? ''} ${place.port}`;
     const known = this.listeners.get(key) ?? { place, byName: new Map() };
     this.listeners.set(key, known);
@@ -56,7 +56,7 @@ export class HostRules {
   }
 
   /** The places where a host has listeners, sorted, with the most specific listeners there. */
-  placesOf(name: Hostname): { readonly place: Place; readonly listeners: readonly BoundListener[] }[] {
+  placesOf(name: Hostname): { readonly place: ListenAddress; readonly listeners: readonly BoundListener[] }[] {
     const names = coveringNames(name);
     return [...this.listeners.values()]
       .flatMap(({ place, byName }) => {

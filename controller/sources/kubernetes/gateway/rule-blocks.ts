@@ -66,7 +66,7 @@ function membersOf({ filters, timeouts }: HttpRule, match: HttpMatch, arrival: A
   return members;
 }
 
-type Part = Partial<Handle> & { readonly share?: { readonly from: number; readonly to: number; readonly of: number } };
+type BlockMembers = Partial<Handle> & { readonly share?: { readonly from: number; readonly to: number; readonly of: number } };
 
 /** One block for each backend with a weight, so that its share does not depend on the number of its targets. */
 function groupsOf(
@@ -76,14 +76,14 @@ function groupsOf(
   arrival: Arrival,
   members: FilterMembers,
   backends: RouteBackends,
-): { readonly blocks: Part[] | string; readonly unresolved: Verdict | null } {
+): { readonly blocks: BlockMembers[] | string; readonly unresolved: Verdict | null } {
   const weighted = rule.backends.filter(({ weight }) => weight > 0);
   const of = weighted.reduce((sum, { weight }) => sum + weight, 0);
   const copies = mirrorsOf(route, rule.filters, backends);
   let { unresolved } = copies;
   for (const backend of rule.backends) unresolved ??= backends.resolve(wanted(route), backend).fault;
   if (of === 0) return { blocks: [{ ...members, respond: INTERNAL_ERROR }], unresolved };
-  const blocks: Part[] = [];
+  const blocks: BlockMembers[] = [];
   let from = 0;
   for (const backend of weighted) {
     const read = targetMembers(backend, match, arrival);
@@ -145,7 +145,7 @@ function limitsOf({
   };
 }
 
-function block(name: string, condition: MatchMembers, { share, ...members }: Part): Handle {
+function block(name: string, condition: MatchMembers, { share, ...members }: BlockMembers): Handle {
   const match = { ...condition, ...(share && { share }) };
   return { path: null, ...(Object.keys(match).length > 0 && { match: { name, ...match } }), ...members };
 }

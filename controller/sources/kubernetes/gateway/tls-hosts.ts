@@ -2,7 +2,7 @@ import type { RouteInput } from '../../../../shared/route.ts';
 import { byAge } from '../objects/meta.ts';
 import type { TlsRoute } from '../objects/tls-route.ts';
 import type { Attachment } from './attachments.ts';
-import type { Place } from './host-rules.ts';
+import type { ListenAddress } from './host-rules.ts';
 import { coveringNames, type Hostname } from './hostnames.ts';
 import type { BoundListener } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
@@ -68,9 +68,14 @@ function entriesFor(
     });
 }
 
-const placeOf = ({ bound }: Passing): Place => ({ address: bound.address, port: bound.listener.port });
+const placeOf = ({ bound }: Passing): ListenAddress => ({ address: bound.address, port: bound.listener.port });
 
-function entryAt({ address, port }: Place, map: PortMap, route: TlsRoute | undefined, backends: RouteBackends): Passthroughs[number] {
+function entryAt(
+  { address, port }: ListenAddress,
+  map: PortMap,
+  route: TlsRoute | undefined,
+  backends: RouteBackends,
+): Passthroughs[number] {
   return {
     ports: [mapPort(map, port)],
     ...(address !== null && { local_ips: [address] }),

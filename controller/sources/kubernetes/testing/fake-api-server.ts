@@ -92,7 +92,7 @@ export class FakeApiServer {
     const metadata = { creationTimestamp, uid, ...object.metadata, resourceVersion: `${this.version}` };
     const stored = { ...object, metadata };
     collection.objects.set(key, stored);
-    this.tell(collection, { version: this.version, type: before ? 'MODIFIED' : 'ADDED', object: stored });
+    this.notify(collection, { version: this.version, type: before ? 'MODIFIED' : 'ADDED', object: stored });
     return stored;
   }
 
@@ -103,7 +103,7 @@ export class FakeApiServer {
     this.version += 1;
     collection.objects.delete(name);
     const object = { ...before, metadata: { ...before.metadata, resourceVersion: `${this.version}` } };
-    this.tell(collection, { version: this.version, type: 'DELETED', object });
+    this.notify(collection, { version: this.version, type: 'DELETED', object });
   }
 
   get(path: string, name: string): Stored | undefined {
@@ -158,7 +158,7 @@ export class FakeApiServer {
     return known;
   }
 
-  private tell(collection: Collection, change: Change): void {
+  private notify(collection: Collection, change: Change): void {
     collection.changes.push(change);
     for (const watch of this.watches)
       if (watch.collection === collection && watch.accepts(change.object)) this.send(watch, change.type, change.object);

@@ -151,11 +151,11 @@ export class Reflector<T> {
       if (signal.aborted) break;
       this.watching = 'heard';
       this.version = (object as RawObject).metadata.resourceVersion;
-      if (type !== 'BOOKMARK') this.take(type === 'DELETED', object);
+      if (type !== 'BOOKMARK') this.applyEvent(type === 'DELETED', object);
     }
   }
 
-  private take(isDeleted: boolean, item: unknown): void {
+  private applyEvent(isDeleted: boolean, item: unknown): void {
     const { resource, changed, statusChanged } = this.options;
     const key = keyOf(item);
     const objects = this.objects as Map<string, T>;

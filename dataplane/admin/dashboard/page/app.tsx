@@ -3,8 +3,8 @@ import type { History } from '../../../../shared/wire/history.ts';
 import { storeToken } from './data/api.ts';
 import { visible } from './data/format.ts';
 import { type Question, useLive } from './data/live.ts';
+import { type PageLocation, usePageLocation } from './data/page-location.ts';
 import { type Period, periodOf, periodQuery } from './data/period.ts';
-import { type Place, usePlace } from './data/place.ts';
 import { Header } from './parts/header.tsx';
 import { Search } from './parts/search.tsx';
 import { PRODUCT, TEXT } from './strings.ts';
@@ -33,7 +33,7 @@ const NO_HOSTS: NonNullable<History['hosts']> = [];
 export function App() {
   const [attempt, setAttempt] = useState(0);
   const [searching, setSearching] = useState(false);
-  const place = usePlace();
+  const place = usePageLocation();
   const period = periodOf(place.query, Date.now());
   const live = useLive(attempt, questionOf(place, period));
   const main = useRef<HTMLElement>(null);
@@ -62,7 +62,7 @@ export function App() {
 }
 
 /** Only two views show visits. */
-function questionOf({ view, subject }: Place, period: Period): Question {
+function questionOf({ view, subject }: PageLocation, period: Period): Question {
   if (view !== '' && view !== 'hosts') return { domain: null, query: '' };
   return { domain: subject, query: `&history=${encodeURIComponent(subject ?? '*')}&${periodQuery(period)}` };
 }
@@ -78,7 +78,7 @@ function Content(props: ViewProps) {
   );
 }
 
-function useTitle({ view, subject }: Place): void {
+function useTitle({ view, subject }: PageLocation): void {
   const title = subject ?? VIEWS[view as keyof typeof VIEWS]?.title ?? TEXT.notFound;
   useEffect(() => {
     document.title = `${visible(title)} · ${PRODUCT}`;

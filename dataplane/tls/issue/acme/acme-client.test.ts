@@ -21,14 +21,14 @@ describe('an authority', async () => {
   /** The result of an order if one path is answered in the given way. */
   async function failureWith(path: string, answer: FaultyAnswer | FaultyAnswer[]): Promise<IssueError> {
     server.overrides.set(path, answer);
-    const board = {
+    const solver = {
       present: async (challenge: Challenge): Promise<void> => void presented.push(challenge),
       cleanUp: () => undefined,
     };
     const request = { name: 'shop.test', replaces: null, challengeTypes: ['http-01'], begun: null } as const;
     try {
       const authority = await AcmeClient.open(server.settings, null);
-      await authority.issue({ ...request, remember: async () => undefined, challengeFailed: () => undefined }, board);
+      await authority.issue({ ...request, remember: async () => undefined, challengeFailed: () => undefined }, solver);
     } catch (error) {
       if (error instanceof IssueError) return error;
       throw error;

@@ -57,28 +57,28 @@ class Scene {
 
 test('a record exists at the alias target, beside other records, while its challenge is pending', async () => {
   using scene = new Scene();
-  const board = scene.start();
+  const solver = scene.start();
   await Promise.all([
-    board.present(challenge('a.test', 'one')),
-    board.present(challenge('a.test', 'two')),
-    board.present(challenge('b.test', 'one more')),
+    solver.present(challenge('a.test', 'one')),
+    solver.present(challenge('a.test', 'two')),
+    solver.present(challenge('b.test', 'one more')),
   ]);
   assert.deepEqual([...scene.zone].sort(), [
     '_acme-challenge.a.test one',
     '_acme-challenge.a.test two',
     '_acme-challenge.checks.test one more',
   ]);
-  board.cleanUp(challenge('a.test', 'one'));
+  solver.cleanUp(challenge('a.test', 'one'));
   await turn();
   assert.equal(scene.zone.size, 2);
 });
 
 test('waits up to two minutes for the record to become public', async () => {
   using scene = new Scene();
-  const board = scene.start();
+  const solver = scene.start();
   scene.isPublic = false;
   let over = false;
-  const first = board.present(challenge('a.test', 'one')).then(() => {
+  const first = solver.present(challenge('a.test', 'one')).then(() => {
     over = true;
   });
   for (let seconds = 0; seconds < 60; seconds++) {
@@ -90,9 +90,11 @@ test('waits up to two minutes for the record to become public', async () => {
   await scene.until(() => over);
   await first;
   scene.isPublic = false;
-  const never = assert.rejects(board.present(challenge('a.test', 'two')), /_acme-challenge\.a\.test is not public after 120 s/).then(() => {
-    over = false;
-  });
+  const never = assert
+    .rejects(solver.present(challenge('a.test', 'two')), /_acme-challenge\.a\.test is not public after 120 s/)
+    .then(() => {
+      over = false;
+    });
   await scene.until(() => !over);
   await never;
 });

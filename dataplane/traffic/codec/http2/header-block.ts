@@ -32,7 +32,7 @@ export class HeaderBlock {
   }
 
   /** The whole block, which is complete. */
-  take(): Buffer {
+  drain(): Buffer {
     const { bytes } = this;
     this.bytes = NOTHING;
     this.stream = 0;

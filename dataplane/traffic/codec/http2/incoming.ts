@@ -203,7 +203,7 @@ export class Incoming implements FrameSink {
     if (session.ended) return;
     if (!block.add(fragment)) return session.fail(ERROR.enhanceYourCalm, 'a header block is too large');
     if ((flags & FLAG.endHeaders) === 0) return;
-    const whole = block.take();
+    const whole = block.drain();
     this.message(id, block.ends, whole, 0, whole.length);
   }
 

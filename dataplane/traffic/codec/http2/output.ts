@@ -90,7 +90,7 @@ export class Output {
   }
 
   /** Everything since the last call, in order. */
-  take(): readonly Buffer[] {
+  drain(): readonly Buffer[] {
     this.closePart();
     const { parts } = this;
     // Most turns of a busy connection are alike; one that becomes idle shrinks again.

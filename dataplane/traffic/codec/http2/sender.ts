@@ -157,7 +157,7 @@ export class Sender {
 
   private send(): void {
     if (this.blocked) this.unread += this.output.length;
-    if (!this.write(this.output.take())) this.blocked = true;
+    if (!this.write(this.output.drain())) this.blocked = true;
   }
 
   /** Whether much was written although the peer does not read: replies to its frames, which have no window. */

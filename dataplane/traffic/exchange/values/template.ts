@@ -1,5 +1,5 @@
 import type { Scope } from '../../../../shared/placeholders/names.ts';
-import { isConstant, type Part, type Placeholder, templateParts } from '../../../../shared/placeholders/template.ts';
+import { isConstant, type Placeholder, type TemplatePart, templateParts } from '../../../../shared/placeholders/template.ts';
 import type { EvaluatedRequest } from './evaluated-request.ts';
 import { type AnswerFacts, BOUNDED, compilePlaceholder, type Surroundings, type Value } from './placeholders.ts';
 
@@ -17,7 +17,7 @@ export type Text =
     };
 
 /** How values become part of a text. */
-export type Use = Surroundings & {
+export type TemplateUse = Surroundings & {
   readonly scope: Scope;
   /** Bytes. */
   readonly longest: number;
@@ -33,14 +33,14 @@ export const LONGEST_FIELD_VALUE = 16_384;
 export const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /** Compiles a text that validation has accepted; one character per byte. */
-export function compileText(text: string, use: Use): Text {
+export function compileText(text: string, use: TemplateUse): Text {
   const parts = templateParts(text, use.scope);
   if (isConstant(parts)) return { constant: parts.map((part) => ('text' in part ? part.text : '')).join('') };
   return compileParts(parts, use);
 }
 
 /** The same for the parts of a text. */
-export function compileParts(parts: readonly Part[], use: Use): Extract<Text, { constant: null }> {
+export function compileParts(parts: readonly TemplatePart[], use: TemplateUse): Extract<Text, { constant: null }> {
   const { longest, unsafe, encode } = use;
   const pieces = parts.map((part): string | Value => {
     if ('text' in part) return part.text;

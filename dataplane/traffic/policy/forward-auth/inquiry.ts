@@ -18,7 +18,7 @@ const MAX_BODY = 1_048_576;
 const MAX_DISCARDED = 65_536;
 
 /** How the answer of the authentication server is used. */
-export type Use = {
+export type InquiryUse = {
   readonly copied: CopiedFields;
   /** Whether its cookies go to the client even if its response does not. */
   readonly passesCookies: boolean;
@@ -35,7 +35,7 @@ type Verdict = OwnAnswer | null;
  */
 export class Inquiry implements AnswerSink, Attempt {
   private readonly x: Exchange;
-  private readonly use: Use;
+  private readonly use: InquiryUse;
   private readonly exchange: InternalExchange;
   private verdict: Verdict | undefined;
   private decided: ((verdict: Verdict) => void) | null = null;
@@ -43,7 +43,7 @@ export class Inquiry implements AnswerSink, Attempt {
   private readonly pieces: Buffer[] = [];
   private bytes = 0;
 
-  constructor(x: Exchange, request: InternalRequest, server: Responder, use: Use, tools: InternalTools) {
+  constructor(x: Exchange, request: InternalRequest, server: Responder, use: InquiryUse, tools: InternalTools) {
     this.x = x;
     this.use = use;
     this.exchange = new InternalExchange(request, this, server, tools);

@@ -1,4 +1,4 @@
-import { isConstant, type Part, type Placeholder, templateParts } from '../../../../shared/placeholders/template.ts';
+import { isConstant, type Placeholder, type TemplatePart, templateParts } from '../../../../shared/placeholders/template.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import { NO_ANSWER } from '../../exchange/values/placeholders.ts';
 import { compileParts, LONGEST_FIELD_VALUE } from '../../exchange/values/template.ts';
@@ -29,7 +29,11 @@ export function compileReturn(text: string, remainder: Remainder): (x: Parameter
   return (x) => joined(begin(x), rest(x));
 }
 
-function compiled(parts: readonly Part[], remainder: Remainder, encode: (value: string, placeholder: Placeholder) => string): Target {
+function compiled(
+  parts: readonly TemplatePart[],
+  remainder: Remainder,
+  encode: (value: string, placeholder: Placeholder) => string,
+): Target {
   const { evaluate } = compileParts(parts, { scope: 'request', longest: LONGEST_FIELD_VALUE, unsafe: null, encode, remainder });
   return (x) => {
     const value = evaluate(x, NO_ANSWER);
@@ -39,7 +43,7 @@ function compiled(parts: readonly Part[], remainder: Remainder, encode: (value: 
 
 const joined = (begin: string | null, rest: string | null): string | null => (begin === null || rest === null ? null : begin + rest);
 
-function split(text: string): { readonly path: readonly Part[]; readonly query: readonly Part[] } {
+function split(text: string): { readonly path: readonly TemplatePart[]; readonly query: readonly TemplatePart[] } {
   const mark = queryMark(text);
   return { path: templateParts(text.slice(0, mark), 'request'), query: templateParts(text.slice(mark), 'request') };
 }

@@ -2,12 +2,12 @@ import type { RouteSpec } from '../../../../shared/route.ts';
 import { fieldsIn } from '../../codec/http1/fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 
-type Place = NonNullable<RouteSpec['jwt']>['from'][number];
+type TokenSource = NonNullable<RouteSpec['jwt']>['from'][number];
 
 const BEARER = /^bearer +(\S+)$/i;
 
 /** Every token of a request, in any of the places. */
-export const tokensIn = (x: Exchange, places: readonly Place[]): string[] =>
+export const tokensIn = (x: Exchange, places: readonly TokenSource[]): string[] =>
   places.flatMap(({ kind, name = '' }) => {
     if (kind === 'header') return bearers(x.fields);
     return kind === 'cookie' ? cookies(x.fields, name) : parameters(x.target, name);

@@ -1,4 +1,4 @@
-import { type Part, templateParts } from '../../../../shared/placeholders/template.ts';
+import { type TemplatePart, templateParts } from '../../../../shared/placeholders/template.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
@@ -60,7 +60,7 @@ function compileTarget(to: string, remainder: (x: EvaluatedRequest) => string): 
 const withQuery = (path: string, query: string): string => `/${path.replace(/^\/+/, () => '')}${query === '' ? '' : `?${query}`}`;
 
 /** The parts before the first literal question mark, and those after it; null without one. */
-function splitAtQuery(parts: readonly Part[]): readonly [path: readonly Part[], query: readonly Part[] | null] {
+function splitAtQuery(parts: readonly TemplatePart[]): readonly [path: readonly TemplatePart[], query: readonly TemplatePart[] | null] {
   for (const [index, part] of parts.entries()) {
     const mark = 'text' in part ? part.text.indexOf('?') : -1;
     if (mark < 0 || !('text' in part)) continue;

@@ -51,7 +51,7 @@ export class Encoder implements Filter {
     if (coding === undefined || !this.memory.has(coding.cost)) return null;
     head.fields = codedFields(head.fields, coding.name);
     head.length = UNTIL_CLOSE;
-    return (next, source) => new EncodedStage(coding, this.memory.take(coding.cost), next, source);
+    return (next, source) => new EncodedStage(coding, this.memory.reserve(coding.cost), next, source);
   }
 
   explain(): string {

@@ -20,7 +20,7 @@ export class EncoderMemory {
   }
 
   /** @returns a function that releases the bytes, once. */
-  take(bytes: number): () => void {
+  reserve(bytes: number): () => void {
     this.free -= bytes;
     let taken = bytes;
     return () => {

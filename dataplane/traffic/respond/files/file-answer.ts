@@ -12,7 +12,7 @@ import { beginAnswer, endAnswer, relayBody } from '../../exchange/relay.ts';
 import { queryOf } from '../../exchange/values/query.ts';
 import { type ByteRange, rangesIn } from './byte-ranges.ts';
 import { DiskAccess } from './disk.ts';
-import { FileBody, type Part } from './file-body.ts';
+import { type BodyPart, FileBody } from './file-body.ts';
 import type { FilePath } from './file-path.ts';
 import type { FileTools } from './file-tools.ts';
 import { type Found, find } from './find.ts';
@@ -222,7 +222,7 @@ function rangesOf(fields: string, size: number): readonly ByteRange[] | null {
   return values.length === 1 ? rangesIn(values[0] as string, size) : null;
 }
 
-type Content = { readonly fields: string; readonly parts: readonly Part[]; readonly length: number };
+type Content = { readonly fields: string; readonly parts: readonly BodyPart[]; readonly length: number };
 
 const whole = (type: string, size: number): Content => ({
   fields: `Content-Type: ${type}\r\n`,
@@ -240,7 +240,7 @@ function partial(type: string, size: number, ranges: readonly ByteRange[]): Cont
       length: first.to - first.from,
     };
   const boundary = randomBytes(18).toString('base64url');
-  const parts = ranges.flatMap((range): Part[] => [
+  const parts = ranges.flatMap((range): BodyPart[] => [
     { text: Buffer.from(`\r\n--${boundary}\r\nContent-Type: ${type}\r\nContent-Range: ${contentRange(range, size)}\r\n\r\n`) },
     range,
   ]);

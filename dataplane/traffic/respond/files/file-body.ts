@@ -16,14 +16,14 @@ const MOST_SPARE = 8;
 const spare: Buffer[] = [];
 
 /** Text to send as it is, or bytes of the file. */
-export type Part = { readonly text: Buffer } | ByteRange;
+export type BodyPart = { readonly text: Buffer } | ByteRange;
 
 /** Sends parts of an open file at the client's pace: each piece is read when the previous one has been accepted. Closes the file. */
 export class FileBody {
   private readonly x: Exchange;
   private readonly disk: DiskAccess;
   private readonly fd: number;
-  private readonly parts: readonly Part[];
+  private readonly parts: readonly BodyPart[];
   private readonly size: number;
   private part = 0;
   private position = -1;
@@ -32,7 +32,7 @@ export class FileBody {
   private paused = false;
   private over = false;
 
-  constructor(x: Exchange, disk: DiskAccess, fd: number, parts: readonly Part[]) {
+  constructor(x: Exchange, disk: DiskAccess, fd: number, parts: readonly BodyPart[]) {
     this.x = x;
     this.disk = disk;
     this.fd = fd;

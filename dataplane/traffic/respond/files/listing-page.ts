@@ -1,4 +1,4 @@
-export type Entry = {
+export type ListingEntry = {
   readonly name: string;
   readonly isDirectory: boolean;
   /** Bytes; null if it is not shown. */
@@ -12,7 +12,7 @@ export type Listing = {
   /** From the root to the directory. */
   readonly names: readonly string[];
   readonly hasParent: boolean;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly ListingEntry[];
   /** From 1. */
   readonly page: number;
   readonly pages: number;
@@ -41,7 +41,7 @@ ${others}</main></body></html>
 `;
 }
 
-function row({ name, isDirectory, size, modified }: Entry): string {
+function row({ name, isDirectory, size, modified }: ListingEntry): string {
   const slash = isDirectory ? '/' : '';
   const date = modified === null ? '' : new Date(modified).toISOString();
   const time = date === '' ? '' : `<time datetime="${date}">${date.slice(0, 16).replace('T', ' ')}</time>`;

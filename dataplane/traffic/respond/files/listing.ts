@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import type { DiskAccess } from './disk.ts';
 import type { Hidden } from './hidden.ts';
-import { type Entry, listingHtml } from './listing-page.ts';
+import { type ListingEntry, listingHtml } from './listing-page.ts';
 import { byName } from './name-order.ts';
 
 /** Names on a page. */
@@ -47,7 +47,7 @@ export class Listings {
     const all = [...sorted.filter(({ isDirectory }) => isDirectory), ...sorted.filter(({ isDirectory }) => !isDirectory)];
     const pages = Math.max(1, Math.ceil(all.length / PER_PAGE));
     const shown = Math.min(Math.max(1, page), pages);
-    const entries: Entry[] = [];
+    const entries: ListingEntry[] = [];
     for (const name of all.slice((shown - 1) * PER_PAGE, shown * PER_PAGE)) {
       const entry = await shownEntry(disk, path, name);
       if (disk.over) return '';
@@ -122,7 +122,7 @@ class OpenDirectory {
 const ignored = (): void => undefined;
 
 /** The targets of links are not described, since they may be outside the root. */
-async function shownEntry(disk: DiskAccess, path: string, { name, isDirectory, isLink }: Name): Promise<Entry | null> {
+async function shownEntry(disk: DiskAccess, path: string, { name, isDirectory, isLink }: Name): Promise<ListingEntry | null> {
   if (isLink) return { name, isDirectory, size: null, modified: null };
   try {
     const { size, mtimeMs } = await disk.run<fs.Stats>((done) => fs.lstat(`${path}/${name}`, done));

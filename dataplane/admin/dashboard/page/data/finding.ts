@@ -1,4 +1,4 @@
-import { linkTo } from './place.ts';
+import { linkTo } from './page-location.ts';
 
 /** What the search needs of routes, targets and snapshots. */
 type Route = {
@@ -11,11 +11,17 @@ type Visited = { readonly domain: string };
 type Counted = Visited & { readonly top_pages: readonly { readonly path: string }[] };
 
 /** One thing that the search finds. */
-export type Entry = { readonly kind: string; readonly name: string; readonly about: string; readonly link: string; readonly text: string };
+export type SearchEntry = {
+  readonly kind: string;
+  readonly name: string;
+  readonly about: string;
+  readonly link: string;
+  readonly text: string;
+};
 
 const MOST = 30;
 
-const entry = (kind: string, name: string, about: string, link: string): Entry => ({
+const entry = (kind: string, name: string, about: string, link: string): SearchEntry => ({
   kind,
   name,
   about,
@@ -29,9 +35,9 @@ export function indexOf(
   upstreams: readonly Target[],
   analytics: readonly Counted[],
   visited: readonly Visited[] = [],
-): Entry[] {
+): SearchEntry[] {
   const host = (domain: string): string => linkTo('hosts', domain);
-  const paths = new Map<string, Entry>();
+  const paths = new Map<string, SearchEntry>();
   for (const { domain, handles } of routes)
     for (const { path } of handles) if (path !== null) paths.set(`${domain} ${path}`, entry('path', path, domain, host(domain)));
   for (const { domain, top_pages } of analytics)
@@ -54,11 +60,11 @@ export function indexOf(
 }
 
 /** The entries that contain every word, those whose name begins with the text first. */
-export function find(index: readonly Entry[], text: string): Entry[] {
+export function find(index: readonly SearchEntry[], text: string): SearchEntry[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return [];
   const words = wanted.split(/\s+/);
-  const rank = ({ name }: Entry): number => (name.toLowerCase().startsWith(wanted) ? 0 : name.toLowerCase().includes(wanted) ? 1 : 2);
+  const rank = ({ name }: SearchEntry): number => (name.toLowerCase().startsWith(wanted) ? 0 : name.toLowerCase().includes(wanted) ? 1 : 2);
   return index
     .filter((one) => words.every((word) => one.text.includes(word)))
     .map((one) => ({ one, rank: rank(one) }))

@@ -1,6 +1,6 @@
 import type { Alert } from '../../../../../shared/wire/dashboard.ts';
 import { moment, visible } from '../data/format.ts';
-import { linkTo } from '../data/place.ts';
+import { linkTo } from '../data/page-location.ts';
 import { ALERTS } from '../strings.ts';
 
 /** What is wrong, and what to do about it. */

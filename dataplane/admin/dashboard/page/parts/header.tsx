@@ -1,7 +1,7 @@
 import { clockTime } from '../data/format.ts';
 import type { Live } from '../data/live.ts';
-import type { Place } from '../data/place.ts';
-import { linkTo } from '../data/place.ts';
+import type { PageLocation } from '../data/page-location.ts';
+import { linkTo } from '../data/page-location.ts';
 import { LIVE, PRODUCT, TEXT } from '../strings.ts';
 
 const PAGES = [
@@ -12,7 +12,7 @@ const PAGES = [
   ['settings', TEXT.settings],
 ] as const;
 
-export function Header({ place, live, search }: { place: Place; live: Live; search: () => void }) {
+export function Header({ place, live, search }: { place: PageLocation; live: Live; search: () => void }) {
   const current = place.view === 'hosts' ? '' : place.view;
   const alerts = live.overview?.alerts.filter(({ severity }) => severity !== 'advice').length ?? 0;
   return (

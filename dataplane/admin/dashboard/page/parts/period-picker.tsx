@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
+import { linkTo, type PageLocation } from '../data/page-location.ts';
 import { DAY, dateOf, PERIODS, type Period } from '../data/period.ts';
-import { linkTo, type Place } from '../data/place.ts';
 import { RANGE } from '../strings.ts';
 
 /** The choice of a period, kept in the address bar. */
-export function PeriodPicker({ place, period }: { place: Place; period: Period }) {
+export function PeriodPicker({ place, period }: { place: PageLocation; period: Period }) {
   const [own, setOwn] = useState(period.name === 'own');
   useEffect(() => setOwn(period.name === 'own'), [period.name]);
   const go = (query: Record<string, string>) => {

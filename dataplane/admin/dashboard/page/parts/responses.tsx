@@ -60,10 +60,10 @@ export function People({ now, before }: { now: HistoryCounts; before: HistoryCou
   );
 }
 
-type Part = { readonly name: string; readonly style: string; readonly now: number; readonly before: number };
+type StatusShare = { readonly name: string; readonly style: string; readonly now: number; readonly before: number };
 
 /** Parts of a whole: one bar, and a line for each part that there is. */
-function Shares({ parts }: { parts: readonly Part[] }) {
+function Shares({ parts }: { parts: readonly StatusShare[] }) {
   const shown = parts.filter(({ now }) => now > 0);
   const total = shown.reduce((sum, { now }) => sum + now, 0);
   return (

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AnalyticsSnapshot } from '../../../../../shared/wire/analytics.ts';
 import type { FullRoute, UpstreamStatus } from '../../../../../shared/wire/status.ts';
-import { type Entry, find, indexOf } from '../data/finding.ts';
+import { find, indexOf, type SearchEntry } from '../data/finding.ts';
 import { visible } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { TEXT } from '../strings.ts';
@@ -20,7 +20,7 @@ export function Search({ close, hosts }: { close: () => void; hosts: readonly { 
   );
   const found = useMemo(() => find(index, text), [index, text]);
   useLayoutEffect(() => dialog.current?.showModal(), []);
-  const go = (entry: Entry | undefined) => {
+  const go = (entry: SearchEntry | undefined) => {
     if (entry === undefined) return;
     location.hash = entry.link;
     close();

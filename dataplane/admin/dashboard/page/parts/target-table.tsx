@@ -1,6 +1,6 @@
 import type { UpstreamStatus } from '../../../../../shared/wire/status.ts';
 import { exact, moment } from '../data/format.ts';
-import { linkTo } from '../data/place.ts';
+import { linkTo } from '../data/page-location.ts';
 import { HOST, UPSTREAMS } from '../strings.ts';
 import { Cell, Filtered } from './filtered.tsx';
 

@@ -1,8 +1,8 @@
 import type { CertificateRecord } from '../../../../../shared/wire/certificate.ts';
 import { moment, span } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
+import { linkTo } from '../data/page-location.ts';
 import { DAY } from '../data/period.ts';
-import { linkTo } from '../data/place.ts';
 import { Card, Waiting } from '../parts/card.tsx';
 import { Cell, Filtered } from '../parts/filtered.tsx';
 import { CERTIFICATES, TEXT } from '../strings.ts';

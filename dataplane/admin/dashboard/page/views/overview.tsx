@@ -2,7 +2,7 @@ import type { HostNow, Overview } from '../../../../../shared/wire/dashboard.ts'
 import type { History } from '../../../../../shared/wire/history.ts';
 import { bytes, count, exact, percent, rate, span, visible } from '../data/format.ts';
 import type { Loaded } from '../data/load.ts';
-import { linkTo } from '../data/place.ts';
+import { linkTo } from '../data/page-location.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { Figure } from '../parts/figure.tsx';

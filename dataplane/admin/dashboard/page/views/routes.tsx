@@ -1,7 +1,7 @@
 import type { DataplaneStatus, FullRoute } from '../../../../../shared/wire/status.ts';
 import { moment, visible } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
-import { linkTo } from '../data/place.ts';
+import { linkTo } from '../data/page-location.ts';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Cell, Filtered } from '../parts/filtered.tsx';

@@ -39,12 +39,12 @@ export class ServerFrames {
     while (this.waiting.length >= FRAME_HEAD) {
       const end = FRAME_HEAD + this.waiting.readUIntBE(0, 3);
       if (this.waiting.length < end) return;
-      this.take(this.waiting.readUInt8(3), this.waiting.readUInt32BE(5), this.waiting.subarray(FRAME_HEAD, end));
+      this.receive(this.waiting.readUInt8(3), this.waiting.readUInt32BE(5), this.waiting.subarray(FRAME_HEAD, end));
       this.waiting = this.waiting.subarray(end);
     }
   }
 
-  private take(type: number, stream: number, payload: Buffer): void {
+  private receive(type: number, stream: number, payload: Buffer): void {
     const { reading } = this;
     if (type === FRAME.reset) reading.resets.add(stream);
     else if (type === FRAME.goAway && payload.readUInt32BE(4) !== 0) reading.gone ??= payload.readUInt32BE(4);

@@ -149,12 +149,12 @@ export class Nghttp2Client {
     while (this.waiting.length >= FRAME_HEAD) {
       const end = FRAME_HEAD + this.waiting.readUIntBE(0, 3);
       if (this.waiting.length < end) return;
-      this.take(this.waiting.readUInt8(3), this.waiting.readUInt8(4), this.waiting.subarray(FRAME_HEAD, end));
+      this.receive(this.waiting.readUInt8(3), this.waiting.readUInt8(4), this.waiting.subarray(FRAME_HEAD, end));
       this.waiting = this.waiting.subarray(end);
     }
   }
 
-  private take(type: number, flags: number, payload: Buffer): void {
+  private receive(type: number, flags: number, payload: Buffer): void {
     if (type === FRAME.headers || type === FRAME.continuation) this.block.push(payload);
     else if (type === FRAME.reset) this.resetCode = payload.readUInt32BE(0);
     else if (type === FRAME.ping) this.onAnswer();

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 
 /** What the address bar says: the view, what it is about, and its parameters. `#/hosts/a.test?range=7d` */
-export type Place = { readonly view: string; readonly subject: string | null; readonly query: ReadonlyMap<string, string> };
+export type PageLocation = { readonly view: string; readonly subject: string | null; readonly query: ReadonlyMap<string, string> };
 
-export function readPlace(hash: string): Place {
+export function readPageLocation(hash: string): PageLocation {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?', 2);
   const [view = '', ...subject] = path.split('/');
   return { view, subject: subject.length === 0 ? null : decoded(subject.join('/')), query: new Map(new URLSearchParams(query)) };
@@ -22,10 +22,10 @@ export function linkTo(view: string, subject: string | null = null, query: Reado
   return `#/${view}${subject === null ? '' : `/${encodeURIComponent(subject)}`}${parameters === '' ? '' : `?${parameters}`}`;
 }
 
-export function usePlace(): Place {
-  const [place, setPlace] = useState(() => readPlace(location.hash));
+export function usePageLocation(): PageLocation {
+  const [place, setPageLocation] = useState(() => readPageLocation(location.hash));
   useEffect(() => {
-    const follow = () => setPlace(readPlace(location.hash));
+    const follow = () => setPageLocation(readPageLocation(location.hash));
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);

@@ -3,15 +3,15 @@ import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../../shared/wire/status.ts';
 import type { ClusterObjectStatus, ContainerStatus } from '../../status/containers.ts';
 import type { Terminal } from '../command/command.ts';
-import { clusterObjectInWords, containerInWords } from '../command/containers.ts';
+import { describeClusterObject, describeContainer } from '../command/containers.ts';
 import { plain, styled } from '../command/terminal.ts';
-import { blockInWords } from './explain-block.ts';
+import { describeBlock } from './explain-block.ts';
 
 /** One fact with its name; a list of facts shares one name. */
 type Fact = readonly [name: string, ...lines: string[]];
 
 /** An explanation as text: the verdict, then the facts behind it in the order of evaluation. */
-export function explanationInWords(
+export function describeExplanation(
   terminal: Terminal,
   explanation: Explanation,
   containers: readonly ContainerStatus[] = [],
@@ -19,19 +19,19 @@ export function explanationInWords(
 ): string {
   const { url, verdict, routed, route, policies, targets, certificate, problems, near, port } = explanation;
   const facts: Fact[] = [];
-  if (route) facts.push(['route', ...routeInWords(route, explanation.matched)], ...hidden(route));
+  if (route) facts.push(['route', ...describeRoute(route, explanation.matched)], ...hidden(route));
   const failing = failingConditions(route);
   if (failing.length > 0) facts.push(['conditions', ...failing]);
-  if (port !== undefined) facts.push(['port', portInWords(port, url, route)]);
-  const block = blockInWords(explanation);
+  if (port !== undefined) facts.push(['port', describePort(port, url, route)]);
+  const block = describeBlock(explanation);
   if (block !== null) facts.push(['block', block]);
   if (policies.length > 0) facts.push(['policies', ...policies.map((one, at) => `${at + 1}. ${one.name}: ${one.verdict}`)]);
-  if (targets.length > 0) facts.push([isAnsweredHere(verdict) ? 'behind' : 'targets', ...targets.map(targetInWords)]);
-  if (containers.length > 0) facts.push(['containers', ...containers.map(containerInWords)]);
-  if (clusterObjects.length > 0) facts.push(['objects', ...clusterObjects.map(clusterObjectInWords)]);
+  if (targets.length > 0) facts.push([isAnsweredHere(verdict) ? 'behind' : 'targets', ...targets.map(describeTarget)]);
+  if (containers.length > 0) facts.push(['containers', ...containers.map(describeContainer)]);
+  if (clusterObjects.length > 0) facts.push(['objects', ...clusterObjects.map(describeClusterObject)]);
   if (routed) facts.push(['certificate', certificate]);
   if (near !== null) facts.push(['closest', near]);
-  if (problems.length > 0) facts.push(['problems', ...problemsInWords(problems, routed)]);
+  if (problems.length > 0) facts.push(['problems', ...describeProblems(problems, routed)]);
   const width = Math.max(...facts.map(([name]) => name.length), 0) + 2;
   const body = facts.flatMap(([name, ...lines]) => lines.map((line, at) => `  ${(at === 0 ? name : '').padEnd(width)}${plain(line)}\n`));
   return `${styled(terminal, 'bold', url)}: ${styled(terminal, routed ? 'green' : 'red', plain(verdict))}\n${body.join('')}`;
@@ -40,12 +40,12 @@ export function explanationInWords(
 /** A policy responds instead of the targets, which are still listed. */
 const isAnsweredHere = (verdict: string): boolean => verdict.startsWith('answered by');
 
-function portInWords(port: number, url: string, route: FullRoute | null): string {
+function describePort(port: number, url: string, route: FullRoute | null): string {
   const kind = url.startsWith('https:') ? 'HTTPS' : 'HTTP';
   return `${port} (${kind})${route?.ports ? `; the site is only on ${route.ports.join(', ')}` : ''}`;
 }
 
-function routeInWords(route: FullRoute, matched: string | null): string[] {
+function describeRoute(route: FullRoute, matched: string | null): string[] {
   const from = route.origin ?? route.source;
   const by = route.controller === null ? 'posted manually' : `applied by ${route.controller}`;
   const domain = matched ?? route.domain;
@@ -69,11 +69,11 @@ function hidden({ overrides, domain }: FullRoute): Fact[] {
   ];
 }
 
-const targetInWords = ({ address, transport, healthy, reason, in_flight }: UpstreamStatus): string =>
+const describeTarget = ({ address, transport, healthy, reason, in_flight }: UpstreamStatus): string =>
   `${address}${transport === undefined ? '' : ` (${transport})`}: ${healthy ? 'healthy' : `out of rotation, ${reason ?? 'no reason known'}`}, ${in_flight} in flight`;
 
 /** Errors that prevent reading a source are listed separately, as they do not concern this host in particular. */
-function problemsInWords(problems: readonly Problem[], routed: boolean): string[] {
+function describeProblems(problems: readonly Problem[], routed: boolean): string[] {
   const failures = problems.filter(({ code }) => code === SOURCE_FAILED);
   const own = problems
     .filter(({ code }) => code !== SOURCE_FAILED)

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Explanation } from '../../../shared/wire/status.ts';
 import { sampleRoute } from '../../desired/testing/sample-listing.ts';
 import type { Terminal } from '../command/command.ts';
-import { explanationInWords } from './explain-words.ts';
+import { describeExplanation } from './explanation-text.ts';
 
 const PIPE: Terminal = { out: () => undefined, err: () => undefined, columns: null, colour: false };
 const SINCE = '2026-01-01T00:00:00.000Z';
@@ -31,7 +31,7 @@ const EXPLANATION: Explanation = {
 
 test('shows the facts behind the verdict in the order of evaluation', () => {
   assert.equal(
-    explanationInWords(PIPE, EXPLANATION),
+    describeExplanation(PIPE, EXPLANATION),
     [
       'http://a.example/x: forwarded to one of 2 targets',
       `  route        a.example, from Sluicefile:a.example, applied by controller, unchanged since ${SINCE}`,
@@ -50,7 +50,7 @@ test('shows the facts behind the verdict in the order of evaluation', () => {
 test('a site that is only on some ports shows them', () => {
   const { route } = EXPLANATION;
   assert.ok(route);
-  const text = explanationInWords(PIPE, {
+  const text = describeExplanation(PIPE, {
     ...EXPLANATION,
     url: 'https://a.example/',
     port: 8443,
@@ -61,7 +61,7 @@ test('a site that is only on some ports shows them', () => {
 
 test('a manually posted route shows what it overrides, and until when', () => {
   const route = { ...sampleRoute('a.example', undefined, { source: null, origin: undefined }), controller: null, since: SINCE };
-  const text = explanationInWords(PIPE, { ...EXPLANATION, route: { ...route, overrides: sampleRoute('a.example') } });
+  const text = describeExplanation(PIPE, { ...EXPLANATION, route: { ...route, overrides: sampleRoute('a.example') } });
   assert.match(text, /route +a\.example, posted manually, /);
   assert.match(text, /overrides +a\.example from Sluicefile:a\.example, until the manually posted route is deleted/);
 });
@@ -71,7 +71,7 @@ test('conditions of a route that do not hold are listed with their reason', () =
   assert.ok(route);
   const holds = { holds: true, reason: 'served', since: SINCE };
   const text = (resolved: object) =>
-    explanationInWords(PIPE, {
+    describeExplanation(PIPE, {
       ...EXPLANATION,
       route: { ...route, conditions: { accepted: holds, resolved: { ...holds, ...resolved }, programmed: holds } },
     });
@@ -92,21 +92,21 @@ test('separates errors of the config file from problems of the host', () => {
     since: SINCE,
   };
   const own = { source: 'docker', origin: 'web-1', domain: 'a.example', code: 'domain_taken', message: 'belongs to another', since: SINCE };
-  const routed = explanationInWords(PIPE, { ...EXPLANATION, problems: [own, mistake] });
+  const routed = describeExplanation(PIPE, { ...EXPLANATION, problems: [own, mistake] });
   assert.match(
     routed,
     /problems +web-1: belongs to another \(since .*\)\n +the config file has had errors since .*: its last good version stays in effect\n +Sluicefile:2:3: no\n/,
   );
   const unrouted = { ...EXPLANATION, routed: false, route: null, block: null, policies: [], targets: [], problems: [mistake] };
   assert.match(
-    explanationInWords(PIPE, { ...unrouted, near: 'b.example is routed' }),
+    describeExplanation(PIPE, { ...unrouted, near: 'b.example is routed' }),
     /closest +b\.example is routed\n +problems +the config file .*: sites that are new in it are not routed/s,
   );
 });
 
 /** The line for one fact. */
 const fact = (name: string, more: Partial<Explanation>): string | undefined =>
-  new RegExp(`^  ${name} +(.*)$`, 'm').exec(explanationInWords(PIPE, { ...EXPLANATION, ...more }))?.[1];
+  new RegExp(`^  ${name} +(.*)$`, 'm').exec(describeExplanation(PIPE, { ...EXPLANATION, ...more }))?.[1];
 
 test('shows a block with its directive, its position and the path that the upstream receives', () => {
   const handles = [{ path: '/x' }, { path: '/api/*', strip_prefix: true }, { path: null }];

@@ -15,7 +15,7 @@ const REFUSAL =
  * a client that speaks plain HTTP gets an error that says so. `context` is called for each connection. A handshake that
  * never ends counts as idle time, which the connection room limits.
  */
-export function speakTls(server: Server, room: ConnectionRoom, context: () => SecureContext): void {
+export function requireTls(server: Server, room: ConnectionRoom, context: () => SecureContext): void {
   const [carry] = server.listeners('connection');
   if (carry === undefined) throw new Error('a node:http server must have a connection listener');
   server.removeListener('connection', carry as (socket: Socket) => void);

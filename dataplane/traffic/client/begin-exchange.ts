@@ -1,9 +1,8 @@
-import { hopsLine } from '../codec/hops.ts';
 import type { RequestHead } from '../codec/http1/request-head.ts';
 import { requestedUpgrade } from '../codec/http1/requested-upgrade.ts';
 import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
 import { type Tracing, untraced } from '../exchange/tracing.ts';
-import { type Origin, type Peer, trustedHost } from './forwarded.ts';
+import { forwardingLines, type Origin, type Peer } from './forwarded.ts';
 
 /** Creates the exchange for a valid head. `now` in milliseconds on the monotonic clock; `tracing` null: requests are not traced. */
 export function beginExchange(
@@ -34,7 +33,7 @@ export function beginExchange(
     prefetch: fields.prefetch,
     upgrade: fields.connectionUpgrade ? requestedUpgrade(head) : null,
     hops: fields.hops,
-    forwarding: `${origin.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n${hopsLine(fields.hops)}`,
+    forwarding: forwardingLines(peer, origin, head, id),
     port: peer.localPort,
     secure: origin.secure,
     strictTransport: origin.secure && (peer.certificate === null || peer.certificate.allowsHsts),

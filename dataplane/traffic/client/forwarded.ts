@@ -1,4 +1,5 @@
 import { isIP, SocketAddress } from 'node:net';
+import { hopsLine } from '../codec/hops.ts';
 import type { RequestHead } from '../codec/http1/request-head.ts';
 import type { LocalEnd, TlsFacts } from '../exchange/exchange.ts';
 
@@ -24,6 +25,8 @@ export type Peer = {
   trusted: boolean;
   /** X-Forwarded-For, -Proto and X-Real-IP of an untrusted connection, ready to send: the same for each of its requests. */
   readonly lines: string;
+  /** What its last request had in the lines for the upstream before its id. */
+  readonly last: { host: string | null; lines: string };
 };
 
 /** What matters about the certificate that was shown to a client. */
@@ -49,7 +52,8 @@ export function peerOf(
   tls: TlsFacts | null = null,
 ): Peer {
   const secure = certificate !== null;
-  return { address, port, localPort, local, secure, tls, certificate, trusted, lines: lines(address, secure ? 'https' : 'http', address) };
+  const own = lines(address, secure ? 'https' : 'http', address);
+  return { address, port, localPort, local, secure, tls, certificate, trusted, lines: own, last: { host: null, lines: '' } };
 }
 
 const lines = (chain: string, proto: string, client: string): string =>
@@ -123,7 +127,24 @@ export function trustedRequestId(peer: Peer, head: RequestHead): string | null {
   return peer.trusted && id !== null && id.length > 0 && id.length <= 128 ? id : null;
 }
 
-export function trustedHost(peer: Peer, head: RequestHead): string {
+function trustedHost(peer: Peer, head: RequestHead): string {
   const host = head.fields.forwardedHost;
   return peer.trusted && host !== null && host !== '' ? host : head.hostField;
 }
+
+/** What the upstream is told: X-Forwarded-*, X-Real-IP, the count of hops and X-Request-ID, as lines. */
+export function forwardingLines(peer: Peer, origin: Origin, head: RequestHead, id: string): string {
+  const host = trustedHost(peer, head);
+  const { hops } = head.fields;
+  if (origin !== peer || hops !== 0) return `${linesBeforeId(origin, host, hops)}${id}\r\n`;
+  // Nearly all requests of a connection are for one host.
+  const { last } = peer;
+  if (last.host !== host) {
+    last.host = host;
+    last.lines = linesBeforeId(origin, host, 0);
+  }
+  return `${last.lines}${id}\r\n`;
+}
+
+const linesBeforeId = (origin: Origin, host: string, hops: number): string =>
+  `${origin.lines}X-Forwarded-Host: ${host}\r\n${hopsLine(hops)}X-Request-ID: `;

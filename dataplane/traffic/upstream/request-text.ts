@@ -11,7 +11,8 @@ export function requestHead(x: Exchange): string {
         ? `Content-Length: ${x.bodyLength}\r\n`
         : '';
   const trace = x.trace === null ? '' : x.trace.line;
-  return `${x.upstreamMethod} ${x.upstreamTarget} HTTP/1.1\r\n${forwardedFields(x)}${x.forwarding}${trace}${framing}\r\n`;
+  const method = x.upstreamMethod === 'GET' ? 'GET ' : `${x.upstreamMethod} `;
+  return `${method}${x.upstreamTarget} HTTP/1.1\r\n${forwardedFields(x)}${x.forwarding}${trace}${framing}\r\n`;
 }
 
 /** The client's fields as the target gets them. */

@@ -39,6 +39,7 @@ import { Resolver } from '../upstream/resolver.ts';
 import { torn } from './backstop.ts';
 import { dryRun } from './explain.ts';
 import { Reporter } from './reporter.ts';
+import { requestIds } from './request-ids.ts';
 import { routeIndex } from './route-index.ts';
 
 const BEAT_MS = 250;
@@ -386,12 +387,5 @@ const httpsPortsOf = ({ httpsPort, otherHttpsPorts }: TrafficSettings): readonly
 const mayCover = (domain: string, host: string): boolean =>
   !domain.startsWith('*.') || domain === host || domain.slice(1) === host.slice(Math.max(0, host.indexOf('.')));
 
-/** Request ids that are unique across workers and processes. */
 /** Derives a key for another purpose, as stable as the original. */
 const derivedKey = (key: Uint8Array, purpose: string): Uint8Array => createHmac('sha256', key).update(purpose).digest();
-
-function requestIds(random: Random): () => string {
-  const prefix = random.hex(8);
-  let count = 0;
-  return () => `${prefix}${(count++).toString(16).padStart(8, '0')}`;
-}

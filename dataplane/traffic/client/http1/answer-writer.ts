@@ -5,6 +5,9 @@ import type { DirectSocket } from '../../io/direct-socket.ts';
 /** Most bytes that are buffered: a source of small pieces must notice when its client does not read. */
 const MOST_GATHERED = 65_536;
 
+/** The usual status line, which is not put together for each response. */
+const OK_LINE = 'HTTP/1.1 200 OK\r\n';
+
 /** Writes responses to an HTTP/1.x client: heads, framing and bodies, combined into one write per turn. */
 export class AnswerWriter {
   headSent = false;
@@ -14,6 +17,8 @@ export class AnswerWriter {
   private out = '';
   private minor = 1;
   private chunked = false;
+  private lastLength = -1;
+  private lastLine = '';
 
   constructor(direct: DirectSocket) {
     this.direct = direct;
@@ -47,15 +52,25 @@ export class AnswerWriter {
     this.headSent = true;
     let reusable = persist;
     let framing = '';
-    if (length !== UNTIL_CLOSE) framing = status === 204 ? '' : `Content-Length: ${length}\r\n`;
+    if (length !== UNTIL_CLOSE) framing = status === 204 ? '' : this.lengthLine(length);
     else if (x.method !== 'HEAD' && status !== 204 && status !== 304) {
       this.chunked = this.minor === 1;
       if (this.chunked) framing = 'Transfer-Encoding: chunked\r\n';
       else reusable = false;
     }
     const connection = reusable ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
-    this.gather(x, `HTTP/1.1 ${status} ${reason}\r\n${fields}${framing}${connection}\r\n`);
+    const line = status === 200 && reason === 'OK' ? OK_LINE : `HTTP/1.1 ${status} ${reason}\r\n`;
+    this.gather(x, `${line}${fields}${framing}${connection}\r\n`);
     return reusable;
+  }
+
+  /** Responses of one connection often have the same length. */
+  private lengthLine(length: number): string {
+    if (length !== this.lastLength) {
+      this.lastLength = length;
+      this.lastLine = `Content-Length: ${length}\r\n`;
+    }
+    return this.lastLine;
   }
 
   /** @returns false when the sender should pause. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FIELD, hashName, kindOf, unlistedKind } from './field-names.ts';
 
-const kind = (name: string): number => kindOf(hashName(name), `\r\n${name}:`, 2, 2 + name.length);
+const kind = (name: string): number => kindOf(hashName(name), Buffer.from(`\r\n${name}:`), 2, 2 + name.length);
 
 test('a known name is found in any letter case', () => {
   for (const [name, expected] of [

@@ -134,11 +134,17 @@ for (const [name, kind] of NAMES) {
   byHash.set(hash, { name, kind });
 }
 
-/** What `raw.slice(from, to)` names, given its hash. The hash only selects a candidate; the letters are compared. */
-export function kindOf(hash: number, raw: string, from: number, to: number): FieldKind {
+/**
+ * What the token `buffer[from, to)` names, given its hash. The hash only selects a candidate; the letters are compared, in place, because
+ * every message has several of these fields. Of the characters of a token, the bit folds nothing but capitals to letters of a known name.
+ */
+export function kindOf(hash: number, buffer: Uint8Array, from: number, to: number): FieldKind {
   const known = byHash.get(hash);
-  if (known === undefined || known.name.length !== to - from) return FIELD.other;
-  return raw.slice(from, to).toLowerCase() === known.name ? known.kind : FIELD.other;
+  if (known === undefined) return FIELD.other;
+  const { name } = known;
+  if (name.length !== to - from) return FIELD.other;
+  for (let at = 0; at < name.length; at++) if (((buffer[from + at] as number) | 0x20) !== name.charCodeAt(at)) return FIELD.other;
+  return known.kind;
 }
 
 /**

@@ -4,6 +4,7 @@ import { FAULT, type Fault } from './fault.ts';
 import { hashName } from './field-names.ts';
 import { Fields, fieldIn, MAX_ANSWER_FIELDS, MAX_REQUEST_FIELDS, type Role } from './fields.ts';
 import { faultOfPartialFields } from './partial-fields.ts';
+import { RepeatedValue } from './repeated-value.ts';
 
 type Scan = { readonly fields: Fields; readonly fault: Fault | null };
 
@@ -161,7 +162,8 @@ test('a reused value keeps nothing of the previous section', () => {
   assert.equal(fields.scan(lines, lines.toString('latin1'), 0, 0, lines.length, 'request', null), null);
   const fresh = new Fields(MAX_REQUEST_FIELDS);
   assert.equal(fresh.scan(lines, lines.toString('latin1'), 0, 0, lines.length, 'request', null), null);
-  assert.deepEqual(fields, fresh);
+  const said = (section: Fields) => Object.entries(section).filter(([, value]) => !(value instanceof RepeatedValue));
+  assert.deepEqual(said(fields), said(fresh));
 });
 
 test('hop-by-hop fields are not forwarded in either direction', () => {

@@ -6,6 +6,7 @@ import { FAULT, type Fault } from './fault.ts';
 import { FIELD, type FieldKind, HASH_SEED, hashStep, isDropped, kindOf, unlistedKind } from './field-names.ts';
 import { nameFault } from './partial-fields.ts';
 import { isOws, isToken, withoutOws } from './protocols.ts';
+import { RepeatedValue } from './repeated-value.ts';
 
 /** Most fields of a request. The limit on its bytes is usually reached first. */
 export const MAX_REQUEST_FIELDS = 300;
@@ -72,6 +73,9 @@ export class Fields {
   /** Whether a line of the next section may end with LF alone (RFC 9112 2.2), as upstreams may send it. */
   bareLineFeeds = false;
   private nominated: string[] | null = null;
+  private readonly hosts = new RepeatedValue();
+  private readonly userAgents = new RepeatedValue();
+  private readonly contentTypes = new RepeatedValue();
 
   constructor(most: number) {
     this.most = most;
@@ -159,17 +163,16 @@ export class Fields {
         plain = false;
         at++;
       } else return byte === CR || byte === LF ? FAULT.bareLineEnd : FAULT.badFieldValue;
-      let kind = kindOf(hash, raw, lineStart - start, nameEnd - start);
+      let kind = kindOf(hash, buffer, lineStart, nameEnd);
       if (kind === FIELD.other && claimed && (letters === 0 || ((buffer[lineStart + 2] as number) | 0x20) === F))
         kind = unlistedKind(raw.slice(lineStart - start, nameEnd - start));
       let drop = false;
       if (kind !== FIELD.other) {
-        const value = raw.slice(valueStart - start, valueEnd - start);
-        const fault = letters === 0 ? null : this.note(kind, value, role);
+        const fault = letters === 0 ? null : this.note(kind, raw, valueStart - start, valueEnd - start, role);
         if (fault !== null) return fault;
         drop = isDropped(kind, claimed);
         if (kind === FIELD.vouched && role === 'request' && letters !== 0)
-          this.vouched += `${raw.slice(lineStart - start, nameEnd - start)}: ${value}\r\n`;
+          this.vouched += `${raw.slice(lineStart - start, nameEnd - start)}: ${raw.slice(valueStart - start, valueEnd - start)}\r\n`;
       }
       if (claimed && (((buffer[valueStart] as number) | (buffer[valueEnd - 1] as number)) & 0x80) !== 0) {
         const blank = hasBlankEdge(raw.slice(valueStart - start, valueEnd - start));
@@ -192,67 +195,70 @@ export class Fields {
     return this.chunked && this.contentLength >= 0 ? FAULT.lengthAndCoding : null;
   }
 
-  private note(kind: FieldKind, value: string, role: Role): Fault | null {
+  /** Records a field with the value `raw.slice(from, to)`. A string is made of it only if it is needed as one. */
+  private note(kind: FieldKind, raw: string, from: number, to: number, role: Role): Fault | null {
     switch (kind) {
       case FIELD.host:
         if (this.host !== null) return FAULT.badHost;
-        this.host = value;
+        this.host = this.hosts.find(raw, from, to);
         return null;
       case FIELD.contentLength:
-        return this.noteLength(role === 'response' ? readLengths(value) : readLength(value), role);
+        return this.noteLength(role === 'response' ? readLengths(raw, from, to) : readLength(raw, from, to), role);
       case FIELD.transferEncoding:
-        if (this.chunked || value.toLowerCase() !== 'chunked') return FAULT.badCoding;
+        if (this.chunked || raw.slice(from, to).toLowerCase() !== 'chunked') return FAULT.badCoding;
         this.chunked = true;
         return null;
       case FIELD.connection:
-        return this.noteConnection(value, role);
+        if (!isKeepAlive(raw, from, to)) return this.noteConnection(raw.slice(from, to), role);
+        this.connectionKeepAlive = true;
+        return null;
       case FIELD.upgrade:
-        this.upgrade = this.upgrade === null ? value : `${this.upgrade}, ${value}`;
+        this.upgrade = joined(this.upgrade, raw.slice(from, to));
         return null;
       case FIELD.expect:
         if (role !== 'request') return null;
         // RFC 9110 10.1.1 defines no other expectation, and we forward only what we understand.
-        if (this.expectsContinue || value.toLowerCase() !== '100-continue') return FAULT.badExpectation;
+        if (this.expectsContinue || raw.slice(from, to).toLowerCase() !== '100-continue') return FAULT.badExpectation;
         this.expectsContinue = true;
         return null;
       case FIELD.forwardedFor:
-        this.forwardedFor = this.forwardedFor === null ? value : `${this.forwardedFor}, ${value}`;
+        this.forwardedFor = joined(this.forwardedFor, raw.slice(from, to));
         return null;
       case FIELD.forwardedProto:
-        this.forwardedProto = value;
+        this.forwardedProto = raw.slice(from, to);
         return null;
       case FIELD.forwardedHost:
-        this.forwardedHost = value;
+        this.forwardedHost = raw.slice(from, to);
         return null;
       case FIELD.requestId:
-        this.requestId = value;
+        this.requestId = raw.slice(from, to);
         return null;
       case FIELD.hops:
-        this.hops = this.hops === 0 ? readHops(value) : Number.POSITIVE_INFINITY;
+        this.hops = this.hops === 0 ? readHops(raw.slice(from, to)) : Number.POSITIVE_INFINITY;
         return null;
       case FIELD.referer:
-        this.referer = value;
+        this.referer = raw.slice(from, to);
         return null;
       case FIELD.userAgent:
-        this.userAgent = value;
+        this.userAgent = this.userAgents.find(raw, from, to);
         return null;
       case FIELD.fetchDestination:
-        this.fetchDestination = value;
+        this.fetchDestination = raw.slice(from, to);
         return null;
       case FIELD.privacyControl:
-        this.privacyControl = value === '1';
+        this.privacyControl = to - from === 1 && raw.startsWith('1', from);
         return null;
       case FIELD.purpose:
-        this.prefetch ||= AHEAD.test(value);
+        this.prefetch ||= AHEAD.test(raw.slice(from, to));
         return null;
       case FIELD.traceParent:
-        this.traceParent = this.traceParent === null ? value : '';
+        this.traceParent = this.traceParent === null ? raw.slice(from, to) : '';
         return null;
       case FIELD.traceState:
         this.hasTraceState = true;
         return null;
       case FIELD.contentType:
-        this.contentType = value;
+        this.contentType = this.contentTypes.find(raw, from, to);
         return null;
       case FIELD.date:
         this.hasDate = true;
@@ -267,7 +273,7 @@ export class Fields {
         this.hasFrameOptions = true;
         return null;
       case FIELD.keepAlive: {
-        const timeout = /(?:^|[,;\s])timeout=(\d{1,9})/i.exec(value);
+        const timeout = /(?:^|[,;\s])timeout=(\d{1,9})/i.exec(raw.slice(from, to));
         if (timeout) this.keepAliveTimeout = Number(timeout[1]);
         return null;
       }
@@ -285,10 +291,6 @@ export class Fields {
 
   /** RFC 9110 7.6.1: options of this connection, and the names of fields that are meant for us alone. */
   private noteConnection(value: string, role: Role): Fault | null {
-    if (value === 'keep-alive' || value === 'Keep-Alive') {
-      this.connectionKeepAlive = true;
-      return null;
-    }
     for (const part of value.split(',')) {
       const option = withoutOws(part).toLowerCase();
       switch (option) {
@@ -336,6 +338,13 @@ export class Fields {
     if (names.has('x-frame-options')) this.hasFrameOptions = false;
   }
 }
+
+const isKeepAlive = (raw: string, from: number, to: number): boolean =>
+  to - from === KEEP_ALIVE_LENGTH && (raw.startsWith('keep-alive', from) || raw.startsWith('Keep-Alive', from));
+const KEEP_ALIVE_LENGTH = 10;
+
+/** One more line of a field whose lines form a list (RFC 9110 5.3). */
+const joined = (list: string | null, value: string): string => (list === null ? value : `${list}, ${value}`);
 
 const EXPECT: ReadonlySet<string> = new Set(['expect']);
 

@@ -44,6 +44,8 @@ export class UpstreamConnection implements Attempt, DirectReader {
   private remaining = 0;
   private deadline: number;
   idleSince = 0;
+  /** When the last bytes arrived, in ms on the monotonic clock. */
+  private readAt = 0;
   /** Time limits for the current exchange. */
   private limits: Limits = USUAL;
   /** Whether its target may have closed it meanwhile: it has served a request or been idle. */
@@ -89,7 +91,8 @@ export class UpstreamConnection implements Attempt, DirectReader {
     socket.on('close', () => guard(this, this.gone));
   }
 
-  send(x: Exchange): void {
+  /** `now` in ms on the monotonic clock. */
+  send(x: Exchange, now = this.endpoint.tools.clock.monotonic()): void {
     this.endpoint.begin();
     this.x = x;
     this.limits = limitsFor(x);
@@ -98,7 +101,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
     this.answered = false;
     this.interim = 0;
     this.requestComplete = false;
-    if (this.state !== STATE.connecting) this.write(x);
+    if (this.state !== STATE.connecting) this.write(x, now);
     else x.trace?.spans?.waits('connect');
   }
 
@@ -113,13 +116,13 @@ export class UpstreamConnection implements Attempt, DirectReader {
     this.state = STATE.idle;
     this.wasEstablished = true;
     this.owner.established(this, x !== null);
-    if (x !== null) this.write(x);
+    if (x !== null) this.write(x, this.endpoint.tools.clock.monotonic());
     this.endpoint.tools.connected(this.endpoint);
   }
 
-  private write(x: Exchange): void {
+  private write(x: Exchange, now: number): void {
     this.state = STATE.head;
-    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
+    this.deadline = now + this.limits.headMs;
     this.written = true;
     x.trace?.spans?.sent();
     this.requestComplete = this.writer?.begin(x) ?? false;
@@ -244,6 +247,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
     // Unsolicited bytes: a response without a request, or bytes after a response.
     if (x === null) return this.destroy();
     this.answered = true;
+    this.readAt = this.endpoint.tools.clock.monotonic();
     let at = 0;
     if (this.state === STATE.head) {
       const buffer = this.heads.join(this.partial, chunk);
@@ -306,7 +310,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
     this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
     if (bodyless && head.speaksOfBody(x.method)) this.keepAlive = false;
     x.trace?.spans?.answered(head.status);
-    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
+    this.deadline = this.readAt + this.limits.bodyIdleMs;
     relayHead(x, head);
   }
 
@@ -341,7 +345,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
   }
 
   private pass(x: Exchange, buffer: Buffer, from: number, to: number): void {
-    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
+    this.deadline = this.readAt + this.limits.bodyIdleMs;
     const isShared = to - from > SMALL_PIECE && ReadBuffer.isShared(buffer);
     const more = isShared ? relayBody(x, Buffer.from(buffer.subarray(from, to)), 0, to - from) : relayBody(x, buffer, from, to);
     if (!more) this.intake?.holdBack();
@@ -357,7 +361,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
       if (this.keepAlive && this.requestComplete && this.writer?.failed === false && this.state !== STATE.untilClose) {
         this.state = STATE.idle;
         this.intake?.resume();
-        this.owner.release(this, this.heads.head.fields.keepAliveTimeout);
+        this.owner.release(this, this.heads.head.fields.keepAliveTimeout, this.readAt);
       } else this.destroy();
     } finally {
       endAnswer(x, trailers);

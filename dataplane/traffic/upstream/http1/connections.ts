@@ -43,9 +43,12 @@ export class Connections implements Channel {
   }
 
   send(x: Exchange): void {
+    const now = this.endpoint.tools.clock.monotonic();
+    const newest = this.idle.at(-1);
     // If the newest has been idle for too long, so have the others.
-    if (!this.warm) return this.sendFresh(x);
-    this.idle.pop()?.send(x);
+    if (newest === undefined || newest.expired(now)) return this.sendFresh(x);
+    this.idle.pop();
+    newest.send(x, now);
   }
 
   sendFresh(x: Exchange): void {
@@ -89,12 +92,11 @@ export class Connections implements Channel {
   }
 
   /** A connection has finished its exchange and can serve another. */
-  release(connection: UpstreamConnection, keepAliveSeconds: number): void {
+  release(connection: UpstreamConnection, keepAliveSeconds: number, now = this.endpoint.tools.clock.monotonic()): void {
     const next = this.waiting.next();
     if (next !== null) return guardExchange(next, () => connection.send(next));
     const keepFor = this.limit.keepFor(keepAliveSeconds);
     if (keepFor <= 0 || this.endpoint.leaving) return connection.destroy();
-    const now = this.endpoint.tools.clock.monotonic();
     connection.idle(now, now + keepFor);
     this.idle.push(connection);
   }

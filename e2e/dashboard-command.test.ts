@@ -15,7 +15,7 @@ async function stolenBy(browser: Browser, address: URL): Promise<string[]> {
   const server = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
-    const page = await browser.context.newPage();
+    const page = await browser.page.context().newPage();
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}${address.pathname}`);
     const tried = await page.evaluate(`Promise.all(['same-origin', 'include'].flatMap((credentials) => ['cors', 'no-cors'].map((mode) =>
       fetch('${new URL('../routes?view=full', address)}', { credentials, mode }).then((one) => one.text(), () => 'refused'))))`);
@@ -56,7 +56,7 @@ test('sluice dashboard shows one browser the page with live data', { skip: missi
   // A reload, and another tab with the printed address.
   await page.reload();
   await page.getByText('shop.test').first().waitFor();
-  const second = await browser.context.newPage();
+  const second = await browser.page.context().newPage();
   await second.goto(address);
   await second.getByText('shop.test').first().waitFor();
   await second.close();

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { chromium, type Page, type Browser as Process } from 'playwright-core';
 import { missing } from '../components.ts';
 import type { Folder } from '../harness/dataplane.ts';
 
@@ -23,11 +23,11 @@ export const missingBrowser = (): string | undefined => missing('chromium') ?? m
 
 /** A separate browser with its own trusted roots. Every name resolves to 127.0.0.1. */
 export class Browser {
-  readonly context: BrowserContext;
   readonly page: Page;
+  private readonly process: Process;
 
-  private constructor(context: BrowserContext, page: Page) {
-    this.context = context;
+  private constructor(process: Process, page: Page) {
+    this.process = process;
     this.page = page;
   }
 
@@ -43,18 +43,22 @@ export class Browser {
       writeFileSync(file, root);
       certutil('-A', '-t', 'C,,', '-n', `root-${at}`, '-i', file);
     }
-    const context = await chromium.launchPersistentContext(`${home}/profile`, {
+    const started = await chromium.launch({
       executablePath: CHROMIUM,
       args: [...ARGUMENTS, '--host-resolver-rules=MAP * 127.0.0.1'],
       env: { ...process.env, HOME: home },
     });
-    context.setDefaultTimeout(60_000);
-    return new Browser(context, context.pages()[0] ?? (await context.newPage()));
+    return new Browser(started, await visitorOf(started));
+  }
+
+  /** A page of another visitor, which shares neither storage nor cookies with the first. */
+  newVisitor(): Promise<Page> {
+    return visitorOf(this.process);
   }
 
   /** The security state that the address bar would show for the current page. */
   async padlock(): Promise<Padlock> {
-    const session = await this.context.newCDPSession(this.page);
+    const session = await this.page.context().newCDPSession(this.page);
     const seen = new Promise<Padlock>((resolve) => {
       session.on('Security.visibleSecurityStateChanged', ({ visibleSecurityState: { securityState, certificateSecurityState: found } }) => {
         if (found !== undefined)
@@ -68,8 +72,14 @@ export class Browser {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.context.close();
+    await this.process.close();
   }
+}
+
+async function visitorOf(browser: Process): Promise<Page> {
+  const context = await browser.newContext();
+  context.setDefaultTimeout(60_000);
+  return await context.newPage();
 }
 
 /** The protocol of the page itself, as scripts see it: `h2`. */

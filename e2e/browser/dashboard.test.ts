@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type TestContext, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { bytes, count, duration, percent } from '../../dataplane/admin/dashboard/page/data/format.ts';
 import type { History, HistoryCounts } from '../../shared/wire/history.ts';
@@ -18,48 +18,41 @@ const [TOKEN, VIEW_TOKEN] = ['the-admin-token', 'the-view-token'];
 const VIEWS = ['#/', '#/hosts/shop.test', '#/alerts', '#/routes', '#/upstreams', '#/certificates', '#/settings', '#/nowhere'];
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0';
 
-/** The pair with a site that has had visits and a site whose target does not exist, and a browser that shows its dashboard. */
-class Shown {
+/** The pair with a site that has had visits and a site whose target does not exist, and pages of a browser that show its dashboard. */
+class Scene {
   readonly pair: Pair;
-  readonly page: Page;
-  readonly url: string;
-  /** The browser's errors, and the addresses that it connected to. */
-  readonly problems: string[] = [];
-  readonly requested: string[] = [];
+  private readonly browser: Browser;
+  private readonly admin: number;
   private readonly parts: AsyncDisposableStack;
 
-  private constructor(pair: Pair, page: Page, url: string, parts: AsyncDisposableStack) {
+  private constructor(pair: Pair, browser: Browser, admin: number, parts: AsyncDisposableStack) {
     this.pair = pair;
-    this.page = page;
-    this.url = url;
+    this.browser = browser;
+    this.admin = admin;
     this.parts = parts;
-    page.on('console', (message) => void this.problems.push(message.text()));
-    page.on('pageerror', (error) => void this.problems.push(String(error)));
-    page.on('request', (request) => void this.requested.push(`${request.method()} ${request.url().replace(new URL(url).origin, '')}`));
   }
 
-  static async start(token: string | null = TOKEN): Promise<Shown> {
+  static async start(): Promise<Scene> {
     const parts = new AsyncDisposableStack();
     const folder = parts.use(new Folder());
     const app = parts.use(
       await Upstream.start('shop', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>shop')),
     );
     const admin = await freePort();
-    const sites = `shop.test {\n  reverse_proxy ${app.address}\n  handle /basket/* {\n    respond "empty"\n  }\n}\nbroken.test {\n  reverse_proxy 127.0.0.1:1\n}\n`;
+    const sites = `shop.test {\n  reverse_proxy ${app.address}\n  handle /basket/* {\n    respond "empty"\n  }\n}\nnames.test {\n  reverse_proxy ${app.address}\n}\nbroken.test {\n  reverse_proxy 127.0.0.1:1\n}\n`;
     const pair = parts.use(
       await Pair.start(folder, sites, {
         flags: ['--admin-listen', `127.0.0.1:${admin}`, '--trusted-proxies', '127.0.0.1/32'],
         env: { SLUICE_ADMIN_TOKEN: TOKEN, SLUICE_VIEW_TOKEN: VIEW_TOKEN },
       }),
     );
-    const browser = parts.use(await Browser.start(folder, []));
-    const { page } = browser;
-    if (token !== null) await page.addInitScript(`sessionStorage.setItem('sluice-token', ${JSON.stringify(token)})`);
-    return new Shown(pair, page, `http://127.0.0.1:${admin}/dashboard/`, parts);
+    const scene = new Scene(pair, parts.use(await Browser.start(folder, [])), admin, parts);
+    await scene.visits();
+    return scene;
   }
 
   /** Visits by different people of different countries, and by a bot. */
-  async visits(): Promise<void> {
+  private async visits(): Promise<void> {
     for (const [at, path] of ['/', '/', '/', '/teapots', '/teapots', '/about?utm_source=news'].entries()) {
       const headers = { 'x-forwarded-for': `8.8.${at}.8`, 'user-agent': FIREFOX, referer: 'https://blog.example/post' };
       assert.equal((await this.pair.visit('shop.test', path, { headers })).status, 200);
@@ -67,13 +60,41 @@ class Shown {
     await this.pair.visit('shop.test', '/robots.txt', { headers: { 'user-agent': 'Googlebot/2.1' } });
     // Failures in a row take a target out of rotation.
     for (let at = 0; at < 6; at++) await this.pair.visit('broken.test');
-    await until('the visits to be counted', async () => (await this.history())?.totals.views === 7);
+    await until('the visits to be counted', async () => (await this.history('shop.test'))?.totals.views === 7);
   }
 
   /** null before the first visit. */
-  async history(): Promise<History | null> {
-    const { text, status } = await this.pair.admin('/analytics/shop.test/history');
+  async history(host: string): Promise<History | null> {
+    const { text, status } = await this.pair.admin(`/analytics/${host}/history`);
     return status === 200 ? (JSON.parse(text) as History) : null;
+  }
+
+  /** A page of a browser without storage, which has the token unless that is null. */
+  async show(token: string | null = TOKEN): Promise<Shown> {
+    const page = await this.browser.newVisitor();
+    if (token !== null) await page.addInitScript(`sessionStorage.setItem('sluice-token', ${JSON.stringify(token)})`);
+    return new Shown(page, `http://127.0.0.1:${this.admin}/dashboard/`);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.parts.disposeAsync();
+  }
+}
+
+/** A page that shows the dashboard. */
+class Shown {
+  readonly page: Page;
+  readonly url: string;
+  /** The browser's errors, and the addresses that it connected to. */
+  readonly problems: string[] = [];
+  readonly requested: string[] = [];
+
+  constructor(page: Page, url: string) {
+    this.page = page;
+    this.url = url;
+    page.on('console', (message) => void this.problems.push(message.text()));
+    page.on('pageerror', (error) => void this.problems.push(String(error)));
+    page.on('request', (request) => void this.requested.push(`${request.method()} ${request.url().replace(new URL(url).origin, '')}`));
   }
 
   async open(view: string): Promise<void> {
@@ -92,195 +113,190 @@ class Shown {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.parts.disposeAsync();
+    return this.page.context().close();
   }
-}
-
-/** A test that needs a browser. */
-function browsed(name: string, body: () => Promise<void>): void {
-  test(name, (context: TestContext) => {
-    const reason = missingBrowser();
-    return reason === undefined ? body() : context.skip(reason);
-  });
 }
 
 const text = async (page: Page, selector: string): Promise<string> => (await page.locator(selector).first().innerText()).trim();
 
-browsed('the dashboard shows the figures of the API, in one request for the page and without any to another origin', async () => {
-  await using shown = await Shown.start();
-  const { page, requested } = shown;
-  await shown.visits();
-  await shown.open('#/hosts/shop.test');
-  const { totals, lists } = (await shown.history()) as History;
-  const metric = (name: string): Promise<string> => text(page, `[data-metric=${name}] .value`);
-  const expected: readonly (readonly [string, (counts: HistoryCounts) => string])[] = [
-    ['visitors', ({ visitors }) => count(visitors)],
-    ['page_views', ({ page_views }) => count(page_views)],
-    ['views', ({ views }) => count(views)],
-    ['bytes', (counts) => bytes(counts.bytes)],
-    ['latency', ({ latency }) => duration(latency.p95)],
-    ['errors', ({ status_codes, views }) => percent(status_codes.s5xx / views)],
-  ];
-  for (const [name, shows] of expected) assert.equal(await metric(name), shows(totals), name);
-  assert.deepEqual([totals.visitors, totals.page_views, totals.views, totals.machines.bot], [6, 6, 7, 1]);
-  const rows = await page.locator('.bars').first().locator('tbody tr').allInnerTexts();
-  const listed = (lists.pages ?? []).map(({ name, count: views }) => `${name} ${count(views)} ${percent(views / totals.page_views)}`);
-  assert.deepEqual(
-    rows.map((row) => row.replace(/\s+/g, ' ').trim()),
-    listed,
-  );
-  assert.match(await text(page, '.title'), /6 visitors now/);
-  assert.deepEqual(
-    requested.filter((request) => !/^GET \/(?:dashboard\/|events\?view=dashboard&history=shop\.test&|explain\?)/.test(request)),
-    [],
-  );
-  assert.equal(requested.length, new Set(requested).size, 'one request for each');
-  assert.deepEqual(shown.problems, []);
-});
+describe('the dashboard', { skip: missingBrowser() }, () => {
+  let scene: Scene;
+  before(async () => {
+    scene = await Scene.start();
+  });
+  after(() => scene?.[Symbol.asyncDispose]());
 
-browsed('the graph of a period that was chosen is the graph of a page that was opened with it, and so are the times below it', async () => {
-  await using shown = await Shown.start();
-  const { page } = shown;
-  await shown.visits();
-  await page.emulateMedia({ reducedMotion: 'reduce' });
-  const drawn = async (range: string): Promise<string> => {
-    await page.locator('.periods button[aria-pressed=true]', { hasText: range }).waitFor();
-    await page.locator('[role=slider][aria-valuemax="6"]').waitFor();
-    // It is drawn in a later frame than its times.
-    for (let before = ''; ; ) {
-      await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
-      const now = await page.evaluate<string>("document.querySelector('.plot canvas').toDataURL()");
-      if (now === before) return now;
-      before = now;
-    }
-  };
-  await shown.open('#/hosts/shop.test?range=month');
-  await page.locator('[role=slider][aria-valuemax="29"]').waitFor();
-  await page.getByRole('button', { name: '7 days' }).click();
-  const chosen = await drawn('7 days');
-  await page.reload();
-  assert.equal(await drawn('7 days'), chosen);
-});
-
-browsed('what is wrong comes first with what to do, disappears by itself, and leads to its host', async () => {
-  await using shown = await Shown.start();
-  const { page, pair } = shown;
-  await shown.visits();
-  await shown.open('#/');
-  const alert = page.locator('.card.wrong li', { hasText: 'broken.test' });
-  await alert.waitFor();
-  assert.notEqual(await text(page, '.card.wrong .action'), '');
-  await alert.locator('a').first().click();
-  await page.waitForURL(/#\/hosts\/broken\.test$/);
-  pair.write('shop.test {\n  respond "hello"\n}\n');
-  await shown.open('#/');
-  await page.locator('p.fine').waitFor();
-});
-
-browsed('names that visitors choose are shown as text, change no direction, and push no figure out of its card', async () => {
-  await using shown = await Shown.start();
-  const { page, pair } = shown;
-  const name = `\u202egnp.<img src=x onerror=window.ran=1></script><script>window.ran=1</script>${'A'.repeat(600)}`;
-  const query = ['source', 'medium', 'campaign'].map((one) => `utm_${one}=${encodeURIComponent(name)}`).join('&');
-  const headers = { 'user-agent': FIREFOX, 'x-forwarded-for': '8.8.8.8', referer: `https://blog.example/${encodeURIComponent(name)}` };
-  assert.equal((await pair.visit('shop.test', `/${encodeURIComponent(name)}?${query}`, { headers })).status, 200);
-  await until('the visit to be counted', async () => (await shown.history())?.totals.views === 1);
-  for (const width of [360, 1_440, 3_840]) {
-    await page.setViewportSize({ width, height: 900 });
+  test('the dashboard shows the figures of the API, in one request for the page and without any to another origin', async () => {
+    await using shown = await scene.show();
+    const { page, requested } = shown;
     await shown.open('#/hosts/shop.test');
-    await page.getByRole('tab', { name: 'Sources' }).click();
-    await page.locator('.bars .name', { hasText: 'U+202E' }).first().waitFor();
-    const outside = await page.evaluate<number>(
-      "[...document.querySelectorAll('.bars td')].filter((cell) => cell.getBoundingClientRect().right > cell.closest('.card').getBoundingClientRect().right).length",
+    const { totals, lists } = (await scene.history('shop.test')) as History;
+    const metric = (name: string): Promise<string> => text(page, `[data-metric=${name}] .value`);
+    const expected: readonly (readonly [string, (counts: HistoryCounts) => string])[] = [
+      ['visitors', ({ visitors }) => count(visitors)],
+      ['page_views', ({ page_views }) => count(page_views)],
+      ['views', ({ views }) => count(views)],
+      ['bytes', (counts) => bytes(counts.bytes)],
+      ['latency', ({ latency }) => duration(latency.p95)],
+      ['errors', ({ status_codes, views }) => percent(status_codes.s5xx / views)],
+    ];
+    for (const [name, shows] of expected) assert.equal(await metric(name), shows(totals), name);
+    assert.deepEqual([totals.visitors, totals.page_views, totals.views, totals.machines.bot], [6, 6, 7, 1]);
+    const rows = await page.locator('.bars').first().locator('tbody tr').allInnerTexts();
+    const listed = (lists.pages ?? []).map(({ name, count: views }) => `${name} ${count(views)} ${percent(views / totals.page_views)}`);
+    assert.deepEqual(
+      rows.map((row) => row.replace(/\s+/g, ' ').trim()),
+      listed,
     );
-    assert.equal(outside, 0, `${width}`);
-  }
-  assert.equal(await page.evaluate('window.ran'), undefined);
-  assert.deepEqual(shown.problems, []);
-});
+    assert.match(await text(page, '.title'), /6 visitors now/);
+    assert.deepEqual(
+      requested.filter((request) => !/^GET \/(?:dashboard\/|events\?view=dashboard&history=shop\.test&|explain\?)/.test(request)),
+      [],
+    );
+    assert.equal(requested.length, new Set(requested).size, 'one request for each');
+    assert.deepEqual(shown.problems, []);
+  });
 
-browsed('the page says that the connection is lost while the data plane is restarted, and continues by itself', async () => {
-  await using shown = await Shown.start();
-  const { page, pair } = shown;
-  await shown.visits();
-  await shown.open('#/');
-  process.kill((await childrenOf(pair.program.pid)).dataplane, 'SIGKILL');
-  await page.locator('.connection', { hasText: 'Connection lost. Figures as of' }).waitFor();
-  await page.locator('.connection.live').waitFor();
-  // The controller connects again within the grace period.
-  assert.equal(await page.locator('.card.wrong li', { hasText: 'disconnected' }).count(), 0);
-});
+  test('the graph of a period that was chosen is the graph of a page that was opened with it, and so are the times below it', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    const drawn = async (range: string): Promise<string> => {
+      await page.locator('.periods button[aria-pressed=true]', { hasText: range }).waitFor();
+      await page.locator('[role=slider][aria-valuemax="6"]').waitFor();
+      // It is drawn in a later frame than its times.
+      for (let before = ''; ; ) {
+        await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+        const now = await page.evaluate<string>("document.querySelector('.plot canvas').toDataURL()");
+        if (now === before) return now;
+        before = now;
+      }
+    };
+    await shown.open('#/hosts/shop.test?range=month');
+    await page.locator('[role=slider][aria-valuemax="29"]').waitFor();
+    await page.getByRole('button', { name: '7 days' }).click();
+    const chosen = await drawn('7 days');
+    await page.reload();
+    assert.equal(await drawn('7 days'), chosen);
+  });
 
-browsed('every view is accessible, light and dark, and fits from 360 pixels to 4K', async () => {
-  await using shown = await Shown.start();
-  const { page } = shown;
-  await shown.visits();
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    for (const view of VIEWS) {
-      await page.setViewportSize({ width: colorScheme === 'light' ? 1_280 : 360, height: 800 });
-      await shown.open(view);
-      assert.deepEqual(await shown.violations(), [], `${view} ${colorScheme}`);
-      for (const width of [360, 768, 1_280, 3_840]) {
-        await page.setViewportSize({ width, height: 800 });
-        const wider = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-        assert.ok(wider <= 0, `${view} is ${wider} pixels wider than ${width}`);
+  test('names that visitors choose are shown as text, change no direction, and push no figure out of its card', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    const name = `\u202egnp.<img src=x onerror=window.ran=1></script><script>window.ran=1</script>${'A'.repeat(600)}`;
+    const query = ['source', 'medium', 'campaign'].map((one) => `utm_${one}=${encodeURIComponent(name)}`).join('&');
+    const headers = { 'user-agent': FIREFOX, 'x-forwarded-for': '8.8.8.8', referer: `https://blog.example/${encodeURIComponent(name)}` };
+    assert.equal((await scene.pair.visit('names.test', `/${encodeURIComponent(name)}?${query}`, { headers })).status, 200);
+    await until('the visit to be counted', async () => (await scene.history('names.test'))?.totals.views === 1);
+    for (const width of [360, 1_440, 3_840]) {
+      await page.setViewportSize({ width, height: 900 });
+      await shown.open('#/hosts/names.test');
+      await page.getByRole('tab', { name: 'Sources' }).click();
+      await page.locator('.bars .name', { hasText: 'U+202E' }).first().waitFor();
+      const outside = await page.evaluate<number>(
+        "[...document.querySelectorAll('.bars td')].filter((cell) => cell.getBoundingClientRect().right > cell.closest('.card').getBoundingClientRect().right).length",
+      );
+      assert.equal(outside, 0, `${width}`);
+    }
+    assert.equal(await page.evaluate('window.ran'), undefined);
+    assert.deepEqual(shown.problems, []);
+  });
+
+  test('every view is accessible, light and dark, and fits from 360 pixels to 4K', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      for (const view of VIEWS) {
+        await page.setViewportSize({ width: colorScheme === 'light' ? 1_280 : 360, height: 800 });
+        await shown.open(view);
+        assert.deepEqual(await shown.violations(), [], `${view} ${colorScheme}`);
+        for (const width of [360, 768, 1_280, 3_840]) {
+          await page.setViewportSize({ width, height: 800 });
+          const wider = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+          assert.ok(wider <= 0, `${view} is ${wider} pixels wider than ${width}`);
+        }
       }
     }
-  }
-  assert.deepEqual(shown.problems, []);
-});
+    assert.deepEqual(shown.problems, []);
+  });
 
-browsed('the keyboard reaches the search, the points of the graph and the lists', async () => {
-  await using shown = await Shown.start();
-  const { page } = shown;
-  await shown.visits();
-  await shown.open('#/');
-  await page.keyboard.press('/');
-  await page.keyboard.type('basket');
-  await page.locator('[role=option]', { hasText: '/basket/*' }).waitFor();
-  assert.deepEqual(await shown.violations(), []);
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/#\/hosts\/shop\.test$/);
-  const graph = page.locator('[role=slider]');
-  await graph.focus();
-  const read = () => graph.getAttribute('aria-valuetext');
-  const last = await read();
-  await page.keyboard.press('ArrowLeft');
-  const visitors = [last, await read()].map((text) => Number(/: (\d+)$/.exec(text ?? '')?.[1]));
-  // An hour may have begun since the visits.
-  assert.deepEqual(visitors.sort(), [0, 6]);
-  await page.keyboard.press('Home');
-  assert.equal(await graph.getAttribute('aria-valuenow'), '0');
-  await page.keyboard.press('End');
-  assert.equal(await read(), last);
-  await page.getByRole('tab', { name: 'Referrers' }).focus();
-  await page.keyboard.press('ArrowRight');
-  await page.getByRole('tabpanel').filter({ hasText: 'news' }).waitFor();
-  await page.keyboard.press('/');
-  await page.keyboard.type('shop');
-  await page.keyboard.press('Escape');
-  await page.locator('dialog').waitFor({ state: 'detached' });
-});
-
-browsed('over TCP the token is asked once; the view token shows everything but the settings', async () => {
-  await using shown = await Shown.start(null);
-  const { page } = shown;
-  await page.goto(shown.url);
-  const enter = async (token: string): Promise<void> => {
-    await page.getByLabel('Token', { exact: true }).fill(token);
+  test('the keyboard reaches the search, the points of the graph and the lists', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await shown.open('#/');
+    await page.keyboard.press('/');
+    await page.keyboard.type('basket');
+    await page.locator('[role=option]', { hasText: '/basket/*' }).waitFor();
+    assert.deepEqual(await shown.violations(), []);
     await page.keyboard.press('Enter');
-  };
-  await enter('wrong');
-  await page.getByRole('alert').waitFor();
-  assert.deepEqual(await shown.violations(), []);
-  await enter(VIEW_TOKEN);
-  await page.locator('.connection.live').waitFor();
-  await page.reload();
-  for (const view of ['#/', '#/alerts', '#/routes', '#/upstreams', '#/certificates']) {
-    await shown.open(view);
-    assert.equal(await page.getByRole('alert').count(), 0, view);
-  }
-  await shown.open('#/settings');
-  await page.getByText('The view token does not show the settings').waitFor();
+    await page.waitForURL(/#\/hosts\/shop\.test$/);
+    const graph = page.locator('[role=slider]');
+    await graph.focus();
+    const read = () => graph.getAttribute('aria-valuetext');
+    const last = await read();
+    await page.keyboard.press('ArrowLeft');
+    const visitors = [last, await read()].map((text) => Number(/: (\d+)$/.exec(text ?? '')?.[1]));
+    // An hour may have begun since the visits.
+    assert.deepEqual(visitors.sort(), [0, 6]);
+    await page.keyboard.press('Home');
+    assert.equal(await graph.getAttribute('aria-valuenow'), '0');
+    await page.keyboard.press('End');
+    assert.equal(await read(), last);
+    await page.getByRole('tab', { name: 'Referrers' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('tabpanel').filter({ hasText: 'news' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('shop');
+    await page.keyboard.press('Escape');
+    await page.locator('dialog').waitFor({ state: 'detached' });
+  });
+
+  test('over TCP the token is asked once; the view token shows everything but the settings', async () => {
+    await using shown = await scene.show(null);
+    const { page } = shown;
+    await page.goto(shown.url);
+    const enter = async (token: string): Promise<void> => {
+      await page.getByLabel('Token', { exact: true }).fill(token);
+      await page.keyboard.press('Enter');
+    };
+    await enter('wrong');
+    await page.getByRole('alert').waitFor();
+    assert.deepEqual(await shown.violations(), []);
+    await enter(VIEW_TOKEN);
+    await page.locator('.connection.live').waitFor();
+    await page.reload();
+    for (const view of ['#/', '#/alerts', '#/routes', '#/upstreams', '#/certificates']) {
+      await shown.open(view);
+      assert.equal(await page.getByRole('alert').count(), 0, view);
+    }
+    await shown.open('#/settings');
+    await page.getByText('The view token does not show the settings').waitFor();
+  });
+
+  // From here on, tests change what is served.
+  test('what is wrong comes first with what to do, disappears by itself, and leads to its host', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await shown.open('#/');
+    const alert = page.locator('.card.wrong li', { hasText: 'broken.test' });
+    await alert.waitFor();
+    assert.notEqual(await text(page, '.card.wrong .action'), '');
+    await alert.locator('a').first().click();
+    await page.waitForURL(/#\/hosts\/broken\.test$/);
+    scene.pair.write('shop.test {\n  respond "hello"\n}\n');
+    await shown.open('#/');
+    await page.locator('p.fine').waitFor();
+  });
+
+  test('the page says that the connection is lost while the data plane is restarted, and continues by itself', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await shown.open('#/');
+    process.kill((await childrenOf(scene.pair.program.pid)).dataplane, 'SIGKILL');
+    await page.locator('.connection', { hasText: 'Connection lost. Figures as of' }).waitFor();
+    await page.locator('.connection.live').waitFor();
+    // The controller connects again within the grace period.
+    assert.equal(await page.locator('.card.wrong li', { hasText: 'disconnected' }).count(), 0);
+  });
 });

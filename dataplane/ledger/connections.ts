@@ -1,3 +1,4 @@
+import { cached } from './client-key.ts';
 import { clientNetwork } from './client-network.ts';
 import { type Key, keyOf } from './hash.ts';
 import { SharedHashTable } from './hash-table.ts';
@@ -142,7 +143,7 @@ export class Connections {
 }
 
 /** The key under which a client's connections are counted. */
-export const connectionKey = (address: string): Key => keyOf(`connection\n${clientNetwork(address)}`);
+export const connectionKey = cached((address) => keyOf(`connection\n${clientNetwork(address)}`));
 
 /** Attempts before a worker gives way to others that compete at the same moment. */
 const MOST_TRIES = 64;

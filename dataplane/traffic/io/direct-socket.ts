@@ -222,8 +222,8 @@ export class DirectSocket {
     return this.socket.writableLength === 0 && this.socket.writable;
   }
 
-  /** A write that is not complete, or has failed, becomes one of the stream. */
-  private adopt(result: PendingWrite | number, written: string | Buffer): boolean {
+  /** A write that is not complete, or has failed, becomes one of the stream. @returns as `write`. */
+  adopt(result: PendingWrite | number, written: string | Buffer): boolean {
     this.dispatched = typeof result === 'number' ? result : writeError() || result;
     this.adoptWrites();
     return this.socket.write(written, 'latin1');

@@ -1,9 +1,10 @@
-import type { Socket } from 'node:net';
-import { getSystemErrorName } from 'node:util';
+import { type Server, Socket } from 'node:net';
+import { getSystemErrorMap, getSystemErrorName } from 'node:util';
 
 /*
  * The only file that uses what Node does not document: the handle below a socket, which reads and writes without the buffers, events and
- * callbacks of Node's streams. If a version of Node has other handles, `handleOf` returns null, and the streams are used.
+ * callbacks of Node's streams, and the one below a server, which accepts without making them. If a version of Node has other handles,
+ * `handleOf` returns null and `acceptHandles` does nothing, and the streams are used.
  */
 
 /** A write that the system could not complete at once. */
@@ -28,9 +29,24 @@ export type Handle = {
   writev(request: null, chunks: readonly (string | Uint8Array)[], allBuffers: false): number | PendingWrite;
 };
 
+/** A TCP connection. */
+export type TcpHandle = Handle & {
+  readonly bytesWritten: number;
+  close(): void;
+  /** Closes it with a reset. @returns 0 or a negative error number. */
+  reset(): number;
+  /** Both set address and port, and return 0 or a negative error number. */
+  getpeername(end: ConnectionEnd): number;
+  getsockname(end: ConnectionEnd): number;
+};
+
+/** An address and a port, as handles report them. */
+export type ConnectionEnd = { address?: string; port?: number };
+
 type StreamState = { readonly values: Int32Array; readonly readResult: number; readonly writeError: number };
 
 const METHODS = ['readStart', 'readStop', 'useUserBuffer', 'writeLatin1String', 'writeBuffer', 'writev'];
+const TCP_METHODS = [...METHODS, 'close', 'reset', 'getpeername', 'getsockname'];
 
 /** Where handles leave the results of a call. */
 const STATE = findState();
@@ -48,26 +64,62 @@ function findState(): StreamState | null {
   return { values, readResult, writeError };
 }
 
-/** Whether the handles with a prototype are as expected. */
-const kinds = new WeakMap<object, boolean>();
+/** The kinds of handles that are used; for each, whether those with a prototype are as expected. */
+const STREAM = { methods: METHODS, known: new WeakMap<object, boolean>() };
+const TCP = { methods: TCP_METHODS, known: new WeakMap<object, boolean>() };
 
-function isHandle(value: unknown): value is Handle {
+function has(value: unknown, { methods, known }: typeof STREAM): value is object {
   if (STATE === null || typeof value !== 'object' || value === null) return false;
-  const kind: object = Object.getPrototypeOf(value);
-  let expected = kinds.get(kind);
+  const prototype: object = Object.getPrototypeOf(value);
+  let expected = known.get(prototype);
   if (expected === undefined) {
-    expected = typeof Reflect.get(value, 'onread') === 'function';
-    for (const name of METHODS) expected &&= typeof Reflect.get(value, name) === 'function';
-    kinds.set(kind, expected);
+    expected = 'onread' in value && methods.every((name) => typeof Reflect.get(value, name) === 'function');
+    known.set(prototype, expected);
   }
   return expected;
 }
+
+const isHandle = (value: unknown): value is Handle => has(value, STREAM);
+const isTcpHandle = (value: unknown): value is TcpHandle => has(value, TCP);
 
 /** The handle of a socket; null if it is closed, or if it can only be used through its stream. */
 export function handleOf(socket: Socket): Handle | null {
   const handle: unknown = Reflect.get(socket, '_handle');
   return isHandle(handle) ? handle : null;
 }
+
+/**
+ * Has a server that listens pass on the handles of its connections, instead of making sockets of them. They send without delay
+ * (TCP_NODELAY), which connections have from the server.
+ * `failed` gets the error of a connection that could not be accepted.
+ * @returns whether it does; if not, the server makes sockets as usual.
+ */
+export function acceptHandles(
+  server: Server,
+  accept: (handle: TcpHandle) => void,
+  failed: (error: NodeJS.ErrnoException) => void,
+): boolean {
+  const handle: unknown = Reflect.get(server, '_handle');
+  if (STATE === null || typeof handle !== 'object' || handle === null || process.platform !== 'linux') return false;
+  const makeSocket: unknown = Reflect.get(handle, 'onconnection');
+  const setNoDelay: unknown = Reflect.get(handle, 'setNoDelay');
+  if (typeof makeSocket !== 'function' || typeof setNoDelay !== 'function' || setNoDelay.call(handle, true) !== 0) return false;
+  return Reflect.set(handle, 'onconnection', function (this: unknown, status: number, accepted: unknown): void {
+    if (status !== 0) failed(systemError(status, 'accept'));
+    else if (isTcpHandle(accepted)) accept(accepted);
+    else makeSocket.call(this, status, accepted);
+  });
+}
+
+/** The stream of a connection that has none yet, paused. */
+export function streamOf(handle: TcpHandle, allowHalfOpen: boolean): Socket {
+  // Their types have neither of the other two.
+  const options: object = { handle, allowHalfOpen, pauseOnCreate: true };
+  return new Socket(options);
+}
+
+/** The result of a read at the end of what the peer sends. */
+export const END_OF_INPUT = [...getSystemErrorMap()].find(([, [name]]) => name === 'EOF')?.[0] ?? Number.NaN;
 
 /** Within `onread`: how many bytes were read, or a negative error number, which may stand for the end. */
 export const readResult = (): number => VALUES[READ_RESULT] ?? 0;
@@ -76,7 +128,7 @@ export const readResult = (): number => VALUES[READ_RESULT] ?? 0;
 export const writeError = (): number => VALUES[WRITE_ERROR] ?? 0;
 
 /** What a stream reports for an error number. */
-export function systemError(status: number, call: 'read' | 'write'): NodeJS.ErrnoException {
+export function systemError(status: number, call: 'read' | 'write' | 'accept'): NodeJS.ErrnoException {
   const code = getSystemErrorName(status);
   return Object.assign(new Error(`${call} ${code}`), { errno: status, code, syscall: call });
 }

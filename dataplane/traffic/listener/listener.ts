@@ -7,7 +7,7 @@ import { type Peer, peerOf } from '../client/forwarded.ts';
 import { ClientConnection } from '../client/http1/connection.ts';
 import { Http2Connection } from '../client/http2/connection.ts';
 import { guard, guarded } from '../exchange/faults.ts';
-import { cut } from '../io/cut.ts';
+import { AcceptedSocket } from '../io/accepted-socket.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
@@ -81,7 +81,7 @@ export class Listener {
     this.tlsServers = tlsServers;
     this.log = log;
     const failed = (error: Error): void => admission.refused('descriptors', '', error.message);
-    const accept = (socket: Socket, at: Arrival): void =>
+    const accept = (socket: AcceptedSocket, at: Arrival): void =>
       guarded({ onFault: (error) => this.drop(socket, null, error) }, () => this.accept(socket, at))();
     this.plain = new Ports(true, (socket, port) => accept(socket, { port, secure: false }), failed);
     this.secure = new Ports(false, (socket, port) => accept(socket, { port, secure: true }), failed);
@@ -169,44 +169,44 @@ export class Listener {
     return this.emptied;
   }
 
-  private accept(socket: Socket, at: Arrival): void {
-    const remote = socket.remoteAddress;
+  private accept(socket: AcceptedSocket, at: Arrival): void {
+    const { remote } = socket;
     // Already closed.
-    if (remote === undefined) return void socket.destroy();
-    const address = plainAddress(remote);
-    if (!this.admission.enter(address)) return void socket.resetAndDestroy();
+    if (remote === null) return socket.destroy();
+    const address = plainAddress(remote.address);
+    if (!this.admission.enter(address)) return socket.cut();
     try {
-      if (this.isProxied(at.port)) this.expectProxy(socket, address, at);
-      else this.greet(socket, address, socket.remotePort ?? null, at);
+      if (this.isProxied(at.port)) this.expectProxy(socket, address, remote.port, at);
+      else this.greet(socket, address, remote.port, at);
     } catch (error) {
       this.drop(socket, UNCOUNTED, error);
     }
   }
 
   /** An exception before the connection had an owner: ends it and frees its place; null if it was not counted. */
-  private drop(socket: Socket, place: number | null, error: unknown): void {
+  private drop(socket: AcceptedSocket, place: number | null, error: unknown): void {
     const { faults } = this.tools;
     faults.note('connection', error);
-    faults.step(() => cut(socket));
+    faults.step(() => socket.cut());
     if (place !== null) faults.step(() => this.admission.leave(place));
   }
 
   /** A header from an untrusted peer could forge an address. */
-  private expectProxy(socket: Socket, proxy: string, at: Arrival): void {
+  private expectProxy(socket: AcceptedSocket, proxy: string, port: number | null, at: Arrival): void {
     if (!this.trusts(proxy)) {
       this.admission.refused('untrusted_proxy', proxy, null);
       this.admission.leave(UNCOUNTED);
-      return void socket.resetAndDestroy();
+      return socket.cut();
     }
-    const header = new ProxyHeaderReader(socket, {
+    const header = new ProxyHeaderReader(socket.socket, {
       monotonic: this.tools.monotonic,
       faults: this.tools.faults,
-      done: (read, client, address) => {
+      done: (read, address) => {
         this.connections.delete(read);
         try {
-          this.greet(client, address ?? proxy, address === null ? (client.remotePort ?? null) : null, at);
+          this.greet(socket, address ?? proxy, address === null ? port : null, at);
         } catch (error) {
-          this.drop(client, UNCOUNTED, error);
+          this.drop(socket, UNCOUNTED, error);
         }
       },
       refused: (read, reason) => {
@@ -219,16 +219,16 @@ export class Listener {
   }
 
   /** The client's address is known. */
-  private greet(socket: Socket, address: string, port: number | null, at: Arrival): void {
+  private greet(socket: AcceptedSocket, address: string, port: number | null, at: Arrival): void {
     let place: number | null = UNCOUNTED;
     try {
       const trusted = this.trusts(address);
       if (!trusted) place = this.admission.enterAddress(address);
       if (place === null) {
         this.admission.leave(UNCOUNTED);
-        return void socket.resetAndDestroy();
+        return socket.cut();
       }
-      if (at.secure) this.expectTls(socket, address, port, place, at.port);
+      if (at.secure) this.expectTls(socket.socket, address, port, place, at.port);
       else this.serve(socket, peerOf(address, null, trusted, socket, at.port, port), place, false);
     } catch (error) {
       this.drop(socket, place ?? UNCOUNTED, error);
@@ -264,9 +264,9 @@ export class Listener {
         this.waiting.delete(stage);
         try {
           const peer = peerOf(address, presented, this.trusts(address), raw, localPort, port, tlsFacts(socket, presented.auth !== null));
-          this.serve(socket, peer, place, socket.alpnProtocol === 'h2');
+          this.serve(AcceptedSocket.ofStream(socket), peer, place, socket.alpnProtocol === 'h2');
         } catch (error) {
-          this.drop(socket, place, error);
+          this.drop(AcceptedSocket.ofStream(socket), place, error);
         }
       },
       gone: (stage, reason) => {
@@ -292,7 +292,7 @@ export class Listener {
     try {
       this.connections.set(pass({ ...arrived, closed: (connection) => this.closed(connection) }), place);
     } catch (error) {
-      this.drop(arrived.socket, place, error);
+      this.drop(AcceptedSocket.ofStream(arrived.socket), place, error);
     }
   }
 
@@ -304,18 +304,19 @@ export class Listener {
     return auth === null ? presented : presented.under(auth);
   }
 
-  private serve(socket: Socket, peer: Peer, place: number, http2: boolean): void {
-    const connection = http2 ? new Http2Connection(socket, peer, this.tools) : new ClientConnection(socket, peer, this.tools);
+  private serve(socket: AcceptedSocket, peer: Peer, place: number, http2: boolean): void {
+    const connection = http2 ? new Http2Connection(socket.socket, peer, this.tools) : new ClientConnection(socket, peer, this.tools);
     this.connections.set(connection, place);
     this.peers.set(connection, peer);
     // Draining began while it was being read.
     if (this.emptied !== null) guard<OpenConnection, boolean>(connection, connection.drain, true);
   }
 
-  private switchToHttp2(connection: OpenConnection, socket: Socket): void {
+  private switchToHttp2(connection: OpenConnection, stream: Socket): void {
+    const socket = AcceptedSocket.ofStream(stream);
     const place = this.connections.get(connection);
     const peer = this.peers.get(connection);
-    if (place === undefined || peer === undefined) return void socket.destroy();
+    if (place === undefined || peer === undefined) return socket.destroy();
     this.connections.delete(connection);
     this.peers.delete(connection);
     try {

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server } from 'node:net';
+import { AcceptedSocket } from '../io/accepted-socket.ts';
+import { acceptHandles } from '../io/node-handle.ts';
 
 /** The backlog of connections to be accepted; the system's own limit may be lower. */
 const BACKLOG = 4_096;
@@ -16,12 +18,15 @@ export class Port {
    * `allowHalfOpen`: a client that has ended its side still gets responses. `failed` is called if a connection could not be accepted; the
    * port stays open.
    */
-  constructor(allowHalfOpen: boolean, accept: (socket: Socket, port: number) => void, failed: (error: Error) => void) {
+  constructor(allowHalfOpen: boolean, accept: (socket: AcceptedSocket, port: number) => void, failed: (error: Error) => void) {
     this.create = () => {
-      const server = createServer({ allowHalfOpen, noDelay: true }, (socket) => accept(socket, this.chosen));
+      const server = createServer({ allowHalfOpen, noDelay: true }, (socket) => accept(AcceptedSocket.ofStream(socket), this.chosen));
       server.on('error', (error) => {
         if (server.listening) failed(error);
       });
+      server.once('listening', () =>
+        acceptHandles(server, (handle) => accept(AcceptedSocket.ofHandle(handle, allowHalfOpen), this.chosen), failed),
+      );
       return server;
     };
   }

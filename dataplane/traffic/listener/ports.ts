@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { AcceptedSocket } from '../io/accepted-socket.ts';
 import { Port } from './port.ts';
 
 /** The listening sockets of one kind: with TLS, or without. */
@@ -7,7 +7,7 @@ export class Ports {
   private open: readonly Port[] = [];
 
   /** See `Port`; `accept` also gets the port that the connection arrived at. */
-  constructor(allowHalfOpen: boolean, accept: (socket: Socket, port: number) => void, failed: (error: Error) => void) {
+  constructor(allowHalfOpen: boolean, accept: (socket: AcceptedSocket, port: number) => void, failed: (error: Error) => void) {
     this.create = () => new Port(allowHalfOpen, accept, failed);
   }
 

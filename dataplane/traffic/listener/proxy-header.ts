@@ -9,7 +9,7 @@ export type PrefaceTools = {
   monotonic(): number;
   readonly faults: Faults;
   /** The header has been read and the bytes after it put back; `address` null: the connection's own. */
-  done(header: ProxyHeaderReader, socket: Socket, address: string | null): void;
+  done(header: ProxyHeaderReader, address: string | null): void;
   /** The header is missing, malformed or late. The socket is closed. */
   refused(header: ProxyHeaderReader, reason: string): void;
   /** The connection ended before its header was complete, which is not an error. */
@@ -31,6 +31,7 @@ export class ProxyHeaderReader {
     socket.on('end', this.ended);
     socket.on('error', this.ended);
     socket.on('close', this.closed);
+    socket.resume();
   }
 
   sweep(now: number): void {
@@ -58,7 +59,7 @@ export class ProxyHeaderReader {
     socket.pause();
     this.release();
     if (length < bytes.length) socket.unshift(bytes.subarray(length));
-    this.tools.done(this, socket, address);
+    this.tools.done(this, address);
   }
 
   private refuse(reason: string): void {

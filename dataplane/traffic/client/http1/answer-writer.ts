@@ -1,6 +1,5 @@
-import type { Socket } from 'node:net';
 import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
-import type { DirectSocket } from '../../io/direct-socket.ts';
+import type { AcceptedSocket } from '../../io/accepted-socket.ts';
 
 /** Most bytes that are buffered: a source of small pieces must notice when its client does not read. */
 const MOST_GATHERED = 65_536;
@@ -11,8 +10,7 @@ const OK_LINE = 'HTTP/1.1 200 OK\r\n';
 /** Writes responses to an HTTP/1.x client: heads, framing and bodies, combined into one write per turn. */
 export class AnswerWriter {
   headSent = false;
-  private readonly direct: DirectSocket;
-  private readonly socket: Socket;
+  private readonly socket: AcceptedSocket;
   /** Buffered for the next write, as Latin-1. */
   private out = '';
   private minor = 1;
@@ -20,9 +18,8 @@ export class AnswerWriter {
   private lastLength = -1;
   private lastLine = '';
 
-  constructor(direct: DirectSocket) {
-    this.direct = direct;
-    this.socket = direct.socket;
+  constructor(socket: AcceptedSocket) {
+    this.socket = socket;
   }
 
   /** The HTTP/1 minor version of the request that is answered next. */
@@ -84,11 +81,11 @@ export class AnswerWriter {
       this.out += buffer.toString('latin1', from, to);
       if (this.out.length > MOST_GATHERED) this.flush();
     } else {
-      const { direct, out } = this;
+      const { socket, out } = this;
       const piece = buffer.subarray(from, to);
       this.out = '';
-      if (out === '') direct.writeBytes(piece);
-      else direct.writeBoth(out, piece);
+      if (out === '') socket.writeBytes(piece);
+      else socket.writeBoth(out, piece);
     }
     if (this.chunked) this.gather(x, '\r\n');
     return !this.socket.writableNeedDrain;
@@ -108,6 +105,6 @@ export class AnswerWriter {
     if (this.out === '') return;
     const out = this.out;
     this.out = '';
-    this.direct.write(out);
+    this.socket.write(out);
   }
 }

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import type { RequestHead } from '../../codec/http1/request-head.ts';
 import { RequestHeadReader } from '../../codec/http1/request-head-reader.ts';
@@ -6,6 +5,7 @@ import { beginsHttp2, PREFACE } from '../../codec/http2/preface.ts';
 import { type ClientFacts, type DetachedSocket, type Downstream, detachAttempt, type Exchange } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guard } from '../../exchange/faults.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
+import type { AcceptedSocket } from '../../io/accepted-socket.ts';
 import { Intake } from '../../io/intake.ts';
 import { HEAD_COST } from '../../io/run-queue.ts';
 import { beginExchange } from '../begin-exchange.ts';
@@ -25,7 +25,7 @@ const UNSET = 0;
 /** A connection to an HTTP/1.x client: parses its requests into exchanges and sends the responses in order. */
 export class ClientConnection implements Downstream, OpenConnection {
   address: string;
-  private readonly socket: Socket;
+  private readonly socket: AcceptedSocket;
   private readonly wire: ClientSocket;
   private readonly peer: Peer;
   private readonly tools: ClientTools;
@@ -51,15 +51,15 @@ export class ClientConnection implements Downstream, OpenConnection {
   /** Bytes of the response that had gone out at the last sweep. */
   private sentBefore = 0;
 
-  constructor(socket: Socket, peer: Peer, tools: ClientTools) {
+  constructor(socket: AcceptedSocket, peer: Peer, tools: ClientTools) {
     this.socket = socket;
     this.peer = peer;
     this.address = peer.address;
     this.tools = tools;
     this.requestBody = new RequestBody({ pause: () => this.intake.holdBack(), discarded: (bytes) => this.wire.discard(bytes) });
+    this.writer = new AnswerWriter(socket);
+    this.intake = new Intake(socket, tools.runQueue, () => this.continueReading());
     this.wire = new ClientSocket(socket, this, this.requestBody);
-    this.writer = new AnswerWriter(this.wire.direct);
-    this.intake = new Intake(this.wire.direct, tools.runQueue, () => this.continueReading());
   }
 
   facts(): ClientFacts {
@@ -105,7 +105,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   private step(buffer: Buffer): number {
     if (this.requestBody.open && !this.requestBody.waits) return this.readBody(buffer);
     if (this.x === null) return this.socket.writableNeedDrain ? this.block() : this.readHead(buffer);
-    if (this.requestBody.waits || buffer.length >= PIPELINE_BYTES) this.wire.direct.pause();
+    if (this.requestBody.waits || buffer.length >= PIPELINE_BYTES) this.socket.pause();
     return -1;
   }
 
@@ -113,7 +113,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   private block(): number {
     this.blocked = true;
     this.deadline = UNSET;
-    this.wire.direct.pause();
+    this.socket.pause();
     return -1;
   }
 
@@ -173,13 +173,12 @@ export class ClientConnection implements Downstream, OpenConnection {
   // Sending.
 
   detach(x: Exchange): DetachedSocket | null {
-    const { socket, pending } = this;
+    const { pending } = this;
     if (this.inputEnded || this.x !== x) return null;
     this.pending = null;
     this.persist = false;
-    this.tunnelFrom = socket.bytesWritten;
-    this.wire.stopReading();
-    return { socket, early: pending };
+    this.tunnelFrom = this.socket.bytesWritten;
+    return { socket: this.wire.stopReading(), early: pending };
   }
 
   reattach(x: Exchange): void {
@@ -267,13 +266,14 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   /** On the port without TLS a client may have prior knowledge of HTTP/2 (RFC 9113 3.3). @returns whether this one seems to. */
   private switchToHttp2(): boolean {
-    const { socket, pending } = this;
+    const { pending } = this;
     if (pending === null || this.peer.certificate !== null || !beginsHttp2(pending)) return false;
     this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + HEAD_MS);
     if (pending.length < PREFACE.length) return true;
     this.closing = true;
     this.pending = null;
-    this.wire.handOver().unshift(Buffer.from(pending));
+    const socket = this.wire.handOver();
+    socket.unshift(Buffer.from(pending));
     try {
       this.tools.speaksHttp2(this, socket);
     } catch (error) {

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FaultOwner } from '../../exchange/fault-owner.ts';
 import { guard } from '../../exchange/faults.ts';
-import { cut } from '../../io/cut.ts';
-import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
+import type { AcceptedReader, AcceptedSocket } from '../../io/accepted-socket.ts';
 import { LINGER_BYTES } from './limits.ts';
 import type { RequestBody } from './request-body.ts';
 
@@ -14,28 +13,42 @@ export type SocketOwner = FaultOwner & {
   leave(): void;
 };
 
+type Listeners = Readonly<Record<'drained' | 'ended' | 'gone' | 'failed', () => void>>;
+
 /** The socket of an HTTP/1.x client: passes on its events, each guarded for its owner, and closes it properly. */
-export class ClientSocket implements DirectReader {
-  readonly direct: DirectSocket;
-  private readonly socket: Socket;
+export class ClientSocket implements AcceptedReader {
+  private readonly socket: AcceptedSocket;
   private readonly owner: SocketOwner;
   private readonly body: RequestBody;
   private discarded = 0;
+  /** Those of its stream; null while it has none. */
+  private listeners: Listeners | null = null;
 
-  constructor(socket: Socket, owner: SocketOwner, body: RequestBody) {
+  constructor(socket: AcceptedSocket, owner: SocketOwner, body: RequestBody) {
     this.socket = socket;
     this.owner = owner;
     this.body = body;
-    this.direct = new DirectSocket(socket, this);
-    this.listen();
-    // The close event that follows an error is handled: the client is gone.
-    socket.on('error', this.failed).on('close', this.gone);
+    socket.read(this);
   }
 
-  private readonly drained = (): void => guard(this.owner, this.owner.unblock);
-  private readonly ended = (): void => guard(this.owner, this.owner.inputOver);
-  private readonly gone = (): void => guard(this.owner, this.owner.leave);
-  private readonly failed = (): void => void this.socket.destroy();
+  onStream(socket: Socket): void {
+    const { owner } = this;
+    const drained = (): void => guard(owner, owner.unblock);
+    const ended = (): void => this.onEnd();
+    const gone = (): void => this.onClose();
+    const failed = (): void => void socket.destroy();
+    // The close event that follows an error is handled: the client is gone.
+    socket.on('drain', drained).on('end', ended).on('error', failed).on('close', gone);
+    this.listeners = { drained, ended, gone, failed };
+  }
+
+  onEnd(): void {
+    guard(this.owner, this.owner.inputOver);
+  }
+
+  onClose(): void {
+    guard(this.owner, this.owner.leave);
+  }
 
   nextBuffer(): Buffer {
     return this.body.nextBuffer();
@@ -49,20 +62,24 @@ export class ClientSocket implements DirectReader {
     this.owner.onFault(error);
   }
 
-  listen(): void {
-    this.direct.read();
-    this.socket.on('drain', this.drained).on('end', this.ended);
+  /** Pauses it so that a tunnel can read its stream. */
+  stopReading(): Socket {
+    const socket = this.socket.release();
+    if (this.listeners !== null) socket.off('drain', this.listeners.drained).off('end', this.listeners.ended);
+    return socket;
   }
 
-  /** Pauses it so that a tunnel can read it. */
-  stopReading(): Socket {
-    this.direct.release();
-    return this.socket.off('drain', this.drained).off('end', this.ended);
+  /** Reads again after that. */
+  listen(): void {
+    this.socket.readAgain();
+    if (this.listeners !== null) this.socket.socket.on('drain', this.listeners.drained).on('end', this.listeners.ended);
   }
 
   /** The same permanently: its errors and its end are also handled elsewhere from now on. */
   handOver(): Socket {
-    return this.stopReading().off('error', this.failed).off('close', this.gone);
+    const socket = this.stopReading();
+    if (this.listeners !== null) socket.off('error', this.listeners.failed).off('close', this.listeners.gone);
+    return socket;
   }
 
   /** Starts counting discarded bytes. */
@@ -73,7 +90,7 @@ export class ClientSocket implements DirectReader {
   /** Beyond the limit reading stops: a reset now could overtake the response. */
   discard(bytes: number): void {
     this.discarded += bytes;
-    if (this.discarded > LINGER_BYTES) this.direct.pause();
+    if (this.discarded > LINGER_BYTES) this.socket.pause();
   }
 
   /** The client sends nothing more, so closing can't destroy the response: no need to wait for the client's end. */
@@ -87,12 +104,12 @@ export class ClientSocket implements DirectReader {
     this.discarded = 0;
     this.socket.end(written);
     if (inputEnded) this.socket.destroySoon();
-    else this.direct.resume();
+    else this.socket.resume();
   }
 
   /** Ends it in the middle of a response. A body that ends with its connection would look complete after an orderly close. */
   breakOff(delimited: boolean): void {
     if (delimited) this.socket.destroySoon();
-    else cut(this.socket);
+    else this.socket.cut();
   }
 }

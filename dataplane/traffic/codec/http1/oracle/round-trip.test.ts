@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { after, before, test } from 'node:test';
 import { AnswerWriter } from '../../../client/http1/answer-writer.ts';
 import { UNTIL_CLOSE } from '../../../exchange/exchange.ts';
-import { DirectSocket } from '../../../io/direct-socket.ts';
+import { AcceptedSocket } from '../../../io/accepted-socket.ts';
 import { FORWARDING, sampleExchange } from '../../../testing/sample-exchange.ts';
 import { requestHead } from '../../../upstream/request-text.ts';
 import { fuzz } from './testing/differential.ts';
@@ -59,7 +59,15 @@ before(async () => {
 });
 after(() => server.close());
 
-const UNREAD = { nextBuffer: () => Buffer.alloc(0), receive: () => undefined, onFault: assert.ifError };
+const ignore = (): void => undefined;
+const UNREAD = {
+  nextBuffer: () => Buffer.alloc(1),
+  receive: ignore,
+  onFault: assert.ifError,
+  onStream: ignore,
+  onEnd: ignore,
+  onClose: ignore,
+};
 
 /** What a client receives of a response that `write` writes. */
 async function received(write: (writer: AnswerWriter) => void): Promise<Buffer> {
@@ -69,7 +77,9 @@ async function received(write: (writer: AnswerWriter) => void): Promise<Buffer> 
   client.on('data', (chunk: Buffer) => chunks.push(chunk));
   const [socket]: Socket[] = await accepted;
   assert.ok(socket !== undefined);
-  const writer = new AnswerWriter(new DirectSocket(socket, UNREAD));
+  const ours = AcceptedSocket.ofStream(socket);
+  ours.read(UNREAD);
+  const writer = new AnswerWriter(ours);
   write(writer);
   writer.flush();
   socket.end();

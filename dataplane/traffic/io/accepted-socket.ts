@@ -1,0 +1,274 @@
+import { Socket } from 'node:net';
+import { cut } from './cut.ts';
+import { type DirectReader, DirectSocket } from './direct-socket.ts';
+import { type ConnectionEnd, END_OF_INPUT, type Handle, type PendingWrite, readResult, streamOf, type TcpHandle } from './node-handle.ts';
+import { ReadBuffer } from './read-buffer.ts';
+
+/** Receives the bytes of an accepted connection, and its events. */
+export interface AcceptedReader extends DirectReader {
+  /** The connection has a stream from now on, which reports its events itself. */
+  onStream(socket: Socket): void;
+  /** Without a stream: the client has ended its side. */
+  onEnd(): void;
+  /** Without a stream: the connection has been closed. Called in a later tick. */
+  onClose(): void;
+}
+
+const OWNER = Symbol('owner');
+type Owned = { [OWNER]?: AcceptedSocket };
+type OwnedHandle = TcpHandle & Owned;
+
+/**
+ * A connection that a port has accepted. Node's stream for it costs more than everything else that a short connection needs, so it is only
+ * made for what is not the usual case: a write that the system can't complete at once or that fails, an end of one side only, and
+ * whatever asks for the stream. Until then the connection is only a handle; from then on it is a `DirectSocket`.
+ */
+export class AcceptedSocket {
+  /** Null once the connection has a stream or is closed. */
+  private handle: OwnedHandle | null;
+  private stream: Socket | null;
+  private direct: DirectSocket | null = null;
+  private reader: AcceptedReader | null = null;
+  private buffer: Buffer | null = null;
+  private reading = false;
+  private paused = false;
+  /** Whether the client has ended its side, as far as is known without a stream. */
+  private over = false;
+
+  private readonly allowHalfOpen: boolean;
+
+  private constructor(handle: TcpHandle | null, stream: Socket | null, allowHalfOpen: boolean) {
+    this.handle = handle;
+    this.stream = stream;
+    this.allowHalfOpen = allowHalfOpen;
+  }
+
+  /** The connection of a handle. `allowHalfOpen` is for its stream. */
+  static ofHandle(handle: TcpHandle, allowHalfOpen: boolean): AcceptedSocket {
+    return new AcceptedSocket(handle, null, allowHalfOpen);
+  }
+
+  /** A connection that has a stream. */
+  static ofStream(socket: Socket): AcceptedSocket {
+    return new AcceptedSocket(null, socket, socket.allowHalfOpen);
+  }
+
+  /** Its stream, which reports everything from now on. It is paused unless it is read here. */
+  get socket(): Socket {
+    return this.stream ?? this.makeStream();
+  }
+
+  private makeStream(): Socket {
+    const { handle, reader } = this;
+    const socket = handle === null ? new Socket().destroy() : streamOf(handle, this.allowHalfOpen);
+    this.stream = socket;
+    this.handle = null;
+    if (handle !== null && reader !== null) this.readStream(socket, reader);
+    if (this.paused) this.direct?.pause();
+    return socket;
+  }
+
+  private readStream(socket: Socket, reader: AcceptedReader): void {
+    this.direct = new DirectSocket(socket, reader);
+    reader.onStream(socket);
+    this.direct.read();
+  }
+
+  // Its ends and its state.
+
+  /** The client's address and port; null if it has already left. */
+  get remote(): { readonly address: string; readonly port: number | null } | null {
+    const { handle, stream } = this;
+    if (handle === null) {
+      const address = stream?.remoteAddress;
+      return address === undefined ? null : { address, port: stream?.remotePort ?? null };
+    }
+    const end: ConnectionEnd = {};
+    return handle.getpeername(end) === 0 && end.address !== undefined ? { address: end.address, port: end.port ?? null } : null;
+  }
+
+  /** Our address; undefined once it is closed. */
+  get localAddress(): string | undefined {
+    const { handle, stream } = this;
+    if (handle === null) return stream?.localAddress;
+    const end: ConnectionEnd = {};
+    handle.getsockname(end);
+    return end.address;
+  }
+
+  get destroyed(): boolean {
+    return this.handle === null && this.stream?.destroyed !== false;
+  }
+
+  /** Bytes that have been written or wait for it; 0 once it is closed without ever having had a stream. */
+  get bytesWritten(): number {
+    return this.handle === null ? (this.stream?.bytesWritten ?? 0) : this.handle.bytesWritten;
+  }
+
+  /** Bytes that wait to be written. */
+  get writableLength(): number {
+    return this.stream === null ? 0 : this.stream.writableLength;
+  }
+
+  /** Whether the sender should pause until `drain`. */
+  get writableNeedDrain(): boolean {
+    return this.stream?.writableNeedDrain === true;
+  }
+
+  // Reading.
+
+  /** Begins reading. */
+  read(reader: AcceptedReader): void {
+    const { handle } = this;
+    this.reader = reader;
+    this.paused = false;
+    if (handle === null) return this.readStream(this.socket, reader);
+    this.buffer = reader.nextBuffer();
+    handle[OWNER] = this;
+    handle.useUserBuffer(this.buffer);
+    handle.onread = onRead;
+    this.start(handle);
+  }
+
+  private start(handle: OwnedHandle): void {
+    if (this.reading || this.over) return;
+    this.reading = true;
+    if (handle.readStart() !== 0) this.destroy();
+  }
+
+  pause(): void {
+    const { handle } = this;
+    this.paused = true;
+    if (handle === null) this.direct?.pause();
+    else if (this.reading) {
+      this.reading = false;
+      handle.readStop();
+    }
+  }
+
+  resume(): void {
+    const { handle } = this;
+    this.paused = false;
+    if (handle === null) this.direct?.resume();
+    else this.start(handle);
+  }
+
+  /** Returns reading to the stream, paused, so that others can read it. */
+  release(): Socket {
+    const { socket } = this;
+    this.direct?.release();
+    return socket;
+  }
+
+  /** Reads on after `release`. */
+  readAgain(): void {
+    this.direct?.read();
+  }
+
+  /** @returns the buffer for the next read; nothing if it is the same. */
+  arrived(length: number): Buffer | undefined {
+    const { buffer, reader } = this;
+    if (buffer === null || reader === null || this.handle === null) return;
+    reader.receive(ReadBuffer.beginning(buffer, length));
+    if (this.handle === null) return;
+    const next = reader.nextBuffer();
+    if (next === buffer) return;
+    this.buffer = next;
+    return next;
+  }
+
+  /** The client has ended its side, or the connection has failed. */
+  ended(status: number): void {
+    this.over = true;
+    this.reading = false;
+    if (status === END_OF_INPUT) this.reader?.onEnd();
+    else this.destroy();
+  }
+
+  onFault(error: unknown): void {
+    this.reader?.onFault(error);
+  }
+
+  // Writing. A closed connection discards what is written.
+
+  /** Writes text as Latin-1. @returns false if the sender should pause until `drain`. */
+  write(text: string): boolean {
+    const { handle } = this;
+    if (handle === null) return this.direct === null || this.direct.write(text);
+    const result = handle.writeLatin1String(null, text);
+    return result === 0 || this.adopt(result, text);
+  }
+
+  /** Writes bytes, which must stay as they are while the connection holds them. @returns as `write`. */
+  writeBytes(bytes: Buffer): boolean {
+    const { handle } = this;
+    if (handle === null) return this.direct === null || this.direct.writeBytes(bytes);
+    const result = handle.writeBuffer(null, bytes);
+    return result === 0 || this.adopt(result, bytes);
+  }
+
+  /** Writes text and then bytes, as one piece. @returns as `write`. */
+  writeBoth(text: string, bytes: Buffer): boolean {
+    const { handle } = this;
+    if (handle === null) return this.direct === null || this.direct.writeBoth(text, bytes);
+    const result = handle.writev(null, [text, 'latin1', bytes, 'buffer'], false);
+    return result === 0 || this.adopt(result, bytes);
+  }
+
+  private adopt(result: PendingWrite | number, written: string | Buffer): boolean {
+    this.makeStream();
+    return this.direct === null || this.direct.adopt(result, written);
+  }
+
+  // The end.
+
+  /** Ends our side. `ended` is called when everything has been written. */
+  end(ended: () => void): void {
+    this.socket.end(ended);
+  }
+
+  /** Closes it when everything has been written. */
+  destroySoon(): void {
+    if (this.stream === null) this.destroy();
+    else this.stream.destroySoon();
+  }
+
+  destroy(): void {
+    const { handle } = this;
+    if (handle === null) return void this.stream?.destroy();
+    this.handle = null;
+    handle.close();
+    process.nextTick(closed, this);
+  }
+
+  /** Ends it so that the client can tell that the message was truncated: see `cut`. */
+  cut(): void {
+    const { handle } = this;
+    if (handle === null) return void (this.stream !== null && cut(this.stream));
+    this.handle = null;
+    if (handle.reset() !== 0) handle.close();
+    process.nextTick(closed, this);
+  }
+
+  close(): void {
+    const { reader } = this;
+    this.reader = null;
+    reader?.onClose();
+  }
+}
+
+const closed = (socket: AcceptedSocket): void => socket.close();
+
+/** The one listener of all connections without a stream. */
+function onRead(this: Handle & Owned): Uint8Array | undefined {
+  const result = readResult();
+  const owner = this[OWNER];
+  if (owner === undefined || result === 0) return undefined;
+  try {
+    if (result > 0) return owner.arrived(result);
+    owner.ended(result);
+  } catch (error) {
+    owner.onFault(error);
+  }
+  return undefined;
+}

@@ -68,10 +68,13 @@ export interface Downstream {
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void;
   /** A 1xx head other than 101. */
   informational(status: number, reason: string, fields: string): void;
-  /** A piece of the body, kept while `holding` if larger than SMALL_PIECE. @returns false when the sender should pause until `resume`. */
+  /** A piece of the body, kept while it is `unsent` if larger than SMALL_PIECE. @returns false when the sender should pause until `resume`. */
   body(buffer: Buffer, from: number, to: number): boolean;
-  /** Whether a piece of the body has not yet been sent to the client, so that its bytes must not be overwritten. */
-  readonly holding: boolean;
+  /**
+   * Bytes that have been passed to `body` and not been sent to the client yet, and of whatever is sent with them: so many of the last ones
+   * must not be overwritten. 0 if none is kept.
+   */
+  readonly unsent: number;
   /** The response is complete. `trailers` are whole lines or empty. */
   end(x: Exchange, trailers: string): void;
   /** The response cannot be completed: the client must be able to tell that it was truncated. */

@@ -77,7 +77,7 @@ export type InternalTools = {
  */
 export class InternalExchange implements Downstream {
   readonly address: string;
-  readonly holding = false;
+  readonly unsent = 0;
   private readonly local: LocalEnd | null;
   private readonly x: Exchange;
   private readonly sink: AnswerSink;

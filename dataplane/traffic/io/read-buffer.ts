@@ -5,21 +5,59 @@ const MOST_COPIED = 32_768;
 /** Beginnings of the shared buffer up to this length (bytes) are remembered. */
 const MOST_REMEMBERED = 2_048;
 
+/** Buffers of bodies that the worker keeps for the next ones. */
+const MOST_SPARE = 8;
+
+/** A buffer whose bytes have been passed on, and how many bytes had been by then. */
+type Lent = { readonly buffer: Buffer; readonly passed: number };
+
 /**
  * The buffers for reading one connection. A head, and with it most complete messages, is read into one buffer shared by all
- * connections of the worker, without an allocation. A longer body is read into the connection's own buffer, which is reused unless the last
- * piece has been kept.
+ * connections of the worker, without an allocation. A longer body is read into buffers of the connection's own, which are reused once what
+ * was in them has been sent: buffers are outside of V8's heap, and whoever allocates many of them makes it collect all of its garbage.
  */
 export class ReadBuffer {
   private static readonly shared = Buffer.allocUnsafeSlow(SIZE);
   /** The beginnings of the shared buffer, by length, each made once: a head is read for every message. */
   private static readonly beginnings: (Buffer | undefined)[] = Array.from({ length: MOST_REMEMBERED + 1 });
+  /** Buffers of bodies that have ended, of all connections. */
+  private static readonly spare: Buffer[] = [];
   private own: Buffer | null = null;
+  /** Buffers whose bytes may not have been sent yet, the oldest first. */
+  private lent: Lent[] = [];
+  private passed = 0;
+
+  /**
+   * The buffer for the next read of a body whose pieces are sent on without being copied. `passed`: bytes that have been passed on so far;
+   * `sent`: how many of them have been sent, so that the rest must not be overwritten.
+   */
+  nextOf(passed: number, sent: number): Buffer {
+    const { own } = this;
+    const isLent = own !== null && passed > Math.max(sent, this.passed);
+    if (isLent) this.lent.push({ buffer: own, passed });
+    this.passed = passed;
+    this.reclaim(sent);
+    if (own !== null && !isLent) return own;
+    this.own = ReadBuffer.spare.pop() ?? Buffer.allocUnsafeSlow(SIZE);
+    return this.own;
+  }
+
+  /** Makes buffers whose bytes have been sent available to all connections. */
+  private reclaim(sent: number): void {
+    const { lent } = this;
+    let oldest = lent[0];
+    while (oldest !== undefined && oldest.passed <= sent) {
+      lent.shift();
+      if (ReadBuffer.spare.length < MOST_SPARE) ReadBuffer.spare.push(oldest.buffer);
+      oldest = lent[0];
+    }
+  }
 
   /** The buffer for the next read. `inBody`: a body is being read; `kept`: the last piece is still in use. */
   next(inBody: boolean, kept: boolean): Buffer {
     if (!inBody) {
       this.own = null;
+      if (this.lent.length > 0) this.lent = [];
       return ReadBuffer.shared;
     }
     if (this.own === null || kept) this.own = Buffer.allocUnsafeSlow(SIZE);

@@ -8,7 +8,7 @@ const SILENT: Downstream = {
   head: () => undefined,
   informational: () => undefined,
   body: () => true,
-  holding: false,
+  unsent: 0,
   end: () => undefined,
   abort: () => undefined,
   onFault: () => undefined,

@@ -21,7 +21,7 @@ import { Resolver } from './resolver.ts';
 class KeptAnswer implements Downstream {
   readonly address = '127.0.0.1';
   readonly secure = false;
-  readonly holding = false;
+  readonly unsent = 0;
   status = 0;
   fields = '';
   text = '';

@@ -19,7 +19,7 @@ const DISCARD: Downstream = {
   head: throwSent,
   informational: throwSent,
   body: throwSent,
-  holding: false,
+  unsent: 0,
   end: throwSent,
   abort: throwSent,
   onFault: throwSent,

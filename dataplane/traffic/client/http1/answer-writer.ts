@@ -38,6 +38,11 @@ export class AnswerWriter {
     return this.chunked || this.minor === 1;
   }
 
+  /** Bytes that were passed to it and have not been sent. */
+  get unsent(): number {
+    return this.out.length + this.socket.writableLength;
+  }
+
   informational(status: number, reason: string, fields: string): void {
     if (this.minor === 1 && !this.headSent) this.out += `HTTP/1.1 ${status} ${reason}\r\n${fields}\r\n`;
   }

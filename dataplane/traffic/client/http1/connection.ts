@@ -208,8 +208,8 @@ export class ClientConnection implements Downstream, OpenConnection {
     return false;
   }
 
-  get holding(): boolean {
-    return this.socket.writableLength > 0;
+  get unsent(): number {
+    return this.writer.unsent;
   }
 
   end(x: Exchange, trailers: string): void {

@@ -96,7 +96,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
         if (this.streams.size === 0) this.idleSince = tools.monotonic();
       },
       outlived: (x) => this.outlived(x),
-      unsent: () => this.session.sender.borrows || socket.writableLength > 0,
+      unsent: () => this.session.sender.output.length + socket.writableLength,
     };
     this.direct = new DirectSocket(socket, this);
     this.session = new Http2Session(this, LIMITS);

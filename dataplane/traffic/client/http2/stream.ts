@@ -30,8 +30,8 @@ export type StreamTools = {
   record(x: Exchange): void;
   /** The stream has closed. */
   closed(stream: ClientStream): void;
-  /** Whether bytes of bodies have been written to the connection and not sent yet. */
-  unsent(): boolean;
+  /** Bytes that have been written to the connection and not been sent yet. */
+  unsent(): number;
   /** The connection must not be used for the exchange's host any more. */
   outlived(x: Exchange): void;
 };
@@ -200,8 +200,8 @@ export class ClientStream implements Downstream, StreamReceiver {
     return this.stream.write(buffer, from, to);
   }
 
-  get holding(): boolean {
-    return this.stream.queued > 0 || this.tools.unsent();
+  get unsent(): number {
+    return this.stream.queued + this.tools.unsent();
   }
 
   end(x: Exchange, trailers: string): void {

@@ -16,8 +16,6 @@ export class Output {
   private used = 0;
   /** Bytes since the last `take`. */
   length = 0;
-  /** Whether parts belong to others, so that they must not be overwritten before they have been sent. */
-  borrows = false;
   /** Where the header of the last DATA frame is, whose END_STREAM can still be set; -1 if there is none. */
   private lastData = -1;
   private lastDataStream = 0;
@@ -78,7 +76,6 @@ export class Output {
     this.closePart();
     this.parts.push(bytes.subarray(from, to));
     this.length += length;
-    this.borrows = true;
   }
 
   /** Ends a stream with its last DATA frame if that has not been sent yet and nothing of the stream followed. @returns whether it did. */
@@ -100,7 +97,6 @@ export class Output {
     this.used = 0;
     this.flushed = 0;
     this.length = 0;
-    this.borrows = false;
     this.lastData = -1;
     return parts;
   }

@@ -37,11 +37,6 @@ export class Sender {
     return !this.blocked;
   }
 
-  /** Whether pieces of bodies that belong to others have not been written. */
-  get borrows(): boolean {
-    return this.output.borrows;
-  }
-
   limitTable(bytes: number): void {
     this.encoder.limitTable(bytes);
   }

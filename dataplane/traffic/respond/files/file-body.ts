@@ -106,7 +106,7 @@ export class FileBody {
   }
 
   private nextBuffer(): Buffer {
-    if (this.buffer === null || this.x.client.holding)
+    if (this.buffer === null || this.x.client.unsent > 0)
       this.buffer = (this.size === LARGE ? spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(this.size);
     return this.buffer;
   }
@@ -132,6 +132,6 @@ export class FileBody {
     const { buffer } = this;
     this.buffer = null;
     // Bytes that the client has not received yet are still in the buffer.
-    if (buffer?.length === LARGE && !this.x.client.holding && spare.length < MOST_SPARE) spare.push(buffer);
+    if (buffer?.length === LARGE && this.x.client.unsent === 0 && spare.length < MOST_SPARE) spare.push(buffer);
   }
 }

@@ -239,7 +239,9 @@ export class UpstreamConnection implements Attempt, DirectReader {
   }
 
   nextBuffer(): Buffer {
-    return this.buffer.next(this.state > STATE.head, this.x?.client.holding === true);
+    const { x } = this;
+    if (x === null || this.state <= STATE.head) return this.buffer.next(false, false);
+    return this.buffer.nextOf(x.bodySent, x.bodySent - x.client.unsent);
   }
 
   receive(chunk: Buffer): void {

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ReadBuffer } from './read-buffer.ts';
+
+test('a buffer of a body is used again once what was in it has been sent, and not before', () => {
+  const buffers = new ReadBuffer();
+  const first = buffers.nextOf(0, 0);
+  const second = buffers.nextOf(100, 40);
+  assert.notEqual(second, first);
+  const third = buffers.nextOf(250, 99);
+  assert.ok(third !== first && third !== second);
+  assert.equal(buffers.nextOf(300, 100), first);
+  assert.equal(buffers.nextOf(400, 260), second);
+});
+
+test('a buffer of a body is used again at once if nothing of it has been passed on, or all of it has been sent', () => {
+  const buffers = new ReadBuffer();
+  const first = buffers.nextOf(0, 0);
+  assert.equal(buffers.nextOf(0, 0), first);
+  assert.equal(buffers.nextOf(100, 100), first);
+  assert.notEqual(buffers.nextOf(200, 100), first);
+});
+
+test('a buffer of a body that has not been sent when the body ends is never used again', () => {
+  const buffers = new ReadBuffer();
+  const first = buffers.nextOf(0, 0);
+  const second = buffers.nextOf(100, 0);
+  buffers.next(false, false);
+  for (let passed = 0; passed < 1_000; passed += 100) {
+    const next = buffers.nextOf(passed, passed / 2);
+    assert.ok(next !== first && next !== second);
+  }
+});
+
+test('two connections never read into the same buffer at the same time', () => {
+  const [one, other] = [new ReadBuffer(), new ReadBuffer()];
+  const inUse = new Map<ReadBuffer, Buffer>();
+  for (let round = 1; round < 50; round++)
+    for (const buffers of [one, other]) {
+      inUse.set(buffers, buffers.nextOf(round * 10, (round - 1) * 10));
+      assert.notEqual(inUse.get(one), inUse.get(other));
+    }
+});

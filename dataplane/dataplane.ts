@@ -168,7 +168,7 @@ type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token' | 'viewToken'
   readonly certificate: OwnCertificate | null;
 };
 
-/** What the Admin API reads and changes. */
+/** The dependencies of the Admin API. */
 function adminDependencies(
   components: Components,
   { clock, log, token, viewToken, events, settings, startedAt, certificate }: AdminContext,

@@ -88,7 +88,7 @@ export function overviewParts(components: Components, { clock, log, settings, ce
     since: (alert) => times.since(alert),
     hosts: (limit) => analytics.busiest(limit),
   };
-  // What depends on who is connected knows itself when it began.
+  // Alerts that depend on connections know themselves when they began.
   const times = new AlertTimes(() => alertsNow(parts, { controllers: [], last_reload: null }), { clock, log });
   void times.watch();
   return parts;
@@ -102,7 +102,7 @@ function* failingSites(hosts: Iterable<FailingHost | null>, table: LiveTable): G
   }
 }
 
-/** The answer to `GET /status`, but for what the Admin API adds. */
+/** The response to `GET /status`, without the parts that the Admin API adds. */
 export function statusOf(
   { status, warnings, advice }: OverviewParts,
   { upstreams, https }: Components,

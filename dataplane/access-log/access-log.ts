@@ -20,7 +20,7 @@ const ENTRY = new URL(`./log-thread.${import.meta.url.endsWith('.ts') ? 'ts' : '
 
 type AccessLogTools = { readonly clock: Clock; readonly log: Log };
 
-/** The access log as the main thread sees it: starts the thread that writes it when a worker has a line, and reports what goes wrong. */
+/** The access log as the main thread sees it: starts the thread that writes it when a worker has a line, and reports failures. */
 export class AccessLog {
   private readonly buffer: SharedArrayBuffer;
   private readonly rings: LineRings;
@@ -60,7 +60,7 @@ export class AccessLog {
     this.post({ kind: 'reopen' });
   }
 
-  /** Writes what the workers have left; call it when they have ended. */
+  /** Writes the remaining lines of the workers; call it when they have ended. */
   async end(): Promise<void> {
     this.ending = true;
     this.stopCounting();

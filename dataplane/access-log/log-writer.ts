@@ -2,7 +2,7 @@ import type { LineRings } from '../ledger/line-ring.ts';
 import { readAnnouncement } from '../ledger/output-name.ts';
 import { LogOutput, type Waiting } from './log-output.ts';
 
-/** What the main thread hears about an output; `failure` null: it can be written again. `output` is empty for standard output. */
+/** A message to the main thread about an output; `failure` null: it can be written again. `output` is empty for standard output. */
 export type OutputReport = { readonly output: string; readonly failure: string | null };
 
 /** Reads the lines of all workers and writes each to its output. */
@@ -12,7 +12,7 @@ export class LogWriter {
   private readonly outputs = new Map<string, LogOutput>();
   private readonly reported = new Map<LogOutput, string | null>();
   private readonly waiting: Waiting = { bytes: 0 };
-  /** What the numbers of each ring mean. */
+  /** The meaning of the numbers in each ring. */
   private readonly numbers: readonly Map<number, LogOutput>[];
 
   constructor(rings: LineRings, report: (report: OutputReport) => void) {

@@ -175,7 +175,7 @@ export class Admin {
     server.on('error', (error) => {
       if (server.listening) this.parts.log.warn({ error: error.message }, 'the Admin API could not accept a connection');
     });
-    // The header section is checked first; the handler then asks for the body.
+    // The header section is checked first; the handler then reads the body.
     server.on('checkContinue', application);
     const opened = { server, room: new ConnectionRoom(server, this.parts.clock, MAX_CONNECTIONS) };
     this.opened.push(opened);
@@ -209,7 +209,7 @@ function matched(method: string, path: string): ReturnType<typeof matchEndpoint>
   }
 }
 
-/** Sends an ApiError as it is, and any other error as a 500 without details. */
+/** Sends an ApiError unchanged, and any other error as a 500 without details. */
 function answerError({ log, clock }: AdminDependencies): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     if (!(error instanceof ApiError))

@@ -11,7 +11,7 @@ import type { LiveTable } from '../table/live-table.ts';
 import type { CertificateAdmin } from '../tls/certificate-admin.ts';
 import type { EventFeed } from './events/event-feed.ts';
 
-/** What the Admin API reads and changes, provided by the data plane's main thread. */
+/** The dependencies of the Admin API, provided by the data plane's main thread. */
 export type AdminDependencies = {
   readonly table: LiveTable;
   readonly clock: Clock;

@@ -9,7 +9,7 @@ const TIMEOUT_MS = 2_000;
 const MOST_NAMES = 8;
 const MOST_RESOLVED = 2;
 
-/** What DNS says; rejects if it says nothing. */
+/** The answer from DNS; rejects if there is none. */
 export type Dns = {
   pointers(name: string): Promise<readonly string[]>;
   /** A or AAAA, like the address that is verified. */

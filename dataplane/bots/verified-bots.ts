@@ -3,11 +3,11 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { BotClaim, BotVerdict } from '../traffic/protocol.ts';
 
-/** How long a result counts (ms), by what it is. */
+/** How long a result is valid (ms), by kind. */
 const VALID_MS = { verified: 86_400_000, refuted: 3_600_000, unknown: 300_000 } as const;
 /** Results that are remembered of each kind; the oldest are forgotten first. */
 const MOST_KNOWN = 8_192;
-/** Addresses that are looked up at a time, and in a second. */
+/** The maximum number of concurrent look-ups, and of look-ups per second. */
 const MOST_AT_A_TIME = 16;
 const MOST_PER_SECOND = 20;
 /** Addresses that wait to be looked up. A further one takes the place of any other, so that a flood of forged ones keeps no one out. */

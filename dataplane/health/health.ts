@@ -11,7 +11,7 @@ import { type WantedCheck, wantedChecks } from './wanted-checks.ts';
 const MOST_AT_A_TIME = 64;
 /** How often the slots in the ledger are marked as in use (ms). */
 const KEEP_MS = 10_000;
-/** How often `firstResults` looks whether all checks have a result (ms). */
+/** How often `firstResults` checks whether all checks have a result (ms). */
 const POLL_MS = 10;
 
 /** A target has entered or left rotation. `reason` is human-readable, and empty if the target is healthy. */

@@ -26,7 +26,7 @@ type PageRequest = (
 
 const AGENT = `${NAME}-health`;
 
-/** The certificate of a target is verified as it is for requests, and the target gets the same certificate of the proxy. */
+/** The certificate of a target is verified as for requests, and the target gets the same certificate of the proxy. */
 const verification = (serverName: string, transport: TransportSpec | null) => ({
   ...verifiedName(serverName),
   rejectUnauthorized: transport?.insecure !== true,

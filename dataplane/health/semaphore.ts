@@ -1,4 +1,4 @@
-/** Limits how many tasks run at a time; the others wait in order. */
+/** Limits the number of concurrent tasks; the others wait in order. */
 export class Semaphore {
   private readonly permits: number;
   private readonly waiting = new Set<() => void>();

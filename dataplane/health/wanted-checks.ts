@@ -4,7 +4,7 @@ import { type TransportSpec, transportName } from '../../shared/transport.ts';
 import { certificateName } from '../../shared/values/address.ts';
 import { activeCheck, checkOf, type HealthCheck } from '../ledger/health-checks.ts';
 
-/** Consecutive failures that take a target out of rotation, if the route does not say. */
+/** Consecutive failures that take a target out of rotation; the default of routes. */
 const FAILURES_TO_LEAVE = 2;
 
 /** A check of a target as one route wants it. */

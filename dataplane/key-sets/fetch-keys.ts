@@ -73,7 +73,7 @@ const lookupPrivate: LookupFunction = (host, options, done) => {
   });
 };
 
-/** RFC 9111 5.2.2. What must not be stored is fetched as often as allowed. */
+/** RFC 9111 5.2.2. Keys that must not be stored are fetched as often as allowed. */
 function maxAgeOf(cacheControl: string): number | null {
   if (/(?:^|[\s,])no-(?:store|cache)(?:[\s,]|$)/i.test(cacheControl)) return 0;
   const seconds = /(?:^|[\s,])max-age="?(\d{1,10})/i.exec(cacheControl)?.[1];

@@ -40,7 +40,7 @@ type State = {
   readonly source: KeySource;
   saved: SavedKeys | null;
   failure: string | null;
-  /** When it was last fetched, with whatever result (ms since 1970). */
+  /** When it was last fetched, whatever the result (ms since 1970). */
   triedAt: number;
   /** On the monotonic clock. */
   dueAt: number;
@@ -96,7 +96,7 @@ export class KeySets {
     }
   }
 
-  /** What is wrong with sets that still have keys, or with those that have none; one sentence for each. */
+  /** Problems of sets that still have keys, or of those that have none; one sentence for each. */
   failures(usable: boolean): readonly string[] {
     return [...this.states.values()].flatMap((state) => {
       const { source, failure, saved } = state;
@@ -189,7 +189,7 @@ export class KeySets {
     this.saving = this.saving.then(() => writeSaved(path, saved, log));
   }
 
-  /** Later in this turn: a publication of routes that is under way comes first. */
+  /** Later in this turn, because a publication of routes in progress comes first. */
   private publish(): void {
     if (this.publishing) return;
     this.publishing = true;

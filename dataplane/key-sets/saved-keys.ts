@@ -20,7 +20,7 @@ const file = z.record(
   }),
 );
 
-/** Reads what was saved. Keys that can't be read are fetched again. */
+/** Reads the saved keys. Keys that can't be read are fetched again. */
 export function readSaved(path: string, log: Log): Map<string, SavedKeys> {
   try {
     return new Map(Object.entries(file.parse(JSON.parse(readFileSync(path, 'utf8')))));

@@ -3,7 +3,7 @@ import { clientNetwork } from './client-network.ts';
 import { type Key, keyOf } from './hash.ts';
 import { SharedHashTable } from './hash-table.ts';
 
-/** Maximum number of client addresses counted at a time; only the total limit applies to an address without a slot. */
+/** The maximum number of client addresses counted at once; only the total limit applies to an address without a slot. */
 const CAPACITY = 1 << 16;
 /** Seconds after which an address without connections gives up its slot. */
 const QUIET_SECS = 2;

@@ -20,9 +20,9 @@ export type LedgerBuffers = {
   readonly targets: SharedArrayBuffer;
   readonly passwordChecks: SharedArrayBuffer;
   readonly wrongGuesses: SharedArrayBuffer;
-  /** Lines of the access log on their way to the thread that writes them. */
+  /** Lines of the access log for the thread that writes them. */
   readonly accessLines: SharedArrayBuffer;
-  /** Spans of sampled requests on their way to the thread that sends them. */
+  /** Spans of sampled requests for the thread that sends them. */
   readonly spans: SharedArrayBuffer;
 };
 

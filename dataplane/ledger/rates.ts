@@ -1,6 +1,6 @@
 import { SharedHashTable } from './hash-table.ts';
 
-/** Maximum number of client and route pairs tracked at a time; beyond that, the one idle for longest is forgotten. */
+/** The maximum number of client and route pairs tracked at once; beyond that, the one idle for longest is forgotten. */
 const CAPACITY = 1 << 17;
 /** A key that has been idle for this long is forgotten by the next sweep (ms), but not before two windows have passed. */
 const IDLE_MS = 60_000;

@@ -51,7 +51,7 @@ export class SharedSemaphore {
     return Atomics.load(this.words, PERMITS) > Atomics.load(this.words, PERMITS + 1 + worker);
   }
 
-  /** Frees what a dead worker held. */
+  /** Frees the places that a dead worker held. */
   clearWorker(worker: number): void {
     for (let permit = 0; permit < PERMITS; permit++) Atomics.compareExchange(this.words, permit, worker + 1, 0);
     Atomics.sub(this.words, PERMITS, Atomics.exchange(this.words, PERMITS + 1 + worker, 0));

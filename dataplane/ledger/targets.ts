@@ -14,9 +14,9 @@ const LAST_USE = 2;
 const RESULT = 3;
 const BACK_SINCE = 4;
 
-/** Consecutive failures that take a target out of rotation, if the route does not say. */
+/** Consecutive failures that take a target out of rotation; the default of routes. */
 export const FAILURES_TO_EJECT = 3;
-/** How many seconds it then stays out, unless a response arrives sooner or the route says. */
+/** How many seconds it then stays out, unless a response arrives sooner; the default of routes. */
 export const EJECTED_SECS = 10;
 
 /** The result of probes and health checks so far. */

@@ -21,7 +21,7 @@ export type ControllersReading = {
   readonly problems: Iterable<{ readonly source: string; readonly code: string }>;
 };
 
-/** Registers the metrics of controllers and of what they report. @returns a function that updates them. */
+/** Registers the metrics of controllers and of their reports. @returns a function that updates them. */
 export function registerControllers(registry: Registry): (reading: ControllersReading) => void {
   const gauge = (name: string, help: string) =>
     new Gauge({ name: `${METRIC_PREFIX}apply_stream_${name}`, help, labelNames: ['controller'], registers: [registry] });

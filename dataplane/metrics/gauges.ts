@@ -28,7 +28,7 @@ export type MetricsSnapshot = ControllersReading & {
   /** null if no responses are kept on disk. */
   readonly cacheDisk: CacheDiskReading | null;
 };
-/** What the cache holds, in bytes and responses, and how many responses had no room since the start; and the same by route. */
+/** The content of the cache in bytes and responses, and how many responses had no room since the start; and the same by route. */
 export type CacheReading = {
   readonly size: number;
   readonly used: number;

@@ -44,7 +44,7 @@ function othersAccess({ uid, gid, mode }: Stats, user: NonNullable<User>): strin
 
 const adviceOn = (path: string, { uid }: NonNullable<User>): string => `run: chown ${uid} ${path} && chmod 0700 ${path}`;
 
-/** A read-only file system, as of mounted secrets, can't be written whatever the modes say. */
+/** A read-only file system, as of mounted secrets, can't be written regardless of its modes. */
 function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);

@@ -84,7 +84,7 @@ export type SettingValues = {
   readonly dnsKeyPath: string | null;
   /** null: the servers of a record's zone. */
   readonly dnsResolver: DnsServer | null;
-  /** Whether the internal authority issues for sites that do not say. */
+  /** Whether the internal authority issues for sites without a setting of their own. */
   readonly localCerts: boolean;
 };
 export type SettingName = keyof SettingValues;

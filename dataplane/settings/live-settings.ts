@@ -5,7 +5,7 @@ import type { Publisher } from '../publish/publisher.ts';
 import { listenedPorts, portsProblem } from './ports.ts';
 import { type DataplaneSettings, type EffectiveSettings, effectiveSettings, movesListeners, trafficSettings } from './settings.ts';
 
-/** What a change of settings needs from other modules. */
+/** The dependencies of a change of settings. */
 export type LiveSettingsTools = {
   readonly publisher: Publisher;
   readonly log: Log;

@@ -7,7 +7,7 @@ import type { RoutesChange } from '../publish/publisher.ts';
 type PassthroughPortTools = {
   readonly stateDir: string;
   readonly log: Log;
-  /** Opens the HTTPS port in every worker, if the settings now say so. */
+  /** Opens the HTTPS port in every worker, if the settings now require it. */
   open(): Promise<void>;
 };
 

@@ -2,14 +2,14 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Alert } from '../../shared/wire/dashboard.ts';
 
-/** How often it is looked at what is wrong (ms). */
+/** How often problems are checked for (ms). */
 const LOOK_MS = 10_000;
-/** With very many routes less often: a look may take this share of the time. */
+/** With very many routes less often: checks may take this share of the time. */
 const SHARE = 0.01;
 
 /**
- * When alerts began that do not know it themselves, such as those of pools and certificates. What was wrong at the first look may have
- * begun at any time before.
+ * Records when alerts began that do not know it themselves, such as those of pools and certificates. Problems found by the first check may
+ * have begun at any time before.
  */
 export class AlertTimes {
   private readonly alerts: () => Promise<readonly Alert[]>;
@@ -18,7 +18,7 @@ export class AlertTimes {
   /** By alert, ms since 1970; null if it is unknown. */
   private begun: ReadonlyMap<string, number | null> | null = null;
 
-  /** @param alerts what is wrong now. */
+  /** @param alerts returns the current alerts. */
   constructor(alerts: () => Promise<readonly Alert[]>, { clock, log }: { readonly clock: Clock; readonly log: Pick<Log, 'error'> }) {
     this.alerts = alerts;
     this.clock = clock;
@@ -52,5 +52,8 @@ export class AlertTimes {
   }
 }
 
-/** What stays the same while the numbers and reasons in its message change. Alerts without a domain are told apart by their message. */
+/**
+ * The identity of an alert, which stays the same while the numbers and reasons in its message change. Alerts without a domain are
+ * distinguished by their message.
+ */
 const keyOf = ({ code, domain, subject, message }: Alert): string => `${code}\n${domain === null ? message : `${domain}\n${subject}`}`;

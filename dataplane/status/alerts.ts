@@ -5,7 +5,7 @@ import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { ControllerStatus, DataplaneStatus, LastFailure } from '../../shared/wire/status.ts';
 import { problemAdvice } from './problem-advice.ts';
 
-/** Everything that the data plane knows of what may be wrong. */
+/** Everything that the data plane knows about possible problems. */
 export type Situation = {
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -36,10 +36,10 @@ export type PoolTrouble = {
   readonly out: readonly { readonly address: string; readonly reason: string; readonly failure?: LastFailure }[];
 };
 
-/** A host and its requests of the last five minutes, many of which were answered with 5xx (`failed`). */
+/** A host that answered many of its requests of the last five minutes with 5xx (`failed`). */
 export type FailingSite = { readonly domain: string; readonly requests: number; readonly failed: number };
 
-/** What is wrong with certificates. `message` is a whole sentence; `since` in ms since 1970. */
+/** A problem of certificates. `message` is a whole sentence; `since` in ms since 1970. */
 export type CertificateTrouble = {
   readonly kind: keyof typeof CERTIFICATES;
   readonly domain: string | null;
@@ -185,11 +185,11 @@ function poolAlert({ domain, path, targets, out }: PoolTrouble): Alert {
 
 const MOST_TARGETS = 3;
 
-/** The last failed request tells more than that a target is out, unless it is the reason for that. */
+/** The last failed request is more informative than the fact that a target is out, unless it is the reason for that. */
 const failureOf = (reason: string, failure: LastFailure | undefined): string =>
   failure === undefined || reason.startsWith(failure.reason) ? '' : ` (last failure: ${failure.reason}, ${failure.at})`;
 
-/** A site without any target says so already. */
+/** There is already an alert for a site without any target. */
 function* failingAlerts({ failing, pools }: Situation): Generator<Alert> {
   const down = new Set(pools.flatMap(({ domain, targets, out }) => (out.length === targets ? [domain] : [])));
   for (const site of failing) if (!down.has(site.domain)) yield failingAlert(site);

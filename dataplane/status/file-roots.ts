@@ -22,18 +22,18 @@ const rootsOf = (route: RouteSpec): Set<string> =>
   );
 
 /**
- * The directories that sites serve files from. Controllers can't check them, since the files are on the data plane's machine, so
- * it looks at them again and again.
+ * The directories that sites serve files from. Controllers can't check them, since the files are on the data plane's machine, so it checks
+ * them again and again.
  */
 export class FileRoots {
   private readonly bySite = new Map<string, ReadonlySet<string>>();
-  /** What is wrong with a directory. */
+  /** A problem of a directory. */
   private troubles: ReadonlyMap<string, string> = new Map();
   /** The directory that is being looked at; `since` on the monotonic clock. */
   private present: { readonly root: string; readonly since: number } | null = null;
   private readonly clock: Clock;
   private looking: Promise<void> | null = null;
-  /** The look that begins once the present one is over. */
+  /** The check that begins once the current one is over. */
   private following: Promise<void> | null = null;
 
   constructor(table: Pick<LiveTable, 'list' | 'find' | 'onChange'>, clock: Clock) {
@@ -62,7 +62,8 @@ export class FileRoots {
   }
 
   /**
-   * Looks at all directories, one at a time: a disk that hangs keeps one thread of the pool. Resolves after a look that began no earlier.
+   * Checks all directories, one after the other, so that a disk that hangs occupies one thread of the pool. Resolves after a check that
+   * began no earlier than this call.
    */
   look(): Promise<void> {
     if (this.looking !== null) {
@@ -96,7 +97,7 @@ export class FileRoots {
     return [[present.root, 'does not respond']];
   }
 
-  /** What is wrong with the directories of sites. */
+  /** The problems of the directories of sites. */
   warnings(): string[] {
     const sites = (root: string): string[] => [...this.bySite].filter(([, roots]) => roots.has(root)).map(([domain]) => domain);
     return [...this.troubles, ...this.hanging()].slice(0, MOST_NAMED).flatMap(([root, trouble]) => {
@@ -106,7 +107,7 @@ export class FileRoots {
   }
 }
 
-/** What is wrong with a directory that files are served from; null if nothing is. */
+/** The problem of a directory from which files are served; null if there is none. */
 async function troubleOf(root: string): Promise<string | null> {
   try {
     if (!(await stat(root)).isDirectory()) return 'is not a directory';

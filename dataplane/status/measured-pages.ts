@@ -7,7 +7,7 @@ const REASONS: readonly (readonly [BeaconOutcome, string])[] = [
   ['coding', 'a content coding other than gzip, br and zstd'],
 ];
 
-/** What `explain` says about a site that measures its pages. */
+/** Describes for `explain` a site that measures its pages. */
 export function describeMeasuring(pages: ReadonlyMap<BeaconOutcome, number>): string {
   const added = pages.get('added') ?? 0;
   const left = REASONS.flatMap(([outcome, why]) => {

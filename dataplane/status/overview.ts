@@ -22,7 +22,7 @@ const MOST_LISTED = 1_000;
 /** How many names, routes or alerts are looked at in one turn of the event loop: 1 to 4 ms. */
 const PER_TURN = 1_000;
 
-/** What the Admin API itself knows: who is connected to it. */
+/** Facts that only the Admin API knows: who is connected to it. */
 export type Connected = Pick<DataplaneStatus, 'controllers' | 'last_reload'>;
 
 /**
@@ -46,7 +46,7 @@ export type OverviewParts = {
   readonly hosts: (limit: number) => Promise<{ readonly hosts: HostNow[]; readonly count: number }>;
 };
 
-/** What the dashboard shows first, however many routes and hosts there are. */
+/** The content of the dashboard's first view, of bounded size however many routes and hosts there are. */
 export async function overviewOf(parts: OverviewParts, connected: Connected): Promise<Overview> {
   const { status, alerts, count, upstreams, certificates } = await examine(parts, connected, MOST_ALERTS);
   const { hosts, count: hostCount } = await parts.hosts(MOST_HOSTS);
@@ -69,7 +69,7 @@ export async function overviewOf(parts: OverviewParts, connected: Connected): Pr
 /** These are alerts. */
 const NONE: Pick<DataplaneStatus, 'problems' | 'warnings' | 'advice'> = { problems: [], warnings: [], advice: [] };
 
-/** What is wrong right now, worst first. If it is too much to list, the last alert says how much is left out. */
+/** The current alerts, worst first. If there are too many to list, the last one says how many are left out. */
 export async function alertsNow(parts: OverviewParts, connected: Connected): Promise<Alert[]> {
   const { alerts, count } = await examine(parts, connected, MOST_LISTED);
   return count > alerts.length ? [...alerts, omitted(count - alerts.length)] : alerts;

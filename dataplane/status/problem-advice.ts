@@ -30,7 +30,7 @@ const BY_CODE: Readonly<Record<string, Advice>> = {
   removal_held: { severity: 'warning', action: 'Wait for the second listing, or reload to remove the routes at once.' },
 };
 
-/** What is said of objects of a cluster, where it is not what is said of containers. */
+/** Advice about objects of a cluster, where it differs from that about containers. */
 const IN_A_CLUSTER: Readonly<Record<string, Advice>> = {
   bad_annotation: { severity: 'error', action: 'Correct the annotation and apply the object again.' },
   bad_host: { severity: 'error', action: 'Correct the host and apply the object again.' },

@@ -3,7 +3,10 @@ import type { RouteConditions } from '../../shared/wire/status.ts';
 import type { LiveTable } from '../table/live-table.ts';
 import type { OwnedRoute } from '../table/table.ts';
 
-/** What is known of a route: by its controller, which is absent if the route was posted or nothing is reported, and by this data plane. */
+/**
+ * The conditions of a route: those of its controller, which are absent if the route was posted or nothing is reported, and those of this
+ * data plane.
+ */
 export function conditionsOf(owned: OwnedRoute, domain: string, table: LiveTable): RouteConditions {
   const { controller } = owned;
   const { accepted, resolved } = (controller === null ? undefined : table.reportedConditions(controller, domain)) ?? {};

@@ -21,7 +21,7 @@ import { poolTroubles } from './pool-troubles.ts';
 const MOST_SHOWN = 50;
 /** How many routes are parsed, or targets looked at, in one turn of the event loop: a few ms. */
 const PER_TURN = 250;
-/** How many pools in trouble are reported: with more of them, what they share is the trouble. */
+/** How many pools in trouble are reported: if there are more, they probably share a cause. */
 const MOST_POOLS = 500;
 
 type UpstreamsTools = {

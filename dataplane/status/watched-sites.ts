@@ -9,7 +9,7 @@ const MOST_NAMED = 3;
 
 const caches = (route: RouteSpec): boolean => route.cache != null || route.handles.some(({ cache }) => cache != null);
 
-/** The sites that depend on a setting, kept up to date as the table changes, to say so if the setting does not fit. */
+/** The sites that depend on a setting, kept up to date as the table changes, so that a setting that does not fit is reported. */
 export class WatchedSites {
   private readonly caching = new Set<string>();
   /** Those that are served on some ports only. */
@@ -39,13 +39,13 @@ export class WatchedSites {
     this.ports.delete(domain);
   }
 
-  /** What is wrong if the cache has this size in bytes. */
+  /** The problems if the cache has this size in bytes. */
   cacheWarnings(cacheSize: number): string[] {
     if (cacheSize > 0 || this.caching.size === 0) return [];
     return [`${named([...this.caching], ['uses', 'use'])} the directive cache, but the cache has no size, so ${NAME} stores nothing`];
   }
 
-  /** What is wrong if the data plane listens on these ports. */
+  /** The problems if the data plane listens on these ports. */
   portWarnings(listened: readonly number[]): string[] {
     const lost = [...this.ports].filter(([, ports]) => !ports.some((port) => listened.includes(port)));
     if (lost.length === 0) return [];

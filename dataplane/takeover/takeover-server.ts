@@ -48,7 +48,7 @@ export class TakeoverServer {
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.server.close(() => resolve());
-      // Clients that asked for a description have it by now.
+      // Clients that requested a description have it by now.
       this.successor?.destroy();
     });
   }

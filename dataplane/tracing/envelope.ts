@@ -2,7 +2,7 @@ import { NAME } from '../../shared/name.ts';
 
 export type Resource = { readonly serviceName: string; readonly version: string; readonly host: string; readonly pid: number };
 
-/** What comes before and after the spans in a request of OTLP (ExportTraceServiceRequest). */
+/** The text before and after the spans in a request of OTLP (ExportTraceServiceRequest). */
 export function envelopeOf({ serviceName, version, host, pid }: Resource): readonly [before: string, after: string] {
   const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
   const attributes = [

@@ -65,7 +65,7 @@ function pauseOf(headers: Headers): number | null {
 
 type Answer = { readonly partialSuccess?: { readonly rejectedSpans?: unknown; readonly errorMessage?: unknown } };
 
-/** A collector may accept some spans and reject others. An answer that says nothing readable accepts all. */
+/** A collector may accept some spans and reject others. A response that can't be read counts as accepting all. */
 function delivered(text: string): Outcome {
   let partial: Answer['partialSuccess'];
   try {

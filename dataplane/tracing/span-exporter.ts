@@ -61,7 +61,7 @@ export class SpanExporter {
   }
 
   /**
-   * Takes what the workers have left, and sends batches while any are due. `last`: the process ends, so they are due at once.
+   * Takes the remaining spans of the workers, and sends batches while any are due. `last`: the process ends, so they are due at once.
    * @returns when it has nothing more to send for now.
    */
   async turn(last = false): Promise<void> {

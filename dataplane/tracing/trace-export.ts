@@ -31,7 +31,7 @@ const ENTRY = new URL(`./export-thread.${import.meta.url.endsWith('.ts') ? 'ts' 
 export type TraceExportOptions = OtlpDestination & { readonly serviceName: string; readonly version: string };
 type TraceExportTools = { readonly clock: Clock; readonly log: Log };
 
-/** The export of traces as the main thread sees it: starts the thread that sends spans, and reports what goes wrong. */
+/** The export of traces as the main thread sees it: starts the thread that sends spans, and reports failures. */
 export class TraceExport {
   private readonly spans: SharedArrayBuffer;
   private readonly rings: LineRings;
@@ -79,7 +79,7 @@ export class TraceExport {
     this.stopCounting = this.tools.clock.every(COUNT_MS, () => this.count());
   }
 
-  /** Sends what the workers have left; call it when they have ended. */
+  /** Sends the remaining spans of the workers; call it when they have ended. */
   async end(): Promise<void> {
     this.ending = true;
     this.stopCounting();
@@ -95,7 +95,7 @@ export class TraceExport {
     this.count();
   }
 
-  /** What is wrong now, one line each. */
+  /** The current problems, one line each. */
   get warnings(): string[] {
     return this.failure === null ? [] : [`spans can't be sent to ${this.options?.url}: ${this.failure}`];
   }

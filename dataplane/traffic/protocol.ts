@@ -45,7 +45,7 @@ export type TrafficSettings = {
   readonly maxConnectionsPerAddress: number;
   readonly maxSockets: number;
   readonly logLevel: LogLevel;
-  /** Where requests are logged whose site does not say: `stdout`, a path, or null for nowhere. */
+  /** The default output of the access log: `stdout`, a path, or null for none. */
   readonly accessLog: string | null;
   /** null if requests are not traced. */
   readonly tracing: TracingSettings | null;
@@ -104,7 +104,7 @@ export type CacheFromWorker =
   | { readonly kind: 'store'; readonly entry: CacheEntry; readonly since: number; readonly replaces: number | null }
   /** How often entries were used since the last message. */
   | { readonly kind: 'used'; readonly counts: readonly (readonly [id: number, count: number])[] }
-  /** Requests that may change what they name (RFC 9111 4.4). */
+  /** Requests that may change their target (RFC 9111 4.4). */
   | { readonly kind: 'invalidate'; readonly host: string; readonly targets: readonly string[] }
   | { readonly kind: 'purged'; readonly purged: number };
 
@@ -143,7 +143,7 @@ export type PublishedKeySet = {
   readonly name: string;
   /** null while there are none that may be used. */
   readonly keys: readonly JwtKey[] | null;
-  /** When they were last requested (ms since 1970), with whatever result. */
+  /** When they were last requested (ms since 1970), whatever the result. */
   readonly triedAt: number;
   /** Why that failed; null if it did not. */
   readonly failure: string | null;
@@ -240,12 +240,12 @@ export type TargetChange = {
   readonly reason: string;
 };
 
-/** What a worker counted since its last report. */
+/** The counts of a worker since its last report. */
 export type TrafficReport = {
   readonly domains: readonly DomainReport[];
   /** Attempts that failed through their target's fault; absent if there were none. */
   readonly targets?: readonly TargetFailures[];
-  /** Exceptions, by what they ended; absent if there were none. */
+  /** Exceptions by what they ended; absent if there were none. */
   readonly faults?: readonly (readonly [ended: FaultScope, count: number])[];
 };
 
@@ -310,14 +310,14 @@ export type DomainReport = {
 export const MACHINE_REASONS = ['excluded', 'gpc', 'prefetch', 'monitor', 'bot'] as const;
 export type MachineReason = (typeof MACHINE_REASONS)[number];
 
-/** What is listed of the pages that people look at. */
+/** The lists about the pages that people view. */
 export const LIST_NAMES = [
   ...(['pages', 'entry_pages', 'referrers', 'countries', 'browsers', 'systems', 'devices'] as const),
   ...(['utm_source', 'utm_medium', 'utm_campaign'] as const),
 ] as const;
 export type ListName = (typeof LIST_NAMES)[number];
 
-/** The people among the clients of one host, and what they looked at. `humans` and all `machines` together are all requests. */
+/** The people among the clients of one host, and the pages that they viewed. `humans` and all `machines` together are all requests. */
 export type Audience = {
   readonly humans: number;
   readonly machines: Readonly<Record<MachineReason, number>>;

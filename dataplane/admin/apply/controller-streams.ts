@@ -6,7 +6,7 @@ import type { EventFeed } from '../events/event-feed.ts';
 /** An open apply stream. */
 export type OpenStream = { readonly header: Apply; send(line: StreamLine): void; end(): void };
 
-/** How a reload ended: what was applied, or what is wrong in the file. */
+/** The result of a reload: what was applied, or the errors in the file. */
 export type ReloadResult = { readonly errors: readonly string[]; readonly applied: Applied | null };
 
 /** Tracks the connected controllers and sends lines to them. */

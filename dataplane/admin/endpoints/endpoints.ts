@@ -68,16 +68,16 @@ export const ENDPOINTS = [
 export type Endpoint = (typeof ENDPOINTS)[number];
 export type HandlerName = Endpoint['handler'];
 
-/** The endpoints that need no token and never count against the limit. What they return is no secret from anyone who can connect. */
+/** The endpoints that need no token and never count against the limit. Their responses need not be secret from anyone who can connect. */
 const OPEN: ReadonlySet<HandlerName> = new Set<HandlerName>(['health', 'ready', 'dashboard', 'toDashboard']);
 const OPEN_PATHS: ReadonlySet<string> = new Set(ENDPOINTS.filter(({ handler }) => OPEN.has(handler)).map(({ path }) => path));
 
 export const isOpen = (method: string, path: string): boolean => method === 'GET' && OPEN_PATHS.has(path);
 
-/** What the probe listener answers. */
+/** The endpoints of the probe listener. */
 export const PROBES: ReadonlySet<HandlerName> = new Set<HandlerName>(['health', 'ready', 'metrics']);
 
-/** What the view token reads: analytics, routes and the state of things. None of it holds a secret, and none changes anything. */
+/** The endpoints that the view token may read: analytics, routes and status. None of them contains a secret or changes anything. */
 export const VIEWABLE: ReadonlySet<HandlerName> = new Set<HandlerName>([
   ...(['listRoutes', 'listAnalytics', 'oneAnalytics', 'history', 'historyOfAll', 'metrics', 'status'] as const),
   ...(['upstreams', 'listCertificates', 'explain', 'events', 'alerts'] as const),

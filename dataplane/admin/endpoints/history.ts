@@ -29,7 +29,7 @@ export function readRange(query: URLSearchParams, { clock }: Pick<AdminDependenc
   return range.value;
 }
 
-/** The history of a host, or of all, as it is sent. @throws ApiError if there is none. */
+/** The history of a host, or of all hosts, as text to send. @throws ApiError if there is none. */
 export async function historyText(
   host: string,
   range: Range,

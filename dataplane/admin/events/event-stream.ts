@@ -18,7 +18,7 @@ export type Send = (text: string, state?: string) => void;
 /** Takes a function that sends an event; returns one that ends the subscription. */
 export type Subscribe = (send: Send) => () => void;
 
-/** What happens, as one event each. */
+/** Sends each change as one event. */
 export const eventsOf =
   (feed: EventFeed): Subscribe =>
   (send) =>

@@ -6,7 +6,7 @@ import type { Subscribe } from './event-stream.ts';
 import { SharedFeed } from './shared-feed.ts';
 
 const HOUR_MS = 3_600_000;
-/** How often the history of a period is sent again, by what its points stand for (ms). */
+/** How often the history of a period is sent again, by the span of its points (ms). */
 const HOURS_EVERY_MS = 10_000;
 const DAYS_EVERY_MS = 60_000;
 

@@ -37,7 +37,7 @@ const fieldsOf = (text: string) => ({
   'cache-control': 'no-store',
 });
 
-/** Sends a list of any length, as fast as the client reads it, without blocking the event loop; items are made as they are sent. */
+/** Sends a list of any length, as fast as the client reads it, without blocking the event loop; items are created as they are sent. */
 export async function sendList<T>(
   response: ServerResponse,
   items: Iterable<T>,

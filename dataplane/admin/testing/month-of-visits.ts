@@ -32,7 +32,7 @@ export type Visit = {
   readonly browser: Browser | null;
   /** Whether it is for a page rather than for a part of one. */
   readonly page: boolean;
-  /** What its page reports of itself. */
+  /** The measurements that its page reports. */
   readonly vitals: VitalsObservation | null;
 };
 

@@ -103,7 +103,7 @@ export class DiskTier {
     return { ...state, size: this.options.size, hits, written: queue.written, dropped: queue.dropped };
   }
 
-  /** What is wrong now, one line each. */
+  /** The current problems, one line each. */
   get warnings(): string[] {
     const { clock } = this.tools;
     const silent = this.silentSince !== null && clock.monotonic() - this.silentSince > SILENT_MS;

@@ -124,7 +124,7 @@ type Defaults = Pick<Fields, 'hasStrictTransportSecurity' | 'hasContentTypeOptio
 /** Responses of our own have none of the default fields by themselves. */
 const NO_DEFAULTS: Defaults = { hasStrictTransportSecurity: false, hasContentTypeOptions: false, hasFrameOptions: false };
 
-/** Defaults are added for what the upstream has not set and no change decides. */
+/** Defaults are added for fields that neither the upstream nor a change has set. */
 function changed(fields: AnswerFields, changes: FieldChanges, x: Answered, status: number, lines: string, has: Defaults): string {
   let whole = changes.apply(lines, x, { status, lines }, false) ?? lines;
   if (fields.strictTransport && x.strictTransport && !has.hasStrictTransportSecurity) whole += STRICT_TRANSPORT;

@@ -26,7 +26,7 @@ export interface ErrorPages {
   own(x: EvaluatedRequest, status: number): ErrorPage | PageSearch | null;
   /** The page that replaces an error of the upstream; null if that is forwarded. */
   intercepted(x: EvaluatedRequest, status: number, lines: string): PageSearch | null;
-  /** What they are for and where they come from, for `explain`. */
+  /** Describes for `explain` what they are for and where they come from. */
   explain(): string;
 }
 
@@ -52,5 +52,5 @@ const OF_THE_BODY: ReadonlySet<string> = new Set([
 export const replacedLines = (lines: string, page: ErrorPage): string =>
   withoutFields(withoutFields(lines, OF_THE_BODY), page.names) + page.fields;
 
-/** Whether the cache answers with what an upstream has sent before. */
+/** Whether the cache answers with an earlier response of an upstream. */
 export const isStored = (cached: CacheResult | null): boolean => cached !== null && cached !== 'pass';

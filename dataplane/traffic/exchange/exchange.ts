@@ -25,7 +25,7 @@ export const SMALL_PIECE = 4_096;
 /** Our end of a connection, as a socket has it; undefined once it is closed. */
 export type LocalEnd = { readonly localAddress?: string | undefined };
 
-/** What is known about a connection. */
+/** The properties of a client's connection. */
 export type ConnectionFacts = {
   /** Its own address, whatever proxies report. */
   readonly address: string;
@@ -50,7 +50,7 @@ export type TlsFacts = {
   readonly client: ClientIdentity | null;
 };
 
-/** What is logged about the client's side of an exchange. */
+/** The fields that are logged about the client's side of an exchange. */
 export type ClientFacts = {
   readonly connection: ConnectionFacts;
   readonly protocol: 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0';
@@ -109,7 +109,7 @@ export interface TunnelStream extends Duplex {
   accept(fields: string): void;
   /** Ends it before its time. */
   cancel(): void;
-  /** What was written is sent; nothing more of what the client sends is needed. */
+  /** Everything written has been sent; no more bytes from the client are needed. */
   release(): void;
 }
 
@@ -201,7 +201,7 @@ export class Exchange {
   readonly expectsContinue: boolean;
   readonly referer: string | null;
   readonly userAgent: string | null;
-  /** What the browser wants it for (Sec-Fetch-Dest). */
+  /** The browser's destination of the request (Sec-Fetch-Dest). */
   readonly fetchDestination: string | null;
   /** Whether its sender asks not to be tracked (Sec-GPC). */
   readonly privacyControl: boolean;
@@ -243,7 +243,7 @@ export class Exchange {
 
   /** A small body that was buffered whole; null when it streams or there is none. */
   held: Buffer | null = null;
-  /** What its site says about other origins; null where it leaves that to the upstream. */
+  /** The site's CORS settings; null if it leaves CORS to the upstream. */
   crossOrigin: CrossOrigin | null = null;
   /** For a body of unknown length; null for no limit. */
   bodyLimit: BodyLimit | null = null;
@@ -263,12 +263,12 @@ export class Exchange {
   beacon: BeaconOutcome | null = null;
   /** The user whose password was right; null if no password was checked. */
   user: string | null = null;
-  /** What a page has reported of itself. */
+  /** The measurements that a page has reported. */
   vitals: VitalsObservation | null = null;
   lastFailure: Failure | null = null;
   /** The cookie that sends the client to the same target again, as a line for the response; empty for none. */
   affinityLine = '';
-  /** What was drawn for it to find out its share among several groups; -1 if nothing was. */
+  /** The number drawn to choose one of several groups; -1 if none was drawn. */
   draw = -1;
   /** The cookie that keeps a browser in its group, as a line for the response; empty for none. */
   splitLine = '';
@@ -287,7 +287,7 @@ export class Exchange {
   endsConnection = false;
   /** 0 until there is a response. */
   status = 0;
-  /** Whether only the end of the upstream's connection tells where the body of its response ends. */
+  /** Whether only the end of the upstream's connection marks the end of its response body. */
   answerEndsAtClose = false;
   /** Content-Type of an upstream's response. */
   contentType: string | null = null;
@@ -363,7 +363,7 @@ export class Exchange {
   }
 }
 
-/** Detaches whatever could still answer an exchange. @returns a function that cancels what was detached. */
+/** Detaches everything that could still answer an exchange. @returns a function that cancels what was detached. */
 export function detachAttempt(x: Exchange): () => void {
   const { attempt, filtering } = x;
   x.attempt = null;

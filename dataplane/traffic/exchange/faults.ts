@@ -12,8 +12,8 @@ const MINUTE = 60_000;
 export const FAULT_REASON = 'something failed in the proxy itself';
 
 /**
- * Runs a method of `owner` as a callback of a socket, a timer or a library. An exception
- * ends the owner and goes no further. No closure is made: `act` is a method.
+ * Runs a method of `owner` as a callback of a socket, a timer or a library. An exception ends the owner and goes no further. No closure is
+ * created: `act` is a method.
  */
 export function guard<O extends FaultOwner, A, B>(owner: O, act: (this: O, first: A, second: B) => void, first: A, second: B): void;
 export function guard<O extends FaultOwner, A>(owner: O, act: (this: O, first: A) => void, first: A): void;
@@ -60,7 +60,7 @@ export class Faults {
     this.tools = tools;
   }
 
-  /** Counts and logs. `about` are fields for the log line that say what was being served. */
+  /** Counts and logs. `about` are fields of the log line that identify what was being served. */
   note(scope: FaultScope, error: unknown, about: object = {}): void {
     this.counts.set(scope, (this.counts.get(scope) ?? 0) + 1);
     const now = this.tools.clock.monotonic();

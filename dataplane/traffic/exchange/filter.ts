@@ -10,7 +10,7 @@ export type FilteredRequest = EvaluatedRequest & {
   readonly cached: CacheResult | null;
   /** Whether the response is a page for an error of the proxy itself. */
   readonly hasErrorPage: boolean;
-  /** What happened to the script that measures pages; null if the response is not a page, or analytics are off. */
+  /** Whether the script that measures pages was inserted, or why not; null if the response is not a page, or analytics are off. */
   beacon: BeaconOutcome | null;
 };
 
@@ -29,7 +29,7 @@ export type AnswerHead = {
   readonly bodyless: boolean;
 };
 
-/** Where the body of a response goes next: to another filter, or to the client. */
+/** The receiver of a response body: another filter, or the client. */
 export interface BodySink {
   /** A piece; its buffer is reused, so copy what you keep. @returns false when the source should pause; its `resume` is called later. */
   body(buffer: Buffer, from: number, to: number): boolean;
@@ -63,6 +63,6 @@ export interface Filter {
   readonly name: string;
   /** Inspects the head of a response and may change it. @returns how the body is changed; null if it is left alone. */
   begin(request: FilteredRequest, head: AnswerHead): StageMaker | null;
-  /** What it does with responses, in words; absent if `explain` does not mention it. */
+  /** A description for `explain` of what it does with responses; absent if `explain` does not mention it. */
   explain?(): string;
 }

@@ -24,7 +24,7 @@ export type InternalRequest = {
   readonly local: LocalEnd | null;
   readonly secure: boolean;
   readonly body: Buffer | null;
-  /** What the target gets as Host instead of the client's; absent: the client's. */
+  /** The Host for the target; absent: the client's. */
   readonly hostOfTarget?: 'hostport' | 'host' | null;
   /**
    * The client's request whose block has the upstream, so that a newer table may have another one for it. Absent: the upstream belongs to a
@@ -132,7 +132,7 @@ export class InternalExchange implements Downstream {
     return this.x.lastFailure;
   }
 
-  /** Whether only the end of a connection tells where the body ends. */
+  /** Whether only the end of the connection marks the end of the body. */
   get endsAtClose(): boolean {
     return this.x.answerEndsAtClose;
   }
@@ -179,7 +179,7 @@ export class InternalExchange implements Downstream {
     if (this.over) return;
     x.status = status;
     const { affinityLine, failure } = x;
-    // It comes last, since it was added to what the upstream had sent.
+    // It comes last, since it was added to the fields of the upstream.
     const isAdded = affinityLine !== '' && fields.endsWith(affinityLine);
     const own = isAdded ? fields.slice(0, -affinityLine.length) : fields;
     this.sink.head({ status, fields: own, length, affinityLine: isAdded ? affinityLine : '', failure });
@@ -192,7 +192,7 @@ export class InternalExchange implements Downstream {
   end(x: Exchange, trailers: string): void {
     if (this.over) return;
     x.attempt = null;
-    // Only over once the sink has dealt with it: if that throws, the sink is told that the answer has failed.
+    // It is over only once the sink has handled it: if that throws, the sink is notified that the answer has failed.
     this.sink.end(trailers);
     this.over = true;
     x.timeLimit?.();
@@ -213,7 +213,7 @@ export class InternalExchange implements Downstream {
     try {
       this.sink.failed(reason);
     } catch (error) {
-      // Clients that wait for the answer wait for nothing else, so the sink is told once more.
+      // Clients that wait for the answer wait for nothing else, so the sink is notified once more.
       this.tools.faults.note('exchange', error);
       this.tools.faults.step(() => this.sink.failed(reason));
     }

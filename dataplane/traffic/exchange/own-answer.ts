@@ -9,7 +9,7 @@ export type OwnAnswer = {
   readonly body: string | Buffer | null;
   /** For the log and for `explain`; never sent to clients. */
   readonly reason: string;
-  /** Whether its fields stay as they are, whatever `header` says: the site's own would break it, or have it stored. */
+  /** Whether `header` does not apply to it, because the site's fields would break it or cause it to be stored. */
   readonly sealed?: true;
 };
 
@@ -34,7 +34,7 @@ export const bodyTooLarge = (max: number): OwnAnswer => ({
   body: null,
   reason: `the request body is larger than request_body allows (${max} bytes)`,
 });
-/** A path for the upstream that a client has led out of what the site has written. */
+/** A rewritten path that a client has managed to lead out of the site's own prefix. */
 export const UNSAFE_PATH: OwnAnswer = {
   status: 400,
   fields: '',

@@ -29,11 +29,11 @@ function answerLines(x: Exchange, status: number, answer: Fields): string {
   return readableLines(x, whole);
 }
 
-/** The lines of a response for this exchange, with what its origin may read of it. */
+/** The lines of a response for this exchange, with CORS fields for its origin. */
 export const readableLines = (x: Exchange, lines: string): string =>
   x.crossOrigin === null ? lines : crossOriginFields(lines, x.crossOrigin);
 
-/** What is known of a stored response without reading its fields again. */
+/** The properties of a stored response, known without parsing its fields again. */
 export type StoredHead = Pick<Fields, 'hasStrictTransportSecurity' | 'hasContentTypeOptions' | 'hasFrameOptions'>;
 
 /** The lines of a stored response, with the fields of the exchange's block as for one that has just come from an upstream. */
@@ -66,7 +66,7 @@ export function beginAnswer(x: Exchange, status: number, reason: string, fields:
   x.client.head(x, head.status, head.reason, deferredLines(x, block, head.status, head.fields) + last, head.length);
 }
 
-/** What the block says about its upstreams' responses alone does not apply to the site's own. */
+/** Changes that the block makes only to responses of its upstreams do not apply to the proxy's own. */
 function deferredLines(x: Exchange, block: Block, status: number, lines: string): string {
   if (block.fields.deferred === null) return lines;
   const { fields, ownFields } = block;
@@ -81,7 +81,7 @@ type Replaced = { readonly status: number; readonly reason: string; readonly fie
 
 /** @returns whether a page will replace the response of an upstream. A gRPC client reads no pages. */
 function replacesByPage(x: Exchange, pages: ErrorPages, { status, reason, fields, more }: Replaced): boolean {
-  // What the site itself responds with is not replaced.
+  // Responses of the site itself are not replaced.
   if (!isUpstreams(x) || x.hasErrorPage || isGrpc(x)) return false;
   const search = pages.intercepted(x, status, fields);
   if (search === null) return false;

@@ -49,7 +49,7 @@ export type SpanTools = {
   monotonic(): number;
 };
 
-/** What happened to one request on its way to the upstream and back; the request path notes each step as it takes it. */
+/** The steps of one request to the upstream and back, recorded by the request path as they happen. */
 export class RequestSpans {
   /** Waits for a target, in order. */
   readonly holds: WaitSpan[] = [];
@@ -63,7 +63,7 @@ export class RequestSpans {
     this.tools = tools;
   }
 
-  /** The attempt that is under way; null if there is none. */
+  /** The current attempt; null if there is none. */
   get current(): AttemptSpan | null {
     return this.attempt;
   }

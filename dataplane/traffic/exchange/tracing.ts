@@ -11,7 +11,7 @@ export type TracingOptions = TracingSettings & {
 
 const TRACE_ID_DIGITS = 32;
 const SPAN_ID_DIGITS = 16;
-/** Random bytes drawn at a time: one call for each id would take longer than everything else here. */
+/** How many random bytes are drawn at once: one call for each id would take longer than everything else here. */
 const DRAWN = 4_096;
 
 const PARENT: ReadonlySet<string> = new Set(['traceparent']);

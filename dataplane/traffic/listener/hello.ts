@@ -1,6 +1,6 @@
 /**
- * The ClientHello, read before TLS begins (RFC 8446 4.1.2, RFC 5246 7.4.1.2): which name the client asks for and which
- * protocols it offers. Versions and ciphers are left to the library.
+ * The ClientHello, read before TLS begins (RFC 8446 4.1.2, RFC 5246 7.4.1.2): which name the client requests and which protocols it offers.
+ * Versions and ciphers are left to the library.
  */
 export type HelloReading =
   /** Valid so far but incomplete. */

@@ -2,8 +2,8 @@ import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import { crc32c } from './crc32c.ts';
 
 /**
- * The PROXY protocol, versions 1 and 2, as specified in HAProxy's `proxy-protocol.txt`: what a proxy reports about
- * the client, before the client's own first byte. Versions are told apart by their first bytes.
+ * The PROXY protocol, versions 1 and 2, as specified in HAProxy's `proxy-protocol.txt`: what a proxy reports about the client, before the
+ * client's own first byte. The versions differ in their first bytes.
  */
 export type ProxyReading =
   /** Valid so far but incomplete. */
@@ -14,7 +14,7 @@ export type ProxyReading =
 
 /** The longest line of version 1, with its CRLF (section 2.1). */
 const MAX_LINE = 107;
-/** What may follow the first 16 bytes of version 2: the addresses of a Unix socket take 216 bytes, the rest are extensions. */
+/** The maximum length after the first 16 bytes of version 2: the addresses of a Unix socket take 216 bytes, the rest are extensions. */
 const MAX_BINARY = 2_048;
 /** No valid header is longer than this (bytes). */
 export const MAX_PROXY_HEADER = 16 + MAX_BINARY;

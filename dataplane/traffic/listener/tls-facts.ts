@@ -18,8 +18,8 @@ const SUITES: Readonly<Record<string, number>> = {
 };
 
 /**
- * What the handshake of this connection negotiated. It has to be read while the connection is open.
- * `verified`: whether the client had to present a certificate.
+ * The parameters that the handshake of this connection negotiated. They have to be read while the connection is open. `verified`: whether
+ * the client had to present a certificate.
  */
 export function tlsFacts(socket: TLSSocket, verified: boolean): TlsFacts {
   // Absent, whatever its type says, if the client has already left.

@@ -11,7 +11,7 @@ import { ACME_TLS_PROTOCOL, type TlsServers } from './tls-servers.ts';
 const HELLO_MS = 5_000;
 /** How long a handshake waits for a certificate that is being ordered (ms). */
 const EXPECTED_MS = 15_000;
-/** Bytes of the ClientHello passed to TLS at a time. */
+/** How many bytes of the ClientHello are passed to TLS at once. */
 const PIECE = 1_000;
 /** How long a client may take to read the alert after a failed handshake (ms). */
 const LINGER_MS = 2_000;
@@ -31,7 +31,7 @@ export type HandshakeTools = {
   readonly faults: Faults;
   /** The certificate for a name, or for a client that sent none. */
   find(hello: Hello, socket: Socket): PresentedCertificate | null;
-  /** What takes over the connection if TLS does not end here; null if it does. `head` is what has been read. */
+  /** The function that takes over the connection if TLS is not terminated here; null if it is. `head` is the part that has been read. */
   passthrough(hello: Hello, socket: Socket): ((handshake: TlsHandshake, head: Buffer) => void) | null;
   /** The certificate for an authority's challenge of the name; null if none is pending. */
   findChallenge(name: string): PresentedCertificate | null;
@@ -136,7 +136,7 @@ export class TlsHandshake {
     socket.off('data', this.read).off('end', this.ended);
     socket.unshift(this.gathered);
     readInPieces(socket);
-    // Frees what was read: the connection may last for days.
+    // Frees the bytes that were read, because the connection may last for days.
     this.gathered = NOTHING;
     this.gathering = new AppendBuffer();
     const release = presented.auth === null ? null : this.lingerOnce();

@@ -39,7 +39,7 @@ export class TlsServers {
   private readonly faults: Faults;
   /** In order of last use; null if the library refuses the certificate. */
   private readonly servers = new Map<PresentedCertificate, Server | null>();
-  /** Those under way, by the ends of their connection. */
+  /** The handshakes in progress, by the addresses and ports of their connection. */
   private readonly underWay = new Map<string, HandshakeEnd>();
   private ticketKeys: Buffer | null = null;
 

@@ -14,7 +14,7 @@ import type { Exchange, LocalEnd } from '../exchange/exchange.ts';
 import { compilePattern, folded } from './pattern.ts';
 import { type DrawnRequest, shareTest } from './share.ts';
 
-/** What a condition needs to know about a request, besides its path. */
+/** The properties of a request that a condition needs, besides its path. */
 export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields' | 'host' | 'port' | 'secure'> &
   DrawnRequest & { readonly client: { facts(): { readonly connection: { readonly local: LocalEnd | null } } } };
 

@@ -16,7 +16,10 @@ type Served = { readonly ports: readonly number[] | null };
 /** An entry with more JSON (bytes) would take too long to compile in one turn, so that is done in several before it takes effect. */
 export const LARGE_BYTES = 65_536;
 
-/** Compiles a large entry; null if that fails, as it will when it is used. `before` is what it replaces, if that has been compiled. */
+/**
+ * Compiles a large entry; null if that fails, as it will when it is used. `before` is the entry that it replaces, if that has been
+ * compiled.
+ */
 type Prepare<Compiled> = (entry: PackedEntry, before: Compiled | null, nextTurn: () => Promise<void>) => Promise<Compiled | null>;
 
 /** In place of a port: any port. */

@@ -58,7 +58,7 @@ export class Readings {
     return (parts[nth * STRIDE + 1] as number) - from >= text.length && whole.startsWith(text, from);
   }
 
-  /** What the check has cost so far. */
+  /** The cost of the check so far. */
   get effort(): Effort {
     return this.shared.effort;
   }
@@ -108,7 +108,7 @@ export class Readings {
   }
 }
 
-/** What the readings of a path share with the readings of the part after its host. */
+/** State shared by the readings of a path and those of the part after its host. */
 type Shared = {
   readonly effort: Effort;
   /** The fully decoded path. */

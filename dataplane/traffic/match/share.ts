@@ -12,7 +12,7 @@ const DRAWS = 1_000_000;
 /** How long a browser keeps its draw (s): 30 days. */
 const COOKIE_SECS = 2_592_000;
 
-/** What a share reads from a request, and stores in it. */
+/** The parts of a request that a share reads and sets. */
 export type DrawnRequest = Pick<Exchange, 'fields' | 'secure' | 'draw' | 'splitLine'> & { readonly client: { readonly address: string } };
 
 /**

@@ -28,8 +28,8 @@ export type PassedTools = {
 };
 
 /**
- * A TLS connection that is passed on to a target as it is. Once the first byte has been sent, it is tried nowhere else. Each side is read
- * only as fast as the other one takes it, and an end of one side is passed on, so that the other may go on sending.
+ * A TLS connection that is passed on to a target undecrypted. Once the first byte has been sent, no other target is tried. Each side is
+ * read only as fast as the other one takes it, and an end of one side is passed on, so that the other may go on sending.
  */
 export class PassedConnection implements OpenConnection {
   private readonly client: Socket;
@@ -170,7 +170,7 @@ export class PassedConnection implements OpenConnection {
     this.leave(this.client, hadError);
   }
 
-  /** One side is gone: the other gets what was sent to it, or a reset if the first was reset. */
+  /** One side is gone: the other gets the bytes that were sent to it, or a reset if the first was reset. */
   private leave(other: Socket, hadError: boolean): void {
     if (other.destroyed) return this.finish();
     if (hadError) other.resetAndDestroy();
@@ -204,7 +204,7 @@ export class PassedConnection implements OpenConnection {
     this.tools.moved(received, sent);
   }
 
-  /** What it carries is not known, so it can only be waited for. */
+  /** Its content is unknown, so its end can only be waited for. */
   drain(): void {
     // The process ends it after the drain timeout.
   }

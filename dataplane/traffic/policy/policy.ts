@@ -15,7 +15,7 @@ import type { KeySets } from './jwt/key-sets.ts';
 import type { Bots } from './under-attack/bots.ts';
 import type { Clearances } from './under-attack/clearance.ts';
 
-/** What a policy needs from its worker. */
+/** The dependencies of a policy, provided by its worker. */
 export type PolicyTools = {
   /** Milliseconds since 1970. */
   now(): number;
@@ -37,7 +37,7 @@ export type PolicyTools = {
 /** The policy cannot decide yet and will resume the exchange with its decision in a later turn. */
 export const LATER = Symbol('later');
 
-/** What a policy would do with a request, in words; `answers` if the policy would answer it. */
+/** Describes what a policy would do with a request; `answers` if the policy would answer it. */
 export type Explanation = { readonly words: string; readonly answers: boolean };
 
 /** One rule of one block, compiled. */

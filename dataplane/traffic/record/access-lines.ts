@@ -9,7 +9,7 @@ import { accessLine, refusedLine } from './access-line.ts';
 export type AccessLinesTools = {
   readonly clock: Clock;
   readonly ring: LineRing;
-  /** Where requests are logged whose site does not say: a path, `stdout`, or null for nowhere. */
+  /** The default output: a path, `stdout`, or null for none. */
   readonly everywhere: string | null;
   /** Called before the first line: the thread that writes them has to run. */
   readonly begun: () => void;

@@ -112,7 +112,7 @@ export class AudienceCounts {
     this.visitors.add(visitor);
   }
 
-  /** `page` is the path as it is listed. */
+  /** `page` is the path as listed. */
   pageView(view: PageView, page: string): void {
     this.views ??= new PageViews();
     this.views.add(view, page);

@@ -2,7 +2,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 
 /** Destinations that a browser shows as a page (Fetch Standard). */
 const PAGES = new Set(['document', 'iframe', 'frame']);
-/** The destination of what a script fetches: a page if scripts replace parts of pages, data otherwise. */
+/** The destination of requests by scripts: a page if scripts replace parts of pages, data otherwise. */
 const FETCHED = 'empty';
 const ASSET_TYPE =
   /^(?:(?:image|font|audio|video)\/|text\/(?:css|javascript|ecmascript)|application\/(?:(?:x-)?javascript|ecmascript|wasm|manifest\+json|(?:x-)?font-))/i;
@@ -11,8 +11,8 @@ const ASSET_NAME =
   /\.(?:css|m?js|wasm|map|webmanifest|png|jpe?g|gif|webp|avif|svg|ico|bmp|woff2?|ttf|otf|eot|mp[34]|m4[av]|webm|og[gv]|wav)$/i;
 
 /**
- * Whether a person's request is a view of a page rather than of what pages consist of. `path` without query. A browser that says what it
- * wants is believed; after that the type of the response decides, and the name if it has none.
+ * Whether a person's request is a view of a page rather than of a part of one. `path` without query. A browser that says what it wants is
+ * believed; after that the type of the response decides, and the name if it has none.
  */
 export function isPageView({ method, status, fetchDestination, contentType }: Exchange, path: string): boolean {
   if (method !== 'GET' || (status !== 304 && (status < 200 || status > 299))) return false;

@@ -26,7 +26,7 @@ import { isPageView } from './page-view.ts';
 import { increment } from './tally.ts';
 import { UserAgents } from './user-agents.ts';
 
-/** Longer paths and names of referring hosts are cut (characters), so that what is counted has a bounded size. */
+/** Longer paths and names of referring hosts are cut (characters), so that counts have a bounded size. */
 const MAX_PATH = 256;
 const MAX_REFERRER = 128;
 /** Hosts in one part of a report: together they take a few milliseconds on either side. */
@@ -41,7 +41,7 @@ const MAX_VITALS_IN_ALL = 2_000;
 const KNOWN_CLIENTS = 16_384;
 
 type KnownAddress = { readonly hash: number; readonly country: string };
-/** What a request says about where it leads, where it comes from, and who sent it. */
+/** The target, the origin and the sender of a request, from its fields. */
 type Visit = { readonly address: KnownAddress; readonly path: string; readonly page: string; readonly referrer: string };
 
 /** The host of a request, and the domain of its route. */
@@ -264,7 +264,7 @@ export class Recorder {
   }
 }
 
-/** What a request itself says about its sender, apart from its User-Agent. `path` is that of the page. */
+/** Facts about the sender that a request itself states, apart from its User-Agent. `path` is that of the page. */
 function machineOf(x: Exchange, { excluded }: Site, path: string): MachineReason | null {
   if (excluded?.(x.client.address, path)) return 'excluded';
   if (x.privacyControl) return 'gpc';

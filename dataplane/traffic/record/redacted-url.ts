@@ -16,8 +16,8 @@ const USER = /(:\/\/|^\/\/)[^/?#@\s]*@/g;
 const [QUESTION, AND, SEMICOLON, HASH, EQUALS] = [0x3f, 0x26, 0x3b, 0x23, 0x3d];
 
 /**
- * Text that contains URLs, without the values of parameters whose name tells that they are secret, in the query and in the
- * fragment, and without user names and passwords before a host.
+ * Text that contains URLs, without the values of parameters whose name suggests that they are secret, in the query and in the fragment, and
+ * without user names and passwords before a host.
  */
 export function redactedUrl(url: string): string {
   const text = url.includes('@') ? url.replace(USER, (_, before: string) => `${before}${REDACTED}@`) : url;
@@ -50,6 +50,6 @@ function isSecret(name: string): boolean {
   return secret;
 }
 
-/** A malformed escape is left as it is. */
+/** A malformed escape is left unchanged. */
 const decoded = (name: string): string =>
   name.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))).trim();

@@ -163,7 +163,7 @@ export class RequestLog {
 const isRefused = ({ endpoint, failure }: Exchange): boolean =>
   endpoint === null && failure !== '' && failure !== FAULT_REASON && failure !== ANSWERED_BY_SITE;
 
-/** What is needed to identify a request. Never the query: it may hold secrets. */
+/** The fields that identify a request. Never the query, which may contain secrets. */
 function factsOf(x: Exchange, now: number): object {
   const { endpoint } = x;
   return {

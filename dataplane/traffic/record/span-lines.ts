@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { RequestSpans, Trace } from '../exchange/trace.ts';
 import { spanText } from './span-text.ts';
 
-/** The spans of one worker's sampled requests, on their way to the thread that sends them. */
+/** The spans of one worker's sampled requests, which are passed to the thread that sends them. */
 export class SpanLines {
   private readonly clock: Clock;
   private readonly ring: LineRing;

@@ -13,10 +13,10 @@ const REMEMBERED = 4_096;
 const MAX_IDENTIFIED = 1_000;
 
 export type Device = 'desktop' | 'mobile' | 'tablet' | 'other';
-/** What a person uses. There is one object for each combination. */
+/** A person's browser, system and device. There is one object for each combination. */
 export type Client = { readonly browser: string; readonly system: string; readonly device: Device };
 
-/** What is known about one User-Agent. */
+/** The classification of one User-Agent. */
 export class UserAgent {
   readonly machine: 'monitor' | 'bot' | null;
   /** null until it is needed. */
@@ -39,7 +39,7 @@ const DESKTOP_SYSTEMS = new Set(['Windows', 'macOS', 'Linux', 'Chrome OS']);
 /** A request without User-Agent, which every browser sends. */
 const NONE = new UserAgent('bot');
 
-/** Determines from the User-Agent who sends a request, and with which browser. Each is parsed once, as long as it is remembered. */
+/** Determines from the User-Agent who sends a request, and with which browser. Each is parsed once, as long as it is cached. */
 export class UserAgents {
   /** Two generations, so that a flood of invented ones does not displace those in use. */
   private recent = new Map<string, UserAgent>();
@@ -80,7 +80,7 @@ export class UserAgents {
   private identify(text: string): Client {
     const parser = bowser.getParser(text, true);
     const [browser, system] = [parser.getBrowserName(), parser.getOSName()];
-    // The library copies names that it doesn't know from the text itself, so clients would choose what is listed.
+    // The library copies names that it doesn't know from the text itself, so clients could choose the names that are listed.
     const known = SYSTEMS.has(system) ? system : OTHER;
     const device = DEVICES.get(parser.getPlatformType()) ?? (DESKTOP_SYSTEMS.has(known) ? 'desktop' : OTHER);
     return this.shared(BROWSERS.has(browser) ? browser : OTHER, known, device);

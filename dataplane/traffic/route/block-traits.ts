@@ -4,7 +4,7 @@ import { guardsOf } from '../policy/order.ts';
 import type { Guard } from '../policy/policy.ts';
 import { hasUsualSession } from './own-cookies.ts';
 
-/** What a route knows of its blocks as a whole, as bits; those of a route are those of all of its blocks together. */
+/** Traits of blocks, as bits; those of a route are the union of those of its blocks. */
 export type BlockTraits = number;
 
 /** A guard is about some paths. */

@@ -69,7 +69,7 @@ export class RouteCompiler {
   private readonly kinds: BlockKinds;
   private readonly files: FileTools;
 
-  /** What the block that is being compiled has opened for its policies. */
+  /** The resources that the block being compiled has opened for its policies. */
   private policyPools: Pool[] = [];
 
   constructor(pools: Pools, tools: CompilerTools, kinds = KINDS) {
@@ -235,7 +235,7 @@ export class RouteCompiler {
 
   private filtersOf(route: RouteSpec, handle: HandleSpec | null): readonly Filter[] | null {
     const filters = this.kinds.filters.flatMap((kind) => kind(route, handle) ?? []);
-    // Nearest to the upstream: what it has changed must not be used any more, whatever becomes of the response.
+    // Nearest to the upstream: stored responses that it has changed must not be used any more, whatever becomes of this response.
     const cache = cacheOf(route, handle);
     if (cache !== null) filters.unshift(invalidationOf(this.tools.store, keyedBlock(route, handle), keyPartsOf(cache)));
     return filters.length === 0 ? null : filters;

@@ -26,7 +26,7 @@ export type CompiledRoute = Site & {
   readonly blocks: Blocks;
   /** Set if access to the site depends on the path: then a path must mean the same to every server that reads it. */
   readonly ambiguity: Ambiguity | null;
-  /** What is answered under the proxy's own paths. */
+  /** The responder for the proxy's own paths. */
   readonly ownPaths: ReturnType<typeof withChallenge>;
 };
 

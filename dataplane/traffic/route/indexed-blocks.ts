@@ -14,7 +14,7 @@ export type BlockText = Range & { readonly bytes: Buffer };
 
 const parsed = ({ bytes, from, to }: BlockText): HandleSpec => JSON.parse(bytes.toString('utf8', from, to));
 
-/** What is known of a block without its JSON. Everything else is read when it is needed. */
+/** The properties of a block that are known without its JSON. Everything else is read when it is needed. */
 export class LazyBlock {
   private text: BlockText;
   /** The patterns of the paths that it may match, in the form in which they are compared; null for any path. */
@@ -95,7 +95,7 @@ export class IndexedBlocks implements Blocks {
   private readonly index: BlockIndex;
   private readonly compile: (handle: HandleSpec, nth: number) => CompiledBlock;
   private readonly folds: boolean;
-  /** The blocks by the addresses of their targets, once that has been asked. */
+  /** The blocks by the addresses of their targets, computed when first needed. */
   private byAddress: ReadonlyMap<string, readonly number[]> | null = null;
 
   constructor(all: readonly LazyBlock[], index: BlockIndex, folds: boolean, compile: (handle: HandleSpec, nth: number) => CompiledBlock) {

@@ -12,12 +12,12 @@ import { IndexedBlocks, LazyBlock } from './indexed-blocks.ts';
 /** Blocks per piece: about 1 ms. */
 const STEP = 100;
 
-/** What the next version of a large route may have in common with this one. */
+/** The parts that the next version of a large route may share with this one. */
 type Prepared = { readonly siteText: string; readonly traits: BlockTraits; readonly context: BlockContext; readonly blocks: IndexedBlocks };
 
 /**
- * Prepares large routes. Blocks are read for what it takes to find them, and compiled when they are used. What has not changed since the
- * last version is kept as it is, with its pools.
+ * Prepares large routes. Blocks are read only as far as it takes to find them, and compiled when they are used. Unchanged blocks are reused
+ * with their pools.
  */
 export class LargeRoutes {
   private readonly compiler: RouteCompiler;

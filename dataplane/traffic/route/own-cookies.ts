@@ -11,8 +11,8 @@ const USUAL = fieldOf(RESERVED);
 const STICKY = fieldOf([...RESERVED, `${USUAL_COOKIE}=[\\w-]{24}`]);
 
 /**
- * Matches a Cookie field that has nothing but cookies of the proxy itself, in the form that it gives them: they tell the upstream nothing
- * about a person. A name that the site has chosen may be that of a cookie of its application.
+ * Matches a Cookie field that has only cookies of the proxy itself, in the form that it gives them: they tell the upstream nothing about a
+ * person. A name that the site has chosen may be that of a cookie of its application.
  */
 export const ownCookies = (keepsUsualSessions: boolean): RegExp => (keepsUsualSessions ? STICKY : USUAL);
 

@@ -2,7 +2,7 @@ import { bucketOf } from '../../../shared/log-buckets.ts';
 import { type DomainReport, DURATION_BOUNDS } from '../protocol.ts';
 import { NOBODY } from '../record/audience.ts';
 
-/** What a worker reports about one request to `host`, answered with 200 and 100 bytes, except for what `more` changes. */
+/** A worker's report about one request to `host`, answered with 200 and 100 bytes; `more` overrides its members. */
 export const domainReport = (host: string, more: Partial<DomainReport> = {}): DomainReport => ({
   host,
   pattern: host,

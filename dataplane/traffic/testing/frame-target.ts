@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { FLAG, FRAME, Frames } from './frames.ts';
 
-/** What a target does about a request that has ended. */
+/** How a target responds to a request that has ended. */
 type Answer = (target: Frames, stream: number) => void;
 
 const endsRequest = ({ type, flags }: { readonly type: number; readonly flags: number }): boolean =>

@@ -131,7 +131,7 @@ export class Frames {
     return this.send(FRAME.headers, FLAG.endHeaders | flags, stream, block(fields));
   }
 
-  /** What was received for a stream. */
+  /** The frames received for a stream. */
   of(stream: number, type: number): Frame[] {
     return this.received.filter((one) => one.stream === stream && one.type === type);
   }

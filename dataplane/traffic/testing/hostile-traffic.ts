@@ -77,7 +77,7 @@ const HEADS: Some<readonly Field[]> = [
 ];
 const TRAILERS: Some<readonly Field[]> = [[['x-t', '1']], [['content-length', '5']], [[':status', '200']], [['connection', 'x']], many];
 
-/** What a target sends first. Each of these is sent together with the end of its response, while the request's body is still open. */
+/** The first bytes of a target. Each of these is sent together with the end of its response, while the request's body is still open. */
 const MALFORMED: Some<readonly Field[]> = [
   [[':status', '600']],
   [[':status', '200'], ...many],

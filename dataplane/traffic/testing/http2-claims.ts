@@ -6,7 +6,7 @@ import { ok, UpstreamFixture } from './test-upstream.ts';
 
 /** The outcome that a claim promises. */
 type Outcome = (client: Frames, upstream: UpstreamFixture) => Promise<void>;
-/** What a client does on a connection on which the preface and SETTINGS have been exchanged. */
+/** The actions of a client on a connection on which the preface and SETTINGS have been exchanged. */
 type Deed = (client: Frames) => unknown;
 export type Claim = readonly [what: string, deed: Deed, outcome: Outcome];
 

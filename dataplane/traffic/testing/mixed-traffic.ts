@@ -84,7 +84,7 @@ export class MixedTraffic {
   private readonly upstream: UpstreamFixture;
   private readonly modern: Http2UpstreamFixture;
   private readonly routes: readonly RouteInput[];
-  /** The connections of clients, with what they wait for. */
+  /** The connections of clients, with the responses that they wait for. */
   private readonly open = new Map<Socket | ClientHttp2Session, string>();
   private readonly ports: { readonly plain: number; readonly secure: number; readonly proxied: number };
   private users = 0;

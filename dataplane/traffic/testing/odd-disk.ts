@@ -5,7 +5,7 @@ import { type Mock, mock } from 'node:test';
 type Operation = 'open' | 'read' | 'fstat' | 'opendir' | 'lstat';
 type Callback = (error: NodeJS.ErrnoException | null, ...values: readonly unknown[]) => void;
 
-/** Test support: a disk that fails or hangs as the test says. It replaces functions of node:fs for the whole process. */
+/** Test support: a disk that fails or hangs on the test's command. It replaces functions of node:fs for the whole process. */
 export class OddDisk {
   /** Operations that hang. */
   held = 0;

@@ -7,7 +7,7 @@ type Value = { stringValue?: string; intValue?: string };
 export type Span = { traceId: string; spanId: string; parentSpanId?: string; name: string; kind: number; startTimeUnixNano: string; endTimeUnixNano: string;
   attributes: { key: string; value: Value }[]; events?: { timeUnixNano: string; name: string }[]; status?: { code: number; message?: string } };
 
-/** Test support: all spans that the worker has handed over, each line with as many as its number says. */
+/** Test support: all spans that the worker has written, each line with the number of spans that it states. */
 export function spansOf(proxy: ProxyFixture): Span[] {
   const spans: Span[] = [];
   new LineRing(proxy.ledger.buffers.spans, 1).read((count, bytes, from, to) => {

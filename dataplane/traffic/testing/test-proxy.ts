@@ -24,14 +24,14 @@ import type { BlockKinds } from '../route/compile.ts';
 import { TrafficWorker } from '../worker/traffic-worker.ts';
 import { type Message, Wire } from './wire.ts';
 
-/** What a test may replace in a worker. */
+/** The parts of a worker that a test may replace. */
 export type Replaced = {
   readonly compare?: Compare;
   readonly maxPerTarget?: number;
   readonly blockKinds?: BlockKinds;
   /** A database; none by default. */
   readonly countries?: SharedArrayBuffer | null;
-  /** What the worker tells the index of the cache; nothing answers by default. */
+  /** Receives the worker's messages to the index of the cache; by default there is no answer. */
   readonly onCache?: (message: CacheFromWorker, worker: TrafficWorker) => void;
 };
 
@@ -214,12 +214,12 @@ export class ProxyFixture {
     this.worker.handle({ kind: 'drain', patient });
   }
 
-  /** Requests a report of what was counted since the last one. */
+  /** Requests a report of the counts since the last one. */
   collect(id: number): void {
     this.worker.handle({ kind: 'report', id });
   }
 
-  /** What has been counted so far, by host. */
+  /** The counts so far, by host. */
   counted(): ReadonlyMap<string, Counted> {
     this.collect(0);
     const sums = new Map<string, Counted>();

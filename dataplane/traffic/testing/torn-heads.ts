@@ -8,9 +8,9 @@ import { eventually, ProxyFixture, site } from './test-proxy.ts';
 import { Wire } from './wire.ts';
 
 /*
- * Test support, run as a separate process because it collects garbage: `node --expose-gc torn-heads.ts WHO WRITE COUNT`. The peer
- * named WHO disconnects in the middle of a head. WRITE is what is under way then: nothing (`idle`), a blocked write (`stuck`), or a blocked
- * write of a stream that has timed out (`left`). It prints how many streams were closed, and how many streams and sessions could not be
+ * Test support, run as a separate process because it collects garbage: `node --expose-gc torn-heads.ts WHO WRITE COUNT`. The peer named WHO
+ * disconnects in the middle of a head. WRITE is what is in progress then: nothing (`idle`), a blocked write (`stuck`), or a blocked write
+ * of a stream that has timed out (`left`). It prints how many streams were closed, and how many streams and sessions could not be
  * collected.
  */
 

@@ -133,7 +133,7 @@ class ShoutingStage implements BodyStage {
   }
 }
 
-/** Test support: a response of our own that is written at the client's pace, one numbered line at a time. */
+/** Test support: a response of the proxy that is written at the client's pace, line by numbered line. */
 export class Counting implements Responder {
   /** Lines written so far in all responses. */
   written = 0;

@@ -53,7 +53,7 @@ export class Wire {
     return new Wire(socket);
   }
 
-  /** What has been received and not read yet. */
+  /** The bytes received and not read yet. */
   get unread(): string {
     return this.waiting.toString('latin1');
   }
@@ -182,7 +182,7 @@ export function field(head: string, name: string): string | null {
   return values.length === 0 ? null : values.join(' | ');
 }
 
-/** What a refused connection receives before it is closed, which may happen while it is being established. */
+/** The bytes that a refused connection receives before it is closed, which may happen while it is being established. */
 export async function refusedConnection(port: number, text = ''): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   let received = '';

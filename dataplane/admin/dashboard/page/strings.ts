@@ -28,7 +28,7 @@ export const TEXT = {
 export const LIVE = {
   on: 'Live',
   connecting: 'Connecting …',
-  /** `refusal` is what the proxy said, if it said anything. */
+  /** `refusal` is the proxy's message, if there was one. */
   lost: (refusal: string, time: string | null) =>
     `${refusal === '' ? 'Connection lost' : `Not connected: ${refusal}`}. ${time === null ? 'Trying again …' : `Figures as of ${time}`}`,
 } as const;

@@ -116,7 +116,7 @@ type LineTest = (line: string) => boolean;
 const COLON = 0x3a;
 const HYPHEN = 0x2d;
 
-/** Creates no strings for the names of other fields, of which a message has many. */
+/** Creates no strings for the names of other fields, since a message has many. */
 function lineTest(lower: string, confusable: boolean): LineTest {
   const own = confusable ? foldedName(lower) : lower;
   return (line) => {

@@ -17,7 +17,7 @@ export type Value = (x: EvaluatedRequest, answer: AnswerFacts) => string;
 
 /** What some placeholders depend on where they are written. */
 export type Surroundings = {
-  /** The path and query so far, for texts that change it; else what the client sent. */
+  /** The path and query as changed so far, for texts that change them; otherwise as the client sent them. */
   readonly target?: (x: EvaluatedRequest) => string;
   /** What `*` of the pattern around the text matched. */
   readonly remainder?: (x: EvaluatedRequest) => string;

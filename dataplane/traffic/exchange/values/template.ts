@@ -21,7 +21,7 @@ export type TemplateUse = Surroundings & {
   readonly scope: Scope;
   /** Bytes. */
   readonly longest: number;
-  /** What the whole text must not contain; null for nothing. */
+  /** Characters that the resulting text must not contain; null if all are allowed. */
   readonly unsafe: RegExp | null;
   /** Makes the value of a placeholder fit for the text. */
   readonly encode?: (value: string, placeholder: Placeholder) => string;

@@ -53,7 +53,7 @@ function compile(spec: Spec): Policy {
   };
 }
 
-/** Fetch 3.2.2: what a browser asks before it sends a request that a page could not have sent without CORS. */
+/** A preflight request (Fetch 3.2.2), which a browser sends before a request that a page could not have sent without CORS. */
 const isPreflight = (x: Exchange, origin: string | null): origin is string =>
   x.method === 'OPTIONS' && origin !== null && fieldIn(x.fields, 'access-control-request-method') !== null;
 

@@ -36,7 +36,7 @@ const ABOUT_CONTENT = new Set([
   ...['x-forwarded-method', 'x-forwarded-uri'],
 ]);
 
-/** What the authentication server gets to see of a request: the fields of a verified token, and none that a client has forged. */
+/** The fields of a request that the authentication server gets: those of a verified token, and none that a client has forged. */
 export const requestFields = (x: Exchange): string => without(x.upstreamFields, ABOUT_CONTENT);
 
 const without = (fields: string, names: ReadonlySet<string>): string =>

@@ -57,7 +57,7 @@ export class Inquiry implements AnswerSink, Attempt {
     return this.verdict;
   }
 
-  // What the authentication server answers.
+  // Events of the authentication server's response.
 
   head(answer: InternalAnswer): void {
     const { status, fields, failure } = answer;
@@ -96,7 +96,7 @@ export class Inquiry implements AnswerSink, Attempt {
     if (this.verdict === undefined) this.decide(unavailable(502, reason));
   }
 
-  // What happens to the client meanwhile.
+  // Events of the client meanwhile.
 
   bodyEnd(): void {
     throw new Error('the body of a request is not read before its policies have decided');

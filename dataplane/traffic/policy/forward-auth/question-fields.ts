@@ -10,11 +10,11 @@ import { requestFields } from './fields.ts';
 
 type Changes = NonNullable<NonNullable<RouteSpec['forward_auth']>['request_headers']>;
 
-/** What the authentication server gets of a request. */
+/** The fields of a request that the authentication server gets. */
 export type QuestionFields = {
   /** Whole lines; null if a value is unsafe in one. */
   fieldsFor(x: Exchange): string | null;
-  /** What the server gets as Host instead of the client's: its own name or address; null for what the lines have. */
+  /** The Host for the server instead of the client's: its own name or address; null for the one in the lines. */
   readonly hostOfTarget: 'hostport' | 'host' | null;
 };
 

@@ -13,7 +13,7 @@ import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
 export const header: PolicyKind = (route, handle) =>
   headersIn(route, handle).all.flatMap((spec) => compile(spec, route, remainderIn(route, handle)) ?? []);
 
-/** `header_down` comes first, since it changes what the upstream sent. `own`: those for responses of the proxy itself. */
+/** `header_down` comes first, since it changes the upstream's response. `own`: the changes for responses of the proxy itself. */
 export function headersIn(
   route: RouteSpec,
   handle: HandleSpec | null,

@@ -12,14 +12,14 @@ import { compileVerifier, type TokenFault, type Verifier } from './signature.ts'
 import { tokensIn } from './tokens.ts';
 
 type Spec = NonNullable<RouteSpec['jwt']>;
-/** What a token with a valid signature allows, and when (seconds). */
+/** The claims of a token with a valid signature, and when they apply (seconds). */
 type Outcome = { readonly from: number; readonly until: number; readonly lines: string; readonly refusal: OwnAnswer | null };
 
 /** Characters. */
 const LONGEST_TOKEN = 8_192;
 /** The tokens that a worker remembers for each directive. The least recently used one is evicted first. */
 const MOST_REMEMBERED = 1_024;
-/** Wrong signatures per second of one client, over all workers and sites, each of which costs up to 0.1 ms and more. */
+/** How many wrong signatures per second one client may send, over all workers and sites; each costs 0.1 ms or more. */
 const MOST_FORGED = 20;
 const FORGED = keyOf('wrong signatures of tokens');
 

@@ -49,7 +49,7 @@ export class KeySets {
     return set.failure === null && (set.verify === null || this.tools.clock.now() - set.triedAt >= LEAST_AGE_MS);
   }
 
-  /** Requests newer keys. The exchange is resumed with what `decide` says when they are there, or after a while without them. */
+  /** Requests newer keys. The exchange is resumed with the result of `decide` when they are there, or after a while without them. */
   wait(name: string, x: Exchange, decide: () => OwnAnswer | null): void {
     const room = this.waiting.get(name);
     this.count++;

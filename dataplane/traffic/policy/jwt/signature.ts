@@ -8,10 +8,10 @@ type Claims = Readonly<Record<string, unknown>>;
 export type TokenFault = { readonly fault: string; readonly unknownKey?: true; readonly forged?: true };
 /** The claims of a token with a valid signature, or why it has none. */
 export type Verified = { readonly claims: Claims } | TokenFault;
-/** `check` looks at the claims before the signature is verified, which costs far more; null if they are good. */
+/** `check` examines the claims before the signature is verified, which costs far more; null if they are valid. */
 export type Verifier = (token: string, check: (claims: Claims) => TokenFault | null) => Verified;
 
-/** Signatures that one token may cost, if neither it nor the keys say which key it is from. */
+/** The maximum number of verifications for one token, if neither the token nor the keys identify its key. */
 const MOST_TRIED = 4;
 /** Bytes of r and s (RFC 7518 3.4). */
 const ES_LENGTH: Readonly<Record<string, number>> = { ES256: 64, ES384: 96, ES512: 132 };

@@ -3,8 +3,8 @@ import { passes } from '../policy.ts';
 import { compileApplies } from '../rewrite/rewriting.ts';
 
 /**
- * `method <METHOD>`: what the upstream gets. HEAD keeps its method, since its response has no body, and so do upgrades, whose method is
- * part of the handshake.
+ * `method <METHOD>`: the method for the upstream. HEAD keeps its method, since its response has no body, and so do upgrades, whose method
+ * is part of the handshake.
  */
 export const method: PolicyKind = (route, handle) =>
   [...(route.methods ?? []), ...(handle?.methods ?? [])].map((spec) => {

@@ -87,7 +87,7 @@ const isFixed = (route: RouteSpec, handle: HandleSpec | null): boolean =>
 
 type CopyTools = Pick<KindTools, 'internal' | 'mirrored'>;
 
-/** The copies that are under way. */
+/** The copies in flight. */
 class Copies {
   private readonly server: Responder;
   private readonly tools: CopyTools;
@@ -125,7 +125,7 @@ class Copies {
   }
 }
 
-/** What the upstream gets. The buffer of the body belongs to the original. */
+/** The request for the upstream. The buffer of the body belongs to the original. */
 const copyOf = (x: Exchange, held: Buffer | null) => ({
   method: x.upstreamMethod,
   target: x.upstreamTarget,

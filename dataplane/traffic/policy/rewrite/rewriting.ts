@@ -11,7 +11,7 @@ import { climbs } from './climbs.ts';
 /** Longest path and query that is made for an upstream (bytes). */
 export const LONGEST_TARGET = 16_384;
 
-/** What the path and query for the upstream become; null if they would be too long. */
+/** The path and query for the upstream; null if they would be too long. */
 export type Rewriting = (target: string, x: Exchange) => string | null;
 
 /** Whether a line of the site applies to a request. */

@@ -8,7 +8,7 @@ const MOST_CLAIMS = 20;
 /** How long a claim without an answer is not repeated (ms). */
 const PENDING_MS = 10_000;
 
-/** What a worker knows about clients that claim to be search engines. The main thread verifies them. */
+/** The clients known to a worker that claim to be search engines. The main thread verifies them. */
 export class Bots {
   private readonly claim: (claim: BotClaim) => void;
   private readonly verified = new Map<string, number>();

@@ -12,8 +12,8 @@ const LONGEST_COOKIE = TOKEN_LENGTH + 16;
 const MOST_KNOWN = 16_384;
 
 /**
- * Challenges and their solutions, without any state but a key: a token says until when and how hard, signed together with the site and
- * the client's network; a clearance is a token and the number that the browser has found, so that SHA-256 of both begins with that many
+ * Challenges and their solutions, without any state but a key: a token contains its expiry and difficulty, signed together with the site
+ * and the client's network; a clearance is a token and the number that the browser has found, so that SHA-256 of both begins with that many
  * zero bits.
  */
 export class Clearances {

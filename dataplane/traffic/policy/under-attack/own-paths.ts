@@ -40,7 +40,10 @@ export function withChallenge(route: RouteSpec, others: OwnPaths): OwnPaths<Beac
   };
 }
 
-/** What the script of the page solves: `{token, bits, max_age}`. A client that asks again soon gets the same, which costs no signature. */
+/**
+ * The challenge that the script of the page solves: `{token, bits, max_age}`. A client that requests one again soon gets the same, which
+ * costs no signature.
+ */
 function compileTokens({ domain, challenge }: RouteSpec): (x: Exchange, tools: Tools) => OwnAnswer {
   const { difficulty: bits = DIFFICULTY.usual, clearance_secs: seconds = CLEARANCE.usual } = challenge ?? {};
   const known = new Map<string, OwnAnswer>();

@@ -32,7 +32,8 @@ export const CHALLENGE_SCRIPT: OwnAnswer = {
 const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /**
- * The same for all sites and clients, and short: the script requests what differs, so a flood of clients that don't run it costs little.
+ * The same for all sites and clients, and short: the script requests the variable parts, so a flood of clients that don't run it costs
+ * little.
  */
 export const CHALLENGE_PAGE: OwnAnswer = {
   status: 503,

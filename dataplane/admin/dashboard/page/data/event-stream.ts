@@ -1,7 +1,7 @@
 /** One server-sent event (HTML, section 9.2). */
 export type ServerEvent = { readonly event: string; readonly data: string };
 
-/** Splits a stream of server-sent events; an EventSource can't send a token. Only what the Admin API sends is understood. */
+/** Splits a stream of server-sent events; an EventSource can't send a token. Only the form that the Admin API sends is understood. */
 export class EventParser {
   private rest = '';
 

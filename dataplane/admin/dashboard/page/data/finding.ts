@@ -1,6 +1,6 @@
 import { linkTo } from './page-location.ts';
 
-/** What the search needs of routes, targets and snapshots. */
+/** The parts of routes, targets and snapshots that the search needs. */
 type Route = {
   readonly domain: string;
   readonly origin?: string | undefined;

@@ -5,16 +5,16 @@ import { ApiFailure, request } from './api.ts';
 import { EventParser } from './event-stream.ts';
 import type { Loaded } from './load.ts';
 
-/** What the page asks about visits: `domain` null is all hosts. */
+/** The page's query about visits: `domain` null means all hosts. */
 export type Question = { readonly domain: string | null; readonly query: string };
 
-/** What the proxy reports every two seconds, and whether it still does. */
+/** The proxy's latest report, sent every two seconds, and whether it still arrives. */
 export type Live = {
   readonly overview: Overview | null;
   /** The answer to the question. While the period changes, it is that of the last one. */
   readonly history: Loaded<History>;
   readonly state: 'connecting' | 'live' | 'lost';
-  /** What the proxy said if it refused the stream; empty if it did not respond. */
+  /** The proxy's message if it refused the stream; empty if it did not respond. */
   readonly refusal: string;
   /** The token is missing or was refused. */
   readonly unauthorized: boolean;

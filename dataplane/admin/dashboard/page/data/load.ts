@@ -2,11 +2,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ERRORS } from '../strings.ts';
 import { ApiFailure, get } from './api.ts';
 
-/** `value` stays what it was while a newer one is on its way. */
+/** `value` stays unchanged while a newer one is being loaded. */
 export type Loaded<T> = { readonly value: T | null; readonly failure: string | null; readonly status: number; readonly loading: boolean };
 
 const AGAIN_MS = 5_000;
-/** How soon after the last time a new version is loaded, so that many changes in a row don't use up what the Admin API admits. */
+/** The minimum time between two loads, so that many changes in a row don't use up the Admin API's rate limit. */
 const VERSION_MS = 10_000;
 
 /** Loads a path of the Admin API now and every `everyMs` (0: once), as long as the page is visible, and whenever `version` changes. */

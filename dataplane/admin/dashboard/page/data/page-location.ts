@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** What the address bar says: the view, what it is about, and its parameters. `#/hosts/a.test?range=7d` */
+/** The location from the address bar: the view, its subject, and its parameters. `#/hosts/a.test?range=7d` */
 export type PageLocation = { readonly view: string; readonly subject: string | null; readonly query: ReadonlyMap<string, string> };
 
 export function readPageLocation(hash: string): PageLocation {

@@ -104,8 +104,8 @@ export function comparability({ kept_since, previous }: Pick<History, 'kept_sinc
 }
 
 /**
- * How many of the first points are of a time of which nothing is kept. The last one before that time counts as known: the graph rises from
- * it.
+ * How many of the first points are from a time for which nothing is kept. The last one before that time counts as known: the graph rises
+ * from it.
  */
 export function unknownPoints({ kept_since, series, step }: UnknownOf): number {
   if (kept_since === null) return 0;

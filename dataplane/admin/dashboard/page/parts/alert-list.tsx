@@ -3,7 +3,7 @@ import { moment, visible } from '../data/format.ts';
 import { linkTo } from '../data/page-location.ts';
 import { ALERTS } from '../strings.ts';
 
-/** What is wrong, and what to do about it. */
+/** The current problems, and what to do about them. */
 export function AlertList({ alerts }: { alerts: readonly Alert[] }) {
   return (
     <ul class="alert-list">

@@ -10,7 +10,7 @@ type BarListProps = {
   readonly name: string;
   readonly now: HistoryList;
   readonly before: HistoryList;
-  /** What the shares are of. */
+  /** The total that shares are computed from. */
   readonly total: number;
   readonly empty: string;
   readonly nameOf?: (name: string) => string;

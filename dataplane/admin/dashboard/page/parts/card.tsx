@@ -15,7 +15,7 @@ export function Card(props: { title: string; note?: string; class?: string; busy
   );
 }
 
-/** What a view shows in place of what it could not load, or while it loads. */
+/** Shown in place of content that is loading or could not be loaded. */
 export function Waiting<T>({ loaded: { failure, value } }: { loaded: Loaded<T> }) {
   if (failure !== null)
     return (

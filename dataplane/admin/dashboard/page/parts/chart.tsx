@@ -18,7 +18,7 @@ type ChartProps = {
   readonly data: ChartData;
   readonly metric: string;
   readonly format: (value: number) => string;
-  /** There are no halves of what it counts. */
+  /** Its values are whole numbers. */
   readonly whole: boolean;
 };
 
@@ -203,7 +203,7 @@ function optionsOf(
   };
 }
 
-/** What a color of the style sheet is for a canvas, which understands neither variables nor light-dark(). */
+/** Resolves a color of the style sheet for a canvas, which understands neither variables nor light-dark(). */
 function colorOf(element: HTMLElement, name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(--${name})`;

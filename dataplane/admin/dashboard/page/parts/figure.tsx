@@ -6,7 +6,7 @@ import { CHANGE } from '../strings.ts';
 /** Whether there was anything in the period before. */
 export const Comparable = createContext(true);
 
-/** How a figure compares with the period before. `lower` tells whether less is better; null: neither is. */
+/** How a figure compares with the period before. `lower`: whether less is better; null: neither is. */
 export function Change({ now, before, lower = false }: { now: number; before: number; lower?: boolean | null }) {
   if (!useContext(Comparable)) return null;
   const relative = change(now, before);

@@ -10,7 +10,7 @@ type FilteredProps<T> = {
   readonly caption: string;
   readonly columns: readonly { readonly name: string; readonly number?: boolean }[];
   readonly items: readonly T[];
-  /** What the filter looks in, in lower case. */
+  /** The text that the filter searches, in lower case. */
   readonly textOf: (item: T) => string;
   readonly row: (item: T) => ComponentChildren;
   readonly first?: string | undefined;

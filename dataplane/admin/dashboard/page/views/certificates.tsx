@@ -42,7 +42,7 @@ export function CertificatesView({ place }: ViewProps) {
   );
 }
 
-/** The time of expiry; what is missing comes first. */
+/** The time of expiry; missing certificates come first. */
 const urgencyOf = ({ not_after, last_error }: CertificateRecord, now: number): number =>
   not_after === null ? 0 : last_error === null ? Date.parse(not_after) : now;
 

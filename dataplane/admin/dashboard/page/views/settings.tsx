@@ -53,7 +53,7 @@ function Process({ status }: { status: DataplaneStatus }) {
   );
 }
 
-/** What somebody has set comes first. */
+/** Settings that were set explicitly come first. */
 function Values() {
   const settings = useLoaded<SettingStatus[]>('settings');
   if (settings.status === 403) return <p class="card empty">{TOKEN.viewOnly}</p>;

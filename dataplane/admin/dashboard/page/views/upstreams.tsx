@@ -10,7 +10,7 @@ const REFRESH_MS = 10_000;
 export function UpstreamsView({ place }: ViewProps) {
   const upstreams = useLoaded<UpstreamStatus[]>('upstreams', REFRESH_MS);
   if (upstreams.value === null) return <Waiting loaded={upstreams} />;
-  // What is out of rotation comes first.
+  // Targets that are out of rotation come first.
   const sorted = upstreams.value.toSorted((a, b) => Number(a.healthy) - Number(b.healthy));
   return (
     <>

@@ -35,10 +35,10 @@ function editDistance(a: string, b: string): number {
 }
 
 /** A file may define any number of names; a thousand mistakes must not each be compared with all of them. */
-const MOST_CANDIDATES = 200;
+const MAX_CANDIDATES = 200;
 
 /** ` (did you mean "x"?)` for the closest candidate, or an empty string. */
 export function didYouMean(typed: string, candidates: readonly string[]): string {
-  const near = typed.length > 64 ? undefined : closest(typed, candidates.slice(0, MOST_CANDIDATES));
+  const near = typed.length > 64 ? undefined : closest(typed, candidates.slice(0, MAX_CANDIDATES));
   return near === undefined ? '' : ` (did you mean "${near}"?)`;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { MOST_PORTS } from './limits.ts';
-import { DRAWN_BY, MOST_PARTS, USUAL_SPLIT_COOKIE } from './share.ts';
+import { MAX_PORTS } from './limits.ts';
+import { DRAWN_BY, MAX_PARTS, USUAL_SPLIT_COOKIE } from './share.ts';
 import { parseCidr } from './values/cidr.ts';
 import { parseDomain } from './values/host.ts';
 import { readBy } from './values/read-by.ts';
@@ -43,9 +43,9 @@ const parameter = z.object({
 
 const share = z
   .object({
-    from: z.int().min(0).max(MOST_PARTS).describe('The first part of the whole that belongs to it, counted from 0.'),
-    to: z.int().min(0).max(MOST_PARTS).describe('The first part after it.'),
-    of: z.int().min(1).max(MOST_PARTS).describe('How many parts the whole has.'),
+    from: z.int().min(0).max(MAX_PARTS).describe('The first part of the whole that belongs to it, counted from 0.'),
+    to: z.int().min(0).max(MAX_PARTS).describe('The first part after it.'),
+    of: z.int().min(1).max(MAX_PARTS).describe('How many parts the whole has.'),
     by: z
       .enum(DRAWN_BY)
       .optional()
@@ -96,7 +96,7 @@ const members = {
   port: z
     .array(portSchema)
     .min(1)
-    .max(2 * MOST_PORTS)
+    .max(2 * MAX_PORTS)
     .optional()
     .describe('Ports of this machine: the one that the connection arrived at, whatever the request or a PROXY header says.'),
   local_ip: z

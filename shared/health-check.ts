@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { HEALTHY_STATUS, MOST_IN_A_ROW } from './limits.ts';
+import { HEALTHY_STATUS, MAX_CONSECUTIVE } from './limits.ts';
 
 /** Requests a page of its own from each target at regular intervals. Only a target that responds as expected is in rotation. */
 export const healthCheckSchema = z
@@ -19,13 +19,13 @@ export const healthCheckSchema = z
     passes: z
       .int()
       .min(1)
-      .max(MOST_IN_A_ROW)
+      .max(MAX_CONSECUTIVE)
       .optional()
       .describe('How many checks in a row must pass before a target that has failed is in rotation again; 1 if absent.'),
     fails: z
       .int()
       .min(1)
-      .max(MOST_IN_A_ROW)
+      .max(MAX_CONSECUTIVE)
       .optional()
       .describe('How many checks in a row must fail before a target leaves the rotation; 2 if absent.'),
   })

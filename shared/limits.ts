@@ -1,22 +1,22 @@
 /** Limits that several modules check, separate from the schemas because those take long to load. */
 
 /** A higher connection limit must be a typo. */
-export const MOST_CONNECTIONS = 10_000_000;
+export const MAX_CONNECTIONS = 10_000_000;
 /** The longest time a request may be held for a target (s). */
 export const MAX_HOLD_SECS = 300;
 
 /** The highest weight of a target. */
-export const MOST_WEIGHT = 1_000;
+export const MAX_WEIGHT = 1_000;
 /** The maximum number of checks in a row that a change of a target's health may need. */
-export const MOST_IN_A_ROW = 100;
+export const MAX_CONSECUTIVE = 100;
 /** The status that a health check expects: 200, or 2xx. */
 export const HEALTHY_STATUS = /^[1-5](?:\d\d|xx)$/;
 /** The maximum number of targets that a request may be tried on after its first one. */
-export const MOST_RETRIES = 10;
+export const MAX_RETRIES = 10;
 /** A status that may count as a failure: 503, or 5xx. */
 export const RETRIED_STATUS = /^[45](?:\d\d|xx)$/;
 /** The maximum number of failures in a row that may be needed to take a target out of rotation. */
-export const MOST_FAILS = 1_000;
+export const MAX_FAILS = 1_000;
 /** The longest time that failures take a target out (s). */
 export const LONGEST_EJECTION_SECS = 3_600;
 /** How many requests one worker needs within ten seconds to judge a target by its error rate; the default of routes. */
@@ -24,9 +24,9 @@ export const USUAL_CIRCUIT_REQUESTS = 20;
 /** The longest slow start (s). */
 export const LONGEST_SLOW_START_SECS = 3_600;
 /** The highest limit of requests in flight to a target. */
-export const MOST_IN_FLIGHT = 100_000;
+export const MAX_IN_FLIGHT = 100_000;
 /** The maximum number of requests that may wait for a target that is at its limit, per worker. */
-export const MOST_QUEUED = 10_000;
+export const MAX_QUEUED = 10_000;
 /** How long they wait at most; the default of routes (s). */
 export const USUAL_QUEUE_SECS = 5;
 /** The longest time that they may wait (s). */
@@ -41,10 +41,10 @@ export const DISK_OPERATIONS_PER_ROOT = 2;
 export const MIN_CACHE_BYTES = 1_048_576;
 
 /** The maximum number of ports of one kind, HTTP or HTTPS, that a data plane listens on. Each takes a descriptor per worker. */
-export const MOST_PORTS = 16;
+export const MAX_PORTS = 16;
 
 /** The maximum number of blocks of a route. */
-export const MOST_BLOCKS = 20_000;
+export const MAX_BLOCKS = 20_000;
 
 /** How long a TLS connection that is passed through may be idle: the default of routes, and the maximum (s). */
 export const USUAL_PASSTHROUGH_IDLE_SECS = 3_600;

@@ -5,10 +5,10 @@ import {
   LONGEST_EJECTION_SECS,
   LONGEST_QUEUE_SECS,
   LONGEST_SLOW_START_SECS,
-  MOST_FAILS,
-  MOST_IN_FLIGHT,
-  MOST_QUEUED,
-  MOST_RETRIES,
+  MAX_FAILS,
+  MAX_IN_FLIGHT,
+  MAX_QUEUED,
+  MAX_RETRIES,
   RETRIED_STATUS,
   USUAL_CIRCUIT_REQUESTS,
   USUAL_QUEUE_SECS,
@@ -21,7 +21,7 @@ const passiveHealthSchema = z
     max_fails: z
       .int()
       .min(0)
-      .max(MOST_FAILS)
+      .max(MAX_FAILS)
       .optional()
       .describe('Failures in a row that take a target out of rotation; 3 if absent, and 0 is never.'),
     fail_secs: z
@@ -60,8 +60,8 @@ export type PassiveHealthSpec = Readonly<z.output<typeof passiveHealthSchema>>;
 
 const concurrencySchema = z
   .object({
-    requests: z.int().min(1).max(MOST_IN_FLIGHT).describe('Requests that a target gets at once, from all workers.'),
-    queue: z.int().min(0).max(MOST_QUEUED).default(0).describe('Requests that may wait until a target is free, per worker.'),
+    requests: z.int().min(1).max(MAX_IN_FLIGHT).describe('Requests that a target gets at once, from all workers.'),
+    queue: z.int().min(0).max(MAX_QUEUED).default(0).describe('Requests that may wait until a target is free, per worker.'),
     queue_secs: z.int().min(1).max(LONGEST_QUEUE_SECS).default(USUAL_QUEUE_SECS).describe('Seconds that they wait at most.'),
   })
   .meta({ title: 'max_in_flight', about: 'How many requests each target gets at once. More wait, or are answered with 503.' });
@@ -80,7 +80,7 @@ export const poolOptions = {
   lb_retries: z
     .int()
     .min(0)
-    .max(MOST_RETRIES)
+    .max(MAX_RETRIES)
     .nullable()
     .optional()
     .describe(

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { conditionSchema, portSchema } from './condition.ts';
-import { MAX_HOLD_SECS, MOST_BLOCKS, MOST_PORTS } from './limits.ts';
+import { MAX_BLOCKS, MAX_HOLD_SECS, MAX_PORTS } from './limits.ts';
 import { fileServerIn } from './policy/file-server/effective.ts';
 import { errorRootsIn } from './policy/handle-errors/error-roots.ts';
 import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
@@ -80,7 +80,7 @@ export const routeSchema = z
     ports: z
       .array(portSchema)
       .min(1)
-      .max(2 * MOST_PORTS)
+      .max(2 * MAX_PORTS)
       .optional()
       .describe(
         'The ports that the route is served on, of those that the data plane listens on. On others its domain is unknown. All if absent.',
@@ -93,7 +93,7 @@ export const routeSchema = z
     path_case: z.enum(['sensitive', 'insensitive']).optional().describe('Whether path patterns ignore the case of the letters A to Z.'),
     ...pool,
     ...policies,
-    handles: z.array(handleSchema).max(MOST_BLOCKS).default([]).describe('Blocks selected by path or condition.'),
+    handles: z.array(handleSchema).max(MAX_BLOCKS).default([]).describe('Blocks selected by path or condition.'),
     origin: z.string().max(1_024).optional().describe('Where the route was defined, for display: `Sluicefile:12`.'),
   })
   .meta({ title: 'route', about: 'A domain and how its requests are handled. The first six members are those returned by `GET /routes`.' });

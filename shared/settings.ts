@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import * as z from 'zod';
 import { parseDirectoryUrl } from './certificates/acme-directory.ts';
 import { readAcmeRoots } from './certificates/acme-roots.ts';
-import { MIN_CACHE_BYTES, MOST_CONNECTIONS, MOST_PORTS } from './limits.ts';
+import { MAX_CONNECTIONS, MAX_PORTS, MIN_CACHE_BYTES } from './limits.ts';
 import { parseCidr } from './values/cidr.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
 import { readBy } from './values/read-by.ts';
@@ -16,8 +16,8 @@ export const DEFAULT_HTTP_PORT = 80;
 export const DEFAULT_HTTPS_PORT = 443;
 
 /** One port, or several, of which the first is the main one. */
-const ports = z.union([port, z.array(port).min(1).max(MOST_PORTS)]);
-const connections = z.int().min(1).max(MOST_CONNECTIONS);
+const ports = z.union([port, z.array(port).min(1).max(MAX_PORTS)]);
+const connections = z.int().min(1).max(MAX_CONNECTIONS);
 
 export const globalsSchema = z.object({
   http_port: ports.optional(),

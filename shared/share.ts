@@ -3,4 +3,4 @@ export const USUAL_SPLIT_COOKIE = 'sluice_split';
 /** What decides the share of a request. */
 export const DRAWN_BY = ['request', 'address', 'header', 'cookie'] as const;
 /** The maximum number of parts of a share. */
-export const MOST_PARTS = 1_000_000;
+export const MAX_PARTS = 1_000_000;

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { type ClientPair, readClientPair } from './certificates/client-pair.ts';
 import {
   MAX_ANSWER_SECS,
+  MAX_CA_TEXT,
   MAX_DIAL_SECS,
-  MOST_CA_TEXT,
   RESPONSE_HEADER_BYTES,
   readAuthorities,
   readServerName,
@@ -15,8 +15,8 @@ const PLACES = { certificate: 'certificate', privateKey: 'private_key' };
 
 const clientPair: z.ZodType<ClientPair, ClientPair> = z
   .object({
-    certificate: z.string().max(MOST_CA_TEXT).describe('PEM: the certificate, followed by those that issued it.'),
-    private_key: z.string().max(MOST_CA_TEXT).describe('PEM: its key. Responses show a mark instead, the same for equal keys.'),
+    certificate: z.string().max(MAX_CA_TEXT).describe('PEM: the certificate, followed by those that issued it.'),
+    private_key: z.string().max(MAX_CA_TEXT).describe('PEM: its key. Responses show a mark instead, the same for equal keys.'),
   })
   .transform((given, issues) => {
     const read = readClientPair(given.certificate, given.private_key, PLACES);
@@ -41,7 +41,7 @@ export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
       .describe(
         'The name that the certificates must cover. If absent, it is the host of the target, or the domain if the host is an address.',
       ),
-    ca: readBy(readAuthorities, z.string().max(MOST_CA_TEXT))
+    ca: readBy(readAuthorities, z.string().max(MAX_CA_TEXT))
       .optional()
       .describe('PEM: the authorities that verify the certificates, instead of those the system trusts.'),
     insecure: z.boolean().optional().describe('Whether certificate verification is skipped.'),

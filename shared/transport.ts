@@ -6,7 +6,7 @@ import { type Domain, parseDomain } from './values/host.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
 
 /** Enough for any set of private authorities (characters). */
-export const MOST_CA_TEXT = 65_536;
+export const MAX_CA_TEXT = 65_536;
 /** The longest time limit for a target (s); 0 means no limit. */
 export const MAX_ANSWER_SECS = 86_400;
 export const MAX_DIAL_SECS = 60;
@@ -46,7 +46,7 @@ export function readServerName(text: string): Parsed<Domain> {
 
 /** Reads authorities' certificates in PEM. Everything else in the file is dropped, so that a private key never leaves it. */
 export function readAuthorities(text: string): Parsed<string> {
-  if (text.length > MOST_CA_TEXT) return refused(`more than ${MOST_CA_TEXT} characters; include only the authorities that are needed`);
+  if (text.length > MAX_CA_TEXT) return refused(`more than ${MAX_CA_TEXT} characters; include only the authorities that are needed`);
   const blocks = pemBlocks(text);
   if (!blocks.ok) return blocks;
   const certificates = blocks.value.filter(({ label }) => label === 'CERTIFICATE');

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MOST_WEIGHT } from './limits.ts';
+import { MAX_WEIGHT } from './limits.ts';
 import { parseUpstream } from './values/address.ts';
 import { readBy } from './values/read-by.ts';
 
@@ -27,7 +27,7 @@ export const upstreamSchema = z
       .max(256)
       .optional()
       .describe('A stable name for the target, whose address may change or be reassigned to another target.'),
-    weight: z.int().min(0).max(MOST_WEIGHT).default(1).describe('Its share of the requests relative to the other targets; 0 gets none.'),
+    weight: z.int().min(0).max(MAX_WEIGHT).default(1).describe('Its share of the requests relative to the other targets; 0 gets none.'),
     state: z
       .enum(TARGET_STATES)
       .default('healthy')

@@ -1,4 +1,4 @@
-import { type Fact, MOST_CONDITION_DOMAINS, type RouteCondition } from '../../shared/wire/apply.ts';
+import { type Fact, MAX_CONDITION_DOMAINS, type RouteCondition } from '../../shared/wire/apply.ts';
 
 /** What the controller knows about the route of a domain, apart from what data planes know themselves. */
 export type KnownConditions = {
@@ -46,11 +46,11 @@ export function conditionLines(source: ConditionsSource, told: ToldConditions, a
 }
 
 /** Longer reasons are malformed (characters). */
-const MOST_REASON = 1_000;
+const MAX_REASON = 1_000;
 
-const factOf = ({ holds, reason, since }: Fact): Fact => ({ holds, reason: reason.slice(0, MOST_REASON), since });
+const factOf = ({ holds, reason, since }: Fact): Fact => ({ holds, reason: reason.slice(0, MAX_REASON), since });
 
 function* inLines(condition: RouteCondition): Generator<string> {
-  for (let at = 0; at < condition.domains.length; at += MOST_CONDITION_DOMAINS)
-    yield `${JSON.stringify({ condition: { ...condition, domains: condition.domains.slice(at, at + MOST_CONDITION_DOMAINS) } })}\n`;
+  for (let at = 0; at < condition.domains.length; at += MAX_CONDITION_DOMAINS)
+    yield `${JSON.stringify({ condition: { ...condition, domains: condition.domains.slice(at, at + MAX_CONDITION_DOMAINS) } })}\n`;
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 /** Changes come in bursts: wait until there was none for this long … */
 export const QUIET_MS = 100;
 /** … but at most this long after the first. */
-export const MOST_MS = 500;
+export const MAX_MS = 500;
 
 export type HoldOff = {
   /** Something changed: run soon. */
@@ -30,7 +30,7 @@ export function createHoldOff(clock: Clock, task: () => void): HoldOff {
       const now = clock.monotonic();
       firstPoke ??= now;
       cancel();
-      cancel = clock.after(Math.max(0, Math.min(QUIET_MS, firstPoke + MOST_MS - now)), flush);
+      cancel = clock.after(Math.max(0, Math.min(QUIET_MS, firstPoke + MAX_MS - now)), flush);
     },
     flush,
     stop,

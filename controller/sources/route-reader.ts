@@ -1,6 +1,6 @@
 import { type RouteInput, type RouteSpec, readAppliedRoute } from '../../shared/route.ts';
 
-const MOST_REMEMBERED = 20_000;
+const MAX_REMEMBERED = 20_000;
 
 /**
  * Reads routes that a source has built, each time all of them. Unchanged ones keep their objects, by which readers cache their results. The
@@ -14,7 +14,7 @@ export function createRouteReader(): (input: RouteInput) => RouteSpec | { readon
     if (before?.text === text) return before.route;
     const read = readAppliedRoute(input);
     if ('problem' in read) return { reason: `${read.problem.member}: ${read.problem.reason}` };
-    if (known.size > MOST_REMEMBERED) known.clear();
+    if (known.size > MAX_REMEMBERED) known.clear();
     known.set(input.domain, { text, route: read.route });
     return read.route;
   };

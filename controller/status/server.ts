@@ -13,7 +13,7 @@ import type { Report } from './report.ts';
 
 export type StatusServer = { readonly address: string; close(): Promise<void> };
 
-const MOST_CONNECTIONS = 100;
+const MAX_CONNECTIONS = 100;
 /** The delay (ms) before another attempt to open a socket, doubled each time: the state directory may be about to be created. */
 const FIRST_RETRY_MS = 250;
 /** The longest delay (ms): another process may hold the socket as long as it lives. */
@@ -60,7 +60,7 @@ function open(tools: StatusServerTools, transport: Transport): Server {
       answer(tools, transport, request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
     },
   );
-  server.once('listening', () => void new ConnectionRoom(server, tools.clock, MOST_CONNECTIONS));
+  server.once('listening', () => void new ConnectionRoom(server, tools.clock, MAX_CONNECTIONS));
   return server;
 }
 

@@ -3,8 +3,8 @@ import { openStdout } from '../../shared/runtime/stdout.ts';
 import type { OutputName } from '../ledger/output-name.ts';
 
 /** The maximum number of bytes that wait for one output, and for all of them together. */
-const MOST_WAITING = 8 << 20;
-const MOST_WAITING_IN_ALL = 32 << 20;
+const MAX_WAITING = 8 << 20;
+const MAX_WAITING_TOTAL = 32 << 20;
 /** A pipe takes this much as a whole or not at all, so that lines of other writers don't end up inside ours. */
 const ATOMIC = 4_096;
 /** How soon an output that failed is tried again (ms). */
@@ -49,7 +49,7 @@ export class LogOutput {
   add(bytes: Uint8Array, from: number, to: number, now: number): boolean {
     this.lastLine = now;
     const length = to - from;
-    if (this.to - this.from + length > MOST_WAITING || this.waiting.bytes + length > MOST_WAITING_IN_ALL) return false;
+    if (this.to - this.from + length > MAX_WAITING || this.waiting.bytes + length > MAX_WAITING_TOTAL) return false;
     if (this.to + length > this.buffer.length) this.makeRoom(length);
     this.buffer.set(bytes.subarray(from, to), this.to);
     this.to += length;

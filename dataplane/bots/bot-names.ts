@@ -6,8 +6,8 @@ import type { BotClaim } from '../traffic/protocol.ts';
 /** How long each of the two questions may take (ms). */
 const TIMEOUT_MS = 2_000;
 /** How many names of an address are considered, and how many of those are resolved. The owner of the address decides how many it has. */
-const MOST_NAMES = 8;
-const MOST_RESOLVED = 2;
+const MAX_NAMES = 8;
+const MAX_RESOLVED = 2;
 
 /** The answer from DNS; rejects if there is none. */
 export type Dns = {
@@ -35,7 +35,7 @@ export async function isBotAddress({ bot, address }: BotClaim, dns: Dns): Promis
   if (address.includes(':') && address.includes('.')) return false;
   try {
     const names = await dns.pointers(reverseName(address));
-    for (const name of names.slice(0, MOST_NAMES).map(plainName).filter(isIn(BOTS[bot].domains)).slice(0, MOST_RESOLVED)) {
+    for (const name of names.slice(0, MAX_NAMES).map(plainName).filter(isIn(BOTS[bot].domains)).slice(0, MAX_RESOLVED)) {
       const addresses = await dns.resolve(name, address.includes(':') ? 6 : 4);
       if (addresses.some((one) => canonical(one) === canonical(address))) return true;
     }

@@ -6,12 +6,12 @@ import type { BotClaim, BotVerdict } from '../traffic/protocol.ts';
 /** How long a result is valid (ms), by kind. */
 const VALID_MS = { verified: 86_400_000, refuted: 3_600_000, unknown: 300_000 } as const;
 /** Results that are remembered of each kind; the oldest are forgotten first. */
-const MOST_KNOWN = 8_192;
+const MAX_KNOWN = 8_192;
 /** The maximum number of concurrent look-ups, and of look-ups per second. */
-const MOST_AT_A_TIME = 16;
-const MOST_PER_SECOND = 20;
+const MAX_CONCURRENT = 16;
+const MAX_PER_SECOND = 20;
 /** Addresses that wait to be looked up. A further one takes the place of any other, so that a flood of forged ones keeps no one out. */
-const MOST_WAITING = 256;
+const MAX_WAITING = 256;
 
 type VerifiedBotsOptions = {
   readonly clock: Clock;
@@ -48,9 +48,9 @@ export class VerifiedBots {
     // No search engine crawls from there, and DNS of the internet knows nothing of it.
     if (isPrivateAddress(claim.address)) return this.settle(claim, false);
     this.pending.add(key);
-    if (this.waiting.length < MOST_WAITING) this.waiting.push(claim);
+    if (this.waiting.length < MAX_WAITING) this.waiting.push(claim);
     else {
-      const at = Math.floor(this.options.random.fraction() * MOST_WAITING);
+      const at = Math.floor(this.options.random.fraction() * MAX_WAITING);
       this.pending.delete(keyOf(this.waiting[at] as BotClaim));
       this.waiting[at] = claim;
     }
@@ -62,14 +62,14 @@ export class VerifiedBots {
     const second = Math.floor(clock.monotonic() / 1_000);
     if (second !== this.second) this.begun = 0;
     this.second = second;
-    while (this.looking < MOST_AT_A_TIME && this.begun < MOST_PER_SECOND) {
+    while (this.looking < MAX_CONCURRENT && this.begun < MAX_PER_SECOND) {
       const claim = this.waiting.shift();
       if (claim === undefined) return;
       this.begun++;
       this.looking++;
       void this.look(claim);
     }
-    if (this.waiting.length === 0 || this.looking >= MOST_AT_A_TIME || this.resting) return;
+    if (this.waiting.length === 0 || this.looking >= MAX_CONCURRENT || this.resting) return;
     this.resting = true;
     clock.after(1_000, () => {
       this.resting = false;
@@ -93,7 +93,7 @@ export class VerifiedBots {
     this.others.delete(key);
     const known = verdict.verified ? this.verified : this.others;
     known.set(key, verdict);
-    if (known.size > MOST_KNOWN) for (const oldest of known.keys()) if (known.delete(oldest)) break;
+    if (known.size > MAX_KNOWN) for (const oldest of known.keys()) if (known.delete(oldest)) break;
     this.options.reply(verdict, null);
   }
 }

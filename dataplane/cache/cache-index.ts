@@ -10,9 +10,9 @@ import { TinyLfu } from './tiny-lfu.ts';
 /** The overhead of an entry besides its body and fields, in this index and in those of the workers (bytes). */
 const ENTRY_BYTES = 2_048;
 /** The maximum number of responses to one URL that differ by Vary. */
-const MOST_VARIANTS = 32;
+const MAX_VARIANTS = 32;
 /** How many purges are remembered, for responses that were requested before them. */
-const MOST_PURGES = 1_000;
+const MAX_PURGES = 1_000;
 /**
  * The maximum size of the responses to one URL that are read from disk, as a fraction of the cache: as much as a single response may take.
  */
@@ -149,7 +149,7 @@ export class CacheIndex {
     const found = [...this.matching(purge)];
     for (const held of found) this.remove(held);
     this.purges.push({ number: ++this.lastPurge, purge });
-    if (this.purges.length > MOST_PURGES) this.purges.shift();
+    if (this.purges.length > MAX_PURGES) this.purges.shift();
     const ids = found.map(({ entry }) => entry.id);
     this.tools.broadcast({ kind: 'gone', ids, purged: this.lastPurge });
     return ids;
@@ -188,7 +188,7 @@ export class CacheIndex {
     this.places.add(held);
     this.tags.add(held);
     const variants = this.keys.get(key) ?? [];
-    const surplus = variants.slice(MOST_VARIANTS);
+    const surplus = variants.slice(MAX_VARIANTS);
     for (const other of surplus) this.remove(other);
     this.evict([...surplus, ...this.policy.add(held)], gone);
   }

@@ -1,5 +1,5 @@
 const ROWS = 4;
-const MOST = 15;
+const MAX = 15;
 
 /** Roughly how often keys were used lately: a count-min sketch whose counts are halved after many uses (Einziger et al., TinyLFU). */
 export class FrequencySketch {
@@ -19,14 +19,14 @@ export class FrequencySketch {
   add(hash: number, times = 1): void {
     for (let row = 0; row < ROWS; row++) {
       const at = this.place(hash, row);
-      this.counts[at] = Math.min(MOST, (this.counts[at] as number) + times);
+      this.counts[at] = Math.min(MAX, (this.counts[at] as number) + times);
     }
     this.added += times;
     if (this.added >= this.sample) this.age();
   }
 
   estimate(hash: number): number {
-    let least = MOST;
+    let least = MAX;
     for (let row = 0; row < ROWS; row++) least = Math.min(least, this.counts[this.place(hash, row)] as number);
     return least;
   }

@@ -8,8 +8,8 @@ const WINDOW_PART = 0.2;
 const PROTECTED_PART = 0.8;
 /** The entry size for which the sketch is dimensioned (bytes). */
 const USUAL_ENTRY = 16_384;
-const LEAST_KEYS = 1_024;
-const MOST_KEYS = 1_048_576;
+const MIN_KEYS = 1_024;
+const MAX_KEYS = 1_048_576;
 
 export type Sized = { readonly name: string; readonly cost: number };
 type Segment = 'window' | 'probation' | 'protected';
@@ -20,7 +20,7 @@ type Segment = 'window' | 'probation' | 'protected';
  */
 export class TinyLfu<E extends Sized> {
   private size = 0;
-  private sketch = new FrequencySketch(LEAST_KEYS);
+  private sketch = new FrequencySketch(MIN_KEYS);
   /** The least recently used comes first. */
   private readonly segments: Readonly<Record<Segment, Map<E, number>>> = { window: new Map(), probation: new Map(), protected: new Map() };
   private readonly bytes: Record<Segment, number> = { window: 0, probation: 0, protected: 0 };
@@ -42,7 +42,7 @@ export class TinyLfu<E extends Sized> {
   resize(size: number): E[] {
     if (size === this.size) return [];
     this.size = size;
-    this.sketch = new FrequencySketch(Math.min(MOST_KEYS, Math.max(LEAST_KEYS, Math.ceil(size / USUAL_ENTRY))));
+    this.sketch = new FrequencySketch(Math.min(MAX_KEYS, Math.max(MIN_KEYS, Math.ceil(size / USUAL_ENTRY))));
     return this.shrink();
   }
 

@@ -8,7 +8,7 @@ import { Semaphore } from './semaphore.ts';
 import { type WantedCheck, wantedChecks } from './wanted-checks.ts';
 
 /** Maximum number of concurrent checks. */
-const MOST_AT_A_TIME = 64;
+const MAX_CONCURRENT = 64;
 /** How often the slots in the ledger are marked as in use (ms). */
 const KEEP_MS = 10_000;
 /** How often `firstResults` checks whether all checks have a result (ms). */
@@ -56,7 +56,7 @@ export class Health {
       clock,
       random,
       targets,
-      semaphore: new Semaphore(MOST_AT_A_TIME),
+      semaphore: new Semaphore(MAX_CONCURRENT),
       changed: (wanted, healthy, reason) => {
         const change = changeOf(wanted, healthy, reason);
         if (healthy) log.info({ target: change.address }, 'target is healthy');

@@ -13,12 +13,12 @@ const STALE_MS = 86_400_000;
 /** The pause after a failure (ms), doubled from one to the next. */
 const PAUSE = { first: 1_000, most: 60_000 } as const;
 /** A set is not fetched again this soon after a token named a key that it does not have (ms). */
-const LEAST_AGE_MS = 10_000;
+const MIN_AGE_MS = 10_000;
 /** How often sets are checked for being due (ms). */
 const TURN_MS = 1_000;
-const MOST_AT_A_TIME = 4;
+const MAX_CONCURRENT = 4;
 /** Maximum number of sets. Any beyond that have no keys. */
-const MOST_SETS = 100;
+const MAX_SETS = 100;
 
 type PublishedRoutes = {
   readonly whole: boolean;
@@ -88,7 +88,7 @@ export class KeySets {
     const state = this.states.get(name);
     if (state === undefined) return;
     if (state.fetching) state.awaited = true;
-    else if (this.options.clock.now() - state.triedAt < LEAST_AGE_MS) this.publish();
+    else if (this.options.clock.now() - state.triedAt < MIN_AGE_MS) this.publish();
     else {
       state.awaited = true;
       state.dueAt = Number.NEGATIVE_INFINITY;
@@ -129,8 +129,8 @@ export class KeySets {
     const isFresh = saved !== null && age >= 0 && age < saved.freshMs;
     const dueAt = isFresh ? clock.monotonic() + saved.freshMs - age : Number.NEGATIVE_INFINITY;
     const state = { name, source, saved, failure: null, triedAt: 0, dueAt, pauseMs: PAUSE.first, fetching: false, awaited: false };
-    if (this.states.size < MOST_SETS) return state;
-    return { ...state, saved: null, dueAt: Number.POSITIVE_INFINITY, failure: `at most ${MOST_SETS} sets of keys are fetched` };
+    if (this.states.size < MAX_SETS) return state;
+    return { ...state, saved: null, dueAt: Number.POSITIVE_INFINITY, failure: `at most ${MAX_SETS} sets of keys are fetched` };
   }
 
   private turn(): void {
@@ -138,7 +138,7 @@ export class KeySets {
     let fetching = 0;
     for (const state of this.states.values()) if (state.fetching) fetching++;
     for (const state of this.states.values()) {
-      if (state.fetching || state.dueAt > now || fetching >= MOST_AT_A_TIME) continue;
+      if (state.fetching || state.dueAt > now || fetching >= MAX_CONCURRENT) continue;
       fetching++;
       void this.fetch(state);
     }
@@ -210,9 +210,9 @@ export class KeySets {
 const timeOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
 /** The maximum length of a message from a server or the system (characters). */
-const MOST_REASON = 200;
+const MAX_REASON = 200;
 
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  return (message === '' || message === undefined ? (code ?? String(error)) : message).slice(0, MOST_REASON);
+  return (message === '' || message === undefined ? (code ?? String(error)) : message).slice(0, MAX_REASON);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { faultOfKey, faultOfKeys, type JwtKey, MOST_KEYS } from '../../shared/policy/jwt/keys.ts';
+import { faultOfKey, faultOfKeys, type JwtKey, MAX_KEYS } from '../../shared/policy/jwt/keys.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 
 /** The keys of a set when they were fetched (ms since 1970), and for how long they are fresh (ms). */
@@ -13,7 +13,7 @@ const file = z.record(
     keys: z
       .array(z.object({ pem: z.string(), kid: z.string().optional(), alg: z.string().optional() }))
       .min(1)
-      .max(MOST_KEYS)
+      .max(MAX_KEYS)
       .refine((keys) => faultOfKeys(keys) === undefined && keys.every((key) => faultOfKey(key) === undefined)),
     fetchedAt: z.number(),
     freshMs: z.number(),

@@ -146,11 +146,11 @@ export class Connections {
 export const connectionKey = cached((address) => keyOf(`connection\n${clientNetwork(address)}`));
 
 /** Attempts before a worker gives way to others that compete at the same moment. */
-const MOST_TRIES = 64;
+const MAX_TRIES = 64;
 
 /** Adds one to the word at `own` if the sum of the `count` words from `from` then stays within `limit`. @returns whether it did. */
 function addWithin(limit: number, words: Int32Array, own: number, from: number, count: number): boolean {
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     Atomics.add(words, own, 1);
     if (sum(words, from, count) <= limit) return true;
     Atomics.sub(words, own, 1);

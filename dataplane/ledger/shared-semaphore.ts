@@ -1,6 +1,6 @@
 /** How many permits there are, and how many may wait for one. */
 const PERMITS = 2;
-const MOST_WAITING = 256;
+const MAX_WAITING = 256;
 
 /**
  * Limits work that is expensive for the whole process across all workers. Each permit is a word that is set to the number
@@ -32,7 +32,7 @@ export class SharedSemaphore {
 
   /** Counts one more waiter. @returns false if too many are waiting already. */
   enqueue(worker: number): boolean {
-    if (Atomics.add(this.words, PERMITS, 1) >= MOST_WAITING) {
+    if (Atomics.add(this.words, PERMITS, 1) >= MAX_WAITING) {
       Atomics.sub(this.words, PERMITS, 1);
       return false;
     }

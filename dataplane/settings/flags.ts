@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseDirectoryUrl } from '../../shared/certificates/acme-directory.ts';
-import { MIN_CACHE_BYTES, MOST_CONNECTIONS } from '../../shared/limits.ts';
+import { MAX_CONNECTIONS, MIN_CACHE_BYTES } from '../../shared/limits.ts';
 import {
   DEFAULT_ACME_DIRECTORY,
   DEFAULT_ADMIN_LISTEN,
@@ -56,9 +56,9 @@ function parseWorkers(text: string): Parsed<number | 'auto'> {
 
 function parseConnections(text: string): Parsed<number> {
   const count = Number(text);
-  return /^\d{1,8}$/.test(text) && count >= 1 && count <= MOST_CONNECTIONS
+  return /^\d{1,8}$/.test(text) && count >= 1 && count <= MAX_CONNECTIONS
     ? accepted(count)
-    : refused(`it is not a number from 1 to ${MOST_CONNECTIONS}`);
+    : refused(`it is not a number from 1 to ${MAX_CONNECTIONS}`);
 }
 
 function parseRetention(text: string): Parsed<number | 'off'> {

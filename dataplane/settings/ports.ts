@@ -1,4 +1,4 @@
-import { MOST_PORTS } from '../../shared/limits.ts';
+import { MAX_PORTS } from '../../shared/limits.ts';
 import { NAME } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 import type { TrafficSettings } from '../traffic/protocol.ts';
@@ -31,7 +31,7 @@ export function listenedPorts({ httpPort, otherHttpPorts, httpsPort, otherHttpsP
 export function portsProblem(settings: PortSettings): string | null {
   const [http, https] = [httpPorts(settings), httpsPorts(settings)];
   for (const [name, ports] of [['http_port', http] as const, ['https_port', https] as const])
-    if (ports.length > MOST_PORTS) return `${name} has ${ports.length} ports, and ${MOST_PORTS} are the most`;
+    if (ports.length > MAX_PORTS) return `${name} has ${ports.length} ports, and ${MAX_PORTS} are the most`;
   const all = [...http, ...https];
   const twice = all.find((port, at) => all.indexOf(port) !== at);
   if (twice === undefined) return null;

@@ -11,7 +11,7 @@ const TLS_FLAGS = '--admin-tls-cert PATH --admin-tls-key PATH';
  * Wrong tokens are not rate-limited, so that the owner can't be locked out. A token that others can try to guess must therefore be long
  * (characters).
  */
-const LEAST_TOKEN = 16;
+const MIN_TOKEN = 16;
 
 const refused = (reason: string): UsageError => new UsageError(`${NAME} dataplane: ${reason}`);
 
@@ -30,8 +30,8 @@ export function requireTlsForOthers({ adminListen, adminAllowRemote, adminTlsCer
 
 /** @throws UsageError if the token is missing or could be guessed. */
 export function requireTokenForOthers({ adminAllowRemote }: AdminSettings, token: string | undefined): void {
-  if (!adminAllowRemote || (token?.length ?? 0) >= LEAST_TOKEN) return;
-  const what = token ? `is shorter than ${LEAST_TOKEN} characters` : 'is not set';
+  if (!adminAllowRemote || (token?.length ?? 0) >= MIN_TOKEN) return;
+  const what = token ? `is shorter than ${MIN_TOKEN} characters` : 'is not set';
   throw refused(`--admin-allow-remote needs a token, and ${ENV_PREFIX}ADMIN_TOKEN ${what}; make one with: openssl rand -hex 32`);
 }
 
@@ -43,6 +43,6 @@ export function requireViewToken(
   if (!viewToken) return;
   if (viewToken === token)
     throw refused(`${ENV_PREFIX}VIEW_TOKEN is the same as ${ENV_PREFIX}ADMIN_TOKEN, so it would not only read: choose another`);
-  if (adminAllowRemote && viewToken.length < LEAST_TOKEN)
-    throw refused(`${ENV_PREFIX}VIEW_TOKEN is shorter than ${LEAST_TOKEN} characters; make one with: openssl rand -hex 32`);
+  if (adminAllowRemote && viewToken.length < MIN_TOKEN)
+    throw refused(`${ENV_PREFIX}VIEW_TOKEN is shorter than ${MIN_TOKEN} characters; make one with: openssl rand -hex 32`);
 }

@@ -90,8 +90,8 @@ const alert = (
 ): Alert => ({ severity, code, domain, subject: shortened(subject), message: shortened(message), action, since });
 
 /** Texts come from files and labels, and an overview has hundreds of them (characters). */
-const MOST_TEXT = 600;
-const shortened = (text: string): string => (text.length <= MOST_TEXT ? text : `${text.slice(0, MOST_TEXT)}…`);
+const MAX_TEXT = 600;
+const shortened = (text: string): string => (text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…`);
 
 function* readinessAlerts({ ready, reason, controllers, problems }: Situation['status']): Generator<Alert> {
   if (ready) return;
@@ -150,7 +150,7 @@ function* reloadAlerts({ last_reload: last, problems }: Situation['status']): Ge
 
 function poolAlert({ domain, path, targets, out }: PoolTrouble): Alert {
   const pool = path === null ? domain : `${domain}${path}`;
-  const shown = out.slice(0, MOST_TARGETS).map(({ address, reason, failure }) => `${address}: ${reason}${failureOf(reason, failure)}`);
+  const shown = out.slice(0, MAX_TARGETS).map(({ address, reason, failure }) => `${address}: ${reason}${failureOf(reason, failure)}`);
   const more = out.length > shown.length ? [`and ${out.length - shown.length} more`] : [];
   const why = [...shown, ...more].join('; ');
   const about = { domain, since: null };
@@ -183,7 +183,7 @@ function poolAlert({ domain, path, targets, out }: PoolTrouble): Alert {
   );
 }
 
-const MOST_TARGETS = 3;
+const MAX_TARGETS = 3;
 
 /** The last failed request is more informative than the fact that a target is out, unless it is the reason for that. */
 const failureOf = (reason: string, failure: LastFailure | undefined): string =>

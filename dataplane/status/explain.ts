@@ -67,18 +67,18 @@ function uncovered(host: string, certificateOf: (host: string) => string, owned:
 function withReasons(verdict: string, targets: readonly UpstreamStatus[]): string {
   if (!verdict.startsWith('503')) return verdict;
   const reasons = targets.flatMap(({ address, reason }) => (reason === null ? [] : [`${address}: ${reason}`]));
-  return [verdict, ...reasons.slice(0, MOST_FAILURES)].join('; ');
+  return [verdict, ...reasons.slice(0, MAX_FAILURES)].join('; ');
 }
 
 /** A file may have a thousand errors; ten are enough. */
-const MOST_FAILURES = 10;
+const MAX_FAILURES = 10;
 
 /** Problems of the host itself, and failures of the sources that its route came from or could come from. */
 function problemsOf(table: LiveTable, host: string, owned: OwnedRoute | undefined): Problem[] {
   const problems = table.problems();
   const from = [owned?.route.source, owned?.overrides?.source];
   const failures = problems.filter(({ code, source }) => code === SOURCE_FAILED && (owned === undefined || from.includes(source)));
-  return [...problems.filter((problem) => concerns(problem, host, owned)), ...failures.slice(0, MOST_FAILURES)];
+  return [...problems.filter((problem) => concerns(problem, host, owned)), ...failures.slice(0, MAX_FAILURES)];
 }
 
 const concerns = ({ domain }: Problem, host: string, owned: OwnedRoute | undefined): boolean =>

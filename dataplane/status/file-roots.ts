@@ -12,7 +12,7 @@ import { named } from './named-sites.ts';
 /** How often the directories are looked at (ms). */
 const LOOK_MS = 10_000;
 /** The maximum number of directories that are named at once. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 const rootsOf = (route: RouteSpec): Set<string> =>
   new Set(
@@ -100,7 +100,7 @@ export class FileRoots {
   /** The problems of the directories of sites. */
   warnings(): string[] {
     const sites = (root: string): string[] => [...this.bySite].filter(([, roots]) => roots.has(root)).map(([domain]) => domain);
-    return [...this.troubles, ...this.hanging()].slice(0, MOST_NAMED).flatMap(([root, trouble]) => {
+    return [...this.troubles, ...this.hanging()].slice(0, MAX_NAMED).flatMap(([root, trouble]) => {
       const domains = sites(root);
       return domains.length === 0 ? [] : [`${root} ${trouble}, but ${named(domains, ['serves', 'serve'])} files from there`];
     });

@@ -15,10 +15,10 @@ import type { UpstreamSurvey } from './upstreams.ts';
 import { WorstFirst } from './worst-first.ts';
 
 /** How many alerts and hosts an overview has; it counts the others. */
-const MOST_ALERTS = 200;
-const MOST_HOSTS = 100;
+const MAX_ALERTS = 200;
+const MAX_HOSTS = 100;
 /** How many alerts are listed for those who ask for all: at most 2 MB of text. */
-const MOST_LISTED = 1_000;
+const MAX_LISTED = 1_000;
 /** How many names, routes or alerts are looked at in one turn of the event loop: 1 to 4 ms. */
 const PER_TURN = 1_000;
 
@@ -48,8 +48,8 @@ export type OverviewParts = {
 
 /** The content of the dashboard's first view, of bounded size however many routes and hosts there are. */
 export async function overviewOf(parts: OverviewParts, connected: Connected): Promise<Overview> {
-  const { status, alerts, count, upstreams, certificates } = await examine(parts, connected, MOST_ALERTS);
-  const { hosts, count: hostCount } = await parts.hosts(MOST_HOSTS);
+  const { status, alerts, count, upstreams, certificates } = await examine(parts, connected, MAX_ALERTS);
+  const { hosts, count: hostCount } = await parts.hosts(MAX_HOSTS);
   const { controllers, last_reload: last } = connected;
   const { summary } = upstreams;
   return {
@@ -71,7 +71,7 @@ const NONE: Pick<DataplaneStatus, 'problems' | 'warnings' | 'advice'> = { proble
 
 /** The current alerts, worst first. If there are too many to list, the last one says how many are left out. */
 export async function alertsNow(parts: OverviewParts, connected: Connected): Promise<Alert[]> {
-  const { alerts, count } = await examine(parts, connected, MOST_LISTED);
+  const { alerts, count } = await examine(parts, connected, MAX_LISTED);
   return count > alerts.length ? [...alerts, omitted(count - alerts.length)] : alerts;
 }
 

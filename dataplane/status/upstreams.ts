@@ -18,11 +18,11 @@ import {
 import { poolTroubles } from './pool-troubles.ts';
 
 /** How many targets out of rotation are listed; further ones are only counted. */
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 /** How many routes are parsed, or targets looked at, in one turn of the event loop: a few ms. */
 const PER_TURN = 250;
 /** How many pools in trouble are reported: if there are more, they probably share a cause. */
-const MOST_POOLS = 500;
+const MAX_POOLS = 500;
 
 type UpstreamsTools = {
   readonly table: LiveTable;
@@ -84,7 +84,7 @@ export class Upstreams {
   summary(): UpstreamSummary {
     const all = this.list();
     const out = all.filter(({ healthy }) => !healthy);
-    return { count: all.length, healthy: all.length - out.length, out: out.slice(0, MOST_SHOWN) };
+    return { count: all.length, healthy: all.length - out.length, out: out.slice(0, MAX_SHOWN) };
   }
 
   find(address: string, tls: boolean, id?: string, transport?: string): UpstreamStatus | undefined {
@@ -112,7 +112,7 @@ export class Upstreams {
     let healthy = 0;
     await inTurns(index.targets.values(), PER_TURN, (target) => {
       if (this.reasonOf(target) === null) healthy++;
-      else if (out.length < MOST_SHOWN) out.push(this.status(target));
+      else if (out.length < MAX_SHOWN) out.push(this.status(target));
     });
     const troubles: PoolTrouble[] = [];
     const view = {
@@ -120,7 +120,7 @@ export class Upstreams {
       failure: ({ target }: PoolMember) => this.failures.get(nameOf(target)),
     };
     await inTurns(index.routes, PER_TURN, ({ domain, pools }) => {
-      if (troubles.length >= MOST_POOLS) return;
+      if (troubles.length >= MAX_POOLS) return;
       for (const pool of pools) troubles.push(...poolTroubles(domain, pool, view));
     });
     return { summary: { count: index.targets.size, healthy, out: out.sort(byAddress) }, pools: troubles };

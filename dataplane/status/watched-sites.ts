@@ -5,7 +5,7 @@ import type { OwnedRoute } from '../table/table.ts';
 import { named } from './named-sites.ts';
 
 /** How many ports a warning names. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 const caches = (route: RouteSpec): boolean => route.cache != null || route.handles.some(({ cache }) => cache != null);
 
@@ -49,7 +49,7 @@ export class WatchedSites {
   portWarnings(listened: readonly number[]): string[] {
     const lost = [...this.ports].filter(([, ports]) => !ports.some((port) => listened.includes(port)));
     if (lost.length === 0) return [];
-    const ports = [...new Set(lost.flatMap(([, some]) => some))].slice(0, MOST_NAMED).join(', ');
+    const ports = [...new Set(lost.flatMap(([, some]) => some))].slice(0, MAX_NAMED).join(', ');
     const domains = lost.map(([domain]) => domain);
     return [
       `${named(domains, ['is', 'are'])} not served, because nothing listens on the ports given for ${lost.length === 1 ? 'it' : 'them'}: ${ports}`,

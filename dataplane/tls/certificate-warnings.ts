@@ -2,7 +2,7 @@ import type { StoredCertificate, StoreProblem } from './store/cert-store.ts';
 
 /** A warning is due when less than this share of the lifetime is left. Renewals start when a third is left. */
 const SHARE_LEFT = 0.2;
-const MOST_LINES = 5;
+const MAX_LINES = 5;
 
 /** The certificate served for a name, and why its renewal fails. */
 export type ServedCertificate = {
@@ -32,8 +32,8 @@ export type MissingCertificate = { readonly name: string; readonly lastError: st
 /** One line for each site that has no certificate yet; a few at most. */
 export function missingWarnings(missing: Iterable<MissingCertificate>): string[] {
   const all = [...missing];
-  const lines = all.slice(0, MOST_LINES).map((one) => missingTrouble(one).message);
-  return all.length > MOST_LINES ? [...lines, `${all.length - MOST_LINES} more sites have no certificate`] : lines;
+  const lines = all.slice(0, MAX_LINES).map((one) => missingTrouble(one).message);
+  return all.length > MAX_LINES ? [...lines, `${all.length - MAX_LINES} more sites have no certificate`] : lines;
 }
 
 export const missingTrouble = ({ name, lastError }: MissingCertificate): CertificateTrouble => ({
@@ -48,18 +48,18 @@ export type UncertifiableSite = { readonly name: string; readonly reason: string
 /** One line for each site that stays on HTTP without being configured to; a few at most. */
 export function uncertifiableWarnings(sites: readonly UncertifiableSite[]): string[] {
   const lines = sites
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
     .map(
       ({ name, reason }) =>
         `${name} stays on HTTP: ${reason}; provide a certificate, write "tls internal", or "tls off" to keep it on HTTP`,
     );
-  return sites.length > MOST_LINES ? [...lines, `${sites.length - MOST_LINES} more sites stay on HTTP`] : lines;
+  return sites.length > MAX_LINES ? [...lines, `${sites.length - MAX_LINES} more sites stay on HTTP`] : lines;
 }
 
 /** One line for each certificate file or folder that can't be used; a few at most. */
 export function unusableWarnings(problems: readonly StoreProblem[]): string[] {
-  const lines = problems.slice(0, MOST_LINES).map((problem) => unusableTrouble(problem).message);
-  return problems.length > MOST_LINES ? [...lines, `${problems.length - MOST_LINES} more certificates can't be used`] : lines;
+  const lines = problems.slice(0, MAX_LINES).map((problem) => unusableTrouble(problem).message);
+  return problems.length > MAX_LINES ? [...lines, `${problems.length - MAX_LINES} more certificates can't be used`] : lines;
 }
 
 export const unusableTrouble = ({ reason }: StoreProblem): CertificateTrouble => ({
@@ -87,8 +87,8 @@ const withoutName = (name: string, reason: string): string => (reason.startsWith
 /** One line for each certificate that expires soon and has no successor, soonest first; a few at most. `now` in ms since 1970. */
 export function expiryWarnings(shown: Iterable<ServedCertificate>, now: number): string[] {
   const ending = [...shown].filter((one) => isEnding(one, now)).toSorted((one, other) => end(one) - end(other));
-  const lines = ending.slice(0, MOST_LINES).map((one) => lineOf(one, now));
-  return ending.length > MOST_LINES ? [...lines, `${ending.length - MOST_LINES} more certificates expire soon`] : lines;
+  const lines = ending.slice(0, MAX_LINES).map((one) => lineOf(one, now));
+  return ending.length > MAX_LINES ? [...lines, `${ending.length - MAX_LINES} more certificates expire soon`] : lines;
 }
 
 const end = ({ certificate }: ServedCertificate): number => certificate.notAfter;

@@ -5,9 +5,9 @@ const TIMEOUT_MS = 10_000;
 /** Statuses after which the same request may succeed later, by the specification of OTLP over HTTP. */
 const RETRYABLE = new Set([429, 502, 503, 504]);
 /** The maximum number of bytes read of a response. */
-const MOST_ANSWER = 65_536;
+const MAX_ANSWER = 65_536;
 /** The maximum length of a collector's message (characters). */
-const MOST_REASON = 200;
+const MAX_REASON = 200;
 /** The longest pause that a collector may ask for (ms). */
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -43,9 +43,9 @@ async function beginningOf({ body }: Response): Promise<string> {
   for await (const piece of body ?? []) {
     pieces.push(piece);
     bytes += piece.length;
-    if (bytes >= MOST_ANSWER) break;
+    if (bytes >= MAX_ANSWER) break;
   }
-  return Buffer.concat(pieces).toString('utf8', 0, MOST_ANSWER);
+  return Buffer.concat(pieces).toString('utf8', 0, MAX_ANSWER);
 }
 
 function outcomeOf({ ok, status, headers }: Response, text: string): Outcome {
@@ -96,4 +96,4 @@ const shortened = (text: string): string =>
   text
     .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
     .trim()
-    .slice(0, MOST_REASON);
+    .slice(0, MAX_REASON);

@@ -25,7 +25,7 @@ export type SpanExporterTools = {
 const GATHER_MS = 1_000;
 const BATCH_BYTES = 512 << 10;
 /** The maximum number of bytes that wait, including those in flight. */
-const MOST_WAITING = 8 << 20;
+const MAX_WAITING = 8 << 20;
 /** A batch is given up this long after it was first sent (ms), so that newer spans have a chance. */
 const GIVE_UP_MS = 60_000;
 /** The pause after a failure (ms), doubled from one to the next. */
@@ -95,7 +95,7 @@ export class SpanExporter {
     const { rings, clock } = this.tools;
     for (const ring of rings.rings)
       ring.read((count, bytes, from, to) => {
-        if (this.bytes + (this.batch?.bytes ?? 0) + to - from > MOST_WAITING) return rings.lose(count);
+        if (this.bytes + (this.batch?.bytes ?? 0) + to - from > MAX_WAITING) return rings.lose(count);
         if (this.waiting.length === 0) this.since = clock.monotonic();
         this.waiting.push({ text: bytes.toString('latin1', from, to), count });
         this.bytes += to - from;

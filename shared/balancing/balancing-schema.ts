@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type BalancingSpec, balancingFault, LONGEST_NAME, MOST_CHOICES, NAMED_POLICIES, PLAIN_POLICIES } from './balancing.ts';
+import { type BalancingSpec, balancingFault, LONGEST_NAME, MAX_CHOICES, NAMED_POLICIES, PLAIN_POLICIES } from './balancing.ts';
 
 export const balancingSchema: z.ZodType<BalancingSpec, BalancingSpec> = z
   .object({
@@ -12,7 +12,7 @@ export const balancingSchema: z.ZodType<BalancingSpec, BalancingSpec> = z
       .max(LONGEST_NAME)
       .optional()
       .describe('The header field, query parameter or cookie of the policies of these names; for `cookie`, `lb` if absent.'),
-    choices: z.int().min(2).max(MOST_CHOICES).optional().describe('How many targets `random_choose` compares, from 2 to 10; 2 if absent.'),
+    choices: z.int().min(2).max(MAX_CHOICES).optional().describe('How many targets `random_choose` compares, from 2 to 10; 2 if absent.'),
   })
   .superRefine((spec, context) => {
     const fault = balancingFault(spec);

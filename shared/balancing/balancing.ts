@@ -3,7 +3,7 @@ export const PLAIN_POLICIES = ['round_robin', 'least_conn', 'random', 'first', '
 /** The policies that depend on a named part of the request. */
 export const NAMED_POLICIES = ['header', 'query', 'cookie'] as const;
 /** How many targets `random_choose` compares. */
-export const MOST_CHOICES = 10;
+export const MAX_CHOICES = 10;
 /** The name of the cookie if the policy gives none. */
 export const USUAL_COOKIE = 'lb';
 

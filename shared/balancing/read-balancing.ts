@@ -1,5 +1,5 @@
 import { didYouMean } from '../closest.ts';
-import { type BalancingSpec, MOST_CHOICES, NAMED_POLICIES, PLAIN_POLICIES, tokenFault } from './balancing.ts';
+import { type BalancingSpec, MAX_CHOICES, NAMED_POLICIES, PLAIN_POLICIES, tokenFault } from './balancing.ts';
 
 export const BALANCING_FORM =
   'lb_policy round_robin|least_conn|random|random_choose <n>|first|ip_hash|client_ip_hash|uri_hash|header <name>|query <name>|cookie [<name>]';
@@ -41,8 +41,8 @@ const surplus = (at: number, policy: string) => ({ fault: { at, reason: `it is o
 
 function readChoices(argument: string | undefined): ReturnType<typeof readBalancing> {
   const choices = argument === undefined ? 2 : Number(argument);
-  if (/^\d+$/.test(argument ?? '2') && choices >= 2 && choices <= MOST_CHOICES) return { spec: { policy: 'random_choose', choices } };
-  return { fault: { at: 1, reason: `a number from 2 to ${MOST_CHOICES}` } };
+  if (/^\d+$/.test(argument ?? '2') && choices >= 2 && choices <= MAX_CHOICES) return { spec: { policy: 'random_choose', choices } };
+  return { fault: { at: 1, reason: `a number from 2 to ${MAX_CHOICES}` } };
 }
 
 function readNamed(policy: (typeof NAMED_POLICIES)[number], name: string | undefined): ReturnType<typeof readBalancing> {

@@ -17,7 +17,7 @@ export type KeyPair = {
 export type PemOrigins = { readonly certificate: string; readonly privateKey: string };
 
 const CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1']);
-const LEAST_RSA_BITS = 2_048;
+const MIN_RSA_BITS = 2_048;
 
 /**
  * Reads a chain and its private key, both in PEM and possibly in one text. A chain in the wrong order is sorted, and unrelated
@@ -55,7 +55,7 @@ function unfitKey({ asymmetricKeyType: type, asymmetricKeyDetails: details }: Ke
   if (type === 'ed25519') return null;
   if (type === 'rsa') {
     const bits = details?.modulusLength ?? 0;
-    return bits >= LEAST_RSA_BITS ? null : `an RSA key of ${bits} bits is too weak (${wanted})`;
+    return bits >= MIN_RSA_BITS ? null : `an RSA key of ${bits} bits is too weak (${wanted})`;
   }
   if (type !== 'ec') return `${type} keys are not supported (${wanted})`;
   const curve = details?.namedCurve ?? '';

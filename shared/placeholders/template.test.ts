@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { escapedBraces, faultOfTemplate, isConstant, MOST_PLACEHOLDERS, type parseTemplate, templateParts } from './template.ts';
+import { escapedBraces, faultOfTemplate, isConstant, MAX_PLACEHOLDERS, type parseTemplate, templateParts } from './template.ts';
 
 const show = (text: string, scope: Parameters<typeof parseTemplate>[1] = 'request') =>
   templateParts(text, scope).map((part) => ('text' in part ? part.text : [part.placeholder.name, part.placeholder.argument]));
@@ -55,7 +55,7 @@ for (const [text, fault] of [
   ['{header.}', '"{header.}" is not a placeholder (did you mean "header'],
   ['{resp.status_code}', '"{resp.status_code}" belongs to a response'],
   ['{upstream_hostport}', '"{upstream_hostport}" is known only when a target is chosen'],
-  ['{host}'.repeat(MOST_PLACEHOLDERS + 1), '"{host}" is one too many'],
+  ['{host}'.repeat(MAX_PLACEHOLDERS + 1), '"{host}" is one too many'],
 ] as const)
   test(`rejects ${text.slice(0, 30)}`, () => {
     const actual = faultOfTemplate(text, 'request') ?? '';

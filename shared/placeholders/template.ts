@@ -2,7 +2,7 @@ import { didYouMean } from '../closest.ts';
 import { ELSEWHERE, INDEXED, PLAIN_NAMES, type PlainName, PREFIXES, type PrefixName, type Scope, SUGGESTED } from './names.ts';
 
 /** The maximum number of placeholders in one text, so that a short text can't produce a huge value. */
-export const MOST_PLACEHOLDERS = 32;
+export const MAX_PLACEHOLDERS = 32;
 
 /** A placeholder by its long name. A header's `argument` is in lower case. */
 export type Placeholder = { readonly name: PlainName; readonly argument: '' } | { readonly name: PrefixName; readonly argument: string };
@@ -46,7 +46,7 @@ export function parseTemplate(text: string, scope: Scope): Template {
     }
     const placeholder = placeholderOf(name, scope);
     if (typeof placeholder === 'string') return { written, fault: placeholder };
-    if (++count > MOST_PLACEHOLDERS) return { written, fault: `is one too many: a value has at most ${MOST_PLACEHOLDERS} placeholders` };
+    if (++count > MAX_PLACEHOLDERS) return { written, fault: `is one too many: a value has at most ${MAX_PLACEHOLDERS} placeholders` };
     if (literal !== '') parts.push({ text: literal });
     literal = '';
     parts.push({ placeholder });

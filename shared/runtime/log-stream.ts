@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 
 /** The maximum number of bytes that wait for a reader. */
-const MOST_WAITING = 1 << 20;
+const MAX_WAITING = 1 << 20;
 /** How often a full output is tried again (ms). */
 const RETRY_MS = 100;
 /** How long the last lines may wait when the process ends, and how often they are tried (ms). */
@@ -38,7 +38,7 @@ export class LogStream {
 
   write(line: string): void {
     const bytes = Buffer.from(line);
-    if (this.bytes + bytes.length > MOST_WAITING) {
+    if (this.bytes + bytes.length > MAX_WAITING) {
       this.lines++;
       return;
     }

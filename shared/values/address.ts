@@ -27,7 +27,7 @@ export function parseAddress(text: string): Parsed<Address> {
 /** The prefix of a target at a Unix socket instead of `host:port`; its path begins with a slash. */
 const UNIX = 'unix/';
 /** The kernel's limit, without the terminating zero (bytes; unix(7)). */
-const MOST_SOCKET_PATH = 107;
+const MAX_SOCKET_PATH = 107;
 
 /** Reads a target's address: `host:port`, or `unix//run/app.sock` as in Caddy. Nothing is resolved. */
 export function parseUpstream(text: string): Parsed<Address> {
@@ -38,7 +38,7 @@ export function parseUpstream(text: string): Parsed<Address> {
   if (/[\s\p{Cc}]/u.test(path)) return refused('a socket path must not contain spaces or control characters');
   if (path.endsWith('/') || /\/(?:\/|\.\.?(?:\/|$))/.test(path))
     return refused('a socket path must name a file and must not contain //, /./ or /../');
-  if (Buffer.byteLength(path) > MOST_SOCKET_PATH) return refused(`a socket path is at most ${MOST_SOCKET_PATH} bytes long`);
+  if (Buffer.byteLength(path) > MAX_SOCKET_PATH) return refused(`a socket path is at most ${MAX_SOCKET_PATH} bytes long`);
   return accepted(text as Address);
 }
 

@@ -45,17 +45,17 @@ export const reloadOutcomeSchema = z.object({
 export const removeSchema = z.object({ domain: z.string().min(1).max(253), source: sourceName });
 
 /** The maximum number of names; no authority puts more into one certificate. */
-const MOST_DOMAINS = 100;
+const MAX_DOMAINS = 100;
 /** The maximum length of a chain or a key (characters). */
-const MOST_PEM = 262_144;
-const certificateDomains = z.array(readBy(parseCertificateName)).min(1).max(MOST_DOMAINS);
+const MAX_PEM = 262_144;
+const certificateDomains = z.array(readBy(parseCertificateName)).min(1).max(MAX_DOMAINS);
 
 /** A certificate for these domains, used as it is. A source has one certificate for a given set of domains. */
 export const certificateSchema = z.object({
   domains: certificateDomains,
   /** PEM: the chain starting with the leaf, and the leaf's key. */
-  certificate: z.string().max(MOST_PEM),
-  private_key: z.string().max(MOST_PEM),
+  certificate: z.string().max(MAX_PEM),
+  private_key: z.string().max(MAX_PEM),
   source: sourceName,
 });
 
@@ -79,7 +79,7 @@ export const problemSchema = z.object({
 const factSchema = z.object({ holds: z.boolean(), reason: z.string().max(8_192), since: z.string().max(64) });
 
 /** How many domains fit into a line, whatever their length. */
-export const MOST_CONDITION_DOMAINS = 1_000;
+export const MAX_CONDITION_DOMAINS = 1_000;
 
 /**
  * The conditions of a controller's routes to these domains. Sent only to a data plane that accepts lines of this kind. A frame with the
@@ -87,7 +87,7 @@ export const MOST_CONDITION_DOMAINS = 1_000;
  */
 export const routeConditionSchema = z.object({
   source: sourceName,
-  domains: z.array(z.string().min(1).max(253)).min(1).max(MOST_CONDITION_DOMAINS),
+  domains: z.array(z.string().min(1).max(253)).min(1).max(MAX_CONDITION_DOMAINS),
   accepted: factSchema.optional(),
   resolved: factSchema.optional(),
 });

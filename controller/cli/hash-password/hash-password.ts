@@ -8,13 +8,13 @@ import { Cancelled, hiddenLines } from './hidden-lines.ts';
 const LONGEST = 72;
 /** Each step doubles the time of a guess. 12 takes about a quarter of a second. */
 const DEFAULT_COST = 12;
-const [LEAST_COST, MOST_COST] = [10, 16];
+const [MIN_COST, MAX_COST] = [10, 16];
 const CANCELLED_EXIT = 130;
 
 const COST_FLAG: Flag = {
   name: 'cost',
   placeholder: 'N',
-  help: `bcrypt cost, ${LEAST_COST} to ${MOST_COST}; each step doubles the time`,
+  help: `bcrypt cost, ${MIN_COST} to ${MAX_COST}; each step doubles the time`,
   default: `${DEFAULT_COST}`,
   parse: parseCost,
 };
@@ -37,7 +37,7 @@ export const hashPassword: Command = {
 
 function parseCost(text: string): Parsed<number> {
   const cost = /^\d{1,2}$/.test(text) ? Number(text) : 0;
-  return cost >= LEAST_COST && cost <= MOST_COST ? accepted(cost) : refused(`the cost must be a number from ${LEAST_COST} to ${MOST_COST}`);
+  return cost >= MIN_COST && cost <= MAX_COST ? accepted(cost) : refused(`the cost must be a number from ${MIN_COST} to ${MAX_COST}`);
 }
 
 function problemOf(password: string): string | null {

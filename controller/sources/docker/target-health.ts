@@ -3,7 +3,7 @@ import type { TargetReport } from '../../../shared/wire/apply.ts';
 import type { Condition, Reading } from '../source.ts';
 
 /** How many unavailable targets are remembered; the oldest is forgotten first. */
-const MOST_TARGETS = 10_000;
+const MAX_TARGETS = 10_000;
 
 /** The health of containers' addresses as reported by data planes, which alone know whether an app listens. */
 export class TargetHealth {
@@ -20,7 +20,7 @@ export class TargetHealth {
     const key = `${id} ${address}`;
     if (healthy) this.down.delete(key);
     else this.down.set(key, { holds: false, reason, since: this.down.get(key)?.since ?? new Date(this.clock.now()).toISOString() });
-    const [oldest] = this.down.size > MOST_TARGETS ? this.down.keys() : [];
+    const [oldest] = this.down.size > MAX_TARGETS ? this.down.keys() : [];
     if (oldest !== undefined) this.down.delete(oldest);
   }
 

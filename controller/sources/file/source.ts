@@ -18,7 +18,7 @@ export const POLL_MS = 2_000;
 export const MISSING_MS = 2_000;
 
 /** How often a file that changes during a read is read again for a waiting reload. */
-const MOST_READS = 5;
+const MAX_READS = 5;
 
 export type FileSource = Source & Required<Pick<Source, 'reload'>>;
 
@@ -65,7 +65,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     for (let attempt = 1; ; attempt++) {
       const before = see();
       const { snapshot, after } = await read(before);
-      if (after === undefined && attempt < MOST_READS) continue;
+      if (after === undefined && attempt < MAX_READS) continue;
       conclude(after ?? before, snapshot);
       return snapshot;
     }

@@ -78,7 +78,7 @@ export class Feedback {
   }
 }
 
-const MOST_NAME = 253;
+const MAX_NAME = 253;
 
 /** Controllers of the same class share a lease. */
-export const leaseOf = (ingressClass: string): string => `${NAME}-status-${ingressClass}`.slice(0, MOST_NAME);
+export const leaseOf = (ingressClass: string): string => `${NAME}-status-${ingressClass}`.slice(0, MAX_NAME);

@@ -3,10 +3,10 @@ import { healthCheckSchema } from '../../../shared/health-check.ts';
 import {
   LONGEST_SLOW_START_SECS,
   MAX_HOLD_SECS,
-  MOST_IN_FLIGHT,
-  MOST_PORTS,
-  MOST_QUEUED,
-  MOST_WEIGHT,
+  MAX_IN_FLIGHT,
+  MAX_PORTS,
+  MAX_QUEUED,
+  MAX_WEIGHT,
   USUAL_QUEUE_SECS,
 } from '../../../shared/limits.ts';
 import { SITE_POLICIES } from '../../../shared/policy/policies.ts';
@@ -32,7 +32,7 @@ export type LabelRule = Omit<Label<SiteDraft>, 'word'> & {
   readonly perContainer: boolean;
 };
 
-const MOST_LISTENED = 2 * MOST_PORTS;
+const MAX_LISTENED = 2 * MAX_PORTS;
 const NETWORK_NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 
 const ownLabel = (label: Label<SiteDraft>): [string, LabelRule] => [label.word, { ...label, perContainer: true }];
@@ -69,7 +69,7 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
     otherwise: '1',
     example: '3',
     read(value, draft) {
-      if (!/^\d{1,4}$/.test(value) || Number(value) > MOST_WEIGHT) return `a weight is a number from 0 to ${MOST_WEIGHT}`;
+      if (!/^\d{1,4}$/.test(value) || Number(value) > MAX_WEIGHT) return `a weight is a number from 0 to ${MAX_WEIGHT}`;
       draft.weight = Number(value);
       return undefined;
     },
@@ -214,8 +214,8 @@ function readSlowStart(value: string, members: RouteDraft): string | undefined {
 
 function readConcurrency(value: string, members: RouteDraft): string | undefined {
   const [requests, queue = 0, ...rest] = value.split(/\s+/).map((word) => (/^\d{1,6}$/.test(word) ? Number(word) : -1));
-  if (rest.length > 0 || requests === undefined || requests < 1 || requests > MOST_IN_FLIGHT || queue < 0 || queue > MOST_QUEUED)
-    return `it is a number of requests from 1 to ${MOST_IN_FLIGHT}, and perhaps how many may wait, up to ${MOST_QUEUED}`;
+  if (rest.length > 0 || requests === undefined || requests < 1 || requests > MAX_IN_FLIGHT || queue < 0 || queue > MAX_QUEUED)
+    return `it is a number of requests from 1 to ${MAX_IN_FLIGHT}, and perhaps how many may wait, up to ${MAX_QUEUED}`;
   members.max_in_flight = { requests, queue, queue_secs: USUAL_QUEUE_SECS };
   return undefined;
 }
@@ -227,7 +227,7 @@ function readListen(value: string, members: RouteDraft): string | undefined {
     if (!port.ok) return port.reason;
     if (!ports.includes(port.value)) ports.push(port.value);
   }
-  if (ports.length > MOST_LISTENED) return `at most ${MOST_LISTENED} ports`;
+  if (ports.length > MAX_LISTENED) return `at most ${MAX_LISTENED} ports`;
   members.ports = ports;
   return undefined;
 }

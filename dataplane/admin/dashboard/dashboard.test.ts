@@ -6,7 +6,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { RunningAdmin } from '../testing/running-admin.ts';
 
 /** What fits into the first round trips of a phone (bytes). */
-const MOST_COMPRESSED = 150_000;
+const MAX_COMPRESSED = 150_000;
 
 type Fetched = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer };
 
@@ -58,7 +58,7 @@ describe('the dashboard', () => {
     ] as const) {
       const { headers, body } = await fetched(api.port, '/dashboard/', { 'accept-encoding': accepted });
       assert.equal(headers['content-encoding'], coding);
-      assert.ok(body.length < MOST_COMPRESSED, `${body.length} bytes`);
+      assert.ok(body.length < MAX_COMPRESSED, `${body.length} bytes`);
       assert.deepEqual(open(body), plain.body);
       const again = await fetched(api.port, '/dashboard/', { 'accept-encoding': accepted, 'if-none-match': `${headers.etag}` });
       assert.deepEqual([again.status, again.body.length], [304, 0]);

@@ -10,7 +10,7 @@ import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
 
 /** No certificate authority issues certificates for more names. */
-const MOST_DOMAINS = 100;
+const MAX_DOMAINS = 100;
 
 type Call = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly segments: readonly string[] };
 type Dependencies = Pick<AdminDependencies, 'certificates' | 'clock'>;
@@ -53,8 +53,8 @@ export async function retryCertificate({ response, segments: [segment = ''] }: C
 
 function domainsOf(value: unknown): readonly string[] {
   if (value === undefined) throw new ApiError('invalidJson', 'missing member domains');
-  if (!Array.isArray(value) || value.length === 0 || value.length > MOST_DOMAINS || value.some((item) => typeof item !== 'string'))
-    throw new ApiError('invalidJson', `domains: expected a list of 1 to ${MOST_DOMAINS} strings`);
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_DOMAINS || value.some((item) => typeof item !== 'string'))
+    throw new ApiError('invalidJson', `domains: expected a list of 1 to ${MAX_DOMAINS} strings`);
   const domains = value.map((item) => {
     const domain = parseDomain(String(item));
     if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);

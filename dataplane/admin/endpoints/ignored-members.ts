@@ -1,5 +1,5 @@
 /** How many names are listed; the rest are only counted. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 const LONGEST_NAME = 64;
 
 /**
@@ -10,7 +10,7 @@ export function ignoredMembers(input: unknown, accepted: unknown): string[] {
   const found: string[] = [];
   let more = 0;
   const note = (path: string) => {
-    if (found.length < MOST_NAMED) found.push(path);
+    if (found.length < MAX_NAMED) found.push(path);
     else more++;
   };
   collect(input, accepted, '', note);

@@ -11,7 +11,7 @@ const TEMPORARY = 'writing';
 const SHARD = /^[0-9a-f]{2}$/;
 const OTHER_USERS = 0o077;
 /** Always left free for the table, certificates and logs (bytes). */
-const LEAST_FREE = 67_108_864;
+const MIN_FREE = 67_108_864;
 /** Bytes written to test whether the disk can be used again. */
 const PROBE = 4_096;
 
@@ -55,7 +55,7 @@ export class DiskFolder {
   /** A new file that is not yet found under its name. */
   createTemporary(): { readonly file: number; readonly path: string } {
     const { bavail, bsize } = this.fs.statfsSync(this.path);
-    if (bavail * bsize < LEAST_FREE) throw Object.assign(new Error('less than 64 MB of the disk are free'), { code: 'ENOSPC' });
+    if (bavail * bsize < MIN_FREE) throw Object.assign(new Error('less than 64 MB of the disk are free'), { code: 'ENOSPC' });
     const path = join(this.path, TEMPORARY, `${process.pid}-${++this.lastTemporary}`);
     this.temporaries.add(path);
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;

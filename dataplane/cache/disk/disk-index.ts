@@ -7,13 +7,13 @@ import type { SavedHead } from './entry-shape.ts';
 import type { KeyFilter } from './key-filter.ts';
 
 /** The maximum number of files, and the maximum memory of this index (bytes), regardless of the size of the disk. */
-const MOST_FILES = 250_000;
-const MOST_MEMORY = 268_435_456;
+const MAX_FILES = 250_000;
+const MAX_MEMORY = 268_435_456;
 /** Memory for a file besides its texts, and the least disk space that the system allocates (bytes). */
 const ENTRY_MEMORY = 1_000;
 const BLOCK = 4_096;
 /** The maximum number of responses to one URL that differ by Vary. */
-const MOST_VARIANTS = 32;
+const MAX_VARIANTS = 32;
 
 type Known = Pick<SavedHead, 'keyDigest' | 'host' | 'target' | 'queryRule' | 'tags' | 'length'>;
 
@@ -78,7 +78,7 @@ export class DiskIndex {
       ENTRY_MEMORY + keyDigest.length + target.length + 2 * place.length + tags.reduce((sum, tag) => sum + 100 + tag.length, 0);
     const onDisk = Math.ceil(bytes / BLOCK) * BLOCK;
     // The cost of a file is its share of the scarcest resource: disk space, number of files, or memory.
-    const cost = Math.ceil(Math.max(onDisk, this.size / MOST_FILES, (this.size * memory) / MOST_MEMORY));
+    const cost = Math.ceil(Math.max(onDisk, this.size / MAX_FILES, (this.size * memory) / MAX_MEMORY));
     const one: OnDisk = { name, entry: { keyDigest, host, target, queryRule, tags, length }, place, bytes: onDisk, cost, id };
     this.names.set(name, one);
     if (id !== 0) this.ids.set(id, one);
@@ -87,7 +87,7 @@ export class DiskIndex {
     this.tags.add(one);
     this.filter.add(keyDigest);
     this.bytes += onDisk;
-    const gone = [...this.of(keyDigest).slice(MOST_VARIANTS), ...this.policy.add(one)];
+    const gone = [...this.of(keyDigest).slice(MAX_VARIANTS), ...this.policy.add(one)];
     for (const { name: other } of gone) this.remove(other);
     return gone;
   }

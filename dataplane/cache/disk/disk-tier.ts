@@ -12,7 +12,7 @@ import { isWorthKeeping } from './worth.ts';
 
 /** How long a request waits for the disk (ms), and how many may wait. */
 const READ_MS = 500;
-const MOST_READS = 64;
+const MAX_READS = 64;
 /** A thread that ended is started again after this long (ms). */
 const RESTART_MS = 5_000;
 /** Time limits for a purge, for the last writes of a process, and for the release of the files (ms). */
@@ -22,7 +22,7 @@ const RELEASE_MS = 3_000;
 /** A disk that is silent for longer is an alert (ms). */
 const SILENT_MS = 5_000;
 /** With more unconfirmed purges than this, everything is deleted when the thread is restarted. */
-const MOST_UNCONFIRMED = 10_000;
+const MAX_UNCONFIRMED = 10_000;
 /** Size of the thread's young generation (MB): more costs memory and gains nothing. */
 const YOUNG_GENERATION_MB = 4;
 
@@ -123,7 +123,7 @@ export class DiskTier {
   /** Reads the stored responses for a key, `most` bytes of bodies at most. @returns false if there are none, or the disk is too busy. */
   look(key: string, most: number, then: (entries: readonly CacheEntry[]) => void): boolean {
     if (!this.filter.has(digestOf(key)) || this.thread === null || this.use !== 'used') return false;
-    if (this.silentSince !== null || this.reading.size >= MOST_READS || this.reading.has(key)) return false;
+    if (this.silentSince !== null || this.reading.size >= MAX_READS || this.reading.has(key)) return false;
     const cancel = this.tools.clock.after(READ_MS, () => {
       this.silentSince ??= this.tools.clock.monotonic();
       answer([]);
@@ -165,7 +165,7 @@ export class DiskTier {
       };
       const message: ToDisk = { kind: 'purge', id, purge, counted, urgent };
       this.unconfirmed.set(id, { message, done });
-      if (this.unconfirmed.size > MOST_UNCONFIRMED) this.forgetUnconfirmed();
+      if (this.unconfirmed.size > MAX_UNCONFIRMED) this.forgetUnconfirmed();
       this.post(message);
     });
   }

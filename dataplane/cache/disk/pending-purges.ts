@@ -4,7 +4,7 @@ import { matches, type Purgeable } from '../matching.ts';
 import { targetKey } from '../target-index.ts';
 
 /** With more than this, everything that has not been indexed yet counts as purged. */
-const MOST = 100_000;
+const MAX = 100_000;
 
 /** Purges that apply to files that have not been read yet. Each file is compared with all of them at once. */
 export class PendingPurges {
@@ -16,7 +16,7 @@ export class PendingPurges {
 
   add(purge: Purge): void {
     this.count++;
-    if (this.count > MOST) return;
+    if (this.count > MAX) return;
     if (purge.kind !== 'target') return void this.others.push(purge);
     const list = this.targets.get(purge.host);
     if (list === undefined) this.targets.set(purge.host, [purge.target]);
@@ -29,7 +29,7 @@ export class PendingPurges {
 
   removes(entry: Purgeable): boolean {
     if (this.count === 0) return false;
-    if (this.count > MOST) return true;
+    if (this.count > MAX) return true;
     if (this.others.some((purge) => matches(purge, entry))) return true;
     const targets = this.targets.get(entry.host);
     return targets !== undefined && this.placesOf(entry, targets).has(targetKey(entry.host, entry.target));

@@ -2,7 +2,7 @@ import type { WriteOutcome } from './messages.ts';
 
 /** The maximum memory of responses that wait to be written, as a fraction of the cache, and their maximum number. */
 const PART = 0.125;
-const MOST = 1_024;
+const MAX = 1_024;
 
 /** Limits how much may wait for the disk, and counts the responses that are written and dropped. */
 export class QueueLimit {
@@ -23,7 +23,7 @@ export class QueueLimit {
 
   /** @returns whether there is room for a response of this length; if not, it counts as dropped. */
   reserve(length: number): boolean {
-    if (this.count >= MOST || this.bytes + length > this.most) {
+    if (this.count >= MAX || this.bytes + length > this.most) {
       this.dropped++;
       return false;
     }

@@ -17,7 +17,7 @@ export type ReadTools = {
 };
 
 /** The maximum number of files open at once. */
-const MOST_OPEN = 8;
+const MAX_OPEN = 8;
 
 /** `bytes`: of bodies that it holds. */
 type Task = { readonly key: string; readonly files: OnDisk[]; readonly entries: CacheEntry[]; job: ReadJob | null; bytes: number };
@@ -71,7 +71,7 @@ export class Reads {
       if (task.job === null) {
         const { length } = one.entry;
         const isFull = this.bytes > task.bytes && this.bytes + length > this.most;
-        if (isFull || [...this.tasks].filter(({ job }) => job !== null).length >= MOST_OPEN) return false;
+        if (isFull || [...this.tasks].filter(({ job }) => job !== null).length >= MAX_OPEN) return false;
         task.job = new ReadJob(folder, fs, one.name);
         task.bytes += length;
         this.bytes += length;

@@ -2,7 +2,7 @@ import { type FSWatcher, statSync, watch } from 'node:fs';
 import type { Log } from '../../../shared/runtime/log.ts';
 
 /** Further folders are only polled, since the system limits watches. */
-const MOST = 1_000;
+const MAX = 1_000;
 
 /** Reports changes in a set of folders, on a best-effort basis. */
 export class FolderWatcher {
@@ -18,7 +18,7 @@ export class FolderWatcher {
 
   /** Watches exactly these folders. A link that now points elsewhere is followed again. */
   follow(folders: readonly string[]): void {
-    const wanted = new Map(folders.slice(0, MOST).flatMap((folder) => identified(folder)));
+    const wanted = new Map(folders.slice(0, MAX).flatMap((folder) => identified(folder)));
     for (const [identity, watcher] of this.watches) {
       if (wanted.has(identity)) continue;
       watcher.close();

@@ -21,7 +21,7 @@ const META = 'meta.json';
 const OURS = [KEY, CHAIN, META];
 const NEW = '.new';
 /** Larger files (bytes) are not read: no chain or key is this large. */
-const MOST_BYTES = 262_144;
+const MAX_BYTES = 262_144;
 
 const metaSchema = z.object({
   domains: z.array(z.string()).min(1),
@@ -117,7 +117,7 @@ function readText(path: string): Parsed<string> {
     if (stats === undefined) return refused(`${path} is missing; put it there`);
     // Reading a named pipe would block forever.
     if (!stats.isFile()) return refused(`${path} is not a file; put the file there`);
-    if (stats.size > MOST_BYTES) return refused(`${path} is larger than ${MOST_BYTES} bytes; put only the chain or the key there`);
+    if (stats.size > MAX_BYTES) return refused(`${path} is larger than ${MAX_BYTES} bytes; put only the chain or the key there`);
     return accepted(readFileSync(path, 'utf8'));
   } catch (error) {
     const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);

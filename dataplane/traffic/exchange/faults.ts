@@ -5,7 +5,7 @@ import { detachAttempt, type Exchange } from './exchange.ts';
 import type { FaultOwner } from './fault-owner.ts';
 
 /** Faults logged with their stack per minute; without a limit, a client that can provoke one could fill the disk. */
-const MOST_LOGGED = 20;
+const MAX_LOGGED = 20;
 const MINUTE = 60_000;
 
 /** Why an exchange ended, for the log and for `explain`. */
@@ -68,7 +68,7 @@ export class Faults {
       this.minute = now;
       this.logged = 0;
     }
-    if (++this.logged > MOST_LOGGED) {
+    if (++this.logged > MAX_LOGGED) {
       this.unlogged++;
       return;
     }

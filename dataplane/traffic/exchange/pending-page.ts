@@ -39,7 +39,7 @@ export class PendingPage implements Attempt {
 }
 
 /** Bytes of a replaced body that are read to keep the upstream's connection. */
-const MOST_DISCARDED = 65_536;
+const MAX_DISCARDED = 65_536;
 /** How long its end is waited for (ms). */
 const PATIENCE_MS = 100;
 
@@ -66,7 +66,7 @@ export class PendingReplacement implements BodyStage {
       (page) =>
         guardExchange(x, () => {
           this.page = page;
-          if (this.ended || this.discarded > MOST_DISCARDED) return this.finish();
+          if (this.ended || this.discarded > MAX_DISCARDED) return this.finish();
           this.stopWaiting = clock.after(PATIENCE_MS, () => guardExchange(x, () => this.finish()));
         }),
       (error) => x.client.onFault(error),
@@ -76,9 +76,9 @@ export class PendingReplacement implements BodyStage {
   body(_: Buffer, from: number, to: number): boolean {
     const before = this.discarded;
     this.discarded += to - from;
-    if (this.discarded <= MOST_DISCARDED) return true;
+    if (this.discarded <= MAX_DISCARDED) return true;
     // The upstream is not cancelled while it is being read from.
-    if (before <= MOST_DISCARDED && this.page !== undefined) setImmediate(() => guardExchange(this.x, () => this.finish()));
+    if (before <= MAX_DISCARDED && this.page !== undefined) setImmediate(() => guardExchange(this.x, () => this.finish()));
     return false;
   }
 

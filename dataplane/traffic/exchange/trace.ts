@@ -2,7 +2,7 @@ import { traceParentLine } from '../codec/trace-parent.ts';
 import type { Failure } from './failure.ts';
 
 /** The maximum number of spans of each kind that one request keeps. A held request may be tried again for an hour. */
-const MOST_SPANS = 16;
+const MAX_SPANS = 16;
 const OPEN = -1;
 
 /** A target as spans name it. */
@@ -136,7 +136,7 @@ export class RequestSpans {
 
 /** Of too many spans, the first and the last ones are kept. */
 function keep<T>(list: T[], span: T): void {
-  if (list.length === MOST_SPANS) list.splice(MOST_SPANS / 2, 1);
+  if (list.length === MAX_SPANS) list.splice(MAX_SPANS / 2, 1);
   list.push(span);
 }
 

@@ -19,7 +19,7 @@ export type PublishedCertificate = {
 };
 
 /** Rules for which one certificate is kept ready. Beyond that, contexts are rebuilt. */
-const MOST_RULES = 100;
+const MAX_RULES = 100;
 
 /** The certificate and rule presented for a name, read on first use. */
 export class PresentedCertificate {
@@ -53,7 +53,7 @@ export class PresentedCertificate {
     const key = `${auth.rule} ${auth.domain}`;
     const known = this.byRule.get(key);
     if (known !== undefined) return known;
-    if (this.byRule.size >= MOST_RULES) this.byRule.clear();
+    if (this.byRule.size >= MAX_RULES) this.byRule.clear();
     const byRule = new PresentedCertificate(this.published, auth, this.hasOther);
     this.byRule.set(key, byRule);
     return byRule;

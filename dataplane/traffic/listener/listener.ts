@@ -21,7 +21,7 @@ import type { TlsServers } from './tls-servers.ts';
 
 const IPV4_IN_IPV6 = '::ffff:';
 /** The maximum number of handshakes of one worker that wait for certificates being ordered. */
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 
 export type ListenerTools = {
   readonly tools: Omit<ClientTools, 'trusts' | 'speaksHttp2' | 'closed'>;
@@ -249,7 +249,7 @@ export class Listener {
       mayWait: (stage, hello) => {
         const name = askedFor(hello, raw);
         const may =
-          certificates.expects(name) && !this.isElsewhere(name, localPort) && (this.waiting.has(stage) || this.waiting.size < MOST_WAITING);
+          certificates.expects(name) && !this.isElsewhere(name, localPort) && (this.waiting.has(stage) || this.waiting.size < MAX_WAITING);
         if (may && !this.waiting.has(stage)) {
           this.log.debug({ address, name }, 'a handshake waits for the first certificate of its name');
           this.awaited(name);

@@ -8,7 +8,7 @@ import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { PresentedCertificate } from './certificates.ts';
 
 /** The maximum number of servers in the cache (40 KB each); the least recently used one is evicted and rebuilt on demand. */
-const MOST_SERVERS = 1_000;
+const MAX_SERVERS = 1_000;
 
 /** In our order of preference; the first that the client offers is chosen (RFC 7301). */
 const PROTOCOLS = ['h2', 'http/1.1'];
@@ -78,7 +78,7 @@ export class TlsServers {
   }
 
   private build({ published, auth }: PresentedCertificate): Server | null {
-    if (this.servers.size >= MOST_SERVERS) for (const oldest of this.servers.keys()) if (this.servers.delete(oldest)) break;
+    if (this.servers.size >= MAX_SERVERS) for (const oldest of this.servers.keys()) if (this.servers.delete(oldest)) break;
     try {
       const server = createServer({
         cert: published.certificate,

@@ -7,7 +7,7 @@ export const POSSIBLE_SLASH = 0x01;
 export const POSSIBLE_END = 0x02;
 
 /** No known server decodes more often. */
-const MOST_DECODINGS = 3;
+const MAX_DECODINGS = 3;
 /** A longer path is not decoded a third time, because decoding and matching it would cost the most. Bytes. */
 const LONGEST_DECODED_AGAIN = 512;
 const ESCAPE = /%(?:[uU][0-9A-Fa-f]{4}|[0-9A-Fa-f]{2})/;
@@ -37,7 +37,7 @@ function decodedInTurn(path: string): readonly [string, ...string[]] | null {
   let length = write(path);
   if (path.includes('\\')) for (let at = 0; at < length; at++) if (bytes[at] === BACKSLASH) bytes[at] = POSSIBLE_SLASH;
   for (let time = 0, text = ''; time === 0 || ESCAPE.test(text); time++) {
-    if (time === MOST_DECODINGS || (time > 1 && length > LONGEST_DECODED_AGAIN)) return null;
+    if (time === MAX_DECODINGS || (time > 1 && length > LONGEST_DECODED_AGAIN)) return null;
     length = decode(length, time === 0);
     if (length < 0) return null;
     text = bytes.toString('latin1', 0, length);

@@ -1,7 +1,7 @@
 /**
  * Steps that checking one path may take, plus an allowance for each pattern that it is compared with: a site with many patterns gets more.
  */
-const MOST_STEPS = 1_000;
+const MAX_STEPS = 1_000;
 const STEPS_PER_PATTERN = 12;
 
 /**
@@ -10,7 +10,7 @@ const STEPS_PER_PATTERN = 12;
  */
 export class Effort {
   spent = 0;
-  private most = MOST_STEPS;
+  private most = MAX_STEPS;
 
   /** Raises the limit for one more pattern. */
   addPattern(): void {

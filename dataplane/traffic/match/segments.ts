@@ -5,7 +5,7 @@ import { bytesOf } from './path-bytes.ts';
  * A path with more segments is not read in other ways. If it could be, it is refused. Empty segments count, and so do those between slashes
  * in disguise.
  */
-export const MOST_SEGMENTS_READ = 128;
+export const MAX_SEGMENTS_READ = 128;
 
 /** The segments of a decoded path, cut at what may end them, and trimmed. */
 export type Segments = {
@@ -33,7 +33,7 @@ export const FOLLOWED = 2;
  * segments.
  */
 export function split(text: string, start: number): Segments | null {
-  const parts = new Int32Array(STRIDE * Math.min(MOST_SEGMENTS_READ, 1 + (text.length >> 1)));
+  const parts = new Int32Array(STRIDE * Math.min(MAX_SEGMENTS_READ, 1 + (text.length >> 1)));
   const bytes = bytesOf(text);
   // A literal double slash is checked separately.
   const network = isSlash(bytes[start]) && bytes[start + 1] === POSSIBLE_SLASH;
@@ -47,7 +47,7 @@ export function split(text: string, start: number): Segments | null {
   let lastKept = start;
   let slashes = 0;
   for (let from = start + 1; from <= text.length; ) {
-    if (++slashes > MOST_SEGMENTS_READ) return null;
+    if (++slashes > MAX_SEGMENTS_READ) return null;
     let to = from;
     let end = -1;
     let endsHere = false;

@@ -11,7 +11,7 @@ export type Evaluator = (readings: Readings) => Verdict;
 export type ConditionEvaluator = (readings: Readings, x: MatchedRequest) => Verdict;
 
 /** A pattern with more segments is not evaluated segment by segment. */
-const MOST_SEGMENTS = 30;
+const MAX_SEGMENTS = 30;
 
 /** For a path pattern: exact, or everything below a prefix. */
 export function evaluatorForPattern(written: string, folds: boolean): Evaluator {
@@ -22,7 +22,7 @@ export function evaluatorForPattern(written: string, folds: boolean): Evaluator 
   if (!start.startsWith('/')) return start === '' ? () => 'all' : () => 'none';
   const segments = segmentsOfPattern(start, folds);
   const open = below && !start.endsWith('/');
-  if (segments === null || segments.length > MOST_SEGMENTS || (open && isAmbiguousAtEdge(start.slice(start.lastIndexOf('/')))))
+  if (segments === null || segments.length > MAX_SEGMENTS || (open && isAmbiguousAtEdge(start.slice(start.lastIndexOf('/')))))
     return (readings) => (isSure(readings) ? 'all' : 'some');
   return (readings) => (isSure(readings) ? 'all' : mayMatch(readings, segments, below, open) ? 'some' : 'none');
 }

@@ -2,9 +2,9 @@ import { jsonText } from './json-text.ts';
 import { namesSecret, REDACTED, redactedUrl } from './redacted-url.ts';
 
 /** Field lines beyond this many bytes are left out of the log. */
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 /** Names that are remembered, and the longest of them. Clients choose names. */
-const MOST_NAMES = 2_000;
+const MAX_NAMES = 2_000;
 const LONGEST_NAME = 64;
 const SP = 32;
 
@@ -23,10 +23,10 @@ const names = new Map<string, Name>();
 let sections = 0;
 
 /** Sections that are remembered, and the longest of them. */
-const MOST_SECTIONS = 500;
+const MAX_SECTIONS = 500;
 const LONGEST_SECTION = 2_048;
 /** Once this many more sections were unknown than known, lookups pause. */
-const MOST_UNKNOWN = 500;
+const MAX_UNKNOWN = 500;
 const PAUSE = 50_000;
 
 /** Characters that can't be part of a JSON string unescaped, or may belong to a URL with a query or a user. */
@@ -47,7 +47,7 @@ export class LoggedFields {
    * left out, since it has a member of its own. Secrets are replaced.
    */
   json(lines: string): string {
-    if (lines === '' || lines.length > MOST_BYTES) return '{}';
+    if (lines === '' || lines.length > MAX_BYTES) return '{}';
     if (lines.length > LONGEST_SECTION) return render(lines);
     if (this.paused > 0) {
       this.paused--;
@@ -61,9 +61,9 @@ export class LoggedFields {
 
   private remember(lines: string): string {
     const json = render(lines);
-    if (this.rendered.size >= MOST_SECTIONS) this.rendered.clear();
+    if (this.rendered.size >= MAX_SECTIONS) this.rendered.clear();
     this.rendered.set(lines, json);
-    if (++this.unknown < MOST_UNKNOWN) return json;
+    if (++this.unknown < MAX_UNKNOWN) return json;
     this.unknown = 0;
     this.paused = PAUSE;
     this.rendered.clear();
@@ -73,7 +73,7 @@ export class LoggedFields {
 
 function render(lines: string): string {
   const section = ++sections;
-  if (names.size >= MOST_NAMES) names.clear();
+  if (names.size >= MAX_NAMES) names.clear();
   // Searched for in all lines at once, because few values have any of it.
   let special = specialFrom(lines, 0);
   let json = '{';

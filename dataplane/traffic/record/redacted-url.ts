@@ -9,7 +9,7 @@ export const namesSecret = (name: string): boolean => SECRET.test(name);
 
 /** Results for parameter names. Clients choose the names, so their number is limited. */
 const known = new Map<string, boolean>();
-const MOST_KNOWN = 2_000;
+const MAX_KNOWN = 2_000;
 const LONGEST_KNOWN = 64;
 
 const USER = /(:\/\/|^\/\/)[^/?#@\s]*@/g;
@@ -44,7 +44,7 @@ function isSecret(name: string): boolean {
   if (found !== undefined) return found;
   const secret = namesSecret(decoded(name));
   if (name.length <= LONGEST_KNOWN) {
-    if (known.size >= MOST_KNOWN) known.clear();
+    if (known.size >= MAX_KNOWN) known.clear();
     known.set(name, secret);
   }
   return secret;

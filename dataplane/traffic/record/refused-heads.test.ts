@@ -13,7 +13,7 @@ const asLines = (count: number) =>
     .join('');
 /** Fields that every request of these tests has: Host over HTTP/1.1, the four pseudo-header fields over HTTP/2. */
 const HOST = 1;
-const MOST = 300;
+const MAX = 300;
 
 test('hundreds of cookies that a browser sends as separate fields reach the upstream as one field', async () => {
   using upstream = await UpstreamFixture.serving(ok('eaten'));
@@ -30,10 +30,10 @@ test('accepts 300 fields over HTTP/1.1 and HTTP/2, and answers one more with 431
   using upstream = await UpstreamFixture.serving(ok('taken'));
   using proxy = await ProxyFixture.before(upstream);
   using client = new Http2Client(proxy);
-  assert.equal((await proxy.request(get('/', asLines(MOST - HOST)))).body, 'taken');
-  assert.equal((await client.request(Object.fromEntries(fields(MOST - HOST)))).body, 'taken');
-  assert.match((await proxy.request(get('/', asLines(MOST)))).line, / 431 /);
-  assert.equal((await client.request(Object.fromEntries(fields(MOST)))).status, 431);
+  assert.equal((await proxy.request(get('/', asLines(MAX - HOST)))).body, 'taken');
+  assert.equal((await client.request(Object.fromEntries(fields(MAX - HOST)))).body, 'taken');
+  assert.match((await proxy.request(get('/', asLines(MAX)))).line, / 431 /);
+  assert.equal((await client.request(Object.fromEntries(fields(MAX)))).status, 431);
 });
 
 test('a head that is too large is answered with 431 over HTTP/2 too, and the connection stays open', async () => {
@@ -50,14 +50,14 @@ test('heads refused for their size are logged once a minute with their number', 
   using proxy = await ProxyFixture.before(upstream);
   using client = new Http2Client(proxy);
   const lines = () => proxy.log.lines.filter(({ message }) => message.includes('larger than allowed'));
-  await proxy.request(get('/', asLines(MOST)));
-  await client.request(Object.fromEntries(fields(MOST)));
+  await proxy.request(get('/', asLines(MAX)));
+  await client.request(Object.fromEntries(fields(MAX)));
   await proxy.request(get(`/${'p'.repeat(9_000)}`));
   assert.equal(lines().length, 1);
   assert.deepEqual(lines()[0]?.fields, { address: '127.0.0.1', status: 431, reason: 'the head has too many fields', count: 1 });
   proxy.clock.pass(MINUTE);
   await proxy.request(get('/', 'x y: z\r\n'));
   assert.equal(lines().length, 1, 'a malformed head is not logged as one that was too large');
-  await proxy.request(get('/', asLines(MOST)));
+  await proxy.request(get('/', asLines(MAX)));
   assert.deepEqual(lines()[1]?.fields, { address: '127.0.0.1', status: 431, reason: 'the head has too many fields', count: 3 });
 });

@@ -13,16 +13,16 @@ const SUMMARY_MS = 60_000;
  * The maximum number of lines per target in that time for failures of single requests; if the target can't be reached at all, one line is
  * enough.
  */
-const MOST_LINES = 5;
+const MAX_LINES = 5;
 /** A target has recovered when it answers and has not failed a request for this long (ms). */
 const RECOVERED_MS = 5_000;
 /** A target that has neither failed nor answered for this long is no longer tracked (ms). */
 const FORGET_MS = 600_000;
 /** The maximum number of targets and sites whose failures are tracked separately. */
-const MOST_TRACKED = 1_000;
+const MAX_TRACKED = 1_000;
 const OTHERS = 'others';
 /** The maximum number of characters logged of a path and of other client input. */
-const MOST_TEXT = 256;
+const MAX_TEXT = 256;
 /** The status of an upgraded connection. */
 const UPGRADED = 101;
 /** A response that took longer is slow (ms). */
@@ -96,7 +96,7 @@ export class RequestLog {
     const { code } = failure;
     const first = !trouble.codes.has(code);
     trouble.codes.add(code);
-    if (first || (!noTargetAvailable(failure) && trouble.lines < MOST_LINES)) {
+    if (first || (!noTargetAvailable(failure) && trouble.lines < MAX_LINES)) {
       trouble.lines++;
       this.log.warn({ ...factsOf(x, now), failure: code }, failure.reason);
     } else trouble.suppressed.set(code, (trouble.suppressed.get(code) ?? 0) + 1);
@@ -108,7 +108,7 @@ export class RequestLog {
     const trouble = this.troubles.get(name) ?? this.begin(name, 'site', now);
     trouble.last = now;
     trouble.total++;
-    if (trouble.lines < MOST_LINES) {
+    if (trouble.lines < MAX_LINES) {
       trouble.lines++;
       this.log.warn(factsOf(x, now), x.failure);
     } else trouble.suppressed.set('refused by the proxy', (trouble.suppressed.get('refused by the proxy') ?? 0) + 1);
@@ -116,7 +116,7 @@ export class RequestLog {
 
   private nameOf({ endpoint, route }: Exchange): string {
     const name = endpoint?.address ?? route?.domain ?? OTHERS;
-    return this.troubles.has(name) || this.troubles.size < MOST_TRACKED ? name : OTHERS;
+    return this.troubles.has(name) || this.troubles.size < MAX_TRACKED ? name : OTHERS;
   }
 
   private begin(name: string, subject: Trouble['subject'], now: number): Trouble {
@@ -167,11 +167,11 @@ const isRefused = ({ endpoint, failure }: Exchange): boolean =>
 function factsOf(x: Exchange, now: number): object {
   const { endpoint } = x;
   return {
-    host: x.host.slice(0, MOST_TEXT),
-    method: x.method.slice(0, MOST_TEXT),
-    path: rawPath(x.target).slice(0, MOST_TEXT),
+    host: x.host.slice(0, MAX_TEXT),
+    method: x.method.slice(0, MAX_TEXT),
+    path: rawPath(x.target).slice(0, MAX_TEXT),
     client: x.client.address,
-    request_id: (fieldIn(x.forwarding, 'x-request-id') ?? '').slice(0, MOST_TEXT),
+    request_id: (fieldIn(x.forwarding, 'x-request-id') ?? '').slice(0, MAX_TEXT),
     ...(x.trace !== null && { trace_id: x.trace.id }),
     status: x.status,
     ...(endpoint !== null && { target: endpoint.address }),

@@ -5,7 +5,7 @@ import { escaped, jsonText } from './json-text.ts';
 import { redactedUrl } from './redacted-url.ts';
 
 /** The maximum length of a value that the client chooses (characters). */
-const MOST_TEXT = 2_048;
+const MAX_TEXT = 2_048;
 
 /** Kinds of spans in OTLP. */
 const INTERNAL = 1;
@@ -135,7 +135,7 @@ const errorStatus = (reason: string): string => `,"status":{"code":${ERROR}${rea
 const text = (key: string, value: string): string => `{"key":"${key}","value":{"stringValue":"${value}"}},`;
 
 /** The same for a value that comes from outside. */
-const sent = (key: string, value: string): string => `{"key":"${key}","value":{"stringValue":${jsonText(value.slice(0, MOST_TEXT))}}},`;
+const sent = (key: string, value: string): string => `{"key":"${key}","value":{"stringValue":${jsonText(value.slice(0, MAX_TEXT))}}},`;
 
 /** 64-bit integers are strings in the JSON mapping. */
 const number = (key: string, value: number | string): string => `{"key":"${key}","value":{"intValue":"${value}"}},`;

@@ -5,7 +5,7 @@ import { normalizedPath } from '../../../shared/values/path.ts';
 import { compileCondition, type MatchedRequest } from '../match/condition.ts';
 import { compilePattern } from '../match/pattern.ts';
 import { LONGEST_READ, type Readings, readingsOf } from '../match/readings.ts';
-import { MOST_SEGMENTS_READ } from '../match/segments.ts';
+import { MAX_SEGMENTS_READ } from '../match/segments.ts';
 import { evaluatorForCondition, evaluatorForPattern } from '../match/verdict.ts';
 
 /** One step of how some server reads a path. Characters above 0x7f are bytes. */
@@ -283,8 +283,8 @@ test('a path that no real client sends is not interpreted: too long, too many se
   const isRead = (path: string): boolean => readingsOf(path, false) !== null;
   for (const [fits, exceeds] of [
     [`/${'a'.repeat(LONGEST_READ - 2)};`, `/${'a'.repeat(LONGEST_READ - 1)};`],
-    [`/a;${'/a'.repeat(MOST_SEGMENTS_READ - 1)}`, `/a;${'/a'.repeat(MOST_SEGMENTS_READ)}`],
-    [`/a;${'%2F'.repeat(MOST_SEGMENTS_READ - 1)}`, `/a;${'%2F'.repeat(MOST_SEGMENTS_READ)}`],
+    [`/a;${'/a'.repeat(MAX_SEGMENTS_READ - 1)}`, `/a;${'/a'.repeat(MAX_SEGMENTS_READ)}`],
+    [`/a;${'%2F'.repeat(MAX_SEGMENTS_READ - 1)}`, `/a;${'%2F'.repeat(MAX_SEGMENTS_READ)}`],
     [`/${'a'.repeat(500)}%252561`, `/${'a'.repeat(520)}%252561`],
     [`/${'%252F'.repeat(100)}${'a'.repeat(3_000)}`, `/${'%25252F'.repeat(100)}${'a'.repeat(3_000)}`],
   ] as const) {

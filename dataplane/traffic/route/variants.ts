@@ -4,7 +4,7 @@ import { compileCondition, type Test } from '../match/condition.ts';
 import { foldsPaths } from '../match/pattern.ts';
 
 /** The maximum number of variants in the cache, so that clients can't exhaust the memory by matching different sets of conditions. */
-const MOST_KEPT = 64;
+const MAX_KEPT = 64;
 
 /** A block whose response headers depend on the request. The headers are compiled once for each set of matching conditions. */
 export type Variants<B extends Block> = { choose(x: Exchange): B };
@@ -30,7 +30,7 @@ export function compileVariants<B extends Block>(
     for (const matches of tests) held += matches(x.path, x) ? '1' : '0';
     const known = kept.get(held);
     if (known !== undefined) return known;
-    if (kept.size >= MOST_KEPT) kept.clear();
+    if (kept.size >= MAX_KEPT) kept.clear();
     const built = build(held);
     kept.set(held, built);
     return built;

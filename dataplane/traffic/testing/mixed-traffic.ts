@@ -15,7 +15,7 @@ const WEBSOCKET = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Ve
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 /** Turns of the event loop after which nothing more is expected. */
-const MOST_TURNS = 4_000;
+const MAX_TURNS = 4_000;
 const LARGE = 'x'.repeat(100_000);
 const HASH = hashSync('secret', 4);
 const FOR_A_MINUTE = 'Cache-Control: max-age=60\r\nETag: "1"\r\n';
@@ -215,7 +215,7 @@ export class MixedTraffic {
     for (let turn = 0; !over; turn++) {
       await new Promise((resolve) => setImmediate(resolve));
       if (turn % 20 === 19) this.passTime(turn < 200 ? 250 : 10_000);
-      if (turn > MOST_TURNS) {
+      if (turn > MAX_TURNS) {
         const waiting = [...this.open.values()];
         for (const one of this.open.keys()) one.destroy();
         throw new Error(`${waiting.length} clients wait for answers that do not come:\n${waiting.join('\n')}`);

@@ -10,7 +10,7 @@ import { POLICIES } from '../policy/order.ts';
 import type { BlockKinds } from '../route/compile.ts';
 
 /** How much a stage buffers before its source has to pause (bytes). */
-const MOST_KEPT = 65_536;
+const MAX_KEPT = 65_536;
 
 /**
  * Test support: a filter that converts to upper case. Like a compressor, its stage passes bytes on in a later turn than it received them,
@@ -72,7 +72,7 @@ class ShoutingStage implements BodyStage {
     this.kept.push(Buffer.from(text.toUpperCase(), 'latin1'));
     this.bytes += to - from;
     this.arm();
-    this.isFull ||= this.bytes >= MOST_KEPT;
+    this.isFull ||= this.bytes >= MAX_KEPT;
     return !this.isFull;
   }
 

@@ -20,13 +20,13 @@ const PACE_MS = 1_500;
 const OPENING_VISITS = 15;
 const OPENING_PACE_MS = 100;
 /** A demo that is forgotten stops after this many requests, about seven hours. */
-const MOST_REQUESTS = 100_000;
+const MAX_REQUESTS = 100_000;
 /** If the proxy is slow, no more visits than these are under way. */
-const MOST_VISITS = 40;
+const MAX_VISITS = 40;
 const TIMEOUT_MS = 10_000;
 
 /** Sends the requests of visitors through the proxy until `signal` ends it, or after a bounded number. */
-export async function bringVisitors({ port, seed, clock, signal, pace = PACE_MS, most = MOST_REQUESTS }: VisitorOptions): Promise<void> {
+export async function bringVisitors({ port, seed, clock, signal, pace = PACE_MS, most = MAX_REQUESTS }: VisitorOptions): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const underWay = new Set<Promise<void>>();
   let left = most;
@@ -39,7 +39,7 @@ export async function bringVisitors({ port, seed, clock, signal, pace = PACE_MS,
     underWay.add(done);
     started += 1;
     await sleep(clock, started < OPENING_VISITS ? OPENING_PACE_MS : pace, signal);
-    if (underWay.size >= MOST_VISITS) await Promise.race(underWay);
+    if (underWay.size >= MAX_VISITS) await Promise.race(underWay);
   }
   await Promise.all(underWay);
   agent.destroy();

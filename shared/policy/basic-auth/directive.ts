@@ -11,7 +11,7 @@ const FORM = '<user> <bcrypt_hash>';
 const REALM = /^[\x20-\x7e\x80-\xff]*$/;
 /** Characters. */
 const LONGEST = 256;
-const MOST_USERS = 1_000;
+const MAX_USERS = 1_000;
 
 export const basicAuthDirective: Grammar<{ basic_auth?: { realm: string; users: User[] } | null }> = {
   name: 'basic_auth',
@@ -46,7 +46,7 @@ function readUsers(directive: Word, block: Block, report: Reading['report']): Us
   const users: User[] = [];
   const names: Word[] = [];
   if (block.lines.length === 0) report.error(directive, `basic_auth has no users, so no one can log in: write one ${FORM} per line`);
-  if (block.lines.length > MOST_USERS) report.error(directive, `basic_auth has at most ${MOST_USERS} users`);
+  if (block.lines.length > MAX_USERS) report.error(directive, `basic_auth has at most ${MAX_USERS} users`);
   for (const line of block.lines) {
     const user = readUser(line, report);
     const earlier = firstOf(names, line.name.text);

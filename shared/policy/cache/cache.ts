@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { parseSeconds } from '../../values/duration.ts';
 import type { Policy } from '../policy.ts';
-import { cacheDirective, LONGEST_TTL, MOST_TTLS, USUAL_STATUSES } from './directive.ts';
+import { cacheDirective, LONGEST_TTL, MAX_TTLS, USUAL_STATUSES } from './directive.ts';
 import { keySchema } from './key.ts';
 
 const secs = z.int().min(0).max(LONGEST_TTL);
@@ -24,7 +24,7 @@ const spec = z
     ttls: z
       .array(ttl)
       .min(1)
-      .max(MOST_TTLS)
+      .max(MAX_TTLS)
       .optional()
       .describe('For responses without a lifetime of their own; absent: only what the upstream allows.'),
     stale_while_revalidate_secs: secs

@@ -9,7 +9,7 @@ import { KEY_FORM, readKey } from './key-line.ts';
 
 /** A year (seconds). */
 export const LONGEST_TTL = 31_536_000;
-export const MOST_TTLS = 20;
+export const MAX_TTLS = 20;
 /** The statuses of a `ttl` without any: errors may be over in a moment. */
 export const USUAL_STATUSES = [200, 203, 204, 300, 301, 308] as const;
 
@@ -32,7 +32,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
       const numbers = statuses.map((word) => statusIn(word, report));
       if (secs === 0) report.error(time, `ttl ${quote(time.text)}: it is at least 1s; for no cache, write cache off`);
       if (!secs || numbers.includes(null)) return;
-      if ((spec.ttls?.length ?? 0) === MOST_TTLS) return report.error(name, `cache has at most ${MOST_TTLS} lines with ttl`);
+      if ((spec.ttls?.length ?? 0) === MAX_TTLS) return report.error(name, `cache has at most ${MAX_TTLS} lines with ttl`);
       const named = numbers.length === 0 ? [...USUAL_STATUSES] : (numbers as number[]);
       const twice = named.findIndex(
         (status, at) => named.indexOf(status) < at || spec.ttls?.some(({ statuses }) => statuses.includes(status)),

@@ -2,16 +2,16 @@ import { didYouMean } from '../../closest.ts';
 import type { Reading } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
-import { cookieProblem, headerProblem, type KeySpec, MOST_FIELDS, MOST_PARAMETERS, parameterProblem } from './key.ts';
+import { cookieProblem, headerProblem, type KeySpec, MAX_FIELDS, MAX_PARAMETERS, parameterProblem } from './key.ts';
 
 export const KEY_FORM = 'key query|ignore_query|header|cookie <name> …';
 
 type KeyPart = { readonly member: keyof KeySpec; readonly most: number; problem(name: string): string | null };
 const PARTS: Readonly<Record<string, KeyPart>> = {
-  query: { member: 'query', most: MOST_PARAMETERS, problem: parameterProblem },
-  ignore_query: { member: 'ignore_query', most: MOST_PARAMETERS, problem: parameterProblem },
-  header: { member: 'headers', most: MOST_FIELDS, problem: headerProblem },
-  cookie: { member: 'cookies', most: MOST_FIELDS, problem: cookieProblem },
+  query: { member: 'query', most: MAX_PARAMETERS, problem: parameterProblem },
+  ignore_query: { member: 'ignore_query', most: MAX_PARAMETERS, problem: parameterProblem },
+  header: { member: 'headers', most: MAX_FIELDS, problem: headerProblem },
+  cookie: { member: 'cookies', most: MAX_FIELDS, problem: cookieProblem },
 };
 
 /** Reads a line `key …` into what earlier ones have said. @returns null after a mistake. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
-export const MOST_PARAMETERS = 50;
-export const MOST_FIELDS = 10;
+export const MAX_PARAMETERS = 50;
+export const MAX_FIELDS = 10;
 const LONGEST = 128;
 
 /** A field name (RFC 9110 5.1) or the name of a cookie (RFC 6265 4.1.1). */
@@ -40,14 +40,14 @@ const names = (problem: (name: string) => string | null, most: number) =>
 
 export const keySchema = z
   .object({
-    query: names(parameterProblem, MOST_PARAMETERS).describe(
+    query: names(parameterProblem, MAX_PARAMETERS).describe(
       'The only query parameters that decide; all others are removed from the request. `*` at the end of a name stands for any text.',
     ),
-    ignore_query: names(parameterProblem, MOST_PARAMETERS).describe(
+    ignore_query: names(parameterProblem, MAX_PARAMETERS).describe(
       'Query parameters that do not decide, and are removed from the request; `*` for all.',
     ),
-    headers: names(headerProblem, MOST_FIELDS).describe('Request headers whose values decide, as if every response named them in `Vary`.'),
-    cookies: names(cookieProblem, MOST_FIELDS).describe(
+    headers: names(headerProblem, MAX_FIELDS).describe('Request headers whose values decide, as if every response named them in `Vary`.'),
+    cookies: names(cookieProblem, MAX_FIELDS).describe(
       'Cookies whose values decide. A request without other cookies is one without cookies for the cache.',
     ),
   })

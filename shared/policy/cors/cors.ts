@@ -2,18 +2,17 @@ import * as z from 'zod';
 import { LABEL_PREFIX } from '../../name.ts';
 import { readBy } from '../../values/read-by.ts';
 import type { Policy } from '../policy.ts';
-import { corsDirective, DEFAULTS, MAX_AGE_SECS, MOST_NAMES, TOKEN } from './directive.ts';
+import { corsDirective, DEFAULTS, MAX_AGE_SECS, MAX_NAMES, TOKEN } from './directive.ts';
 import { ANY_ORIGIN, parseOrigin } from './origin.ts';
 
-const names = (what: string) =>
-  z.array(z.string().max(256).regex(TOKEN, `${what} consists of letters, digits and hyphens`)).max(MOST_NAMES);
+const names = (what: string) => z.array(z.string().max(256).regex(TOKEN, `${what} consists of letters, digits and hyphens`)).max(MAX_NAMES);
 
 const spec = z
   .object({
     origins: z
       .array(readBy(parseOrigin))
       .min(1)
-      .max(MOST_NAMES)
+      .max(MAX_NAMES)
       .describe(
         'The origins whose pages may use the site, such as `https://app.example.com` or `https://*.example.com`; `https://*` is any host, and `*` any origin.',
       ),

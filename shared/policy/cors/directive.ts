@@ -5,7 +5,7 @@ import { lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
 import { ANY_ORIGIN, parseOrigin } from './origin.ts';
 
-export const MOST_NAMES = 100;
+export const MAX_NAMES = 100;
 /** A day: no browser caches a preflight response for longer. */
 export const MAX_AGE_SECS = 86_400;
 export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -33,7 +33,7 @@ const named = (member: 'methods' | 'headers' | 'expose', form: string, upper = f
     cors[member] = [];
     for (const word of words) {
       if (!TOKEN.test(word.text)) error(word, `${member} ${quote(word.text)}: a name consists of letters, digits and hyphens`);
-      else if (cors[member].length === MOST_NAMES) return error(word, `${member} has at most ${MOST_NAMES} names`);
+      else if (cors[member].length === MAX_NAMES) return error(word, `${member} has at most ${MAX_NAMES} names`);
       else cors[member].push(upper ? word.text.toUpperCase() : word.text);
     }
   },
@@ -77,7 +77,7 @@ export const corsDirective: Grammar<{ cors?: Cors | null | undefined }> = {
   name: 'cors',
   otherNames: ['access_control'],
   form: 'cors <origin> [<origin> …] [{ … }]',
-  args: [1, MOST_NAMES],
+  args: [1, MAX_NAMES],
   block: 'optional',
   repeats: false,
   read({ args, block }, part, { report, expanded }) {

@@ -8,9 +8,9 @@ import { FORMATS, type Format, type FormatName, parseLevel, parseTypePattern } f
 
 /** As in Caddy (bytes). */
 export const DEFAULT_MINIMUM = 512;
-export const MOST_MINIMUM = 2 ** 30;
+export const MAX_MINIMUM = 2 ** 30;
 /** The maximum number of types, and of statuses. */
-export const MOST_LINES = 100;
+export const MAX_LINES = 100;
 
 const LINES = ['zstd [<level>]', 'br [<level>]', 'gzip [<level>]', 'minimum_length <bytes>', 'match { … }', 'with_cookies'];
 const WORDS = LINES.map((line) => line.replace(/ .*/, ''));
@@ -88,7 +88,7 @@ function readMinimum(name: Word, word: Word | undefined, encode: Encode, report:
   if (!word) return report.error(name, 'minimum_length is missing an argument: write minimum_length <bytes>');
   const plain = /^\d{1,10}$/.test(word.text) ? `${word.text}b` : word.text;
   const size = parseSize(plain.length > 10 ? word.text : plain);
-  if (!size.ok || size.value > MOST_MINIMUM)
+  if (!size.ok || size.value > MAX_MINIMUM)
     return report.error(word, `minimum_length ${quote(word.text)}: write bytes, such as 512, or a size of up to 1gb, such as 2kb`);
   encode.minimum_length = size.value;
 }
@@ -103,7 +103,7 @@ function readMatch({ name, args, block }: Directive, encode: Encode, report: Rea
       if (status.ok) encode.statuses.push(status.value);
       else report.error(word, `status ${quote(word.text)}: ${status.reason}`);
     }
-    if (encode.statuses.length > MOST_LINES) report.error(name, `match has at most ${MOST_LINES} statuses`);
+    if (encode.statuses.length > MAX_LINES) report.error(name, `match has at most ${MAX_LINES} statuses`);
     return;
   }
   const [field, type, extra] = args;
@@ -116,5 +116,5 @@ function readMatch({ name, args, block }: Directive, encode: Encode, report: Rea
   const pattern = parseTypePattern(type.text);
   if (!pattern.ok) return report.error(type, `header Content-Type ${quote(type.text)}: ${pattern.reason}`);
   encode.types = [...(encode.types ?? []), pattern.value];
-  if (encode.types.length > MOST_LINES) report.error(name, `match has at most ${MOST_LINES} types`);
+  if (encode.types.length > MAX_LINES) report.error(name, `match has at most ${MAX_LINES} types`);
 }

@@ -2,15 +2,15 @@ import * as z from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
 import { readBy } from '../../values/read-by.ts';
 import type { Policy } from '../policy.ts';
-import { DEFAULT_MINIMUM, encodeDirective, MOST_LINES, MOST_MINIMUM } from './directive.ts';
-import { FORMATS, type Format, type FormatName, MOST_LEVEL, parseTypePattern } from './formats.ts';
+import { DEFAULT_MINIMUM, encodeDirective, MAX_LINES, MAX_MINIMUM } from './directive.ts';
+import { FORMATS, type Format, type FormatName, MAX_LEVEL, parseTypePattern } from './formats.ts';
 
 const format = z
   .object({
     name: z.enum(FORMATS).describe('The content coding.'),
     level: z.int().min(1).max(9).optional().describe('1 to 9 for zstd (3 if absent), 1 to 6 for br (4), 1 to 9 for gzip (5).'),
   })
-  .refine(({ name, level = 1 }) => level <= MOST_LEVEL[name], 'br has levels from 1 to 6')
+  .refine(({ name, level = 1 }) => level <= MAX_LEVEL[name], 'br has levels from 1 to 6')
   .meta({ title: 'formats', about: 'A format of `encode`.' });
 
 const isUnique = (formats: readonly Format[]): boolean => new Set(formats.map(({ name }) => name)).size === formats.length;
@@ -24,19 +24,19 @@ const spec = z
     minimum_length: z
       .int()
       .min(0)
-      .max(MOST_MINIMUM)
+      .max(MAX_MINIMUM)
       .optional()
       .describe(`Bytes; a response of a known smaller length is not encoded. ${DEFAULT_MINIMUM} if absent.`),
     types: z
       .array(readBy(parseTypePattern))
       .min(1)
-      .max(MOST_LINES)
+      .max(MAX_LINES)
       .optional()
       .describe('Media types to encode, which may begin or end with `*`; if absent, those that compress well.'),
     statuses: z
       .array(z.union([z.int().min(200).max(599), z.enum(['2xx', '3xx', '4xx', '5xx'])]))
       .min(1)
-      .max(MOST_LINES)
+      .max(MAX_LINES)
       .optional()
       .describe('Statuses whose responses are encoded, such as 200 or "2xx"; all if absent.'),
     with_cookies: z

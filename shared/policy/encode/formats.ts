@@ -10,7 +10,7 @@ export type Format = { name: FormatName; level?: number | undefined };
  * The highest levels. An encoder of a higher one takes ten times the memory or more (brotli 9: 32 MB, zstd 12: 41 MB), and there is one
  * for each response that is being sent.
  */
-export const MOST_LEVEL: { readonly [Name in FormatName]: number } = { zstd: 9, br: 6, gzip: 9 };
+export const MAX_LEVEL: { readonly [Name in FormatName]: number } = { zstd: 9, br: 6, gzip: 9 };
 
 /** Caddy's names for the levels of zstd. */
 const ZSTD_LEVELS: ReadonlyMap<string, number> = new Map([
@@ -24,9 +24,9 @@ const ZSTD_LEVELS: ReadonlyMap<string, number> = new Map([
 export function parseLevel(name: FormatName, text: string): Parsed<number> {
   const named = name === 'zstd' ? ZSTD_LEVELS.get(text) : undefined;
   const level = named ?? (/^\d{1,2}$/.test(text) ? Number(text) : 0);
-  if (level >= 1 && level <= MOST_LEVEL[name]) return accepted(level);
+  if (level >= 1 && level <= MAX_LEVEL[name]) return accepted(level);
   const names = name === 'zstd' ? `, or ${[...ZSTD_LEVELS.keys()].join(', ')}` : '';
-  return refused(`a level of ${name} is a number from 1 to ${MOST_LEVEL[name]}${names}`);
+  return refused(`a level of ${name} is a number from 1 to ${MAX_LEVEL[name]}${names}`);
 }
 
 /** A media type, which may begin or end with `*`. */

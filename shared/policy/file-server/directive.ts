@@ -3,7 +3,7 @@ import type { Directive, Grammar, Reading } from '../../config-file/directive.ts
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { FORMATS, type FormatName } from '../encode/formats.ts';
-import { MOST_NAMES, parseFileName, parseRoot } from './values.ts';
+import { MAX_NAMES, parseFileName, parseRoot } from './values.ts';
 
 type FileServer = {
   root?: string | undefined;
@@ -20,8 +20,8 @@ type Report = Reading['report'];
 /** What each line takes: its form and number of arguments. */
 const LINES: ReadonlyMap<string, readonly [form: string, least: number, most: number]> = new Map([
   ['root', ['root <directory>', 1, 1]],
-  ['index', ['index <name> [<name> …]', 1, MOST_NAMES]],
-  ['hide', ['hide <name> [<name> …]', 1, MOST_NAMES]],
+  ['index', ['index <name> [<name> …]', 1, MAX_NAMES]],
+  ['hide', ['hide <name> [<name> …]', 1, MAX_NAMES]],
   ['browse', ['browse', 0, 0]],
   ['precompressed', ['precompressed [zstd] [br] [gzip]', 0, FORMATS.length]],
   ['status', ['status <status>', 1, 1]],

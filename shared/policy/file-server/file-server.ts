@@ -3,9 +3,9 @@ import { readBy } from '../../values/read-by.ts';
 import { FORMATS } from '../encode/formats.ts';
 import type { Policy } from '../policy.ts';
 import { fileServerDirective } from './directive.ts';
-import { MOST_NAMES, parseFileName, parseRoot } from './values.ts';
+import { MAX_NAMES, parseFileName, parseRoot } from './values.ts';
 
-const names = z.array(readBy(parseFileName)).max(MOST_NAMES).optional();
+const names = z.array(readBy(parseFileName)).max(MAX_NAMES).optional();
 
 const spec = z
   .object({

@@ -2,7 +2,7 @@ import { parseTemplate } from '../../placeholders/template.ts';
 import { accepted, type Parsed, refused } from '../../values/parsed.ts';
 
 /** Most index files, hidden names and files to try. */
-export const MOST_NAMES = 100;
+export const MAX_NAMES = 100;
 export const LONGEST_ROOT = 4_096;
 /** Characters; the longest name of a file is 255 bytes. */
 const LONGEST_NAME = 255;

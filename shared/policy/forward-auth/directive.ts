@@ -7,11 +7,11 @@ import { type Address, parseUpstream } from '../../values/address.ts';
 import { parseDuration } from '../../values/duration.ts';
 import { HEADER_UP_FORM, type RequestHeaderPart } from '../request-header/directive.ts';
 import { readQuestionHeader } from './question-headers.ts';
-import { MOST_REJECTIONS, type NamedStatuses, RESPONSE_FORM, type Rejection, readResponse, readStatuses } from './rejections.ts';
+import { MAX_REJECTIONS, type NamedStatuses, RESPONSE_FORM, type Rejection, readResponse, readStatuses } from './rejections.ts';
 import { faultOfUri } from './uri.ts';
 
-export const MOST_UPSTREAMS = 100;
-export const MOST_COPIED = 50;
+export const MAX_UPSTREAMS = 100;
+export const MAX_COPIED = 50;
 export const DEFAULT_TIMEOUT_SECS = 10;
 export const MAX_TIMEOUT_SECS = 300;
 export const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
@@ -104,7 +104,7 @@ export const forwardAuthDirective: Grammar<{ forward_auth?: ForwardAuth | null |
   name: 'forward_auth',
   otherNames: ['auth_request', 'forwardauth'],
   form: 'forward_auth <host:port> [<host:port> …] { uri <path> }',
-  args: [1, MOST_UPSTREAMS],
+  args: [1, MAX_UPSTREAMS],
   block: 'required',
   repeats: false,
   read({ name, args, block }, part, { report, expanded }) {
@@ -137,8 +137,8 @@ function readUpstreams(words: readonly Word[], auth: ForwardAuth, report: Readin
 function readRejection(line: Directive, named: NamedStatuses, auth: ForwardAuth, report: Reading['report']): void {
   const rejection = readResponse(line, named, report);
   if (rejection) auth.rejections = [...(auth.rejections ?? []), rejection];
-  if (auth.rejections && auth.rejections.length > MOST_REJECTIONS)
-    report.error(line.name, `forward_auth has at most ${MOST_REJECTIONS} handle_response blocks`);
+  if (auth.rejections && auth.rejections.length > MAX_REJECTIONS)
+    report.error(line.name, `forward_auth has at most ${MAX_REJECTIONS} handle_response blocks`);
 }
 
 function readOption({ name, args, block }: Directive, seen: Word[], auth: ForwardAuth, report: Reading['report']): void {
@@ -167,7 +167,7 @@ function readCopied(words: readonly Word[], auth: ForwardAuth, report: Reading['
     if (more.length > 0 || !FIELD_NAME.test(from) || !FIELD_NAME.test(to)) refuse('write the name of a header, or two with > between them');
     else if (!COPYABLE.accepts(to) || !COPYABLE.accepts(from)) refuse(COPYABLE.reason);
     else if (faultOfCopied([...auth.copy_headers, { to }])) refuse(COPIED_TWICE);
-    else if (auth.copy_headers.length === MOST_COPIED) return refuse(`at most ${MOST_COPIED} headers are copied`);
+    else if (auth.copy_headers.length === MAX_COPIED) return refuse(`at most ${MAX_COPIED} headers are copied`);
     else auth.copy_headers.push({ from, to });
   }
 }

@@ -4,7 +4,7 @@ import { faultOfTemplate } from '../../placeholders/template.ts';
 import { faultOfTarget } from '../../redirect-target.ts';
 import { parseUpstream } from '../../values/address.ts';
 import { readBy } from '../../values/read-by.ts';
-import { MOST_HEADERS } from '../header/change.ts';
+import { MAX_HEADERS } from '../header/change.ts';
 import type { Policy } from '../policy.ts';
 import { concealedChanges, requestChange } from '../request-header/request-header.ts';
 import {
@@ -14,12 +14,12 @@ import {
   FIELD_NAME,
   faultOfCopied,
   forwardAuthDirective,
+  MAX_COPIED,
   MAX_TIMEOUT_SECS,
-  MOST_COPIED,
-  MOST_UPSTREAMS,
+  MAX_UPSTREAMS,
 } from './directive.ts';
 import { faultOfQuestionHeader } from './question-headers.ts';
-import { isRejected, MOST_REJECTIONS } from './rejections.ts';
+import { isRejected, MAX_REJECTIONS } from './rejections.ts';
 import { faultOfUri } from './uri.ts';
 
 const fieldName = z
@@ -56,7 +56,7 @@ const rejection = z
 
 const spec = z
   .object({
-    upstreams: z.array(readBy(parseUpstream)).min(1).max(MOST_UPSTREAMS).describe('The addresses of the authentication server.'),
+    upstreams: z.array(readBy(parseUpstream)).min(1).max(MAX_UPSTREAMS).describe('The addresses of the authentication server.'),
     tls: z.boolean().default(false).describe('Whether the proxy connects to it over TLS.'),
     uri: z
       .string()
@@ -68,7 +68,7 @@ const spec = z
       .describe('The path, and perhaps a query, that is requested there; with placeholders.'),
     copy_headers: z
       .array(copied)
-      .max(MOST_COPIED)
+      .max(MAX_COPIED)
       .refine((list) => faultOfCopied(list) === undefined, COPIED_TWICE)
       .default([])
       .describe('Fields that are copied to the request if it is allowed.'),
@@ -78,7 +78,7 @@ const spec = z
       .describe('Whether the client gets the cookies that come with an approval, or with a rejection that redirects it.'),
     request_headers: z
       .array(requestChange)
-      .max(MOST_HEADERS)
+      .max(MAX_HEADERS)
       .refine(
         (list) => list.every(({ match, upstream_only }) => match === undefined && upstream_only === undefined),
         'these changes have no match and no upstream_only',
@@ -86,7 +86,7 @@ const spec = z
       .refine((list) => list.every(({ name }) => faultOfQuestionHeader(name) === undefined), 'the proxy itself sets this header')
       .optional()
       .describe('Changes to the header fields that the authentication server gets, and the upstream does not.'),
-    rejections: z.array(rejection).max(MOST_REJECTIONS).optional().describe('Rejections that redirect the client.'),
+    rejections: z.array(rejection).max(MAX_REJECTIONS).optional().describe('Rejections that redirect the client.'),
     timeout_secs: z
       .int()
       .min(1)

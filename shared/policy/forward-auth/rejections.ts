@@ -6,7 +6,7 @@ import { readRedirect } from '../redirect/directive.ts';
 /** Rejections of the authentication server that the client gets as a redirect, for servers that don't redirect themselves. */
 export type Rejection = { statuses: number[]; to: string; status: 301 | 302 | 303 | 307 | 308 };
 
-export const MOST_REJECTIONS = 20;
+export const MAX_REJECTIONS = 20;
 export const STATUSES = { least: 300, most: 599 } as const;
 /** 3 to 5 stand for a whole class. */
 export const isRejected = (status: number): boolean =>

@@ -8,7 +8,7 @@ import { parseStatusOrClass, type StatusOrClass } from '../../values/status.ts';
 import { FILE_WORDS, isFileLine, readFileLines } from './file-lines.ts';
 
 /** Most `handle_errors` of a block, most statuses of each, and most headers of each. */
-export const MOST_PAGES = 100;
+export const MAX_PAGES = 100;
 /** Characters of a text or a page. */
 export const LONGEST_PAGE = 65_536;
 
@@ -31,7 +31,7 @@ export const handleErrorsDirective: Grammar<{ handle_errors?: Page[] | undefined
   name: 'handle_errors',
   otherNames: ['error_page', 'errors'],
   form: `handle_errors [<status> …] { … }, with one of these per line: ${LINES}`,
-  args: [0, MOST_PAGES],
+  args: [0, MAX_PAGES],
   block: 'required',
   repeats: true,
   read({ name, args, block }, part, { report, textOf }) {
@@ -51,7 +51,7 @@ export const handleErrorsDirective: Grammar<{ handle_errors?: Page[] | undefined
     else if (page.respond === undefined && page.page === undefined)
       report.error(name, `handle_errors has no page: write respond <text>, page <file> or file_server`);
     const { handle_errors: pages = [] } = part;
-    if (pages.length === MOST_PAGES) return report.error(name, `a block has at most ${MOST_PAGES} handle_errors`);
+    if (pages.length === MAX_PAGES) return report.error(name, `a block has at most ${MAX_PAGES} handle_errors`);
     part.handle_errors = [...pages, page];
   },
 };
@@ -102,6 +102,6 @@ function readHeader(name: Word, value: Word, page: Page, report: Reading['report
   if (!HEADER_VALUE.test(value.text) || value.text.length > LONGEST_HEADER_VALUE)
     return report.error(value, `header ${quote(name.text)}: a value has no control characters and none above U+00FF`);
   const { headers = [] } = page;
-  if (headers.length === MOST_PAGES) return report.error(name, `handle_errors has at most ${MOST_PAGES} headers`);
+  if (headers.length === MAX_PAGES) return report.error(name, `handle_errors has at most ${MAX_PAGES} headers`);
   page.headers = [...headers, { name: name.text, value: value.text }];
 }

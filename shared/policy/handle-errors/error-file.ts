@@ -2,7 +2,7 @@ import { parseTemplate } from '../../placeholders/template.ts';
 import { accepted, type Parsed, refused } from '../../values/parsed.ts';
 
 /** The maximum number of files that are tried for a page. */
-export const MOST_PATHS = 20;
+export const MAX_PATHS = 20;
 const LONGEST_PATH = 2_048;
 
 /** The path of a page below the root, in which placeholders are replaced. */

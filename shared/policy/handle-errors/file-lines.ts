@@ -2,7 +2,7 @@ import type { Directive, Reading } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseRoot } from '../file-server/values.ts';
-import { MOST_PATHS, parseErrorFile } from './error-file.ts';
+import { MAX_PATHS, parseErrorFile } from './error-file.ts';
 
 type Report = Reading['report'];
 type ErrorFiles = { root?: string | undefined; paths: string[] };
@@ -53,7 +53,7 @@ function readArguments({ name, args, block }: Directive, word: FileWord, files: 
   const [first] = args;
   if (own !== args && first && first.text !== '*')
     report.error(first, `${word} ${quote(first.text)}: write handle_errors 404 { … } to choose errors`);
-  const most = word === 'try_files' ? MOST_PATHS : word === 'file_server' ? 0 : 1;
+  const most = word === 'try_files' ? MAX_PATHS : word === 'file_server' ? 0 : 1;
   const extra = own[most];
   if (extra) report.error(extra, `${quote(extra.text)} is one argument too many for ${word} in handle_errors: write ${form}`);
   else if (own.length === 0 && word !== 'file_server') report.error(name, `${word} is missing an argument: write ${form}`);

@@ -4,8 +4,8 @@ import { HEADER_NAME, HEADER_VALUE, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE, N
 import { readBy } from '../../values/read-by.ts';
 import { parseRoot } from '../file-server/values.ts';
 import type { Policy } from '../policy.ts';
-import { handleErrorsDirective, LONGEST_PAGE, MOST_PAGES } from './directive.ts';
-import { MOST_PATHS, parseErrorFile } from './error-file.ts';
+import { handleErrorsDirective, LONGEST_PAGE, MAX_PAGES } from './directive.ts';
+import { MAX_PATHS, parseErrorFile } from './error-file.ts';
 
 const text = z
   .string()
@@ -33,7 +33,7 @@ const files = z
     paths: z
       .array(readBy(parseErrorFile))
       .min(1)
-      .max(MOST_PATHS)
+      .max(MAX_PATHS)
       .describe('Files below it, of which the first that exists is used: "/{err.status_code}.html".'),
   })
   .meta({ title: 'error_files', about: 'Pages for errors that are files on the machine of the data plane.' });
@@ -43,7 +43,7 @@ const page = z
     statuses: z
       .array(z.union([z.int().min(400).max(599), z.enum(['4xx', '5xx'])]))
       .min(1)
-      .max(MOST_PAGES)
+      .max(MAX_PAGES)
       .optional()
       .describe('The errors it is for, such as 404 or "5xx"; all if absent.'),
     respond: text
@@ -51,7 +51,7 @@ const page = z
       .describe('Plain text, which may contain placeholders. Exactly one of `respond`, `page` and `files` is required.'),
     page: z.string().max(LONGEST_PAGE).optional().describe('HTML. Only `{err.status_code}` and `{err.status_text}` are replaced.'),
     files: files.optional().describe('Files that are read when they are needed.'),
-    headers: z.array(header).max(MOST_PAGES).optional().describe('Headers to set.'),
+    headers: z.array(header).max(MAX_PAGES).optional().describe('Headers to set.'),
     intercept: z.boolean().optional().describe("Whether it also replaces the upstream's error pages."),
   })
   .refine(
@@ -63,7 +63,7 @@ const page = z
 const members = {
   handle_errors: z
     .array(page)
-    .max(MOST_PAGES)
+    .max(MAX_PAGES)
     .optional()
     .describe("Pages for errors of the proxy itself, and for the upstream's if they say so."),
 };

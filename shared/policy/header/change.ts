@@ -4,7 +4,7 @@ import type { Scope } from '../../placeholders/names.ts';
 import { faultOfTemplate } from '../../placeholders/template.ts';
 import { HEADER_NAME, HEADER_VALUE, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE } from '../../response-header.ts';
 
-export const MOST_HEADERS = 1_000;
+export const MAX_HEADERS = 1_000;
 
 /** How a field is changed, apart from setting it (no `op`, a value) and removing it (no `op`, null). */
 export const OPERATIONS = ['add', 'default', 'replace'] as const;

@@ -2,7 +2,7 @@ import type { Condition } from '../../condition.ts';
 import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { isFramingHeader } from '../../response-header.ts';
-import { MOST_HEADERS } from './change.ts';
+import { MAX_HEADERS } from './change.ts';
 import { CHANGE_FORM, type Change, type ChangeRules, readChange } from './change-line.ts';
 
 type Header = Change & { match?: Condition | undefined };
@@ -67,7 +67,7 @@ export function readHeader(
     (other.upstream_only === true) === ofUpstream;
   if (change.op === undefined && headers.some(isSame))
     report.warn(line.name, `${ofUpstream ? directive : 'header'} ${quote(change.name)} appears twice in this block; the last one wins`);
-  if (headers.length === MOST_HEADERS) return report.error(line.name, `a block has at most ${MOST_HEADERS} headers`);
+  if (headers.length === MAX_HEADERS) return report.error(line.name, `a block has at most ${MAX_HEADERS} headers`);
   const marks = { ...(deferred && { deferred: true as const }), ...(ofUpstream && { upstream_only: true as const }) };
   part.headers = [...headers, { ...change, ...marks, ...(condition && { match: condition }) }];
 }

@@ -9,7 +9,7 @@ import {
   NOT_FRAMING,
 } from '../../response-header.ts';
 import type { Label, Policy, PolicyPart } from '../policy.ts';
-import { changeSchema, MOST_HEADERS } from './change.ts';
+import { changeSchema, MAX_HEADERS } from './change.ts';
 import { headerDirective } from './directive.ts';
 
 const field = changeSchema(NOT_FRAMING, 'the proxy itself sets this header', () => 'answer')
@@ -18,7 +18,7 @@ const field = changeSchema(NOT_FRAMING, 'the proxy itself sets this header', () 
   })
   .meta({ title: 'header', about: 'A change to a response header field. Changes apply in order.' });
 
-const members = { headers: z.array(field).max(MOST_HEADERS).default([]).describe('Changes to response header fields.') };
+const members = { headers: z.array(field).max(MAX_HEADERS).default([]).describe('Changes to response header fields.') };
 
 const label: Label<PolicyPart<typeof members>> = {
   word: 'header',
@@ -34,7 +34,7 @@ const label: Label<PolicyPart<typeof members>> = {
     const fault = faultOfTemplate(text, 'answer');
     if (fault !== undefined) return fault;
     if (headers.some((other) => other.name.toLowerCase() === called.toLowerCase())) return 'the header appears twice, in different case';
-    if (headers.length === MOST_HEADERS) return `a site has at most ${MOST_HEADERS} headers`;
+    if (headers.length === MAX_HEADERS) return `a site has at most ${MAX_HEADERS} headers`;
     part.headers = [...headers, { name: called, value: text }];
     return undefined;
   },

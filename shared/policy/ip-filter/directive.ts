@@ -6,8 +6,8 @@ import { parseRanges } from '../../private-ranges.ts';
 import type { Cidr } from '../../values/cidr.ts';
 import { parseCountry } from '../../values/country.ts';
 
-export const MOST_RANGES = 1_000;
-export const MOST_COUNTRIES = 300;
+export const MAX_RANGES = 1_000;
+export const MAX_COUNTRIES = 300;
 const LISTS = ['allow', 'deny', 'allow_countries', 'deny_countries'] as const;
 const LINE = 'allow|deny <ip-or-range> [<ip-or-range> …] or allow_countries|deny_countries <code> [<code> …]';
 
@@ -48,7 +48,7 @@ function readList(name: Word, words: readonly Word[], filter: Filter, report: Re
     if (!ranges.ok) report.error(word, `${list} ${quote(word.text)}: ${ranges.reason}`);
     else filter[list] = [...(filter[list] ?? []), ...ranges.value];
   }
-  if ((filter[list]?.length ?? 0) > MOST_RANGES) report.error(name, `ip_filter has at most ${MOST_RANGES} ranges to ${list}`);
+  if ((filter[list]?.length ?? 0) > MAX_RANGES) report.error(name, `ip_filter has at most ${MAX_RANGES} ranges to ${list}`);
 }
 
 function readCountries(

@@ -4,11 +4,11 @@ import { CONFIG_FILE } from '../../name.ts';
 import { parseCountry } from '../../values/country.ts';
 import { readBy } from '../../values/read-by.ts';
 import type { Policy } from '../policy.ts';
-import { ipFilterDirective, MOST_COUNTRIES, MOST_RANGES } from './directive.ts';
+import { ipFilterDirective, MAX_COUNTRIES, MAX_RANGES } from './directive.ts';
 
-const ranges = z.array(rangeSchema).min(1, 'at least one address or range').max(MOST_RANGES).optional();
+const ranges = z.array(rangeSchema).min(1, 'at least one address or range').max(MAX_RANGES).optional();
 
-const countries = z.array(readBy(parseCountry)).min(1, 'at least one country').max(MOST_COUNTRIES).optional();
+const countries = z.array(readBy(parseCountry)).min(1, 'at least one country').max(MAX_COUNTRIES).optional();
 
 const spec = z
   .object({

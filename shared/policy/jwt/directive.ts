@@ -9,7 +9,7 @@ import { type JwtKey, readKeys } from './keys.ts';
 
 export const DEFAULT_SKEW_SECS = 60;
 export const MAX_SKEW_SECS = 300;
-export const MOST_VALUES = 50;
+export const MAX_VALUES = 50;
 /** Claims, issuers and audiences: without white space and control characters. */
 export const TEXT = { pattern: /^[^\s\p{Cc}]{1,256}$/u, reason: 'at most 256 characters, without white space and control characters' };
 export const COOKIE_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
@@ -127,7 +127,7 @@ export const jwtDirective: Grammar<{ jwt?: Jwt | null | undefined }> = {
     if (jwt.from.length === 0) jwt.from.push({ kind: 'header' });
     if (!firstOf(seen, 'keys')) report.error(name, `jwt needs the keys that verify tokens: write ${KEYS_FORM} in its block`);
     for (const list of [jwt.issuers, jwt.audiences, jwt.require, jwt.copy_claims, jwt.from, ...jwt.require.map(({ values }) => values)])
-      if (list.length > MOST_VALUES) report.error(name, `jwt accepts at most ${MOST_VALUES} values of each kind`);
+      if (list.length > MAX_VALUES) report.error(name, `jwt accepts at most ${MAX_VALUES} values of each kind`);
   },
 };
 

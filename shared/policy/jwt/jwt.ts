@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
 import { COPIED_TWICE, COPYABLE, FIELD_NAME, faultOfCopied } from '../forward-auth/directive.ts';
 import type { Policy } from '../policy.ts';
-import { COOKIE_NAME, DEFAULT_SKEW_SECS, jwtDirective, MAX_SKEW_SECS, MOST_VALUES, QUERY_NAME, TEXT } from './directive.ts';
+import { COOKIE_NAME, DEFAULT_SKEW_SECS, jwtDirective, MAX_SKEW_SECS, MAX_VALUES, QUERY_NAME, TEXT } from './directive.ts';
 import { faultOfSource, LONGEST_URL } from './key-source.ts';
-import { faultOfKey, faultOfKeys, LONGEST_KID, LONGEST_PEM, MOST_KEYS } from './keys.ts';
+import { faultOfKey, faultOfKeys, LONGEST_KID, LONGEST_PEM, MAX_KEYS } from './keys.ts';
 
 const text = z.string().regex(TEXT.pattern, TEXT.reason);
 
@@ -28,7 +28,7 @@ const key = z
 const required = z
   .object({
     claim: text.describe('A claim that the token must have; dots lead into objects.'),
-    values: z.array(text).max(MOST_VALUES).default([]).describe('One of these must be its value or an element of it; empty: any value.'),
+    values: z.array(text).max(MAX_VALUES).default([]).describe('One of these must be its value or an element of it; empty: any value.'),
   })
   .meta({ title: 'require', about: 'A claim without which a valid token is answered with 403.' });
 
@@ -72,7 +72,7 @@ const spec = z
     keys: z
       .array(key)
       .min(1)
-      .max(MOST_KEYS)
+      .max(MAX_KEYS)
       .superRefine((keys, issues) => {
         const message = faultOfKeys(keys);
         if (message !== undefined) issues.addIssue({ code: 'custom', message });
@@ -80,19 +80,19 @@ const spec = z
       .optional()
       .describe('The keys, one of which must have signed the token. Exactly one of `keys` and `key_source` is required.'),
     key_source: source.optional().describe('Where the keys are fetched.'),
-    issuers: z.array(text).max(MOST_VALUES).default([]).describe('`iss` must be one of these; empty: it is not checked.'),
-    audiences: z.array(text).max(MOST_VALUES).default([]).describe('`aud` must contain one of these; empty: it is not checked.'),
-    require: z.array(required).max(MOST_VALUES).default([]).describe('Claims that the token must have.'),
+    issuers: z.array(text).max(MAX_VALUES).default([]).describe('`iss` must be one of these; empty: it is not checked.'),
+    audiences: z.array(text).max(MAX_VALUES).default([]).describe('`aud` must contain one of these; empty: it is not checked.'),
+    require: z.array(required).max(MAX_VALUES).default([]).describe('Claims that the token must have.'),
     copy_claims: z
       .array(copied)
-      .max(MOST_VALUES)
+      .max(MAX_VALUES)
       .refine((list) => faultOfCopied(list) === undefined, COPIED_TWICE)
       .default([])
       .describe('Claims that are copied to the request.'),
     from: z
       .array(place)
       .min(1)
-      .max(MOST_VALUES)
+      .max(MAX_VALUES)
       .default([{ kind: 'header' }])
       .describe('Where the token may be.'),
     clock_skew_secs: z

@@ -4,9 +4,9 @@ import { accepted, type Parsed, refused } from '../../values/parsed.ts';
 /** A public key, and what it may be used for. */
 export type JwtKey = { pem: string; kid?: string | undefined; alg?: string | undefined };
 
-export const MOST_KEYS = 50;
+export const MAX_KEYS = 50;
 /** Keys without an identifier are tried in turn, and each try costs a signature. */
-export const MOST_WITHOUT_KID = 4;
+export const MAX_WITHOUT_KID = 4;
 /** Characters. */
 export const LONGEST_PEM = 4_096;
 export const LONGEST_KID = 256;
@@ -46,7 +46,7 @@ export function faultOfKey({ pem, alg }: JwtKey): string | undefined {
 
 /** What is wrong with the keys together. */
 export function faultOfKeys(keys: readonly JwtKey[]): string | undefined {
-  if (keys.filter(({ kid }) => kid === undefined).length > MOST_WITHOUT_KID) return `at most ${MOST_WITHOUT_KID} keys may have no kid`;
+  if (keys.filter(({ kid }) => kid === undefined).length > MAX_WITHOUT_KID) return `at most ${MAX_WITHOUT_KID} keys may have no kid`;
   const named = keys.flatMap(({ kid }) => kid ?? []);
   return new Set(named).size < named.length ? 'two keys have the same kid' : undefined;
 }
@@ -56,7 +56,7 @@ export function readKeys(text: string): Parsed<JwtKey[]> {
   if (text.length > LONGEST_FILE) return refused(`it has more than ${LONGEST_FILE} characters`);
   const keys = text.trimStart().startsWith('{') ? readSet(text) : readPem(text);
   if (!keys.ok) return keys;
-  if (keys.value.length > MOST_KEYS) return refused(`at most ${MOST_KEYS} keys`);
+  if (keys.value.length > MAX_KEYS) return refused(`at most ${MAX_KEYS} keys`);
   const fault = keys.value.length === 0 ? `it has no key that can verify tokens (${USABLE})` : faultOfKeys(keys.value);
   return fault === undefined ? keys : refused(fault);
 }

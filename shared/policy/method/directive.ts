@@ -2,7 +2,7 @@ import type { Condition } from '../../condition.ts';
 import type { Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 
-export const MOST_METHODS = 100;
+export const MAX_METHODS = 100;
 /** Methods whose responses are framed differently, or that are for the proxy itself (RFC 9110 9.3.2, 9.3.6, 9.3.8). */
 const RESERVED = ['HEAD', 'CONNECT', 'TRACE'];
 
@@ -20,7 +20,7 @@ export const methodDirective: Grammar<{ methods?: Method[] | undefined }> = {
     const fault = faultOfMethod(word.text);
     if (fault !== undefined) return report.error(word, `method ${quote(word.text)}: ${fault}`);
     const { methods = [] } = part;
-    if (methods.length === MOST_METHODS) return report.error(name, `a block has at most ${MOST_METHODS} method lines`);
+    if (methods.length === MAX_METHODS) return report.error(name, `a block has at most ${MAX_METHODS} method lines`);
     part.methods = [...methods, { method: word.text, ...(condition && { match: condition }) }];
   },
 };

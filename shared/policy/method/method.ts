@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import type { Policy } from '../policy.ts';
-import { faultOfMethod, MOST_METHODS, methodDirective } from './directive.ts';
+import { faultOfMethod, MAX_METHODS, methodDirective } from './directive.ts';
 
 const change = z
   .object({
@@ -16,6 +16,6 @@ const change = z
   })
   .meta({ title: 'method', about: 'Another method for the upstream. The last match applies.' });
 
-const members = { methods: z.array(change).max(MOST_METHODS).optional().describe('Other methods for the upstream.') };
+const members = { methods: z.array(change).max(MAX_METHODS).optional().describe('Other methods for the upstream.') };
 
 export const method: Policy<typeof members> = { members, directive: methodDirective };

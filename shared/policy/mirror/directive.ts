@@ -6,7 +6,7 @@ import { type Address, parseUpstream } from '../../values/address.ts';
 const FORM = 'mirror <host:port> [<percent>%]';
 
 /** The maximum number of upstreams that a request is copied to. */
-export const MOST_MIRRORS = 16;
+export const MAX_MIRRORS = 16;
 
 type Mirror = { upstream: Address; tls: boolean; percent: number; match?: Condition | undefined };
 
@@ -41,7 +41,7 @@ export const mirrorDirective: Grammar<MirrorMembers> = {
       return;
     }
     const { mirrors } = part;
-    if ((mirrors?.length ?? 0) === MOST_MIRRORS - 1) return report.error(name, `a request is copied to at most ${MOST_MIRRORS} mirrors`);
+    if ((mirrors?.length ?? 0) === MAX_MIRRORS - 1) return report.error(name, `a request is copied to at most ${MAX_MIRRORS} mirrors`);
     const further = { upstreams: [{ address: address.value, weight: 1, state: 'healthy' as const }], ...more };
     part.mirrors = [...(mirrors ?? []), { ...further, ...(percent < 100 && { fraction: { numerator: percent, denominator: 100 } }) }];
   },

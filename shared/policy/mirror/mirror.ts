@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { CONFIG_FILE } from '../../name.ts';
-import { MOST_PARTS } from '../../share.ts';
+import { MAX_PARTS } from '../../share.ts';
 import { transportSchema } from '../../transport-schema.ts';
 import { upstreamsSchema } from '../../upstream-schema.ts';
 import { parseUpstream } from '../../values/address.ts';
 import { readBy } from '../../values/read-by.ts';
 import type { Policy } from '../policy.ts';
-import { MOST_MIRRORS, mirrorDirective } from './directive.ts';
+import { MAX_MIRRORS, mirrorDirective } from './directive.ts';
 
 const spec = z
   .object({
@@ -25,8 +25,8 @@ const several = z
     transport: transportSchema.nullable().optional().describe('How to connect to them; null is HTTP/1.1.'),
     fraction: z
       .object({
-        numerator: z.int().min(0).max(MOST_PARTS).describe('How many requests are copied,'),
-        denominator: z.int().min(1).max(MOST_PARTS).default(100).describe('of so many.'),
+        numerator: z.int().min(0).max(MAX_PARTS).describe('How many requests are copied,'),
+        denominator: z.int().min(1).max(MAX_PARTS).default(100).describe('of so many.'),
       })
       .refine(({ numerator, denominator }) => numerator <= denominator, 'a fraction is at most one')
       .meta({ title: 'mirrors.fraction', about: 'The share of requests that are copied.' })
@@ -40,7 +40,7 @@ const members = {
   mirror: spec.nullable().optional().describe('Sends copies of requests to another upstream; null or absent: none.'),
   mirrors: z
     .array(several)
-    .max(MOST_MIRRORS)
+    .max(MAX_MIRRORS)
     .nullable()
     .optional()
     .describe('Sends copies of requests to further upstreams. A block with `mirror` or `mirrors` has neither of its site.'),

@@ -7,7 +7,7 @@ import type { Word } from '../../config-file/word.ts';
 import { parseRate, type RatePeriod } from '../../values/rate.ts';
 import { faultOfRateKey, LONGEST_KEY } from './key.ts';
 
-export const MOST_LIMITS = 100;
+export const MAX_LIMITS = 100;
 const MEMBERS = { second: 'rps', minute: 'rpm', hour: 'rph' } as const;
 const FORM = 'rate_limit <n>/s|m|h [header <Name>|key <text>]';
 const KINDS = ['header', 'key'] as const;
@@ -30,7 +30,7 @@ export const rateLimitDirective: Grammar<RateLimitMembers> = {
     const { requests, period } = rate.value;
     const by = kind === undefined ? {} : readBy(kind, value, report);
     if (by === null) return;
-    if (part.rate_limits?.length === MOST_LIMITS) return report.error(word, `a block has at most ${MOST_LIMITS} rate_limit lines`);
+    if (part.rate_limits?.length === MAX_LIMITS) return report.error(word, `a block has at most ${MAX_LIMITS} rate_limit lines`);
     if (condition === null && isRepeated(part, period, by))
       return report.error(name, `there is a rate_limit per ${period} already; keep one of them, or put a matcher before it`);
     if (condition === null && period === 'second' && kind === undefined) part.rate_limit_rps = requests;

@@ -3,7 +3,7 @@ import { conditionSchema } from '../../condition.ts';
 import { LABEL_PREFIX } from '../../name.ts';
 import { MAX_RATE, parseRate } from '../../values/rate.ts';
 import type { Policy } from '../policy.ts';
-import { MOST_LIMITS, rateLimitDirective } from './directive.ts';
+import { MAX_LIMITS, rateLimitDirective } from './directive.ts';
 import { faultOfRateKey, LONGEST_KEY } from './key.ts';
 import type { Limit } from './rate-of.ts';
 
@@ -42,7 +42,7 @@ const limit = z
 
 const members = {
   rate_limit_rps: requests.nullable().default(null).describe('Requests per second and client address; null is no limit.'),
-  rate_limits: z.array(limit).max(MOST_LIMITS).optional().describe('Rate limits for some requests, or per minute or hour.'),
+  rate_limits: z.array(limit).max(MAX_LIMITS).optional().describe('Rate limits for some requests, or per minute or hour.'),
 };
 
 export const rateLimit: Policy<typeof members> = {

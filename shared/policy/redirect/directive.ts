@@ -22,7 +22,7 @@ const DEFAULT_STATUS = 'temporary';
 const FORM = 'redir [<from>] <to> [<status>]';
 
 const LONGEST_TARGET = 8_192;
-const MOST_REDIRECTS = 1_000;
+const MAX_REDIRECTS = 1_000;
 
 export const redirectDirective: Grammar<RedirectMembers> = {
   name: 'redir',
@@ -54,7 +54,7 @@ export const redirectDirective: Grammar<RedirectMembers> = {
         from ?? name,
         `this redir is never reached: redir ${earlier.match?.name ?? earlier.from} above it answers first; move it up or delete it`,
       );
-    if (redirects.length === MOST_REDIRECTS) return report.error(name, `a block has at most ${MOST_REDIRECTS} redir lines`);
+    if (redirects.length === MAX_REDIRECTS) return report.error(name, `a block has at most ${MAX_REDIRECTS} redir lines`);
     const spec = { from: pattern.value, to: target, status: code, ...(match && { match }) };
     part.redirects = [...redirects, spec];
     sourceWords.set(spec, to);

@@ -3,7 +3,7 @@ import type { Directive, Grammar, Reading } from '../../config-file/directive.ts
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { isConstant, templateParts } from '../../placeholders/template.ts';
-import { MOST_HEADERS } from '../header/change.ts';
+import { MAX_HEADERS } from '../header/change.ts';
 import { type Change, type ChangeRules, readChange } from '../header/change-line.ts';
 import { faultOfRequestHeader, HOST_VALUE, isHost, OF_TARGET } from './names.ts';
 
@@ -79,7 +79,7 @@ export function readRequestHeader(
   const { request_headers: headers = [] } = part;
   const fault = isHost(change.name) ? faultOfHost(change) : undefined;
   if (fault !== undefined) return report.error(args[0] ?? name, `${directive} ${quote(name.text)}: ${fault}`);
-  if (headers.length === MOST_HEADERS) return report.error(name, `a block has at most ${MOST_HEADERS} request headers`);
+  if (headers.length === MAX_HEADERS) return report.error(name, `a block has at most ${MAX_HEADERS} request headers`);
   part.request_headers = [...headers, { ...change, ...marks }];
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { faultOfTemplate } from '../../placeholders/template.ts';
 import { concealedText } from '../concealed-text.ts';
-import { changeSchema, MOST_HEADERS } from '../header/change.ts';
+import { changeSchema, MAX_HEADERS } from '../header/change.ts';
 import type { Policy } from '../policy.ts';
 import { faultOfHost, requestHeaderDirective } from './directive.ts';
 import { CHANGEABLE, isHost, OF_TARGET } from './names.ts';
@@ -22,7 +22,7 @@ export const requestChange = changeSchema(CHANGEABLE, 'the proxy itself sets thi
 const members = {
   request_headers: z
     .array(requestChange)
-    .max(MOST_HEADERS)
+    .max(MAX_HEADERS)
     .optional()
     .describe('Changes to the request header fields that the upstream gets.'),
 };

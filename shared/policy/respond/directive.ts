@@ -6,7 +6,7 @@ import type { Word } from '../../config-file/word.ts';
 
 /** Characters. */
 const LONGEST_BODY = 65_536;
-const MOST_RESPONDS = 100;
+const MAX_RESPONDS = 100;
 
 type Answer = { status: number; body: string };
 type RespondMembers = { respond?: Answer | null; responds?: (Answer & { match: Condition })[] | undefined };
@@ -49,7 +49,7 @@ export const respondDirective: Grammar<RespondMembers> = {
       return;
     }
     const { responds = [] } = part;
-    if (responds.length === MOST_RESPONDS) return report.error(name, `a block has at most ${MOST_RESPONDS} respond lines with a matcher`);
+    if (responds.length === MAX_RESPONDS) return report.error(name, `a block has at most ${MAX_RESPONDS} respond lines with a matcher`);
     const spec = { ...answer, match: condition };
     part.responds = [...responds, spec];
     sourceWords.set(spec, name);

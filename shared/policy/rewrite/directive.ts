@@ -5,7 +5,7 @@ import { readTemplate } from '../../config-file/placeholder.ts';
 import { quote } from '../../config-file/quote.ts';
 import { isMatcher, type Word } from '../../config-file/word.ts';
 
-export const MOST_REWRITES = 1_000;
+export const MAX_REWRITES = 1_000;
 export const LONGEST_URI = 8_192;
 const FORM = 'rewrite [<from>] <to>';
 
@@ -31,7 +31,7 @@ export const rewriteDirective: Grammar<{ rewrites?: Rewrite[] | undefined }> = {
     const path = pattern?.ok ? pattern.value : '/*';
     const earlier = rewrites.find((other) => (other.match ? other.match === match : covers(other.from ?? '/*', path)));
     if (earlier) return report.error(from ?? name, 'this rewrite is never reached: one above it applies first; move it up or delete it');
-    if (rewrites.length === MOST_REWRITES) return report.error(name, `a block has at most ${MOST_REWRITES} rewrite lines`);
+    if (rewrites.length === MAX_REWRITES) return report.error(name, `a block has at most ${MAX_REWRITES} rewrite lines`);
     part.rewrites = [...rewrites, { ...(pattern && { from: path }), to: target.text, ...(match && { match }) }];
   },
 };

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { faultOfTemplate } from '../../placeholders/template.ts';
 import type { Policy } from '../policy.ts';
-import { faultOfUri, MOST_REWRITES, rewriteDirective } from './directive.ts';
+import { faultOfUri, MAX_REWRITES, rewriteDirective } from './directive.ts';
 
 const change = z
   .object({
@@ -18,6 +18,6 @@ const change = z
   })
   .meta({ title: 'rewrite', about: 'Another path and query for the upstream. The first match applies.' });
 
-const members = { rewrites: z.array(change).max(MOST_REWRITES).optional().describe('Other paths and queries for the upstream.') };
+const members = { rewrites: z.array(change).max(MAX_REWRITES).optional().describe('Other paths and queries for the upstream.') };
 
 export const rewrite: Policy<typeof members> = { members, directive: rewriteDirective };

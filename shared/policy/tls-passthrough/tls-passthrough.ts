@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import * as z from 'zod';
 import { balancingSchema } from '../../balancing/balancing-schema.ts';
 import { portSchema } from '../../condition.ts';
-import { LONGEST_PASSTHROUGH_IDLE_SECS, MOST_PORTS, USUAL_PASSTHROUGH_IDLE_SECS } from '../../limits.ts';
+import { LONGEST_PASSTHROUGH_IDLE_SECS, MAX_PORTS, USUAL_PASSTHROUGH_IDLE_SECS } from '../../limits.ts';
 import { CONFIG_FILE } from '../../name.ts';
 import { poolOptions } from '../../pool-options.ts';
 import { upstreamsSchema } from '../../upstream-schema.ts';
@@ -17,7 +17,7 @@ const spec = z
     ports: z
       .array(portSchema)
       .min(1)
-      .max(MOST_PORTS)
+      .max(MAX_PORTS)
       .optional()
       .describe('The HTTPS ports that it applies to; if absent, those that the route is served on.'),
     local_ips: z
@@ -59,7 +59,7 @@ const members = {
   tls_passthrough: z
     .array(spec)
     .min(1)
-    .max(MOST_PORTS)
+    .max(MAX_PORTS)
     .nullable()
     .optional()
     .describe('Where TLS connections for the host are passed on to without being decrypted; the first entry for a port applies.'),

@@ -5,12 +5,12 @@ import { readBy } from '../../values/read-by.ts';
 import { parseTried } from '../file-server/values.ts';
 import type { Policy } from '../policy.ts';
 
-const MOST_TRIED = 20;
+const MAX_TRIED = 20;
 
 const tryFilesDirective: Grammar<{ try_files?: string[] | undefined }> = {
   name: 'try_files',
   form: 'try_files <file> [<file> …]',
-  args: [1, MOST_TRIED],
+  args: [1, MAX_TRIED],
   block: 'none',
   repeats: false,
   read({ args }, part, { report }) {
@@ -30,7 +30,7 @@ const members = {
   try_files: z
     .array(readBy(parseTried))
     .min(1)
-    .max(MOST_TRIED)
+    .max(MAX_TRIED)
     .refine((files) => files.slice(0, -1).every((file) => !file.startsWith('=')), 'a status comes last')
     .optional()
     .describe('Files that `file_server` tries in this order: paths with `{path}`, or `=404` as the last one. Absent: those of the site.'),

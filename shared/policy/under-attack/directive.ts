@@ -8,7 +8,7 @@ import { parseRate } from '../../values/rate.ts';
 import { BOT_NAMES, type BotName, isBotName } from './bots.ts';
 import { CLEARANCE, DIFFICULTY } from './bounds.ts';
 
-export const MOST_EXCEPTIONS = 50;
+export const MAX_EXCEPTIONS = 50;
 
 type Challenge = {
   auto_rps?: number | undefined;
@@ -30,7 +30,7 @@ const LINES: Readonly<Record<string, Line>> = {
         if (condition) challenge.except = [...(challenge.except ?? []), condition];
         else if (!isMatcher(word)) report.error(word, `except ${quote(word.text)}: write the name of a matcher, as in @api path /api/*`);
       }
-      if ((challenge.except?.length ?? 0) > MOST_EXCEPTIONS) report.error(name, `under_attack has at most ${MOST_EXCEPTIONS} exceptions`);
+      if ((challenge.except?.length ?? 0) > MAX_EXCEPTIONS) report.error(name, `under_attack has at most ${MAX_EXCEPTIONS} exceptions`);
     },
   },
   bots: {

@@ -5,7 +5,7 @@ import { MAX_RATE } from '../../values/rate.ts';
 import type { Policy } from '../policy.ts';
 import { BOT_NAMES } from './bots.ts';
 import { CLEARANCE, DIFFICULTY } from './bounds.ts';
-import { MOST_EXCEPTIONS, underAttackDirective } from './directive.ts';
+import { MAX_EXCEPTIONS, underAttackDirective } from './directive.ts';
 
 const challenge = z
   .object({
@@ -34,7 +34,7 @@ const challenge = z
       .max(BOT_NAMES.length)
       .optional()
       .describe('The search engines that are not challenged once their address is verified; all that are known by default.'),
-    except: z.array(conditionSchema).max(MOST_EXCEPTIONS).optional().describe('Requests that are not challenged.'),
+    except: z.array(conditionSchema).max(MAX_EXCEPTIONS).optional().describe('Requests that are not challenged.'),
   })
   .meta({ title: 'challenge', about: 'When browsers are challenged, and how.' });
 

@@ -1,6 +1,6 @@
 import { parseRegexp, parseReplacement } from '../../values/regexp.ts';
 
-export const MOST_URI_CHANGES = 1_000;
+export const MAX_URI_CHANGES = 1_000;
 export const LONGEST_URI_TEXT = 8_192;
 
 /** A change of a query parameter: set to one value, added, removed, or renamed. */

@@ -4,7 +4,7 @@ import type { Directive, Grammar } from '../../config-file/directive.ts';
 import { readTemplate } from '../../config-file/placeholder.ts';
 import { quote, unquoted } from '../../config-file/quote.ts';
 import type { Position, Word } from '../../config-file/word.ts';
-import { faultOfChange, MOST_URI_CHANGES, type UriChange } from './changes.ts';
+import { faultOfChange, MAX_URI_CHANGES, type UriChange } from './changes.ts';
 
 const FORMS: Readonly<Record<string, string>> = {
   strip_prefix: 'uri strip_prefix <prefix>',
@@ -45,7 +45,7 @@ export const uriDirective: Grammar<{ uri?: Change[] | undefined }> = {
           : readChange(kind, words, form, report);
       if (change === undefined) continue;
       const { uri = [] } = part;
-      if (uri.length === MOST_URI_CHANGES) return report.error(name, `a block has at most ${MOST_URI_CHANGES} uri lines`);
+      if (uri.length === MAX_URI_CHANGES) return report.error(name, `a block has at most ${MAX_URI_CHANGES} uri lines`);
       part.uri = [...uri, { ...change, ...(condition && { match: condition }) }];
     }
   },

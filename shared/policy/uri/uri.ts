@@ -3,7 +3,7 @@ import { conditionSchema } from '../../condition.ts';
 import { faultOfTemplate } from '../../placeholders/template.ts';
 import { concealedText } from '../concealed-text.ts';
 import type { Policy } from '../policy.ts';
-import { faultOfChange, LONGEST_URI_TEXT, MOST_URI_CHANGES, QUERY_OPERATIONS } from './changes.ts';
+import { faultOfChange, LONGEST_URI_TEXT, MAX_URI_CHANGES, QUERY_OPERATIONS } from './changes.ts';
 import { uriDirective } from './directive.ts';
 
 const text = z.string().max(LONGEST_URI_TEXT);
@@ -33,7 +33,7 @@ const change = z
   })
   .meta({ title: 'uri', about: 'A change to the path and query that the upstream gets. Changes apply in order, after `rewrites`.' });
 
-const members = { uri: z.array(change).max(MOST_URI_CHANGES).optional().describe('Changes to the path and query that the upstream gets.') };
+const members = { uri: z.array(change).max(MAX_URI_CHANGES).optional().describe('Changes to the path and query that the upstream gets.') };
 
 export const uri: Policy<typeof members> = {
   members,

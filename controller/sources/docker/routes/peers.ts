@@ -3,7 +3,7 @@ import type { Reading } from '../../source.ts';
 import type { Pools } from './pools.ts';
 
 /** A pool may have hundreds of peers, all of which can be found by its domain. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** The other containers in the pools that a site is in or wants to join, the oldest first. */
 export function peersIn(pools: Pools): (site: { readonly id: string; readonly domains: readonly Domain[] }) => Reading['peers'] {
@@ -14,7 +14,7 @@ export function peersIn(pools: Pools): (site: { readonly id: string; readonly do
     unions.set(key, all);
     const names: string[] = [];
     for (const [other, name] of all) {
-      if (names.length === MOST_NAMED) break;
+      if (names.length === MAX_NAMED) break;
       if (other !== id) names.push(name);
     }
     return { count: all.size - (all.has(id) ? 1 : 0), names };

@@ -16,7 +16,7 @@ type Variable = { readonly shown: string; readonly value: string };
 const SHORTEST_ELSEWHERE = 4;
 const SHORTEST_BEGUN = 16;
 /** More variables than any file has. */
-const MOST_EVERYWHERE = 1_000;
+const MAX_EVERYWHERE = 1_000;
 /** The form in which non-ASCII names are returned. */
 const PUNYCODE = /\bxn--[\w.-]*/gi;
 
@@ -38,7 +38,7 @@ export function createConcealment(main: string, lineAt: (place: Position) => str
       const line = byLine.get(lineKey(place)) ?? [];
       byLine.set(lineKey(place), line);
       if (!line.some((known) => known.value === value)) line.push({ shown, value });
-      if (value.length >= SHORTEST_ELSEWHERE && everywhere.size < MOST_EVERYWHERE) everywhere.set(value, { shown, value });
+      if (value.length >= SHORTEST_ELSEWHERE && everywhere.size < MAX_EVERYWHERE) everywhere.set(value, { shown, value });
     },
     shownAt: (place, message) => {
       const links = linksOf(place);

@@ -35,7 +35,7 @@ export type Collected = Report & {
 };
 
 /** More are not helpful: a file that is not a config file has one in every line. */
-const MOST = 1_000;
+const MAX = 1_000;
 
 /** `P:LINE:COL: message`, or `P: message` about a file as a whole. Always one line. */
 export function formatDiagnostic({ path, place, message, imports }: Diagnostic): string {
@@ -71,7 +71,7 @@ function collect(texts: ReadonlyMap<string, string>, lineAt: (place: Position) =
     const keys = [`${positionOf(at)}\n${message}`, `${positionOf(at)} ${imports?.map(positionOf).join(' ') ?? ''}`];
     if (keys.some((key) => known.has(key))) return;
     for (const key of keys) known.add(key);
-    if (kept.length === MOST) more++;
+    if (kept.length === MAX) more++;
     else
       kept.push({ path: at.path, place: { line: at.line, column: at.column }, message: shownAt(at, message), ...(imports && { imports }) });
   };
@@ -82,9 +82,9 @@ function collect(texts: ReadonlyMap<string, string>, lineAt: (place: Position) =
     kept.sort((a, b) => fileOf(a) - fileOf(b) || a.place.line - b.place.line || a.place.column - b.place.column);
     const [first] = kept;
     if (more === 0 || !first) return withLines(kept, lineAt);
-    return [...withLines(kept, lineAt), { path: first.path, place: null, message: `and ${more} more; the first ${MOST} are listed` }];
+    return [...withLines(kept, lineAt), { path: first.path, place: null, message: `and ${more} more; the first ${MAX} are listed` }];
   };
-  return { add, all, full: () => kept.length === MOST, count: () => kept.length + more };
+  return { add, all, full: () => kept.length === MAX, count: () => kept.length + more };
 }
 
 /** The positions at which a text was imported, innermost first. */

@@ -2,7 +2,7 @@ import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
-import { MOST_BLOCKS } from '../../../../shared/limits.ts';
+import { MAX_BLOCKS } from '../../../../shared/limits.ts';
 import { addBlock, hidingBlock } from './hiding.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';
 
@@ -40,7 +40,7 @@ function readHandle({ name, args: [word], block }: Directive, draft: SiteDraft, 
   if (path === undefined || match === undefined) return;
   const earlier = hidingBlock(draft, { path, match });
   if (earlier) report.error(word ?? name, `this block is never reached: ${describe(earlier, name)} matches first; move it up or delete it`);
-  else if (draft.handles.length === MOST_BLOCKS) report.error(name, `a site has at most ${MOST_BLOCKS} blocks`);
+  else if (draft.handles.length === MAX_BLOCKS) report.error(name, `a site has at most ${MAX_BLOCKS} blocks`);
   else addBlock(draft, { place: name, path, match, strip, draft: inner });
 }
 

@@ -2,7 +2,7 @@ import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
 import { type HealthCheckSpec, healthCheckSchema } from '../../../../shared/health-check.ts';
-import { HEALTHY_STATUS, MOST_IN_A_ROW } from '../../../../shared/limits.ts';
+import { HEALTHY_STATUS, MAX_CONSECUTIVE } from '../../../../shared/limits.ts';
 import { parseSeconds } from '../../../../shared/values/duration.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import { oneArgument, type SiteDraft } from './rule.ts';
@@ -86,7 +86,7 @@ function secondsReader(member: 'interval_secs' | 'timeout_secs', most: number): 
 
 function countReader(member: 'passes' | 'fails'): Option['read'] {
   return (text, draft) => {
-    if (!/^[1-9]\d{0,2}$/.test(text) || Number(text) > MOST_IN_A_ROW) return `a number from 1 to ${MOST_IN_A_ROW}`;
+    if (!/^[1-9]\d{0,2}$/.test(text) || Number(text) > MAX_CONSECUTIVE) return `a number from 1 to ${MAX_CONSECUTIVE}`;
     draft[member] = Number(text);
     return undefined;
   };

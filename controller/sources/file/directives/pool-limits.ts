@@ -5,9 +5,9 @@ import {
   LONGEST_EJECTION_SECS,
   LONGEST_QUEUE_SECS,
   LONGEST_SLOW_START_SECS,
-  MOST_FAILS,
-  MOST_IN_FLIGHT,
-  MOST_QUEUED,
+  MAX_FAILS,
+  MAX_IN_FLIGHT,
+  MAX_QUEUED,
   RETRIED_STATUS,
   USUAL_QUEUE_SECS,
 } from '../../../../shared/limits.ts';
@@ -17,9 +17,9 @@ import type { Report } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from './rule.ts';
 
 /** The maximum number of statuses in a line. */
-const MOST_STATUSES = 20;
+const MAX_STATUSES = 20;
 /** The maximum number of requests that a circuit breaker may need to judge a target. */
-const MOST_JUDGED = 10_000;
+const MAX_JUDGED = 10_000;
 
 /** What is wrong with the word at an index. */
 type Fault = { readonly at: number; readonly reason: string };
@@ -29,9 +29,9 @@ type Option = { readonly form: string; readonly most: number; readonly read: Rea
 
 /** Options in the block of reverse_proxy that limit the requests to its targets. */
 const OPTIONS: ReadonlyMap<string, Option> = new Map([
-  ['lb_retry_status', { form: '<status> [<status> …]', most: MOST_STATUSES, read: readRetriedStatuses }],
+  ['lb_retry_status', { form: '<status> [<status> …]', most: MAX_STATUSES, read: readRetriedStatuses }],
   ['lb_retry_budget', { form: '<percent>%', most: 1, read: readBudget }],
-  ['max_fails', { form: '<n>', most: 1, read: (words, members) => ofPassive(members, 'max_fails', numberIn(words, 0, 0, MOST_FAILS)) }],
+  ['max_fails', { form: '<n>', most: 1, read: (words, members) => ofPassive(members, 'max_fails', numberIn(words, 0, 0, MAX_FAILS)) }],
   [
     'fail_duration',
     {
@@ -40,12 +40,12 @@ const OPTIONS: ReadonlyMap<string, Option> = new Map([
       read: (words, members) => ofPassive(members, 'fail_secs', secondsIn(words, 0, 1, LONGEST_EJECTION_SECS)),
     },
   ],
-  ['unhealthy_status', { form: '<status>|<class> [<status>|<class> …]', most: MOST_STATUSES, read: readUnhealthyStatuses }],
+  ['unhealthy_status', { form: '<status>|<class> [<status>|<class> …]', most: MAX_STATUSES, read: readUnhealthyStatuses }],
   ['circuit_breaker', { form: '<percent>% [<requests>]', most: 2, read: readCircuit }],
   ['slow_start', { form: '<duration>', most: 1, read: readSlowStart }],
   [
     'max_in_flight',
-    { form: '<n>', most: 1, read: (words, members) => ofConcurrency(members, 'requests', numberIn(words, 0, 1, MOST_IN_FLIGHT)) },
+    { form: '<n>', most: 1, read: (words, members) => ofConcurrency(members, 'requests', numberIn(words, 0, 1, MAX_IN_FLIGHT)) },
   ],
   ['queue', { form: '<n> [<duration>]', most: 2, read: readQueue }],
 ]);
@@ -136,7 +136,7 @@ function readBudget(words: readonly string[], members: SiteDraft['members']): Fa
 function readCircuit(words: readonly string[], members: SiteDraft['members']): Fault | undefined {
   const fault = ofPassive(members, 'error_percent', percentIn(words, 0, 1));
   if (fault !== undefined || words.length === 1) return fault;
-  return ofPassive(members, 'error_requests', numberIn(words, 1, 1, MOST_JUDGED));
+  return ofPassive(members, 'error_requests', numberIn(words, 1, 1, MAX_JUDGED));
 }
 
 function readSlowStart(words: readonly string[], members: SiteDraft['members']): Fault | undefined {
@@ -147,7 +147,7 @@ function readSlowStart(words: readonly string[], members: SiteDraft['members']):
 }
 
 function readQueue(words: readonly string[], members: SiteDraft['members']): Fault | undefined {
-  const fault = ofConcurrency(members, 'queue', numberIn(words, 0, 1, MOST_QUEUED));
+  const fault = ofConcurrency(members, 'queue', numberIn(words, 0, 1, MAX_QUEUED));
   if (fault !== undefined || words.length === 1) return fault;
   return ofConcurrency(members, 'queue_secs', secondsIn(words, 1, 1, LONGEST_QUEUE_SECS));
 }

@@ -2,7 +2,7 @@ import { didYouMean } from '../../../../shared/closest.ts';
 import { type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
-import { MAX_HOLD_SECS, MOST_RETRIES, MOST_WEIGHT } from '../../../../shared/limits.ts';
+import { MAX_HOLD_SECS, MAX_RETRIES, MAX_WEIGHT } from '../../../../shared/limits.ts';
 import { HEADER_DOWN_FORM, readHeaderDown } from '../../../../shared/policy/header/directive.ts';
 import { HEADER_UP_FORM, readHeaderUp } from '../../../../shared/policy/request-header/directive.ts';
 import type { UpstreamSpec } from '../../../../shared/route.ts';
@@ -16,7 +16,7 @@ import type { Context, Rule, SiteDraft } from './rule.ts';
 import { transport } from './transport.ts';
 import { readWeight, readWeights } from './weights.ts';
 
-const MOST_UPSTREAMS = 10_000;
+const MAX_UPSTREAMS = 10_000;
 const FORM = 'reverse_proxy <host:port>|unix/<path> [<host:port>|unix/<path> …] [{ … }]';
 const TO_FORM = 'to <host:port>|unix/<path> [<host:port>|unix/<path> …] [{ weight <n> }]';
 
@@ -27,7 +27,7 @@ export const reverseProxy: Rule<SiteDraft> = {
   name: 'reverse_proxy',
   form: FORM,
   scopes: ['site', 'handle'],
-  args: [0, MOST_UPSTREAMS],
+  args: [0, MAX_UPSTREAMS],
   block: 'optional',
   repeats: false,
   answers: true,
@@ -111,7 +111,7 @@ function readTo({ name, args, block }: Directive, { targets, context }: Reading)
     else if (line !== lines[0])
       report.error(line.name, `weight is already in ${lineOf(lines[0]?.name ?? name, line.name)}; keep one of them`);
     else if (!line.args[0] || line.args[1] || line.block)
-      report.error(line.args[1] ?? line.block?.open ?? line.name, `write weight <n>, a number from 0 to ${MOST_WEIGHT}`);
+      report.error(line.args[1] ?? line.block?.open ?? line.name, `write weight <n>, a number from 0 to ${MAX_WEIGHT}`);
     else weight = readWeight(line.args[0], 'weight', report);
   }
   targets.push(...args.map((word): Target => ({ word, weight })));
@@ -128,8 +128,8 @@ function readPolicyLine(line: Directive, { draft, options, context: { report } }
 function readRetries(line: Directive, { draft, context: { report } }: Reading): void {
   const word = onlyArgument(line, 'lb_retries <n>', report);
   if (word === undefined) return;
-  if (/^\d{1,2}$/.test(word.text) && Number(word.text) <= MOST_RETRIES) draft.members.lb_retries = Number(word.text);
-  else report.error(word, `lb_retries ${quote(word.text)}: a number from 0 to ${MOST_RETRIES}`);
+  if (/^\d{1,2}$/.test(word.text) && Number(word.text) <= MAX_RETRIES) draft.members.lb_retries = Number(word.text);
+  else report.error(word, `lb_retries ${quote(word.text)}: a number from 0 to ${MAX_RETRIES}`);
 }
 
 /** Another name of hold. */

@@ -2,8 +2,8 @@ import type { Condition, ShareCondition } from '../../../../shared/condition.ts'
 import { parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
-import { MOST_BLOCKS } from '../../../../shared/limits.ts';
-import { MOST_PARTS } from '../../../../shared/share.ts';
+import { MAX_BLOCKS } from '../../../../shared/limits.ts';
+import { MAX_PARTS } from '../../../../shared/share.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import { addBlock, hidingBlock } from './hiding.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';
@@ -11,7 +11,7 @@ import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft }
 const FORM = 'split [<path-pattern>|<matcher>] <weight> { … }';
 const BY_FORM = 'split_by request|address|cookie [<name>]|header <name>';
 /** The highest weight of a group. */
-const MOST = 10_000;
+const MAX = 10_000;
 
 /** A group. Requests are divided among groups by weight, regardless of how many targets each has. */
 export const split: Rule<SiteDraft> = {
@@ -35,7 +35,7 @@ export const split: Rule<SiteDraft> = {
     const isOfSet = (other: HandleDraft): boolean => other.group !== undefined && setOf(other) === setOf(selection);
     const earlier = hidingBlock(draft, selection, (other) => !isOfSet(other));
     if (earlier) report.error(selected ?? name, `this group is never reached: the block in ${lineOf(earlier.place, name)} matches first`);
-    else if (draft.handles.length === MOST_BLOCKS) report.error(name, `a site has at most ${MOST_BLOCKS} blocks`);
+    else if (draft.handles.length === MAX_BLOCKS) report.error(name, `a site has at most ${MAX_BLOCKS} blocks`);
     else addBlock(draft, { place: name, ...selection, strip: false, draft: inner, group: { weight } });
   },
 };
@@ -64,8 +64,8 @@ export const splitBy: Rule<SiteDraft> = {
 
 function readWeight(word: Word, report: Report): number | undefined {
   const weight = Number(word.text);
-  if (/^\d{1,5}$/.test(word.text) && weight <= MOST) return weight;
-  report.error(word, `split ${quote(word.text)}: a weight is a number from 0 to ${MOST}, without a sign`);
+  if (/^\d{1,5}$/.test(word.text) && weight <= MAX) return weight;
+  report.error(word, `split ${quote(word.text)}: a weight is a number from 0 to ${MAX}, without a sign`);
   return undefined;
 }
 
@@ -95,7 +95,7 @@ export function divideGroups({ handles, splitBy: by, splitByPlace }: SiteDraft, 
     const [first, second] = set as [HandleDraft, HandleDraft?];
     if (second === undefined) report.error(first.place, 'a single split divides nothing: write another one, or handle');
     else if (of === 0) report.error(first.place, 'all groups of this split have the weight 0, so none would get a request');
-    else if (of > MOST_PARTS) report.error(first.place, `the weights of a split add up to ${MOST_PARTS} at most`);
+    else if (of > MAX_PARTS) report.error(first.place, `the weights of a split add up to ${MAX_PARTS} at most`);
     else divide(set, of, by, shares);
   }
   return handles.map((handle) => {

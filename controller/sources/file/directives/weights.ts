@@ -1,15 +1,15 @@
 import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
-import { MOST_WEIGHT } from '../../../../shared/limits.ts';
+import { MAX_WEIGHT } from '../../../../shared/limits.ts';
 import type { UpstreamSpec } from '../../../../shared/route.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 
 /** Reads a weight; 1, and reported, if it is invalid. */
 export function readWeight(word: Word, name: string, report: Report): number {
   const weight = Number(word.text);
-  if (/^\d{1,4}$/.test(word.text) && weight <= MOST_WEIGHT) return weight;
-  report.error(word, `${name} ${quote(word.text)}: a weight is a number from 0 to ${MOST_WEIGHT}`);
+  if (/^\d{1,4}$/.test(word.text) && weight <= MAX_WEIGHT) return weight;
+  report.error(word, `${name} ${quote(word.text)}: a weight is a number from 0 to ${MAX_WEIGHT}`);
   return 1;
 }
 

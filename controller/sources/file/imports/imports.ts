@@ -16,9 +16,9 @@ import type { Environment, ReadContext } from '../variables/read-context.ts';
 /** The nesting depth of imports. */
 const DEEPEST = 32;
 /** The total number of imports of a file, so that a few lines can't expand without end. */
-const MOST_IMPORTS = 200_000;
+const MAX_IMPORTS = 200_000;
 /** The total characters of all imports; a snippet counts four per word. */
-const MOST_TEXT = 64 * 1_048_576;
+const MAX_TEXT = 64 * 1_048_576;
 
 const FORM = 'write import <snippet-or-file> [<argument> …]';
 
@@ -140,11 +140,11 @@ function enter(
   const chain = chainOf(name);
   state.imports++;
   state.characters += cost;
-  state.spent = state.imports > MOST_IMPORTS || state.characters > MOST_TEXT;
+  state.spent = state.imports > MAX_IMPORTS || state.characters > MAX_TEXT;
   if (chain.some((link) => link.key === key))
     report.error(what, `this import never ends: ${[...chain.map((link) => link.label).reverse(), label].join(' > ')}`);
   else if (chain.length > DEEPEST) report.error(what, `imports are nested more than ${DEEPEST} deep`);
-  else if (state.spent) report.error(what, `too much is imported: the limits are ${MOST_IMPORTS} imports and 64 MB in all`);
+  else if (state.spent) report.error(what, `too much is imported: the limits are ${MAX_IMPORTS} imports and 64 MB in all`);
   else return { env, report, args: args.map(({ text }) => text), from: { at: placeOf(name), key, label } };
   return undefined;
 }

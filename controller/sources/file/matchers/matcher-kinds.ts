@@ -2,18 +2,18 @@ import { didYouMean } from '../../../../shared/closest.ts';
 import type { FieldCondition } from '../../../../shared/condition.ts';
 import { parsePathPart } from '../../../../shared/config-file/path-pattern.ts';
 import { unquoted } from '../../../../shared/config-file/quote.ts';
-import { MOST_PORTS as MOST_LISTENED } from '../../../../shared/limits.ts';
+import { MAX_PORTS as MAX_LISTENED } from '../../../../shared/limits.ts';
 import { parseRanges } from '../../../../shared/private-ranges.ts';
 import { parseDomain } from '../../../../shared/values/host.ts';
 import { readPort } from '../../../../shared/values/port.ts';
 import { fieldProblem, isToken, type Kind } from './kind.ts';
 import { headerRegexp, pathRegexp, queryRegexp } from './regexp-kinds.ts';
 
-const MOST_VALUES = 100;
-const MOST_PORTS = 2 * MOST_LISTENED;
-const MOST_METHODS = 50;
-const MOST_FIELDS = 50;
-const MOST_RANGES = 1_000;
+const MAX_VALUES = 100;
+const MAX_PORTS = 2 * MAX_LISTENED;
+const MAX_METHODS = 50;
+const MAX_FIELDS = 50;
+const MAX_RANGES = 1_000;
 const LONGEST_VALUE = 8_192;
 const LONGEST_METHOD = 64;
 
@@ -23,7 +23,7 @@ const path: Kind = {
     for (const word of args) {
       const pattern = parsePathPart(word.text);
       if (!pattern.ok) refuse(word, pattern.reason);
-      else if (draft.path?.length === MOST_VALUES) return refuse(word, `a matcher has at most ${MOST_VALUES} paths`);
+      else if (draft.path?.length === MAX_VALUES) return refuse(word, `a matcher has at most ${MAX_VALUES} paths`);
       else draft.path = [...(draft.path ?? []), pattern.value];
     }
   },
@@ -34,7 +34,7 @@ const method: Kind = {
   read(args, draft, refuse) {
     for (const word of args) {
       if (!isToken(word.text) || word.text.length > LONGEST_METHOD) refuse(word, 'a method is a word like GET or POST');
-      else if (draft.method?.length === MOST_METHODS) return refuse(word, `a matcher has at most ${MOST_METHODS} methods`);
+      else if (draft.method?.length === MAX_METHODS) return refuse(word, `a matcher has at most ${MAX_METHODS} methods`);
       else draft.method = [...(draft.method ?? []), word.text.toUpperCase()];
     }
   },
@@ -57,7 +57,7 @@ const header: Kind = {
     if (draft.header?.some((other) => isSame(other) && other.absent !== entry.absent))
       return refuse(name, 'a header is either absent or has a value: keep one of the two lines');
     const added = withValues(draft.header ?? [], entry, isSame);
-    if (added === null) return refuse(name, `a matcher has at most ${MOST_FIELDS} headers with ${MOST_VALUES} values each`);
+    if (added === null) return refuse(name, `a matcher has at most ${MAX_FIELDS} headers with ${MAX_VALUES} values each`);
     draft.header = added;
   },
 };
@@ -74,7 +74,7 @@ const query: Kind = {
       if (value !== '*' && value.includes('*')) return refuse(word, '"*" is only allowed as the whole value');
       const entry = { name, values: value === '*' ? [] : [value] };
       const added = withValues(draft.query ?? [], entry, (other) => other.name === name);
-      if (added === null) return refuse(word, `a matcher has at most ${MOST_FIELDS} parameters with ${MOST_VALUES} values each`);
+      if (added === null) return refuse(word, `a matcher has at most ${MAX_FIELDS} parameters with ${MAX_VALUES} values each`);
       draft.query = added;
     }
   },
@@ -86,7 +86,7 @@ const host: Kind = {
     for (const word of args) {
       const domain = parseDomain(word.text);
       if (!domain.ok) refuse(word, domain.reason);
-      else if (draft.host?.length === MOST_VALUES) return refuse(word, `a matcher has at most ${MOST_VALUES} hosts`);
+      else if (draft.host?.length === MAX_VALUES) return refuse(word, `a matcher has at most ${MAX_VALUES} hosts`);
       else draft.host = [...(draft.host ?? []), domain.value];
     }
   },
@@ -110,7 +110,7 @@ const port: Kind = {
     for (const word of args) {
       const number = readPort(word.text);
       if (!number.ok) refuse(word, number.reason);
-      else if (draft.port?.length === MOST_PORTS) return refuse(word, `a matcher has at most ${MOST_PORTS} ports`);
+      else if (draft.port?.length === MAX_PORTS) return refuse(word, `a matcher has at most ${MAX_PORTS} ports`);
       else draft.port = [...(draft.port ?? []), number.value];
     }
   },
@@ -123,7 +123,7 @@ const ranges = (member: 'remote_ip' | 'local_ip'): Kind => ({
       const read = parseRanges(word.text);
       if (!read.ok) refuse(word, read.reason);
       const all = [...(draft[member] ?? []), ...(read.ok ? read.value : [])];
-      if (all.length > MOST_RANGES) return refuse(word, `a matcher has at most ${MOST_RANGES} ranges`);
+      if (all.length > MAX_RANGES) return refuse(word, `a matcher has at most ${MAX_RANGES} ranges`);
       if (all.length > 0) draft[member] = all;
     }
   },
@@ -139,9 +139,9 @@ function withValues<Entry extends { readonly values: string[] }>(
   isSame: (other: Entry) => boolean,
 ): Entry[] | null {
   const known = list.find(isSame);
-  if (!known) return list.length === MOST_FIELDS ? null : [...list, entry];
+  if (!known) return list.length === MAX_FIELDS ? null : [...list, entry];
   const values = known.values.length > 0 && entry.values.length > 0 ? [...known.values, ...entry.values] : [];
-  return values.length > MOST_VALUES ? null : list.map((other) => (other === known ? { ...known, values } : other));
+  return values.length > MAX_VALUES ? null : list.map((other) => (other === known ? { ...known, values } : other));
 }
 
 export const KINDS: Readonly<Record<string, Kind>> = {

@@ -14,7 +14,7 @@ export type Matcher = { readonly name: Word; readonly condition: Condition; used
 export type Matchers = ReadonlyMap<string, Matcher>;
 
 const NAME = /^@[A-Za-z0-9_-]{1,64}$/;
-const MOST_EXCEPTIONS = 50;
+const MAX_EXCEPTIONS = 50;
 const ALL_KINDS = [...Object.keys(KINDS), 'not'];
 const FORM = `write @name <kind> <value> …, or a block with one <kind> <value> … per line; kinds are ${ALL_KINDS.join(', ')}`;
 
@@ -72,7 +72,7 @@ function readCondition(line: Directive, report: Report): Condition {
   const not: PlainCondition[] = [];
   for (const { name: kind, args, block } of kindLines(line, report)) {
     if (kind.text !== 'not') readKind(kind, args, block, draft, report);
-    else if (not.length === MOST_EXCEPTIONS) report.error(kind, `a matcher has at most ${MOST_EXCEPTIONS} lines of not`);
+    else if (not.length === MAX_EXCEPTIONS) report.error(kind, `a matcher has at most ${MAX_EXCEPTIONS} lines of not`);
     else not.push(readException({ name: kind, args, block }, report));
   }
   return { name: line.name.text, ...draft, ...(not.length > 0 && { not }) };

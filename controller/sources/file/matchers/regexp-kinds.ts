@@ -3,7 +3,7 @@ import type { Word } from '../../../../shared/config-file/word.ts';
 import { parseRegexp } from '../../../../shared/values/regexp.ts';
 import { fieldProblem, type Kind, type Refuse } from './kind.ts';
 
-const MOST_PATTERNS = 20;
+const MAX_PATTERNS = 20;
 
 export const pathRegexp: Kind = {
   form: 'path_regexp <regexp>',
@@ -11,7 +11,7 @@ export const pathRegexp: Kind = {
     if (extra) return refuse(extra, 'one expression per line, without a name: put it in quotes if it contains spaces');
     const pattern = word && patternOf(word, refuse);
     if (!word || pattern === undefined) return;
-    if (draft.path_regexp?.length === MOST_PATTERNS) return refuse(word, `a matcher has at most ${MOST_PATTERNS} expressions for the path`);
+    if (draft.path_regexp?.length === MAX_PATTERNS) return refuse(word, `a matcher has at most ${MAX_PATTERNS} expressions for the path`);
     draft.path_regexp = [...(draft.path_regexp ?? []), pattern];
   },
 };
@@ -45,7 +45,7 @@ function namedPattern(
   if (extra) return void refuse(extra, 'one expression per line: put it in quotes if it contains spaces');
   const pattern = patternOf(word, refuse);
   if (pattern === undefined) return undefined;
-  if (list.length === MOST_PATTERNS) return void refuse(word, `a matcher has at most ${MOST_PATTERNS} expressions of a kind`);
+  if (list.length === MAX_PATTERNS) return void refuse(word, `a matcher has at most ${MAX_PATTERNS} expressions of a kind`);
   return [...list, { name: name.text, pattern }];
 }
 

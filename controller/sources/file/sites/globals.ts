@@ -3,7 +3,7 @@ import { parseDirectoryUrl } from '../../../../shared/certificates/acme-director
 import { readAcmeRoots } from '../../../../shared/certificates/acme-roots.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
-import { MIN_CACHE_BYTES, MOST_CONNECTIONS, MOST_PORTS } from '../../../../shared/limits.ts';
+import { MAX_CONNECTIONS, MAX_PORTS, MIN_CACHE_BYTES } from '../../../../shared/limits.ts';
 import { parseRanges } from '../../../../shared/private-ranges.ts';
 import type { Globals } from '../../../../shared/settings.ts';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
@@ -15,7 +15,7 @@ import { type Context, oneArgument, type Rule, type Rules, rulesByName } from '.
 /** The globals being read. */
 export type GlobalsDraft = { -readonly [Name in keyof Globals]: Globals[Name] };
 
-const MOST_RANGES = 1_000;
+const MAX_RANGES = 1_000;
 const LONGEST_EMAIL = 320;
 const LONGEST_DRAIN_MS = 86_400_000;
 
@@ -28,7 +28,7 @@ const ports = (name: 'http_port' | 'https_port', other: 'http_port' | 'https_por
   name,
   form: `${name} <port> [<port> …]`,
   scopes: ['globals'],
-  args: [1, MOST_PORTS],
+  args: [1, MAX_PORTS],
   block: 'none',
   repeats: false,
   read({ args }, draft, { report }) {
@@ -91,7 +91,7 @@ const drainTimeout = global('drain_timeout', '<duration>', ({ text }, draft, ref
 const connections = (name: 'max_connections' | 'max_connections_per_address') =>
   global(name, '<number>', ({ text }, draft, refuse) => {
     const number = /^[1-9]\d{0,7}$/.test(text) ? Number(text) : 0;
-    if (number < 1 || number > MOST_CONNECTIONS) refuse(`it is a number from 1 to ${MOST_CONNECTIONS}`);
+    if (number < 1 || number > MAX_CONNECTIONS) refuse(`it is a number from 1 to ${MAX_CONNECTIONS}`);
     else draft[name] = number;
   });
 
@@ -106,7 +106,7 @@ const trustedProxies: Rule<GlobalsDraft> = {
   name: 'trusted_proxies',
   form: 'trusted_proxies <ip-or-range> [<ip-or-range> …]',
   scopes: ['globals'],
-  args: [1, MOST_RANGES],
+  args: [1, MAX_RANGES],
   block: 'none',
   repeats: false,
   read({ args }, draft, { report }) {

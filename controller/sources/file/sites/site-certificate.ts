@@ -8,7 +8,7 @@ import type { SiteDraft } from '../directives/rule.ts';
 /** How many names of a certificate an error lists. */
 const SHOWN = 5;
 /** How many names fit in one line to a data plane. */
-const MOST_DOMAINS = 100;
+const MAX_DOMAINS = 100;
 
 /** A site's certificate and its addresses; `everything`: also every other host that it covers. */
 export type SiteCertificate = SourceCertificate & { readonly everything: boolean };
@@ -49,7 +49,7 @@ export function combineCertificates(provided: readonly SiteCertificate[]): Sourc
   return provided.flatMap(({ domains, everything, ...pair }) => {
     const mine = everything ? domains.filter((domain) => !own.has(domain)) : [...domains];
     const parts: SourceCertificate[] = [];
-    while (mine.length > 0) parts.push({ domains: mine.splice(0, MOST_DOMAINS), ...pair });
+    while (mine.length > 0) parts.push({ domains: mine.splice(0, MAX_DOMAINS), ...pair });
     return parts;
   });
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 /** Saving a file causes several events: wait until there was none for this long … */
 export const QUIET_MS = 50;
 /** … but at most this long after the first (both in ms). */
-export const MOST_MS = 200;
+export const MAX_MS = 200;
 
 export type Settle = {
   /** Something happened: run soon. */
@@ -24,7 +24,7 @@ export function createSettle(clock: Clock, task: () => Promise<void>): Settle {
     const now = clock.monotonic();
     firstPoke ??= now;
     cancel();
-    cancel = clock.after(Math.max(0, Math.min(QUIET_MS, firstPoke + MOST_MS - now)), run);
+    cancel = clock.after(Math.max(0, Math.min(QUIET_MS, firstPoke + MAX_MS - now)), run);
   };
   const run = () => {
     if (running) return poke();

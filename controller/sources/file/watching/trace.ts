@@ -24,7 +24,7 @@ export type Trace = {
 };
 
 /** As many links as the kernel follows before it gives up. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 type Walk = {
   readonly directories: Map<string, string>;
@@ -61,7 +61,7 @@ function follow(path: string, walk: Walk, links: number): Traced {
   const within = keyOf(directory, walk);
   const at = join(directory, basename(path));
   const entry = entryOf(at);
-  if (entry === undefined || links > MOST_LINKS) return { identity: MISSING, within, changedAt: 0 };
+  if (entry === undefined || links > MAX_LINKS) return { identity: MISSING, within, changedAt: 0 };
   if (entry.isSymbolicLink()) return follow(resolve(directory, readlinkSync(at)), walk, links + 1);
   if (entry.isDirectory()) keyOf(at, walk);
   const { dev, ino, size, mtimeNs, ctimeNs } = entry;
@@ -80,7 +80,7 @@ function directoryOf(path: string, walk: Walk, links: number): string | null {
 
 function lead(path: string, walk: Walk, links: number): string | null {
   const parent = directoryOf(dirname(path), walk, links);
-  if (parent === null || links > MOST_LINKS) return null;
+  if (parent === null || links > MAX_LINKS) return null;
   const at = join(parent, basename(path));
   const entry = entryOf(at);
   if (entry?.isDirectory()) return at;

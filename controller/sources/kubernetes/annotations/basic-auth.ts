@@ -10,7 +10,7 @@ const USUAL_REALM = 'restricted';
 const FORM = /^([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)(?:\s+(.+))?$/s;
 const REALM = /^[\x20-\x7e\x80-\xff]{1,256}$/;
 const USER = /^[^\p{Cc}:]{1,256}$/u;
-const MOST_USERS = 1_000;
+const MAX_USERS = 1_000;
 
 /** Reads `SECRET [REALM]`. */
 export function readUsersRef(text: string): Parsed<UsersRef> {
@@ -41,5 +41,5 @@ export function usersOf(
     users.push({ name: user, hash: hash.value });
   }
   if (users.length === 0) return refused(`the Secret ${name} has no users in its key auth`);
-  return users.length > MOST_USERS ? refused(`the Secret ${name} has more than ${MOST_USERS} users`) : accepted({ realm, users });
+  return users.length > MAX_USERS ? refused(`the Secret ${name} has more than ${MAX_USERS} users`) : accepted({ realm, users });
 }

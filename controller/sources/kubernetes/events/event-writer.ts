@@ -17,10 +17,10 @@ const AGAIN_MS = 300_000;
 const BURST = 50;
 const EVERY_MS = 200;
 /** Limits of the API. */
-const MOST_NOTE = 1_024;
-const MOST_INSTANCE = 128;
+const MAX_NOTE = 1_024;
+const MAX_INSTANCE = 128;
 /** Leaves room for the hash in a name of 253 characters. */
-const MOST_NAME = 230;
+const MAX_NAME = 230;
 
 export type EventWriterOptions = {
   readonly cluster: Cluster;
@@ -132,11 +132,11 @@ export class EventWriter {
       metadata: { name, namespace },
       eventTime: now,
       reportingController: INGRESS_CONTROLLER,
-      reportingInstance: identity.slice(0, MOST_INSTANCE),
+      reportingInstance: identity.slice(0, MAX_INSTANCE),
       action: 'Route',
       type: 'Warning',
       reason,
-      note: message.slice(0, MOST_NOTE),
+      note: message.slice(0, MAX_NOTE),
       regarding,
     };
     try {
@@ -156,5 +156,5 @@ function nameOfEvent({ meta, reason, message }: Refusal): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([meta.uid, reason, message]))
     .digest('hex');
-  return `${meta.name.slice(0, MOST_NAME).replace(/[.-]+$/, '')}.${hash.slice(0, 16)}`;
+  return `${meta.name.slice(0, MAX_NAME).replace(/[.-]+$/, '')}.${hash.slice(0, 16)}`;
 }

@@ -1,4 +1,4 @@
-import { MOST_PORTS } from '../../../../shared/limits.ts';
+import { MAX_PORTS } from '../../../../shared/limits.ts';
 import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT, type Globals } from '../../../../shared/settings.ts';
 import type { BoundListener } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
@@ -17,5 +17,5 @@ function portsFor(listeners: readonly BoundListener[], map: PortMap, usual: numb
   const ports = listeners.filter((bound) => bound.isServed && isOfKind(bound)).map(({ listener }) => mapPort(map, listener.port));
   const main = mapPort(map, usual);
   const others = [...new Set(ports)].filter((port) => port !== main).sort((a, b) => a - b);
-  return [main, ...others].slice(0, MOST_PORTS);
+  return [main, ...others].slice(0, MAX_PORTS);
 }

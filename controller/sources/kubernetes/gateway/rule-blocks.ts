@@ -152,13 +152,13 @@ function block(name: string, condition: MatchMembers, { share, ...members }: Blo
 
 /** What is wrong with blocks, by their text without targets, which are always valid: most blocks stay the same for days. */
 const known = new Map<string, string | null>();
-const MOST_KNOWN = 50_000;
+const MAX_KNOWN = 50_000;
 
 function faultOf({ upstreams: _, ...handle }: Handle): string | null {
   const text = JSON.stringify(handle);
   const before = known.get(text);
   if (before !== undefined) return before;
-  if (known.size >= MOST_KNOWN) known.clear();
+  if (known.size >= MAX_KNOWN) known.clear();
   const result = handleSchema.safeParse(handle);
   const [issue] = result.success ? [] : result.error.issues;
   const fault = result.success ? null : `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`;

@@ -7,7 +7,7 @@ import type { SourceCertificate } from '../../source.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 
 /** The maximum number of names in a line; more are split into several. */
-const MOST_NAMES = 100;
+const MAX_NAMES = 100;
 
 /** The certificates of Secrets, and which hosts use them. */
 export class Certificates {
@@ -56,8 +56,8 @@ export class Certificates {
       const certificate = this.read(secret);
       if (certificate === null) return [];
       const domains = [...new Set(hosts.flatMap((host) => (host === CATCH_ALL ? certificate.domains : [host])))].sort();
-      const count = Math.ceil(domains.length / MOST_NAMES);
-      return Array.from({ length: count }, (_, at) => lineOf(certificate, domains.slice(at * MOST_NAMES, (at + 1) * MOST_NAMES)));
+      const count = Math.ceil(domains.length / MAX_NAMES);
+      return Array.from({ length: count }, (_, at) => lineOf(certificate, domains.slice(at * MAX_NAMES, (at + 1) * MAX_NAMES)));
     });
     const defaults = this.defaults.flatMap(({ secret, name }) => {
       const certificate = this.read(secret);

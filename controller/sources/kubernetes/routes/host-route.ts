@@ -126,10 +126,10 @@ function hostMembers(claims: readonly Claim[], isOneSite: boolean): RouteDraft {
 const pick = (members: RouteDraft, isWanted: (member: string) => boolean): Draft =>
   Object.fromEntries(Object.entries(members).filter(([member]) => isWanted(member)));
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 function listOf(all: readonly string[]): string {
   const origins = [...new Set(all)];
-  const more = origins.length - MOST_NAMED;
-  return origins.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const more = origins.length - MAX_NAMED;
+  return origins.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -4,7 +4,7 @@ import { nameOf } from '../objects/meta.ts';
 import { type Claim, originOf, type Request } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 /** Problems that are mistakes in the object itself. */
 const MISTAKES: ReadonlySet<string> = new Set(['bad_host', 'bad_path', 'bad_route']);
 
@@ -45,5 +45,5 @@ function peersOf(uid: string, claims: readonly Claim[], all: ReadonlyMap<Domain,
   const others = new Set<string>();
   for (const host of new Set(claims.map((claim) => claim.host)))
     for (const { owner } of all.get(host)?.values() ?? []) if (owner.meta.uid !== uid) others.add(nameOf(owner.meta));
-  return { count: others.size, names: [...others].slice(0, MOST_NAMED) };
+  return { count: others.size, names: [...others].slice(0, MAX_NAMED) };
 }

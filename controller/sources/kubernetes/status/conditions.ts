@@ -14,7 +14,7 @@ export type StatusCondition = {
 export type WantedCondition = Pick<StatusCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** Longer messages are refused by the API server (characters). */
-const MOST_MESSAGE = 32_768;
+const MAX_MESSAGE = 32_768;
 
 /**
  * The conditions of an object: the wanted ones, with the time since when each has had its status, and those of other types that other
@@ -30,7 +30,7 @@ export function conditionsOf(
   const ours = wanted.map(({ type, status, reason, message }) => {
     const known = before.get(type);
     const since = known?.status === status ? known.lastTransitionTime : now;
-    return { type, status, reason, message: message.slice(0, MOST_MESSAGE), observedGeneration: generation, lastTransitionTime: since };
+    return { type, status, reason, message: message.slice(0, MAX_MESSAGE), observedGeneration: generation, lastTransitionTime: since };
   });
   return [...ours, ...(current ?? []).filter(({ type }) => !types.has(type))];
 }

@@ -10,7 +10,7 @@ import { FIELD_MANAGER, pathOf, type RawObject, type Resource, type SeenStatus, 
 import type { DesiredStatus, PublishedAddress, StatusContext } from './desired-status.ts';
 
 /** The maximum number of writes in flight. */
-const MOST_WRITES = 8;
+const MAX_WRITES = 8;
 /** The number of statuses checked in one turn of the event loop. */
 const PER_TURN = 200;
 
@@ -137,7 +137,7 @@ export class StatusWriter {
           this.work();
         });
         this.inFlight.set(key, writing);
-        if (this.inFlight.size >= MOST_WRITES) await Promise.race(this.inFlight.values());
+        if (this.inFlight.size >= MAX_WRITES) await Promise.race(this.inFlight.values());
       } else if (++judged % PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   }

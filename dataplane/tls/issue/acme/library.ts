@@ -9,7 +9,7 @@ export type AcmeLibrary = typeof Acme;
 
 /** Limits of one HTTP exchange with the authority: its duration (ms) and the response body (bytes); chains have a few thousand. */
 const REQUEST_MS = 20_000;
-const MOST_BYTES = 1_048_576;
+const MAX_BYTES = 1_048_576;
 
 /**
  * Loads the library with the first order, since it is large and often not needed. We retry; the library does not. The authority's HTTPS is
@@ -19,7 +19,7 @@ export async function loadAcmeLibrary(rootPath: string | null, roots: string | n
   const library = (await import('acme-client')).default as AcmeLibrary;
   const { defaults } = library.axios;
   defaults.timeout = REQUEST_MS;
-  defaults.maxContentLength = MOST_BYTES;
+  defaults.maxContentLength = MAX_BYTES;
   defaults.beforeRedirect = requireHttps;
   defaults.headers.common['User-Agent'] = NAME;
   const ca = rootPath === null ? roots : readRoots(rootPath);

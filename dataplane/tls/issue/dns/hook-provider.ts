@@ -7,7 +7,7 @@ import type { DnsProvider } from './provider.ts';
 /** Time limit for one run (ms). */
 const RUN_MS = 120_000;
 /** How much of its output is logged (characters). */
-const MOST_OUTPUT = 4_096;
+const MAX_OUTPUT = 4_096;
 /** The environment variables passed to the hook. It is trusted, but does not need our secrets. */
 const ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'SSL_CERT_FILE', 'HTTPS_PROXY'];
 
@@ -59,7 +59,7 @@ export class HookProvider implements DnsProvider {
       let output = '';
       let late = false;
       const keep = (text: string): void => {
-        output = (output + text).slice(-MOST_OUTPUT);
+        output = (output + text).slice(-MAX_OUTPUT);
       };
       child.stdout.setEncoding('utf8').on('data', keep);
       child.stderr.setEncoding('utf8').on('data', keep);

@@ -5,7 +5,7 @@ import type { DnsServer } from './exchange.ts';
 /** Options for queries to one server; `timeout` in ms. */
 const QUESTION = { timeout: 3_000, tries: 2 };
 /** CNAME chains longer than this are treated as a mistake; RFC 1034 3.6.2 sets no limit. */
-const MOST_ALIASES = 8;
+const MAX_ALIASES = 8;
 const PLAIN = /^[a-z0-9_][a-z0-9_.-]{0,252}$/;
 /** Error codes for a record that does not exist. */
 const NONE: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
@@ -28,14 +28,14 @@ export class PropagationCheck {
   async resolveAlias(name: string): Promise<string> {
     const resolver = await this.resolver();
     let end = name;
-    for (let aliases = 0; aliases < MOST_ALIASES; aliases++) {
+    for (let aliases = 0; aliases < MAX_ALIASES; aliases++) {
       const [next] = await emptyIfAbsent(resolver.resolveCname(end));
       if (next === undefined) return end;
       end = next.toLowerCase();
       // It is passed to programs and written into messages.
       if (!PLAIN.test(end)) throw new Error(`${name} is an alias of something that is not a valid name: ${JSON.stringify(end)}`);
     }
-    throw new Error(`${name} is the start of a chain of more than ${MOST_ALIASES} aliases`);
+    throw new Error(`${name} is the start of a chain of more than ${MAX_ALIASES} aliases`);
   }
 
   /** Whether every authoritative server that answers has a TXT record with this value. @throws the resolver's error. */

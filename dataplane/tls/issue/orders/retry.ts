@@ -18,7 +18,7 @@ const STEPS: Readonly<Record<IssueFailureKind, readonly number[]>> = {
 };
 
 /** The longest Retry-After that is honored: an authority knows when a rate limit ends, but can only guess when an outage does. */
-const MOST_ASKED: Readonly<Record<IssueFailureKind, number>> = {
+const MAX_ASKED: Readonly<Record<IssueFailureKind, number>> = {
   unreachable: HOUR,
   validation: 24 * HOUR,
   records: 24 * HOUR,
@@ -34,7 +34,7 @@ const MOST_ASKED: Readonly<Record<IssueFailureKind, number>> = {
 export function retryDelay(kind: IssueFailureKind, failures: number, retryAfterMs: number | null, fraction: number): number {
   const steps = STEPS[kind];
   const step = kind === 'limited' && retryAfterMs !== null ? MINUTE : (steps[Math.min(failures, steps.length) - 1] ?? MINUTE);
-  return Math.round(Math.max(step, Math.min(retryAfterMs ?? 0, MOST_ASKED[kind])) * (1 + fraction / 5));
+  return Math.round(Math.max(step, Math.min(retryAfterMs ?? 0, MAX_ASKED[kind])) * (1 + fraction / 5));
 }
 
 /**

@@ -8,7 +8,7 @@ import type { RenewalWindow } from './renewal-time.ts';
 
 /** Limits of one response: its duration (ms) and size (bytes). */
 const ANSWER_MS = 10_000;
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Poll interval without Retry-After (RFC 9773 4.3.1). */
@@ -106,7 +106,7 @@ export class RenewalInfoClient {
         let text = '';
         answer.setEncoding('utf8').on('data', (part: string) => {
           text += part;
-          if (text.length > MOST_BYTES) request.destroy(new Error(`${url} returns more than ${MOST_BYTES} bytes`));
+          if (text.length > MAX_BYTES) request.destroy(new Error(`${url} returns more than ${MAX_BYTES} bytes`));
         });
         answer.on('end', () => {
           const retryAfter = answer.headers['retry-after'] ?? null;

@@ -12,8 +12,8 @@ const SPARE = 0.1;
  * Minimum age at renewal as a share of the lifetime, so that a wrong clock does not cause a loop of orders; within a suggested window at
  * most this (ms).
  */
-const LEAST_AGE = 0.01;
-const LEAST_AGE_ADVISED_MS = 3_600_000;
+const MIN_AGE = 0.01;
+const MIN_AGE_ADVISED_MS = 3_600_000;
 
 /** A certificate stored at `savedAt` (ms since 1970). */
 export type Renewable = Validity & { readonly savedAt: number };
@@ -26,12 +26,12 @@ export type Renewable = Validity & { readonly savedAt: number };
 export function renewalTime(name: string, held: Renewable, window: RenewalWindow | null, now: number): number {
   const { notBefore, notAfter, savedAt } = held;
   const life = notAfter - notBefore;
-  const age = (most: number): number => (savedAt <= now ? savedAt + Math.min(life * LEAST_AGE, most) : 0);
+  const age = (most: number): number => (savedAt <= now ? savedAt + Math.min(life * MIN_AGE, most) : 0);
   if (window === null || !isAdvice(window, held))
     return Math.round(Math.max(age(Infinity), notBefore + life * (2 / 3 - JITTER * fractionOf(name))));
   const { start, end } = window;
   const moment = start + (end - start) * fractionOf(`${name} ${start} ${end}`);
-  return Math.round(Math.max(age(LEAST_AGE_ADVISED_MS), Math.min(moment, notAfter - life * SPARE)));
+  return Math.round(Math.max(age(MIN_AGE_ADVISED_MS), Math.min(moment, notAfter - life * SPARE)));
 }
 
 /** RFC 9773 4.2: a window that ends before it begins is invalid; so is one after the certificate's expiry. */

@@ -15,7 +15,7 @@ import { type Pair, Verified } from './verified.ts';
 const RETRY_MS = 5;
 
 /** The most passwords of one client that may wait. An IPv6 /64 is one client. */
-const MOST_PER_ADDRESS = 8;
+const MAX_PER_ADDRESS = 8;
 
 const IMPATIENT: OwnAnswer = {
   status: 429,
@@ -70,7 +70,7 @@ export class Passwords {
     this.tools = tools;
     this.verified = new Verified(tools.key);
     const { wrong, clock } = tools;
-    this.queue = new FairQueue(MOST_PER_ADDRESS, {
+    this.queue = new FairQueue(MAX_PER_ADDRESS, {
       has: (client) => wrong.has(client, clock.now()),
       add: (client) => wrong.add(client, clock.now()),
       delete: (client) => wrong.delete(client),

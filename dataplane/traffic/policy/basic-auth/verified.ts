@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Credentials } from './credentials.ts';
 
 /** The most pairs that a worker remembers. The least recently used one is evicted first. */
-const MOST = 1_024;
+const MAX = 1_024;
 
 /** A hash and the credentials offered for it, as a value that reveals neither. */
 export type Pair = string;
@@ -32,7 +32,7 @@ export class Verified {
   add(pair: Pair): void {
     this.pairs.delete(pair);
     this.pairs.add(pair);
-    if (this.pairs.size <= MOST) return;
+    if (this.pairs.size <= MAX) return;
     for (const oldest of this.pairs) {
       this.pairs.delete(oldest);
       return;

@@ -18,16 +18,16 @@ type Outcome = { readonly from: number; readonly until: number; readonly lines: 
 /** Characters. */
 const LONGEST_TOKEN = 8_192;
 /** The tokens that a worker remembers for each directive. The least recently used one is evicted first. */
-const MOST_REMEMBERED = 1_024;
+const MAX_REMEMBERED = 1_024;
 /** How many wrong signatures per second one client may send, over all workers and sites; each costs 0.1 ms or more. */
-const MOST_FORGED = 20;
+const MAX_FORGED = 20;
 const FORGED = keyOf('wrong signatures of tokens');
 
 const GUESSING: OwnAnswer = {
   status: 429,
   fields: 'Retry-After: 1\r\n',
   body: null,
-  reason: `the client has sent more than ${MOST_FORGED} tokens with wrong signatures in a second`,
+  reason: `the client has sent more than ${MAX_FORGED} tokens with wrong signatures in a second`,
 };
 const unavailable = (why: string): OwnAnswer => ({
   status: 503,
@@ -72,21 +72,21 @@ function compile(spec: Spec, domain: string): Policy {
     const outcome = known ?? judge(token, verify, client, tools);
     if (!('lines' in outcome)) return outcome;
     remembered.set(id, outcome);
-    if (remembered.size > MOST_REMEMBERED) for (const oldest of remembered.keys()) if (remembered.delete(oldest)) break;
+    if (remembered.size > MAX_REMEMBERED) for (const oldest of remembered.keys()) if (remembered.delete(oldest)) break;
     return outcome;
   }
 
   function judge(token: string, verify: Verifier, client: Key, { rates, now }: PolicyTools): Outcome | OwnAnswer | TokenFault {
     const time = now();
     const [hash, fingerprint] = [joinHashes(FORGED, client), joinFingerprints(FORGED, client)];
-    if (!rates.second.wouldAdmit(hash, fingerprint, MOST_FORGED, time)) return GUESSING;
+    if (!rates.second.wouldAdmit(hash, fingerprint, MAX_FORGED, time)) return GUESSING;
     const verified = verify(token, (claims) => {
       const period = periodOf(claims, spec);
       if ('fault' in period) return period;
       return time / 1_000 >= period.until ? { fault: 'the token has expired' } : null;
     });
     if ('fault' in verified) {
-      if (verified.forged) rates.second.admit(hash, fingerprint, MOST_FORGED, time);
+      if (verified.forged) rates.second.admit(hash, fingerprint, MAX_FORGED, time);
       return verified;
     }
     const { claims } = verified;

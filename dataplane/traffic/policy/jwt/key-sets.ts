@@ -8,9 +8,9 @@ import { compileVerifier, type Verifier } from './signature.ts';
 /** How long a request waits at most for keys that are being fetched (ms). */
 const WAIT_MS = 2_000;
 /** How many requests of a worker may wait. Further ones are answered at once. */
-const MOST_WAITING = 256;
+const MAX_WAITING = 256;
 /** A set is not requested again this soon (ms), however many tokens name keys that it does not have. */
-const LEAST_AGE_MS = 10_000;
+const MIN_AGE_MS = 10_000;
 
 type Waiting = { readonly x: Exchange; readonly decide: () => OwnAnswer | null };
 type KeySet = Omit<PublishedKeySet, 'keys'> & {
@@ -43,10 +43,10 @@ export class KeySets {
 
   /** Whether newer keys may arrive soon: the first ones are being fetched, or the present ones were not requested just now. */
   mayWait(name: string): boolean {
-    if (this.count >= MOST_WAITING) return false;
+    if (this.count >= MAX_WAITING) return false;
     const set = this.sets.get(name);
     if (set === undefined) return true;
-    return set.failure === null && (set.verify === null || this.tools.clock.now() - set.triedAt >= LEAST_AGE_MS);
+    return set.failure === null && (set.verify === null || this.tools.clock.now() - set.triedAt >= MIN_AGE_MS);
   }
 
   /** Requests newer keys. The exchange is resumed with the result of `decide` when they are there, or after a while without them. */

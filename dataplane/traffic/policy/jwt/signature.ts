@@ -12,7 +12,7 @@ export type Verified = { readonly claims: Claims } | TokenFault;
 export type Verifier = (token: string, check: (claims: Claims) => TokenFault | null) => Verified;
 
 /** The maximum number of verifications for one token, if neither the token nor the keys identify its key. */
-const MOST_TRIED = 4;
+const MAX_TRIED = 4;
 /** Bytes of r and s (RFC 7518 3.4). */
 const ES_LENGTH: Readonly<Record<string, number>> = { ES256: 64, ES384: 96, ES512: 132 };
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
@@ -38,7 +38,7 @@ function verifyToken(token: string, keys: readonly Key[], check: (claims: Claims
   if (typeof alg !== 'string' || (Object.hasOwn(header, 'kid') && typeof kid !== 'string')) return { fault: 'the token has no algorithm' };
   const candidates = candidatesFor(keys, alg, kid as string | undefined);
   if (candidates.length === 0) return { fault: 'no key has the algorithm and the kid of the token', unknownKey: true };
-  if (candidates.length > MOST_TRIED) return { fault: 'the token does not say which of the keys it is from' };
+  if (candidates.length > MAX_TRIED) return { fault: 'the token does not say which of the keys it is from' };
   const claims = parseStrictObject(payload);
   if (claims === null) return { fault: 'the token is not an unambiguous JSON object' };
   const fault = check(claims);

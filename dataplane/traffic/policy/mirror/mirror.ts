@@ -10,11 +10,11 @@ import { type KindTools, LATER, type PolicyKind, passes } from '../policy.ts';
 import { compileApplies } from '../rewrite/rewriting.ts';
 
 /** The maximum number of copies that one worker has in flight for one directive. */
-const MOST_UNDER_WAY = 128;
+const MAX_IN_PROGRESS = 128;
 /** How long a copy waits for its response to begin, and for each part of it (s). */
 const TIMEOUT_SECS = 10;
 /** How much of a response is read so that its connection can be used again (bytes). */
-const MOST_READ = 1_048_576;
+const MAX_READ = 1_048_576;
 
 /** `mirror`: copies of requests for other upstreams. Nothing waits for them. */
 export const mirror: PolicyKind = (route, handle, _, tools) => {
@@ -109,7 +109,7 @@ class Copies {
 
   send(x: Exchange, held: Buffer | null): void {
     const { host } = x;
-    if (this.underWay >= MOST_UNDER_WAY) return this.count(host, 'skipped');
+    if (this.underWay >= MAX_IN_PROGRESS) return this.count(host, 'skipped');
     this.underWay++;
     const over = (result: MirrorResult): void => {
       this.underWay--;
@@ -162,7 +162,7 @@ class Discard implements AnswerSink {
 
   body(_buffer: Buffer, from: number, to: number): boolean {
     this.read += to - from;
-    if (this.read > MOST_READ && !this.ended) {
+    if (this.read > MAX_READ && !this.ended) {
       this.end();
       this.cancel();
     }

@@ -2,9 +2,9 @@ import { BOT_NAMES, BOTS, type BotName } from '../../../../shared/policy/under-a
 import type { BotClaim, BotVerdict } from '../../protocol.ts';
 
 /** Addresses that a worker remembers of each kind; the oldest are forgotten first. */
-const MOST_KNOWN = 4_096;
+const MAX_KNOWN = 4_096;
 /** Claims per second that a worker has looked up. Those of further addresses wait for another request. */
-const MOST_CLAIMS = 20;
+const MAX_CLAIMS = 20;
 /** How long a claim without an answer is not repeated (ms). */
 const PENDING_MS = 10_000;
 
@@ -29,7 +29,7 @@ export class Bots {
     const second = Math.floor(now / 1_000);
     if (second !== this.second) this.claims = 0;
     this.second = second;
-    if (this.claims >= MOST_CLAIMS) return false;
+    if (this.claims >= MAX_CLAIMS) return false;
     this.claims++;
     remember(this.others, key, now + PENDING_MS);
     this.claim({ bot, address });
@@ -47,7 +47,7 @@ export class Bots {
 function remember(known: Map<string, number>, key: string, until: number): void {
   known.delete(key);
   known.set(key, until);
-  if (known.size > MOST_KNOWN) for (const oldest of known.keys()) if (known.delete(oldest)) break;
+  if (known.size > MAX_KNOWN) for (const oldest of known.keys()) if (known.delete(oldest)) break;
 }
 
 /** The search engine that a User-Agent names, if it is one of these. */

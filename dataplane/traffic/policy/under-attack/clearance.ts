@@ -9,7 +9,7 @@ const COOKIE = /^([A-Za-z0-9_-]{28})\.(\d{1,15})$/;
 /** A token, a dot and a number. */
 const LONGEST_COOKIE = TOKEN_LENGTH + 16;
 /** How many verified clearances a worker remembers. */
-const MOST_KNOWN = 16_384;
+const MAX_KNOWN = 16_384;
 
 /**
  * Challenges and their solutions, without any state but a key: a token contains its expiry and difficulty, signed together with the site
@@ -48,7 +48,7 @@ export class Clearances {
     if (expires <= now || claimed < bits) return false;
     if (!timingSafeEqual(bytes.subarray(5), this.sign(bytes, site, network).subarray(0, MAC_BYTES))) return false;
     if (leadingZeros(hash('sha256', cookie, 'buffer')) < claimed) return false;
-    if (this.known.size >= MOST_KNOWN) this.known.clear();
+    if (this.known.size >= MAX_KNOWN) this.known.clear();
     this.known.set(known, expires);
     return true;
   }

@@ -21,7 +21,7 @@ const ONLY_READ: OwnAnswer = {
 
 /** How long a client gets the same token (ms), and for how many clients a worker remembers it. */
 const SAME_TOKEN_MS = 10_000;
-const MOST_TOKENS = 16_384;
+const MAX_TOKENS = 16_384;
 
 /** Adds the script and the tokens of the challenge to the paths that a site answers itself, if the site can be under attack. */
 export function withChallenge(route: RouteSpec, others: OwnPaths): OwnPaths<BeaconTools & Tools> {
@@ -50,7 +50,7 @@ function compileTokens({ domain, challenge }: RouteSpec): (x: Exchange, tools: T
   let until = 0;
   return ({ client: { address } }, { clearances, now }) => {
     const time = now();
-    if (time >= until || time < until - SAME_TOKEN_MS || known.size >= MOST_TOKENS) {
+    if (time >= until || time < until - SAME_TOKEN_MS || known.size >= MAX_TOKENS) {
       known.clear();
       until = time + SAME_TOKEN_MS;
     }

@@ -19,7 +19,7 @@ import { isAboutRequest, type Storing } from './storing.ts';
 const COLLAPSE_MS = 5_000;
 const LOOK_UP_MS = 1_000;
 /** The maximum number of bytes that a client may lag behind a response that is not stored. */
-const MOST_BEHIND = 1_048_576;
+const MAX_BEHIND = 1_048_576;
 /** Trailers are not stored (RFC 9111 3.1), so that nothing announces them. */
 const NOT_STORED = new Set(['age', 'trailer']);
 /**
@@ -230,7 +230,7 @@ export class Fill implements AnswerSink {
     let slowest = body.received;
     for (const { at } of this.readers) slowest = Math.min(slowest, at);
     body.dropUntil(slowest);
-    return body.received - slowest < MOST_BEHIND;
+    return body.received - slowest < MAX_BEHIND;
   }
 
   flush(): void {

@@ -3,7 +3,7 @@ import { variantOf } from './response.ts';
 import { Stored } from './stored.ts';
 
 /** How many keys are remembered whose responses can't be stored, and for how long (ms). */
-const MOST_UNCACHEABLE = 10_000;
+const MAX_UNCACHEABLE = 10_000;
 const UNCACHEABLE_MS = 60_000;
 /** The maximum size of one response: as a fraction of the cache, and in bytes. */
 const LARGEST_PART = 0.1;
@@ -152,7 +152,7 @@ export class CacheStore {
 
   markUncacheable(key: string, personal: boolean, now: number): void {
     if (personal) return this.markUncacheable(personalKey(key), false, now);
-    if (this.uncacheable.size >= MOST_UNCACHEABLE) this.uncacheable.clear();
+    if (this.uncacheable.size >= MAX_UNCACHEABLE) this.uncacheable.clear();
     this.uncacheable.set(key, now + UNCACHEABLE_MS);
   }
 

@@ -7,7 +7,7 @@ const FIELD = /^accept-encoding:(.*)$/gim;
 const ITEM = /^[ \t]*([!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*)?$/i;
 
 /** Values that are remembered for each list of codings, and the longest of them (characters). */
-const MOST_REMEMBERED = 100;
+const MAX_REMEMBERED = 100;
 const LONGEST_REMEMBERED = 100;
 
 /** Chooses a coding for a request. */
@@ -29,7 +29,7 @@ export class CodingChoice {
     let chosen = this.remembered.get(value);
     if (chosen === undefined) {
       chosen = this.read(value);
-      if (this.remembered.size >= MOST_REMEMBERED) this.remembered.clear();
+      if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
       this.remembered.set(value, chosen);
     }
     return chosen;

@@ -1,12 +1,12 @@
 /** Most memory of all encoders of a worker (bytes): 256 streams of gzip, 85 of brotli or of zstd at their default levels. */
-const MOST_MEMORY = 134_217_728;
+const MAX_MEMORY = 134_217_728;
 
 /** The memory of the encoders of a worker. If none is left, a response is sent unencoded. */
 export class EncoderMemory {
   private readonly most: number;
   private free: number;
 
-  constructor(most = MOST_MEMORY) {
+  constructor(most = MAX_MEMORY) {
     this.most = most;
     this.free = most;
   }

@@ -2,9 +2,9 @@
 export type ByteRange = { readonly from: number; readonly to: number };
 
 /** More ranges are answered with the whole file, as are ranges that overlap (RFC 9110 14.2). */
-const MOST_RANGES = 32;
+const MAX_RANGES = 32;
 /** Each range is at most two numbers of 16 digits. */
-const LONGEST_VALUE = 36 * MOST_RANGES + 16;
+const LONGEST_VALUE = 36 * MAX_RANGES + 16;
 
 /**
  * Reads Range (RFC 9110 14.1.2, 14.2) for a file of `size` bytes. @returns null to ignore it, and an empty list if none of the ranges
@@ -19,7 +19,7 @@ export function rangesIn(value: string, size: number): readonly ByteRange[] | nu
     if (text === '') continue;
     const [, first, last] = /^(\d{0,16})-(\d{0,16})$/.exec(text) ?? [];
     if (first === undefined || last === undefined || (first === '' && last === '')) return null;
-    if (++count > MOST_RANGES) return null;
+    if (++count > MAX_RANGES) return null;
     if (first === '') {
       const length = Math.min(Number(last), size);
       if (length > 0) ranges.push({ from: size - length, to: size });

@@ -9,10 +9,10 @@ import { type DiskAccess, DiskTimeout } from './disk.ts';
 const SMALL = 65_536;
 const LARGE = 262_144;
 /** Responses that may have large reads at once in a worker. */
-const MOST_LARGE = 64;
+const MAX_LARGE = 64;
 let large = 0;
 /** Large buffers that are kept for later responses. */
-const MOST_SPARE = 8;
+const MAX_SPARE = 8;
 const spare: Buffer[] = [];
 
 /** Text to send as it is, or bytes of the file. */
@@ -37,7 +37,7 @@ export class FileBody {
     this.disk = disk;
     this.fd = fd;
     this.parts = parts;
-    this.size = large < MOST_LARGE && parts.some((part) => 'from' in part && part.to - part.from > SMALL) ? LARGE : SMALL;
+    this.size = large < MAX_LARGE && parts.some((part) => 'from' in part && part.to - part.from > SMALL) ? LARGE : SMALL;
     if (this.size === LARGE) large++;
   }
 
@@ -132,6 +132,6 @@ export class FileBody {
     const { buffer } = this;
     this.buffer = null;
     // Bytes that the client has not received yet are still in the buffer.
-    if (buffer?.length === LARGE && this.x.client.unsent === 0 && spare.length < MOST_SPARE) spare.push(buffer);
+    if (buffer?.length === LARGE && this.x.client.unsent === 0 && spare.length < MAX_SPARE) spare.push(buffer);
   }
 }

@@ -6,8 +6,8 @@ import type { OpenFile } from './open.ts';
 /** The largest file that is kept (bytes). */
 export const LARGEST_HOT = 65_536;
 /** The maximum size of all files that a worker keeps (bytes), and their maximum number. */
-const MOST_BYTES = 8_388_608;
-const MOST_FILES = 2_000;
+const MAX_BYTES = 8_388_608;
+const MAX_FILES = 2_000;
 /** How long a file is served before it is looked up again (ms). */
 const FRESH_MS = 1_000;
 /** How long the type of a file system is cached (ms). */
@@ -73,7 +73,7 @@ export class HotFiles {
     this.entries.set(key, { ...hot, at, cost });
     this.bytes += cost;
     for (const [oldest, entry] of this.entries) {
-      if (this.bytes <= MOST_BYTES && this.entries.size <= MOST_FILES) break;
+      if (this.bytes <= MAX_BYTES && this.entries.size <= MAX_FILES) break;
       this.remove(oldest, entry);
     }
   }

@@ -7,11 +7,11 @@ import { byName } from './name-order.ts';
 /** Names on a page. */
 const PER_PAGE = 1_000;
 /** The maximum number of names of a directory that are read, hidden ones included. */
-const MOST_READ = 100_000;
+const MAX_READ = 100_000;
 /** Names that are read in one operation. */
 const PER_READ = 500;
 /** Directories that a file server reads at once in a worker: the names of a large one take 20 MB. */
-const MOST_AT_ONCE = 2;
+const MAX_AT_ONCE = 2;
 
 type Name = { readonly name: string; readonly isDirectory: boolean; readonly isLink: boolean };
 type Request = { readonly names: readonly string[]; readonly hasParent: boolean; readonly page: number };
@@ -19,7 +19,7 @@ type Request = { readonly names: readonly string[]; readonly hasParent: boolean;
 /** The pages of one file server with the names in its directories. */
 export class Listings {
   private readonly hidden: Hidden;
-  private free = MOST_AT_ONCE;
+  private free = MAX_AT_ONCE;
   private readonly waiting: (() => void)[] = [];
 
   constructor(hidden: Hidden) {
@@ -60,7 +60,7 @@ export class Listings {
     const found: Name[] = [];
     const directory = await OpenDirectory.at(disk, path);
     try {
-      for (let count = 0; count < MOST_READ; count += PER_READ) {
+      for (let count = 0; count < MAX_READ; count += PER_READ) {
         const entries = await directory.read(disk);
         for (const entry of entries) {
           const [isDirectory, isLink] = [entry.isDirectory(), entry.isSymbolicLink()];

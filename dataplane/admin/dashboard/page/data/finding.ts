@@ -19,7 +19,7 @@ export type SearchEntry = {
   readonly text: string;
 };
 
-const MOST = 30;
+const MAX = 30;
 
 const entry = (kind: string, name: string, about: string, link: string): SearchEntry => ({
   kind,
@@ -69,6 +69,6 @@ export function find(index: readonly SearchEntry[], text: string): SearchEntry[]
     .filter((one) => words.every((word) => one.text.includes(word)))
     .map((one) => ({ one, rank: rank(one) }))
     .sort((a, b) => a.rank - b.rank)
-    .slice(0, MOST)
+    .slice(0, MAX)
     .map(({ one }) => one);
 }

@@ -13,7 +13,7 @@ import { isBotAddress, systemDns } from './bots/bot-names.ts';
 import { VerifiedBots } from './bots/verified-bots.ts';
 import { CacheIndex } from './cache/cache-index.ts';
 import { DiskTier } from './cache/disk/disk-tier.ts';
-import { removeFiles } from './cache/disk/remove-files.ts';
+import { removeFiles } from './cache/disk/purges/remove-files.ts';
 import { Health } from './health/health.ts';
 import { fetchKeys } from './key-sets/fetch-keys.ts';
 import { KeySets } from './key-sets/key-sets.ts';

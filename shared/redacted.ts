@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { ClientPair } from './certificates/client-pair.ts';
 import { BLOCK_POLICIES, type PolicyMembers, SITE_POLICIES } from './policy/policies.ts';
 import type { Description } from './policy/policy.ts';
-import type { PoolOptions } from './pool-options.ts';
 import type { RouteSpec } from './route.ts';
-import type { TransportSpec } from './transport.ts';
+import type { PoolOptions } from './upstreams/pool-options.ts';
+import type { TransportSpec } from './upstreams/transport.ts';
 
 /**
  * A route for display: each secret is replaced by a placeholder that reveals only whether two secrets are equal. Every parser rejects a

@@ -1,6 +1,6 @@
-import { targetsIn } from '../../shared/pools.ts';
 import { answersItself, type UpstreamSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { targetsIn } from '../../shared/upstreams/pools.ts';
 import type { Applied } from '../../shared/wire/apply.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
 import type { Condition } from '../sources/source.ts';

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
-import { transportName } from '../../shared/transport.ts';
+import { transportName } from '../../shared/upstreams/transport.ts';
 import type { Targets } from '../ledger/targets.ts';
 import { CheckSession, type CheckTools } from './check-session.ts';
 import { Semaphore } from './semaphore.ts';

@@ -7,9 +7,9 @@ import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { request } from '../../shared/runtime/http.ts';
 import { openSession } from '../../shared/runtime/http2-session.ts';
-import type { TransportSpec } from '../../shared/transport.ts';
+import type { TransportSpec } from '../../shared/upstreams/transport.ts';
+import { verifiedName } from '../../shared/upstreams/verified-name.ts';
 import { connectOptions } from '../../shared/values/address.ts';
-import { verifiedName } from '../../shared/verified-name.ts';
 import { describeConnectionError } from './connection-error.ts';
 import type { WantedCheck } from './wanted-checks.ts';
 

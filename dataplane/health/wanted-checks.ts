@@ -1,6 +1,6 @@
-import { type PoolSpec, poolsIn } from '../../shared/pools.ts';
 import type { RouteSpec, UpstreamSpec } from '../../shared/route.ts';
-import { type TransportSpec, transportName } from '../../shared/transport.ts';
+import { type PoolSpec, poolsIn } from '../../shared/upstreams/pools.ts';
+import { type TransportSpec, transportName } from '../../shared/upstreams/transport.ts';
 import { certificateName } from '../../shared/values/address.ts';
 import { activeCheck, checkOf, type HealthCheck } from '../ledger/health-checks.ts';
 

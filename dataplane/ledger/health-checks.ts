@@ -1,6 +1,6 @@
-import type { HealthCheckSpec } from '../../shared/health-check.ts';
 import type { UpstreamSpec } from '../../shared/route.ts';
-import { type TransportSpec, transportName } from '../../shared/transport.ts';
+import type { HealthCheckSpec } from '../../shared/upstreams/health-check.ts';
+import { type TransportSpec, transportName } from '../../shared/upstreams/transport.ts';
 import { socketPath } from '../../shared/values/address.ts';
 import { type Key, keyOf } from './hash.ts';
 import { targetKey, targetName } from './targets.ts';

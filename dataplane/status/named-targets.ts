@@ -1,6 +1,6 @@
-import { ownPool, poolsIn } from '../../shared/pools.ts';
 import { answersItself, type RouteSpec } from '../../shared/route.ts';
-import { transportName } from '../../shared/transport.ts';
+import { ownPool, poolsIn } from '../../shared/upstreams/pools.ts';
+import { transportName } from '../../shared/upstreams/transport.ts';
 import type { Key } from '../ledger/hash.ts';
 import { activeCheck, type HealthCheck } from '../ledger/health-checks.ts';
 import { targetKey, targetName } from '../ledger/targets.ts';

@@ -1,4 +1,4 @@
-import { readAuthorities } from '../transport.ts';
+import { readAuthorities } from '../upstreams/transport.ts';
 import { type Parsed, refused } from '../values/parsed.ts';
 
 /** Characters. Globals are passed to a starting data plane in an environment variable, which is limited to 128 KB. */

@@ -1,5 +1,4 @@
 import { readBalancing } from '../../../shared/balancing/read-balancing.ts';
-import { healthCheckSchema } from '../../../shared/health-check.ts';
 import {
   LONGEST_SLOW_START_SECS,
   MAX_HOLD_SECS,
@@ -12,7 +11,8 @@ import {
 import { SITE_POLICIES } from '../../../shared/policy/policies.ts';
 import type { Label } from '../../../shared/policy/policy.ts';
 import type { RouteDraft } from '../../../shared/route.ts';
-import { MAX_ANSWER_SECS } from '../../../shared/transport.ts';
+import { healthCheckSchema } from '../../../shared/upstreams/health-check.ts';
+import { MAX_ANSWER_SECS } from '../../../shared/upstreams/transport.ts';
 import { parseDuration, parseSeconds } from '../../../shared/values/duration.ts';
 import { type Domain, parseDomain } from '../../../shared/values/host.ts';
 import { readPort as readTcpPort } from '../../../shared/values/port.ts';

@@ -5,10 +5,10 @@ import type { Log } from '../../../shared/runtime/log.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 import { digestOf } from './entry-shape.ts';
+import { QueueLimit } from './jobs/queue-limit.ts';
+import { isWorthKeeping } from './jobs/worth.ts';
 import { KeyFilter } from './key-filter.ts';
 import type { DiskStart, DiskState, FromDisk, ToDisk } from './messages.ts';
-import { QueueLimit } from './queue-limit.ts';
-import { isWorthKeeping } from './worth.ts';
 
 /** How long a request waits for the disk (ms), and how many may wait. */
 const READ_MS = 500;

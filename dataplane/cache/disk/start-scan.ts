@@ -1,7 +1,7 @@
 import type { DiskFolder } from './disk-folder.ts';
 import { codeOf, type DiskFs, isTransient } from './disk-fs.ts';
 import { isUsable, type SavedHead } from './entry-shape.ts';
-import { DamagedFileError, openEntry } from './read-job.ts';
+import { DamagedFileError, openEntry } from './jobs/read-job.ts';
 
 /** How many files are examined in one step. */
 const AT_ONCE = 16;

@@ -1,5 +1,5 @@
-import { targetsIn } from '../../../shared/pools.ts';
 import type { RouteInput, RouteSpec } from '../../../shared/route.ts';
+import { targetsIn } from '../../../shared/upstreams/pools.ts';
 
 /** What the main thread needs to know about each route without reading it again. */
 export type RouteFacts = {

@@ -1,7 +1,7 @@
 import type { RequestHead } from '../codec/http1/request-head.ts';
 import { requestedUpgrade } from '../codec/http1/requested-upgrade.ts';
 import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
-import { type Tracing, untraced } from '../exchange/tracing.ts';
+import { type Tracing, untraced } from '../exchange/tracing/tracing.ts';
 import { forwardingLines, type Origin, type Peer } from './forwarded.ts';
 
 /** Creates the exchange for a valid head. `now` in milliseconds on the monotonic clock; `tracing` null: requests are not traced. */

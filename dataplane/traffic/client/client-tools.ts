@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Exchange, RequestPath } from '../exchange/exchange.ts';
 import type { FaultOwner } from '../exchange/fault-owner.ts';
 import type { Faults } from '../exchange/faults.ts';
-import type { Tracing } from '../exchange/tracing.ts';
+import type { Tracing } from '../exchange/tracing/tracing.ts';
 import type { RunQueue } from '../io/run-queue.ts';
 
 /** A connection in one of its stages: waiting for the PROXY header, in the TLS handshake, or speaking HTTP. */

@@ -3,12 +3,12 @@ import { httpDate } from '../codec/date.ts';
 import { withoutFields } from '../codec/http1/fields.ts';
 import { type AnswerFields, answeredFields, defaultFields, deferredFields } from './answer-fields.ts';
 import { crossOriginFields } from './cross-origin.ts';
-import { defaultPage } from './default-page.ts';
-import type { ErrorPage, PageSearch } from './error-pages.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import { isGrpc } from './grpc.ts';
 import type { OwnAnswer } from './own-answer.ts';
-import { PendingPage } from './pending-page.ts';
+import { defaultPage } from './pages/default-page.ts';
+import type { ErrorPage, PageSearch } from './pages/error-pages.ts';
+import { PendingPage } from './pages/pending-page.ts';
 import { beginAnswer, endAnswer, relayBody } from './relay.ts';
 
 /** Answers the exchange without an upstream. Routed hosts get the default headers and their own; the filters don't see the response. */

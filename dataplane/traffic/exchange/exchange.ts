@@ -7,12 +7,12 @@ import type { Attempt, Progress } from './attempt.ts';
 import type { BodyLimit } from './body-limit.ts';
 import type { ClientIdentity } from './client-identity.ts';
 import type { CrossOrigin } from './cross-origin.ts';
-import type { ErrorPages } from './error-pages.ts';
 import type { Failure } from './failure.ts';
 import type { BodyStage, Filter } from './filter.ts';
 import type { Limits } from './limits.ts';
 import type { OwnAnswer } from './own-answer.ts';
-import type { Trace } from './trace.ts';
+import type { ErrorPages } from './pages/error-pages.ts';
+import type { Trace } from './tracing/trace.ts';
 
 /** Length of a body whose end is marked by its transfer coding. */
 export const CHUNKED = -1;

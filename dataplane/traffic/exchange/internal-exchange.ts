@@ -2,7 +2,7 @@ import { type ClientFacts, type Downstream, detachAttempt, Exchange, type LocalE
 import { FAULT_REASON, type Faults } from './faults.ts';
 import { resumeAnswer } from './relay.ts';
 import type { Responder } from './responder.ts';
-import type { Trace } from './trace.ts';
+import type { Trace } from './tracing/trace.ts';
 
 /** A request that the proxy itself makes, on behalf of a client or on its own. */
 export type InternalRequest = {

@@ -3,12 +3,12 @@ import { type Fields, withoutFields } from '../codec/http1/fields.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import { deferredFields, relayedFields } from './answer-fields.ts';
 import { crossOriginFields } from './cross-origin.ts';
-import { defaultPage } from './default-page.ts';
-import { type ErrorPage, type ErrorPages, isStored, replacedLines } from './error-pages.ts';
 import { type Block, type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import { FilterChain } from './filter-chain.ts';
 import { isGrpc } from './grpc.ts';
-import { PendingReplacement } from './pending-page.ts';
+import { defaultPage } from './pages/default-page.ts';
+import { type ErrorPage, type ErrorPages, isStored, replacedLines } from './pages/error-pages.ts';
+import { PendingReplacement } from './pages/pending-page.ts';
 
 /*
  * THE WAY BACK: the one place where responses are sent to the client, whether from an upstream in any protocol, from a declined

@@ -1,7 +1,7 @@
 import type { Condition } from '../../../shared/condition.ts';
-import type { PoolSpec } from '../../../shared/pools.ts';
 import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
-import type { TransportSpec } from '../../../shared/transport.ts';
+import type { PoolSpec } from '../../../shared/upstreams/pools.ts';
+import type { TransportSpec } from '../../../shared/upstreams/transport.ts';
 import type { Address } from '../../../shared/values/address.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Exchange } from '../exchange/exchange.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { LineRing } from '../../ledger/line-ring.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { RequestSpans, Trace } from '../exchange/trace.ts';
+import type { RequestSpans, Trace } from '../exchange/tracing/trace.ts';
 import { spanText } from './span-text.ts';
 
 /** The spans of one worker's sampled requests, which are passed to the thread that sends them. */

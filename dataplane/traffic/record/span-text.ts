@@ -1,6 +1,6 @@
 import { socketPath, splitAddress } from '../../../shared/values/address.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { AttemptSpan, RequestSpans, Trace, TracedTarget, WaitSpan } from '../exchange/trace.ts';
+import type { AttemptSpan, RequestSpans, Trace, TracedTarget, WaitSpan } from '../exchange/tracing/trace.ts';
 import { escaped, jsonText } from './json-text.ts';
 import { redactedUrl } from './redacted-url.ts';
 

@@ -1,8 +1,8 @@
 import type { CacheSpec } from '../../../shared/policy/cache/cache.ts';
-import { ownPool, type PoolSpec, passthroughPool } from '../../../shared/pools.ts';
 import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { TransportSpec } from '../../../shared/transport.ts';
+import { ownPool, type PoolSpec, passthroughPool } from '../../../shared/upstreams/pools.ts';
+import type { TransportSpec } from '../../../shared/upstreams/transport.ts';
 import type { Address } from '../../../shared/values/address.ts';
 import { type AnswerFields, compileAnswerFields } from '../exchange/answer-fields.ts';
 import type { Block, Exchange } from '../exchange/exchange.ts';

@@ -1,6 +1,6 @@
 import { mirrorsIn } from '../../../shared/policy/mirror/effective.ts';
-import { ownPool } from '../../../shared/pools.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
+import { ownPool } from '../../../shared/upstreams/pools.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { BlockIndex } from '../match/block-index.ts';
 import { compileCondition, type Test } from '../match/condition.ts';

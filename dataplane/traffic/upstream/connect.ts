@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { verifiedName } from '../../../shared/verified-name.ts';
+import { verifiedName } from '../../../shared/upstreams/verified-name.ts';
 import { connectFailure, FAILURE, type Failure } from '../exchange/failure.ts';
 import { guarded } from '../exchange/faults.ts';
 import type { Endpoint } from './endpoint.ts';

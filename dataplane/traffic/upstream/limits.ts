@@ -1,4 +1,4 @@
-import type { TransportSpec } from '../../../shared/transport.ts';
+import type { TransportSpec } from '../../../shared/upstreams/transport.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type Limits, USUAL } from '../exchange/limits.ts';
 

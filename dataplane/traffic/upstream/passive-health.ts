@@ -1,5 +1,5 @@
 import { USUAL_CIRCUIT_REQUESTS } from '../../../shared/limits.ts';
-import type { PassiveHealthSpec } from '../../../shared/pool-options.ts';
+import type { PassiveHealthSpec } from '../../../shared/upstreams/pool-options.ts';
 import { EJECTED_SECS, FAILURES_TO_EJECT } from '../../ledger/targets.ts';
 import type { Exchange, PassiveHealth } from '../exchange/exchange.ts';
 

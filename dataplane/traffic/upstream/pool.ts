@@ -1,6 +1,6 @@
 import type { BalancingSpec } from '../../../shared/balancing/balancing.ts';
-import type { PoolSpec } from '../../../shared/pools.ts';
 import type { UpstreamSpec } from '../../../shared/route.ts';
+import type { PoolSpec } from '../../../shared/upstreams/pools.ts';
 import { certificateName } from '../../../shared/values/address.ts';
 import { keyOf } from '../../ledger/hash.ts';
 import { activeCheck } from '../../ledger/health-checks.ts';

@@ -1,4 +1,4 @@
-import type { PoolOptions } from '../../../shared/pool-options.ts';
+import type { PoolOptions } from '../../../shared/upstreams/pool-options.ts';
 import type { Progress } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../exchange/failure.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
-import type { TransportSpec } from '../../../shared/transport.ts';
+import type { TransportSpec } from '../../../shared/upstreams/transport.ts';
 import { CertificatesFixture } from '../testing/certificates.ts';
 import { Http2UpstreamFixture, okay } from '../testing/http2-upstream.ts';
 import { get, ProxyFixture, site } from '../testing/test-proxy.ts';

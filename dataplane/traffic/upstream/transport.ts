@@ -1,5 +1,5 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { type TransportSpec, transportName } from '../../../shared/transport.ts';
+import { type TransportSpec, transportName } from '../../../shared/upstreams/transport.ts';
 
 /** How a route's targets are connected to. */
 export type Transport = {

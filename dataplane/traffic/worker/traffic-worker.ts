@@ -8,7 +8,7 @@ import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import { LineRing } from '../../ledger/line-ring.ts';
 import { setHttpDate } from '../codec/date.ts';
 import { Faults } from '../exchange/faults.ts';
-import { Tracing } from '../exchange/tracing.ts';
+import { Tracing } from '../exchange/tracing/tracing.ts';
 import { RunQueue } from '../io/run-queue.ts';
 import { Admission } from '../listener/admission.ts';
 import { Certificates } from '../listener/certificates.ts';

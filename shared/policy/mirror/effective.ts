@@ -1,5 +1,5 @@
 import type { Condition } from '../../condition.ts';
-import type { TransportSpec } from '../../transport.ts';
+import type { TransportSpec } from '../../upstreams/transport.ts';
 import type { Address } from '../../values/address.ts';
 
 type OneTarget = {

@@ -4,8 +4,8 @@ import { balancingSchema } from '../../balancing/balancing-schema.ts';
 import { portSchema } from '../../condition.ts';
 import { LONGEST_PASSTHROUGH_IDLE_SECS, MAX_PORTS, USUAL_PASSTHROUGH_IDLE_SECS } from '../../limits.ts';
 import { CONFIG_FILE } from '../../name.ts';
-import { poolOptions } from '../../pool-options.ts';
-import { upstreamsSchema } from '../../upstream-schema.ts';
+import { poolOptions } from '../../upstreams/pool-options.ts';
+import { upstreamsSchema } from '../../upstreams/upstream-schema.ts';
 import type { Policy } from '../policy.ts';
 import { passthroughDirective } from './directive.ts';
 

@@ -1,8 +1,8 @@
 import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
-import { type HealthCheckSpec, healthCheckSchema } from '../../../../shared/health-check.ts';
 import { HEALTHY_STATUS, MAX_CONSECUTIVE } from '../../../../shared/limits.ts';
+import { type HealthCheckSpec, healthCheckSchema } from '../../../../shared/upstreams/health-check.ts';
 import { parseSeconds } from '../../../../shared/values/duration.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import { oneArgument, type SiteDraft } from './rule.ts';

@@ -11,7 +11,7 @@ import {
   RETRIED_STATUS,
   USUAL_QUEUE_SECS,
 } from '../../../../shared/limits.ts';
-import type { ConcurrencySpec, PassiveHealthSpec } from '../../../../shared/pool-options.ts';
+import type { ConcurrencySpec, PassiveHealthSpec } from '../../../../shared/upstreams/pool-options.ts';
 import { parseSeconds } from '../../../../shared/values/duration.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from './rule.ts';

@@ -9,7 +9,7 @@ import {
   readAuthorities,
   readServerName,
   type TransportSpec,
-} from '../../../../shared/transport.ts';
+} from '../../../../shared/upstreams/transport.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
 import { parseSize } from '../../../../shared/values/size.ts';
 import { CADDY_TRANSPORT } from './caddy-words.ts';

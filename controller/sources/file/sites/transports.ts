@@ -1,7 +1,7 @@
 import { firstOf } from '../../../../shared/config-file/directive.ts';
-import { ownPool, type PoolSpec } from '../../../../shared/pools.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
-import type { TransportSpec } from '../../../../shared/transport.ts';
+import { ownPool, type PoolSpec } from '../../../../shared/upstreams/pools.ts';
+import type { TransportSpec } from '../../../../shared/upstreams/transport.ts';
 import type { Report } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from '../directives/rule.ts';
 

@@ -2,9 +2,9 @@ import type { Gateway } from '../objects/gateway.ts';
 import type { AnyRoute, ParentRef } from '../objects/http-route.ts';
 import type { Namespace } from '../objects/namespace.ts';
 import { GATEWAY_GROUP } from '../objects/object-ref.ts';
-import { type Hostname, intersect } from './hostnames.ts';
+import { type Hostname, intersect } from './hosts/hostnames.ts';
 import { allowsNamespace, type BoundListener } from './listeners.ts';
-import { fails, holds, type Verdict } from './verdict.ts';
+import { fails, holds, type Verdict } from './status/verdict.ts';
 
 /** A route at one of its parents. */
 export type Attachment<Route extends AnyRoute = AnyRoute> = {

@@ -4,7 +4,7 @@ import { GATEWAY_GROUP } from '../objects/object-ref.ts';
 import { type Authorities, readAuthorities } from './authorities.ts';
 import type { GatewaySnapshot } from './gateway-snapshot.ts';
 import type { Grants } from './grants.ts';
-import { fails, holds, type Verdict } from './verdict.ts';
+import { fails, holds, type Verdict } from './status/verdict.ts';
 
 /** How connections to the targets of a port use TLS; null if that is unknown, in which case there must be no connections to them at all. */
 export type BackendTls = { readonly server_name: string; readonly ca?: string } | null;

@@ -9,7 +9,7 @@ import { readAuthorities } from './authorities.ts';
 import type { OwnAddress } from './gateway-addresses.ts';
 import type { GatewaySnapshot } from './gateway-snapshot.ts';
 import type { Grants, Referrer } from './grants.ts';
-import { fails, holds, type Verdict } from './verdict.ts';
+import { fails, holds, type Verdict } from './status/verdict.ts';
 
 export type RouteKind = 'HTTPRoute' | 'GRPCRoute' | 'TLSRoute';
 

@@ -12,19 +12,19 @@ import type { DesiredStatus } from '../status/desired-status.ts';
 import { type Attachment, attach, parentKey } from './attachments.ts';
 import { BackendPolicies } from './backend-policies.ts';
 import { assignAddresses, type OwnAddress } from './gateway-addresses.ts';
-import { type GatewayHost, gatewayHost } from './gateway-hosts.ts';
 import type { GatewaySnapshot } from './gateway-snapshot.ts';
-import { classStatus, gatewayStatus, listenerSetStatus, policyStatus } from './gateway-status.ts';
 import { Grants } from './grants.ts';
-import { HostRules } from './host-rules.ts';
-import { domainOf } from './hostnames.ts';
+import { type GatewayHost, gatewayHost } from './hosts/gateway-hosts.ts';
+import { HostRules } from './hosts/host-rules.ts';
+import { domainOf } from './hosts/hostnames.ts';
+import { type Passthroughs, tlsHosts } from './hosts/tls-hosts.ts';
 import { allowsNamespace, type BoundListener, bindListeners } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
 import { portSettings } from './port-settings.ts';
-import { RouteBackends } from './route-backends.ts';
-import { routeStatus } from './route-status.ts';
-import { judgeHttpRoute, judgeTlsRoute, type RouteVerdicts } from './route-verdicts.ts';
-import { type Passthroughs, tlsHosts } from './tls-hosts.ts';
+import { RouteBackends } from './rules/route-backends.ts';
+import { classStatus, gatewayStatus, listenerSetStatus, policyStatus } from './status/gateway-status.ts';
+import { routeStatus } from './status/route-status.ts';
+import { judgeHttpRoute, judgeTlsRoute, type RouteVerdicts } from './status/route-verdicts.ts';
 
 /** A route of the Gateway API with its verdicts. */
 export type JudgedRoute = { readonly route: AnyRoute; readonly attachments: readonly Attachment[]; readonly verdicts: RouteVerdicts };

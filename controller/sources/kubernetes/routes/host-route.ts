@@ -1,9 +1,9 @@
 import { BLOCK_MEMBERS } from '../../../../shared/policy/policies.ts';
 import { handleSchema, type RouteDraft, type RouteInput } from '../../../../shared/route.ts';
-import { compareMatches } from '../gateway/conditions.ts';
-import type { GatewayHost } from '../gateway/gateway-hosts.ts';
-import { domainOf, type Hostname } from '../gateway/hostnames.ts';
-import type { Passthroughs } from '../gateway/tls-hosts.ts';
+import type { GatewayHost } from '../gateway/hosts/gateway-hosts.ts';
+import { domainOf, type Hostname } from '../gateway/hosts/hostnames.ts';
+import type { Passthroughs } from '../gateway/hosts/tls-hosts.ts';
+import { compareMatches } from '../gateway/rules/conditions.ts';
 import type { HttpMatch } from '../objects/http-route.ts';
 import { type Claim, originOf } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';

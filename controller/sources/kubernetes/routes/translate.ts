@@ -2,7 +2,7 @@ import type { RouteInput, RouteSpec } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
-import { gatewayProblems, gatewayReadings } from '../gateway/gateway-readings.ts';
+import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
 import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
 import { byAge } from '../objects/meta.ts';

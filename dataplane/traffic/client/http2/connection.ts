@@ -10,7 +10,7 @@ import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { Exchange, RequestPath } from '../../exchange/exchange.ts';
 import { type Faults, guard } from '../../exchange/faults.ts';
 import { serveLater } from '../../exchange/later.ts';
-import type { Tracing } from '../../exchange/tracing.ts';
+import type { Tracing } from '../../exchange/tracing/tracing.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { beginExchange } from '../begin-exchange.ts';

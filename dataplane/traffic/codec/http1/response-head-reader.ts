@@ -1,4 +1,4 @@
-import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
+import { RESPONSE_HEADER_BYTES } from '../../../../shared/upstreams/transport.ts';
 import { AppendBuffer } from '../../io/append-buffer.ts';
 import { CR, LF } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';

@@ -1,4 +1,4 @@
-import type { PageSearch } from '../../exchange/error-pages.ts';
+import type { PageSearch } from '../../exchange/pages/error-pages.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import type { AnswerFacts } from '../../exchange/values/placeholders.ts';
 import { compileText, type Text } from '../../exchange/values/template.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
+import { RESPONSE_HEADER_BYTES } from '../../../../shared/upstreams/transport.ts';
 import { ResponseHead } from '../../codec/http1/response-head.ts';
 import { ERROR } from '../../codec/http2/frame.ts';
 import type { ResponseBlock } from '../../codec/http2/response-block.ts';

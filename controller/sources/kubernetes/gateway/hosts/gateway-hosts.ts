@@ -1,0 +1,103 @@
+import type { HttpMatch } from '../../objects/http-route.ts';
+import type { HostBlock } from '../../routes/host-block.ts';
+import type { BoundListener } from '../listeners.ts';
+import { mapPort, type PortMap } from '../port-map.ts';
+import type { RouteBackends } from '../rules/route-backends.ts';
+import { blocksOfRule, type Handle } from '../rules/rule-blocks.ts';
+import type { HostRules, ListenAddress, RuleMatch } from './host-rules.ts';
+import type { Hostname } from './hostnames.ts';
+
+/** How Gateways serve a host. */
+export type GatewayHost = {
+  readonly name: Hostname;
+  /** The ports of the data plane that it is served on. */
+  readonly ports: readonly number[];
+  readonly blocks: readonly HostBlock[];
+  /** `NAMESPACE/NAME` of the Secrets that listeners with hosts present for it. */
+  readonly secrets: readonly string[];
+  /** PEM: the authorities of client certificates. */
+  readonly clientAuthorities: string | null;
+  /** The Gateways that serve it. */
+  readonly listeners: readonly BoundListener[];
+};
+
+/** A place where a host is served, and which of its matches are. */
+type ServedPlace = ListenAddress & { readonly scheme: 'http' | 'https'; readonly matches: ReadonlySet<HttpMatch> };
+
+/** Builds the blocks of a host from the rules of its listeners. Blocks that differ by place are for some places only. */
+export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, backends: RouteBackends): GatewayHost {
+  const found = rules.placesOf(name);
+  const lists = found.map(({ listeners }) => rules.rulesFor(name, listeners));
+  const places = found.map(
+    ({ place, listeners }, index): ServedPlace => ({
+      ...place,
+      scheme: listeners[0]?.listener.protocol === 'HTTP' ? 'http' : 'https',
+      matches: new Set(lists[index]?.map(({ match }) => match)),
+    }),
+  );
+  const blocks = inOrder(lists).flatMap((one) => blocksOf(one, places, map, backends));
+  const listeners = [...new Set(found.flatMap((one) => one.listeners))];
+  return {
+    ...{ name, blocks, listeners },
+    ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
+    secrets: [...new Set(listeners.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)))],
+    clientAuthorities: listeners.find(({ clientAuthorities }) => clientAuthorities !== null)?.clientAuthorities ?? null,
+  };
+}
+
+/** Merges several ordered lists of matches into one order that is consistent with each of them. */
+function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[] {
+  const [first = [], ...others] = lists;
+  if (others.every((list) => list.length === first.length && list.every(({ match }, at) => match === first[at]?.match))) return first;
+  const all = [...first];
+  for (const list of others) {
+    let at = 0;
+    for (const one of list) {
+      const known = all.findIndex(({ match }) => match === one.match);
+      if (known < 0) all.splice(at++, 0, one);
+      else at = Math.max(at, known + 1);
+    }
+  }
+  return all;
+}
+
+function blocksOf(
+  { route, rule, number, match }: RuleMatch,
+  places: readonly ServedPlace[],
+  map: PortMap,
+  backends: RouteBackends,
+): HostBlock[] {
+  const variants = new Map<string, { readonly blocks: readonly Handle[]; readonly places: ServedPlace[] }>();
+  for (const place of places) {
+    if (!place.matches.has(match)) continue;
+    const { blocks } = blocksOfRule(route, rule, number, match, place, backends);
+    const text = JSON.stringify(blocks);
+    const variant = variants.get(text);
+    if (variant) variant.places.push(place);
+    else variants.set(text, { blocks, places: [place] });
+  }
+  return [...variants.values()].flatMap((variant) =>
+    conditionsOf(variant.places, places, map).flatMap((condition) =>
+      variant.blocks.map(
+        (handle): HostBlock => ({ match, handle: condition === null ? handle : { ...handle, match: { ...handle.match, ...condition } } }),
+      ),
+    ),
+  );
+}
+
+type PlaceCondition = { readonly port: number[]; readonly local_ip?: string[] };
+
+/** The conditions that together select some of the places of a host; null selects all of them. */
+function conditionsOf(some: readonly ListenAddress[], all: readonly ListenAddress[], map: PortMap): (PlaceCondition | null)[] {
+  const hasAddresses = all.some(({ address }) => address !== null);
+  if (!hasAddresses) return [some.length === all.length ? null : { port: portsOf(some, map) }];
+  const byAddress = Map.groupBy(some, ({ address }) => address);
+  const byPorts = Map.groupBy([...byAddress], ([, places]) => portsOf(places, map).join());
+  return [...byPorts.values()].map((group) => ({
+    port: portsOf(group[0]?.[1] ?? [], map),
+    local_ip: group.flatMap(([address]) => address ?? []),
+  }));
+}
+
+const portsOf = (places: readonly ListenAddress[], map: PortMap): number[] =>
+  [...new Set(places.map(({ port }) => mapPort(map, port)))].sort((a, b) => a - b);

@@ -1,0 +1,85 @@
+import type { HttpMatch, HttpRoute, HttpRule } from '../../objects/http-route.ts';
+import { byAge } from '../../objects/meta.ts';
+import type { Attachment } from '../attachments.ts';
+import type { BoundListener } from '../listeners.ts';
+import { compareMatches } from '../rules/conditions.ts';
+import { coveringNames, type Hostname } from './hostnames.ts';
+
+/** A match of a rule of a route. */
+export type RuleMatch = { readonly route: HttpRoute; readonly rule: HttpRule; readonly number: number; readonly match: HttpMatch };
+
+/** Where connections arrive: a port of listeners, and an address of the proxy if each Gateway has its own, else null. */
+export type ListenAddress = { readonly address: string | null; readonly port: number };
+
+/** The routes of a listener by the host name that they have there. */
+type Routes = Map<Hostname, HttpRoute[]>;
+type Listeners = { readonly place: ListenAddress; readonly byName: Map<Hostname, BoundListener[]> };
+
+/** Which rules apply to which hosts at which places: those of the most specific listener, the most specific rule first. */
+export class HostRules {
+  /** Gateways may share a place. */
+  private readonly listeners = new Map<string, Listeners>();
+  private readonly routes = new Map<BoundListener, Routes>();
+
+  constructor(listeners: readonly BoundListener[], attachments: readonly Attachment<HttpRoute>[]) {
+    for (const bound of listeners) {
+      if (!bound.isServed || bound.listener.protocol === 'TLS') continue;
+      const { byName } = this.at({ address: bound.address, port: bound.listener.port });
+      const { hostname } = bound.listener;
+      byName.set(hostname, [...(byName.get(hostname) ?? []), bound]);
+      this.routes.set(bound, new Map());
+    }
+    for (const { route, listeners: attached } of attachments)
+      for (const { bound, hosts } of attached)
+        for (const host of hosts) {
+          const routes = this.routes.get(bound);
+          const known = routes?.get(host);
+          // A route may name a listener twice.
+          if (known === undefined) routes?.set(host, [route]);
+          else if (!known.includes(route)) known.push(route);
+        }
+  }
+
+  private at(place: ListenAddress): Listeners {
+    const key = `${place.address ?? ''} ${place.port}`;
+    const known = this.listeners.get(key) ?? { place, byName: new Map() };
+    this.listeners.set(key, known);
+    return known;
+  }
+
+  /** Every known host name, including those of listeners, because a listener withholds its hosts from less specific ones. */
+  names(): Hostname[] {
+    const names = new Set<Hostname>();
+    for (const { byName } of this.listeners.values()) for (const name of byName.keys()) names.add(name);
+    for (const routes of this.routes.values()) for (const name of routes.keys()) names.add(name);
+    return [...names];
+  }
+
+  /** The places where a host has listeners, sorted, with the most specific listeners there. */
+  placesOf(name: Hostname): { readonly place: ListenAddress; readonly listeners: readonly BoundListener[] }[] {
+    const names = coveringNames(name);
+    return [...this.listeners.values()]
+      .flatMap(({ place, byName }) => {
+        const covering = names.find((one) => byName.has(one));
+        return covering === undefined ? [] : [{ place, listeners: byName.get(covering) ?? [] }];
+      })
+      .sort(({ place: a }, { place: b }) => a.port - b.port || ((a.address ?? '') < (b.address ?? '') ? -1 : 1));
+  }
+
+  /** The rules of listeners for a host, in the order in which they are tried. */
+  rulesFor(name: Hostname, listeners: readonly BoundListener[]): RuleMatch[] {
+    const seen = new Set<HttpRoute>();
+    return coveringNames(name).flatMap((covering) => {
+      const routes = new Set(listeners.flatMap((bound) => this.routes.get(bound)?.get(covering) ?? []).filter((route) => !seen.has(route)));
+      for (const route of routes) seen.add(route);
+      return [...routes].flatMap(matchesOf).sort(bySpecificity);
+    });
+  }
+}
+
+const matchesOf = (route: HttpRoute): RuleMatch[] =>
+  route.rules.flatMap((rule, index) => rule.matches.map((match) => ({ route, rule, number: index + 1, match })));
+
+/** Ages and names decide between routes, the order of the rules within one. */
+const bySpecificity = (a: RuleMatch, b: RuleMatch): number =>
+  compareMatches(a.match, b.match) || (a.route === b.route ? a.number - b.number : byAge(a.route, b.route));

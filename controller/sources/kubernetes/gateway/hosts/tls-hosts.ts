@@ -1,0 +1,99 @@
+import type { RouteInput } from '../../../../../shared/route.ts';
+import { byAge } from '../../objects/meta.ts';
+import type { TlsRoute } from '../../objects/tls-route.ts';
+import type { Attachment } from '../attachments.ts';
+import type { BoundListener } from '../listeners.ts';
+import { mapPort, type PortMap } from '../port-map.ts';
+import type { RouteBackends } from '../rules/route-backends.ts';
+import type { ListenAddress } from './host-rules.ts';
+import { coveringNames, type Hostname } from './hostnames.ts';
+
+export type Passthroughs = NonNullable<RouteInput['tls_passthrough']>;
+type Upstreams = NonNullable<Passthroughs[number]['upstreams']>;
+
+/** A listener that passes connections on, with the routes of each of its hosts, the oldest first. */
+type Passing = { readonly bound: BoundListener; readonly routes: Map<Hostname, TlsRoute[]> };
+
+/**
+ * Where connections are passed on to, by the name that their clients request. A listener does not share its hosts: if no route has one, its
+ * connections are closed. The same applies to names that no listener has, at a place where all listeners pass connections on.
+ */
+export function tlsHosts(
+  listeners: readonly BoundListener[],
+  attachments: readonly Attachment<TlsRoute>[],
+  map: PortMap,
+  backends: RouteBackends,
+): ReadonlyMap<Hostname, Passthroughs> {
+  const passing = listeners
+    .filter(({ isServed, listener }) => isServed && listener.protocol === 'TLS')
+    .map((bound): Passing => ({ bound, routes: routesOf(bound, attachments) }));
+  const ending = new Set(listeners.filter(({ isServed, listener }) => isServed && listener.protocol === 'HTTPS').map(placeKey));
+  const isClosed = passing.some(({ bound }) => !ending.has(placeKey(bound)));
+  const own = passing.flatMap(({ bound, routes }) => [bound.listener.hostname, ...routes.keys()]);
+  const names = new Set<Hostname>(isClosed ? [...own, null] : own);
+  return new Map([...names].map((name) => [name, entriesFor(name, passing, ending, map, backends)]));
+}
+
+const placeKey = ({ address, listener }: BoundListener): string => `${listener.port} ${address ?? ''}`;
+
+function routesOf(bound: BoundListener, attachments: readonly Attachment<TlsRoute>[]): Map<Hostname, TlsRoute[]> {
+  const routes = new Map<Hostname, TlsRoute[]>();
+  for (const { route, listeners } of attachments)
+    for (const place of listeners)
+      if (place.bound === bound) for (const host of place.hosts) routes.set(host, [...(routes.get(host) ?? []), route].sort(byAge));
+  return routes;
+}
+
+/** The most specific listener of each place decides, and then the most specific of its routes, or the oldest of several. */
+function entriesFor(
+  name: Hostname,
+  passing: readonly Passing[],
+  ending: ReadonlySet<string>,
+  map: PortMap,
+  backends: RouteBackends,
+): Passthroughs {
+  const names = coveringNames(name);
+  const places = Map.groupBy(passing, ({ bound }) => placeKey(bound));
+  return [...places]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([key, list]) => {
+      const [any] = list;
+      const covering = names.find((one) => list.some(({ bound }) => bound.listener.hostname === one));
+      if (covering === undefined) return name === null && any && !ending.has(key) ? [entryAt(placeOf(any), map, undefined, backends)] : [];
+      const here = list.filter(({ bound }) => bound.listener.hostname === covering);
+      const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
+      const [route] = routes.filter((one) => one !== undefined);
+      const [first] = here;
+      return first ? [entryAt(placeOf(first), map, route, backends)] : [];
+    });
+}
+
+const placeOf = ({ bound }: Passing): ListenAddress => ({ address: bound.address, port: bound.listener.port });
+
+function entryAt(
+  { address, port }: ListenAddress,
+  map: PortMap,
+  route: TlsRoute | undefined,
+  backends: RouteBackends,
+): Passthroughs[number] {
+  return {
+    ports: [mapPort(map, port)],
+    ...(address !== null && { local_ips: [address] }),
+    upstreams: route ? targetsOf(route, backends) : [],
+  };
+}
+
+/** The proxy gives weights to targets, so the weight of a backend is divided among its targets. */
+function targetsOf({ kind, meta, backends: refs }: TlsRoute, backends: RouteBackends): Upstreams {
+  const groups = refs.flatMap((ref) => {
+    const upstreams = backends.resolve({ kind, namespace: meta.namespace }, ref).pool?.upstreams ?? [];
+    return ref.weight === 0 || upstreams.length === 0 ? [] : [{ upstreams, share: ref.weight / upstreams.length }];
+  });
+  const most = Math.max(...groups.map(({ share }) => share));
+  const found = new Map<string, Upstreams[number]>();
+  for (const { upstreams, share } of groups)
+    for (const upstream of upstreams)
+      if (!found.has(upstream.address))
+        found.set(upstream.address, { ...upstream, weight: Math.max(1, Math.round((share / most) * 1_000)) });
+  return [...found.values()];
+}

@@ -1,0 +1,102 @@
+import type { UndatedProblem } from '../../../source.ts';
+import type { UndatedReading } from '../../../transition-times.ts';
+import { nameOf } from '../../objects/meta.ts';
+import { type Owner, originOf, problemOf } from '../../routes/claim.ts';
+import { KUBERNETES_SOURCE } from '../../routes/cluster-snapshot.ts';
+import type { BoundListener } from '../listeners.ts';
+import type { GatewayTranslation, JudgedRoute } from '../translate-gateways.ts';
+
+const KINDS = { HTTPRoute: 'httproute', GRPCRoute: 'grpcroute', TLSRoute: 'tlsroute' } as const;
+
+export const ownerOfRoute = ({ route }: JudgedRoute): Owner => ({ kind: KINDS[route.kind], meta: route.meta });
+
+/** The state of each Gateway, and of each route that refers to a Gateway of this controller. */
+export function gatewayReadings({ gateways, routes }: GatewayTranslation): UndatedReading[] {
+  return [
+    ...gateways.map(({ gateway, listeners }) => readingOfGateway({ kind: 'gateway', meta: gateway.meta }, listeners)),
+    ...ours(routes).map(readingOfRoute),
+  ];
+}
+
+/** What is wrong with them, for `status` and `explain`. */
+export function gatewayProblems({ gateways, routes }: GatewayTranslation): UndatedProblem[] {
+  return [
+    ...gateways.flatMap(({ gateway, listeners }) =>
+      faultsOf(listeners).map(({ host, code, message }) => problemOf({ kind: 'gateway', meta: gateway.meta }, host, code, message)),
+    ),
+    ...ours(routes).flatMap((judged) => {
+      const { route } = judged;
+      const owner = ownerOfRoute(judged);
+      return faultsOfRoute(judged).map(({ code, message }) => problemOf(owner, route.hostnames[0] ?? null, code, message));
+    }),
+  ];
+}
+
+const ours = (routes: readonly JudgedRoute[]): readonly JudgedRoute[] => routes.filter(({ attachments }) => attachments.length > 0);
+
+function faultsOf(listeners: readonly BoundListener[]) {
+  return listeners.flatMap(({ listener, accepted, resolved }) => {
+    const fault = accepted.holds ? resolved : accepted;
+    if (fault.holds) return [];
+    return [{ host: listener.hostname, code: snakeCase(fault.reason), message: `listener ${listener.name}: ${fault.message}` }];
+  });
+}
+
+function faultsOfRoute({ attachments, verdicts }: JudgedRoute) {
+  const accepted = attachments.flatMap(({ accepted: one }) => (one.holds ? [] : [one]));
+  const { invalid, partlyInvalid, resolved } = verdicts;
+  const faults = [...accepted, ...[invalid, partlyInvalid].flatMap((one) => one ?? []), ...(resolved.holds ? [] : [resolved])];
+  return faults.map(({ reason, message }) => ({ code: snakeCase(reason), message }));
+}
+
+const snakeCase = (reason: string): string => reason.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+
+function readingOfGateway(owner: Owner, listeners: readonly BoundListener[]): UndatedReading {
+  const wrong = listeners.filter(({ accepted }) => !accepted.holds);
+  const unresolved = listeners.filter(({ resolved }) => !resolved.holds);
+  return {
+    ...identity(owner),
+    domains: [...new Set(listeners.flatMap(({ listener }) => listener.hostname ?? []))],
+    accepted: conditionFrom(
+      wrong.map(({ listener, accepted }) => `listener ${listener.name}: ${accepted.message}`),
+      'it is valid',
+    ),
+    resolved: conditionFrom(
+      unresolved.map(({ listener, resolved }) => `listener ${listener.name}: ${resolved.message}`),
+      'what it refers to exists',
+    ),
+    change: wrong.length + unresolved.length > 0 ? 'correct the Gateway, or create what it refers to' : null,
+  };
+}
+
+function readingOfRoute(judged: JudgedRoute): UndatedReading {
+  const { route, attachments, verdicts } = judged;
+  const refused = [
+    ...attachments.flatMap(({ accepted }) => (accepted.holds ? [] : [accepted.message])),
+    ...[verdicts.invalid, verdicts.partlyInvalid].flatMap((one) => one?.message ?? []),
+  ];
+  const { resolved } = verdicts;
+  return {
+    ...identity(ownerOfRoute(judged)),
+    domains: route.hostnames,
+    accepted: conditionFrom(refused, 'it is valid, and a listener takes it'),
+    resolved: conditionFrom(resolved.holds ? [] : [resolved.message], 'what it refers to exists'),
+    change: refused.length > 0 || !resolved.holds ? 'correct the route, or create what it refers to' : null,
+  };
+}
+
+const conditionFrom = (faults: readonly string[], otherwise: string) => ({
+  holds: faults.length === 0,
+  reason: faults.length === 0 ? otherwise : [...new Set(faults)].join('; '),
+});
+
+const identity = (owner: Owner) => ({
+  source: KUBERNETES_SOURCE,
+  kind: owner.kind,
+  id: owner.meta.uid,
+  name: nameOf(owner.meta),
+  origin: originOf(owner),
+  section: null,
+  peers: { count: 0, names: [] },
+  address: null,
+});

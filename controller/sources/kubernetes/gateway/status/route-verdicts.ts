@@ -1,0 +1,41 @@
+import type { HttpRoute } from '../../objects/http-route.ts';
+import type { TlsRoute } from '../../objects/tls-route.ts';
+import type { RouteBackends } from '../rules/route-backends.ts';
+import { blocksOfRule } from '../rules/rule-blocks.ts';
+import { fails, holds, type Verdict } from './verdict.ts';
+
+/** The verdicts on a route that are the same wherever it is attached. */
+export type RouteVerdicts = {
+  /** Whether what it refers to exists and may be used. */
+  readonly resolved: Verdict;
+  /** What is not supported, if no rule can be served as written; null if the route can be accepted. */
+  readonly invalid: Verdict | null;
+  /** What is not supported in some of its rules; null if all can be served as written. */
+  readonly partlyInvalid: Verdict | null;
+};
+
+const ANYWHERE = { scheme: 'http', port: 80 } as const;
+
+export function judgeHttpRoute(route: HttpRoute, backends: RouteBackends): RouteVerdicts {
+  let unresolved: Verdict | null = null;
+  const wrong: Verdict[] = [];
+  for (const [index, rule] of route.rules.entries()) {
+    const results = rule.matches.map((match) => blocksOfRule(route, rule, index + 1, match, ANYWHERE, backends));
+    for (const result of results) unresolved ??= result.unresolved;
+    const invalid = results.find((result) => result.invalid !== null)?.invalid;
+    if (invalid) wrong.push(invalid);
+  }
+  const message = wrong.map((one) => one.message).join('; ');
+  const isWhole = wrong.length > 0 && wrong.length === route.rules.length;
+  return {
+    resolved: unresolved ?? holds('ResolvedRefs'),
+    invalid: isWhole ? fails('UnsupportedValue', message) : null,
+    partlyInvalid:
+      wrong.length > 0 && !isWhole ? holds('UnsupportedValue', `Dropped Rule: ${message}; its requests are answered with 500`) : null,
+  };
+}
+
+export function judgeTlsRoute({ kind, meta, backends: refs }: TlsRoute, backends: RouteBackends): RouteVerdicts {
+  const faults = refs.map((ref) => backends.resolve({ kind, namespace: meta.namespace }, ref).fault);
+  return { resolved: faults.find((fault) => fault !== null) ?? holds('ResolvedRefs'), invalid: null, partlyInvalid: null };
+}

@@ -19,8 +19,9 @@ export class SampleRandom {
     return this.below(times) === 0;
   }
 
-  pick(from: readonly string[]): string {
-    return from[this.below(from.length)] ?? '';
+  /** One of a list that is not empty. */
+  pick<T>(from: readonly T[]): T {
+    return from[this.below(from.length)] as T;
   }
 
   /** `count` arbitrary bytes, as Latin-1. */

@@ -1,5 +1,5 @@
 import { FRAME } from '../../../../testing/frames.ts';
-import { LAST_PING } from './sample-connections.ts';
+import { LAST_PING } from './sample-frames.ts';
 
 /** How a server understood one request. */
 export type RequestReading = {
@@ -10,10 +10,22 @@ export type RequestReading = {
   complete: boolean;
 };
 
-/** How a server understood a connection. */
-export type ConnectionReading = {
-  readonly requests: Map<number, RequestReading>;
-  /** Streams that the server has reset. */
+/** How a client understood the response to one of its requests. */
+export type ResponseReading = {
+  /** As the equivalent HTTP/1.1 heads. */
+  readonly interim: string[];
+  /** Empty until it has come. */
+  head: string;
+  body: string;
+  trailers: string;
+  complete: boolean;
+};
+
+/** How one side understood a connection. */
+export type ConnectionReading<T = RequestReading> = {
+  /** By stream. */
+  readonly messages: Map<number, T>;
+  /** Streams that it has reset. */
   readonly resets: Set<number>;
   /** The code with which the connection ended; null if it goes on. */
   gone: number | null;
@@ -23,19 +35,27 @@ export type ConnectionReading = {
 
 const FRAME_HEAD = 9;
 
-export const newReading = (): ConnectionReading => ({ requests: new Map(), resets: new Set(), gone: null, over: false });
+export const newReading = <T>(): ConnectionReading<T> => ({ messages: new Map(), resets: new Set(), gone: null, over: false });
 
-/** Reads what a server sends. */
-export class ServerFrames {
-  private readonly reading: ConnectionReading;
+/** Reads what that side sends. */
+export class SentFrames {
+  private readonly reading: ConnectionReading<unknown>;
   private waiting: Buffer = Buffer.alloc(0);
+  private preface: number;
+  /** How many header blocks have begun. */
+  heads = 0;
 
-  constructor(reading: ConnectionReading) {
+  /** `preface` is the number of bytes before the first frame. */
+  constructor(reading: ConnectionReading<unknown>, preface: number) {
     this.reading = reading;
+    this.preface = preface;
   }
 
   feed(chunk: Buffer): void {
     this.waiting = Buffer.concat([this.waiting, chunk]);
+    if (this.waiting.length < this.preface) return;
+    this.waiting = this.waiting.subarray(this.preface);
+    this.preface = 0;
     while (this.waiting.length >= FRAME_HEAD) {
       const end = FRAME_HEAD + this.waiting.readUIntBE(0, 3);
       if (this.waiting.length < end) return;
@@ -46,7 +66,8 @@ export class ServerFrames {
 
   private receive(type: number, stream: number, payload: Buffer): void {
     const { reading } = this;
-    if (type === FRAME.reset) reading.resets.add(stream);
+    if (type === FRAME.headers) this.heads++;
+    else if (type === FRAME.reset) reading.resets.add(stream);
     else if (type === FRAME.goAway && payload.readUInt32BE(4) !== 0) reading.gone ??= payload.readUInt32BE(4);
     else if (type === FRAME.ping && payload.equals(LAST_PING)) reading.over = true;
   }

@@ -1,7 +1,7 @@
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { type Duplex, duplexPair } from 'node:stream';
-import { ChunkedDecoder } from '../../../http1/chunked.ts';
-import { type ConnectionReading, newReading, type RequestReading, ServerFrames } from './connection-reading.ts';
+import { type ConnectionReading, newReading, type RequestReading, SentFrames } from './connection-reading.ts';
+import { keptTrailers, linesOf } from './raw-fields.ts';
 
 const OPTIONS = {
   settings: { maxConcurrentStreams: 128, maxHeaderListSize: 65_536, initialWindowSize: 262_144, enableConnectProtocol: true },
@@ -30,7 +30,7 @@ export class Nghttp2Server {
       this.closed = true;
     });
     this.session.on('stream', (stream, _headers, flags, raw = []) => this.request(stream, flags, raw));
-    const frames = new ServerFrames(this.reading);
+    const frames = new SentFrames(this.reading, 0);
     ours.on('error', NOTHING);
     ours.on('data', (chunk: Buffer) => frames.feed(chunk));
   }
@@ -46,12 +46,12 @@ export class Nghttp2Server {
     stream.on('error', NOTHING);
     const head = headText(raw, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0);
     const reading: RequestReading = { head, body: '', trailers: '', complete: false };
-    this.reading.requests.set(stream.id ?? 0, reading);
+    this.reading.messages.set(stream.id ?? 0, reading);
     stream.on('data', (piece: Buffer) => {
       reading.body += piece.toString('latin1');
     });
     stream.on('trailers', (_headers: object, _flags: number, trailers: readonly string[] = []) => {
-      reading.trailers = keptTrailers(linesOf(trailers));
+      reading.trailers = keptTrailers(linesOf(trailers), 'request');
     });
     stream.on('end', () => {
       reading.complete = true;
@@ -62,16 +62,6 @@ export class Nghttp2Server {
     this.session.destroy();
     this.wire.destroy();
   }
-}
-
-const linesOf = (raw: readonly string[]): string => raw.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
-
-/** Those that may be trailers (RFC 9110 6.5.1), as the HTTP/1.1 code decides. */
-function keptTrailers(lines: string): string {
-  const section = Buffer.from(`0\r\n${lines}\r\n`, 'latin1');
-  const decoder = new ChunkedDecoder('request');
-  decoder.feed(section, 0, section.length, { bodyPiece: NOTHING });
-  return decoder.trailers;
 }
 
 /** The HTTP/1.1 head that says the same as these fields: the cookies joined, then the framing (RFC 9113 8.2.3, 8.3.1). */

@@ -4,7 +4,7 @@ import type { RequestBlock } from '../../request-block.ts';
 import { Http2Session } from '../../session.ts';
 import type { SessionLimits, SessionOwner } from '../../session-owner.ts';
 import type { Http2Stream } from '../../stream.ts';
-import { type ConnectionReading, newReading, type RequestReading, ServerFrames } from './connection-reading.ts';
+import { type ConnectionReading, newReading, type RequestReading, SentFrames } from './connection-reading.ts';
 
 const LIMITS: SessionLimits = {
   isServer: true,
@@ -19,7 +19,7 @@ const LIMITS: SessionLimits = {
 /** Test support: our session as a server that answers nothing, and notes what it is asked. */
 export class OurServer implements SessionOwner {
   readonly reading: ConnectionReading = newReading();
-  private readonly frames = new ServerFrames(this.reading);
+  private readonly frames = new SentFrames(this.reading, 0);
   private readonly head = new RequestHead();
   private readonly session = new Http2Session(this, LIMITS);
   private fault: unknown = null;
@@ -43,7 +43,7 @@ export class OurServer implements SessionOwner {
     if (refusal !== null || this.head.parse(lines.bytes, from, to) !== null || this.head.hostField === '' || !this.lengthFits(stream))
       return this.session.streamError(stream.id, ERROR.protocol);
     const reading: RequestReading = { head: lines.bytes.toString('latin1', from, to), body: '', trailers: '', complete: false };
-    this.reading.requests.set(stream.id, reading);
+    this.reading.messages.set(stream.id, reading);
     stream.expected = this.head.fields.contentLength;
     if (stream.inputEnded) reading.complete = true;
     stream.receiver = {
@@ -57,7 +57,7 @@ export class OurServer implements SessionOwner {
       },
       closed: (code) => {
         // A request that either side has reset is none.
-        if (code !== ERROR.none || !reading.complete) this.reading.requests.delete(stream.id);
+        if (code !== ERROR.none || !reading.complete) this.reading.messages.delete(stream.id);
       },
       drained: () => undefined,
       onFault: (error) => {

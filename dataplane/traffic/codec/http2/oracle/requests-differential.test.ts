@@ -1,39 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FLAG, FRAME } from '../../../testing/frames.ts';
+import { FRAME } from '../../../testing/frames.ts';
 import { inputsOf } from '../../http1/oracle/testing/differential.ts';
 import { randomCuts } from '../../http1/oracle/testing/sample-mutation.ts';
 import type { ConnectionReading } from './testing/connection-reading.ts';
 import { Nghttp2Server } from './testing/nghttp2-server.ts';
 import { OurServer } from './testing/our-server.ts';
-import { bytesOf, type LooseFrame, SampleConnections } from './testing/sample-connections.ts';
+import { requestBytes, SampleConnections } from './testing/sample-connections.ts';
+import { acknowledgesNothing, type LooseFrame, shown } from './testing/sample-frames.ts';
 
 const CONNECTIONS = 4_000;
 const CUT_EVERYWHERE = 200;
 /** Further connections that are only compared with themselves. */
 const CUT = 20_000;
 
-const shown = (frames: readonly LooseFrame[]): string =>
-  frames.map(({ type, flags, stream, payload }) => `${type}/${flags} on ${stream}: ${payload.toString('hex')}`).join('\n');
-
-/** Connections that RFC 9113 lets go on, and that end with nghttp2 or with Node around it. */
-const ALLOWANCES: Readonly<Record<string, (frames: readonly LooseFrame[]) => boolean>> = {
-  'a PING or SETTINGS are acknowledged that were never sent (6.5.3, 6.7)': (frames) =>
-    frames.some(({ type, flags, stream }) => (type === FRAME.ping || type === FRAME.settings) && stream === 0 && (flags & FLAG.ack) !== 0),
-  'a GOAWAY names a stream that a server cannot have opened (6.8)': (frames) =>
-    frames.some(
-      ({ type, stream, payload }) => type === FRAME.goAway && stream === 0 && payload.length >= 8 && payload.readInt32BE(0) !== 0,
-    ),
-};
+/** A GOAWAY names a stream that a server cannot have opened. RFC 9113 6.8 lets the connection go on, and Node ends it. */
+const goesAwayWrongly = (frames: readonly LooseFrame[]): boolean =>
+  frames.some(({ type, stream, payload }) => type === FRAME.goAway && stream === 0 && payload.length >= 8 && payload.readInt32BE(0) !== 0);
 
 /** What is wrong with our reading if nghttp2 is right. We may refuse more, and end a stream where nghttp2 ends the connection. */
 function disagreement(frames: readonly LooseFrame[], ours: ConnectionReading, theirs: ConnectionReading): string | null {
   if (ours.gone !== null) return null;
-  if (theirs.gone !== null && Object.values(ALLOWANCES).some((applies) => applies(frames))) return null;
+  if (theirs.gone !== null && (acknowledgesNothing(frames) || goesAwayWrongly(frames))) return null;
   if (theirs.gone !== null) return ours.resets.size > 0 ? null : `we go on, and nghttp2 ends the connection with ${theirs.gone}`;
-  for (const [stream, our] of ours.requests) {
+  for (const [stream, our] of ours.messages) {
     if (!our.complete) continue;
-    const their = theirs.requests.get(stream);
+    const their = theirs.messages.get(stream);
     if (their === undefined || theirs.resets.has(stream)) return `we accept stream ${stream}, and nghttp2 does not`;
     if (!their.complete) return `we have all of stream ${stream}, and nghttp2 waits`;
     for (const part of ['head', 'body', 'trailers'] as const)
@@ -46,7 +38,7 @@ test('nghttp2 accepts the requests that we accept, and reads the same in them, w
   const counts = { alike: 0, refused: 0, gone: 0 };
   for (const { random, failed } of inputsOf(t, CONNECTIONS)) {
     const frames = new SampleConnections(random).frames();
-    const bytes = bytesOf(frames);
+    const bytes = requestBytes(frames);
     using server = new Nghttp2Server();
     try {
       const theirs = await server.read(bytes);
@@ -66,11 +58,11 @@ test('nghttp2 accepts the requests that we accept, and reads the same in them, w
 });
 
 /** What must not depend on where the bytes were split. */
-const essence = ({ requests, resets, gone, over }: ConnectionReading): unknown => [[...requests], [...resets], gone, over];
+const essence = ({ messages, resets, gone, over }: ConnectionReading): unknown => [[...messages], [...resets], gone, over];
 
 test('connections are read alike wherever the bytes are split', async (t) => {
   for (const { random, failed } of inputsOf(t, CUT)) {
-    const bytes = bytesOf(new SampleConnections(random).frames());
+    const bytes = requestBytes(new SampleConnections(random).frames());
     const whole = essence(new OurServer().read(bytes, []));
     const cuts = randomCuts(bytes.length, random);
     try {
@@ -85,7 +77,7 @@ test('connections are read alike wherever the bytes are split', async (t) => {
 
 test('some of them are split at every place, and into single bytes', async (t) => {
   for (const { random, failed } of inputsOf(t, CUT_EVERYWHERE)) {
-    const bytes = bytesOf(new SampleConnections(random).frames());
+    const bytes = requestBytes(new SampleConnections(random).frames());
     const whole = essence(new OurServer().read(bytes, []));
     try {
       for (let cut = 1; cut < bytes.length; cut++)

@@ -59,7 +59,7 @@ export const ROOMS: readonly Room[] = [
   traffic('route', 'a route compiled for the request path', 'exchange', 'match', 'upstream', 'respond', 'policy'),
   traffic('client', 'client connections over HTTP/1.1 and HTTP/2', 'codec', 'io', 'exchange'),
   traffic('passthrough', 'TLS connections that are passed on to targets', 'protocol.ts', 'exchange', 'upstream', 'route', 'client'),
-  traffic('tunnel', 'upgraded connections', 'codec', 'exchange', 'upstream'),
+  traffic('tunnel', 'upgraded connections', 'codec', 'io', 'exchange', 'upstream'),
   traffic('record', 'exchange → counters and log', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match', 'upstream', 'respond', 'client'),
   traffic('serve.ts', 'the request path in one file', 'exchange', 'match', 'policy', 'respond', 'route'),
   traffic('listener', 'ports, PROXY header, TLS', 'ledger', 'protocol.ts', 'io', 'exchange', 'match', 'policy', 'client'),

@@ -19,6 +19,7 @@ import { requestHead } from '../upstream/request-text.ts';
 import { blame } from '../upstream/verdict.ts';
 import { DeclinedUpgrade } from './declined.ts';
 import { acceptsUpgrade, byName, type Reply, replyHead, switchingFields } from './reply-head.ts';
+import { relay } from './socket-relay.ts';
 import { Tunnel } from './tunnel.ts';
 import { TunnelConnections, type TunnelConnectionTools } from './tunnel-connections.ts';
 import { acceptsKey, join, sendHead } from './websocket.ts';
@@ -179,6 +180,8 @@ export class Tunnels {
     this.await(tunnel, outgoing, (head, reply, socket, early) => {
       Object.assign(reply, { headers: switchingFields(head, x) });
       for (const listener of onAccepted) listener.call(outgoing, reply, socket, early);
+      const client = tunnel.client.socket;
+      if (client !== null) relay(client.unpipe(socket), socket.unpipe(client), tunnel);
     });
   }
 

@@ -50,4 +50,4 @@ export function parseGlobals(input: unknown): Parsed<Globals> {
 }
 
 /** The origin of an effective setting, highest precedence first. */
-export type Origin = 'flag' | 'environment' | 'file' | 'default';
+export type SettingOrigin = 'flag' | 'environment' | 'file' | 'default';

@@ -4,7 +4,7 @@ import type { DesiredState } from '../reconcile/reconciler.ts';
 import type { ConditionLines, ToldConditions } from './condition-lines.ts';
 
 /** The sender: the same in every frame of a process. */
-export type Identity = { readonly controller: string; readonly epoch: number; readonly reload: boolean };
+export type ControllerIdentity = { readonly controller: string; readonly epoch: number; readonly reload: boolean };
 
 /** The state that a data plane has acknowledged, from which the next difference is calculated. */
 export type Acknowledged = {
@@ -24,7 +24,13 @@ export type Frame = { readonly lines: Iterable<string>; readonly becomes: Acknow
 const MAX_ERRORS_LENGTH = 200_000;
 
 /** The complete state, for a data plane in an unknown state. Sources that have not listed are left out, so their routes stay. */
-export function fullFrame(who: Identity, revision: number, state: DesiredState, conditions: ConditionLines, reload?: ReloadOutcome): Frame {
+export function fullFrame(
+  who: ControllerIdentity,
+  revision: number,
+  state: DesiredState,
+  conditions: ConditionLines,
+  reload?: ReloadOutcome,
+): Frame {
   const { desired } = state;
   const problems = state.problems.filter((problem) => desired.listed.includes(problem.source));
   const settings = settingsText(state);
@@ -44,7 +50,7 @@ export function fullFrame(who: Identity, revision: number, state: DesiredState, 
 
 /** The changes since `base`; `again` are domains to send even if unchanged. @returns undefined if there is nothing to send. */
 export function difference(
-  who: Identity,
+  who: ControllerIdentity,
   base: Acknowledged,
   revision: number,
   state: DesiredState,
@@ -105,7 +111,7 @@ function certificateLines(base: Acknowledged, { desired: { certificates } }: Des
   ];
 }
 
-function head(who: Identity, revision: number, basedOn: number | null, sources: readonly string[]): string {
+function head(who: ControllerIdentity, revision: number, basedOn: number | null, sources: readonly string[]): string {
   const apply: ApplyInput = { ...who, revision, based_on: basedOn, sources: [...sources] };
   return `${JSON.stringify({ apply })}\n`;
 }

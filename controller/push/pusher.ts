@@ -7,7 +7,7 @@ import type { Random } from '../../shared/runtime/random.ts';
 import type { ADDED_LINES, Applied, ReloadOutcome, StreamLine, TargetReport } from '../../shared/wire/apply.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
 import { type ConditionLines, type ConditionsSource, conditionLines, NOTHING_TOLD, type ToldConditions } from './condition-lines.ts';
-import { type Acknowledged, difference, type Frame, fullFrame, type Identity, needsFullFrame } from './frame.ts';
+import { type Acknowledged, type ControllerIdentity, difference, type Frame, fullFrame, needsFullFrame } from './frame.ts';
 
 /** How often a domain that another controller owns is requested again, since the owner may have gone. */
 const CONFLICT_RETRY_MS = 30_000;
@@ -29,7 +29,7 @@ export type PushEvent =
 export type PushOptions = {
   readonly address: AdminAddress;
   readonly token: string | undefined;
-  readonly identity: Identity;
+  readonly identity: ControllerIdentity;
   readonly clock: Clock;
   readonly random: Random;
   /** The latest desired state; undefined until there is one. */

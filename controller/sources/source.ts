@@ -77,7 +77,7 @@ export type DataplaneEvent = { readonly dataplane: string } & (
 );
 
 /** Whether a condition is met, why, and since when (RFC 3339). */
-export type Condition = { readonly holds: boolean; readonly reason: string; readonly since: string };
+export type ObjectCondition = { readonly holds: boolean; readonly reason: string; readonly since: string };
 
 /** The state of an object that requests a site, or of one of its sites, whether or not it led to a route. */
 export type Reading = {
@@ -94,9 +94,9 @@ export type Reading = {
   /** Other objects with these domains, the oldest first: their number, and up to ten names. */
   readonly peers: { readonly count: number; readonly names: readonly string[] };
   /** It is valid. An invalid one with an address is routed by its last good version. */
-  readonly accepted: Condition;
+  readonly accepted: ObjectCondition;
   /** It has an address that can get requests. */
-  readonly resolved: Condition;
+  readonly resolved: ObjectCondition;
   /** That address; null if there is none, or each of its routes has its own. */
   readonly address: string | null;
   /** What would improve the state; null if nothing is needed. */

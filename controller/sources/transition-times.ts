@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Condition, Reading } from './source.ts';
+import type { ObjectCondition, Reading } from './source.ts';
 
 /** A condition without the time since when it has held. */
-export type UndatedCondition = Omit<Condition, 'since'>;
+export type UndatedCondition = Omit<ObjectCondition, 'since'>;
 
 export type UndatedReading = Omit<Reading, 'accepted' | 'resolved'> & {
   readonly accepted: UndatedCondition;
@@ -30,7 +30,7 @@ export function createTransitionTimes(clock: Clock): (readings: readonly Undated
 /** Reuses the object of an unchanged condition. */
 export const keyOf = ({ id, section }: Pick<Reading, 'id' | 'section'>): string => `${id} ${section ?? ''}`;
 
-const dateOf = (condition: UndatedCondition, before: Condition | undefined, now: string): Condition => ({
+const dateOf = (condition: UndatedCondition, before: ObjectCondition | undefined, now: string): ObjectCondition => ({
   ...condition,
   since: before?.holds === condition.holds ? before.since : now,
 });

@@ -1,4 +1,4 @@
-import type { Condition, Reading } from '../sources/source.ts';
+import type { ObjectCondition, Reading } from '../sources/source.ts';
 import type { RouteStatus } from './route-conditions.ts';
 
 /** One site of a labelled container: what its source found, and where it is served. */
@@ -9,7 +9,7 @@ export type ContainerStatus = Pick<Reading, 'id' | 'origin' | 'domains' | 'accep
   /** The other containers in its pools. */
   readonly others: Reading['peers'];
   /** By data plane: whether all its domains are served there. */
-  readonly programmed: Readonly<Record<string, Condition>>;
+  readonly programmed: Readonly<Record<string, ObjectCondition>>;
 };
 
 /** An object of a cluster, such as an Ingress: what the source found, and where it is served. */
@@ -20,7 +20,7 @@ export type ClusterObjectStatus = Pick<
   /** The other objects with paths of its hosts. */
   readonly others: Reading['peers'];
   /** By data plane: whether all its domains are served there. */
-  readonly programmed: Readonly<Record<string, Condition>>;
+  readonly programmed: Readonly<Record<string, ObjectCondition>>;
 };
 
 /** Joins what sources know about containers with the state of their routes on the data planes. */
@@ -48,7 +48,7 @@ export function clusterObjectsOf(readings: readonly Reading[], routes: readonly 
     });
 }
 
-function programmedBy(routes: readonly RouteStatus[]): (source: string, domains: readonly string[]) => Record<string, Condition> {
+function programmedBy(routes: readonly RouteStatus[]): (source: string, domains: readonly string[]) => Record<string, ObjectCondition> {
   // Objects that requested the same domain and lost it are listed there too.
   const wanted = routes.filter(({ accepted }) => accepted.holds);
   const programmed = new Map(wanted.map((route) => [keyOf(route.source, route.domain), route.programmed]));
@@ -58,8 +58,8 @@ function programmedBy(routes: readonly RouteStatus[]): (source: string, domains:
 const keyOf = (source: string, domain: string): string => `${source} ${domain}`;
 
 /** A site with several domains is served where all of them are. */
-function together(served: readonly RouteStatus['programmed'][]): Record<string, Condition> {
-  const joined: Record<string, Condition> = {};
+function together(served: readonly RouteStatus['programmed'][]): Record<string, ObjectCondition> {
+  const joined: Record<string, ObjectCondition> = {};
   for (const programmed of served)
     for (const [dataplane, condition] of Object.entries(programmed)) {
       const known = joined[dataplane];

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { targetsIn } from '../../shared/upstreams/pools.ts';
 import type { Applied } from '../../shared/wire/apply.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
-import type { Condition } from '../sources/source.ts';
+import type { ObjectCondition } from '../sources/source.ts';
 
 /** A route that a source wants: valid, with an available target, and served. Three conditions, shown separately. */
 export type RouteStatus = {
@@ -11,11 +11,11 @@ export type RouteStatus = {
   readonly source: string;
   readonly origin: string;
   /** Valid, and the host belongs to it. */
-  readonly accepted: Condition;
+  readonly accepted: ObjectCondition;
   /** Has a target that is not known to be down, or needs none. */
-  readonly resolved: Condition;
+  readonly resolved: ObjectCondition;
   /** By data plane: whether it serves this route. */
-  readonly programmed: Readonly<Record<string, Condition>>;
+  readonly programmed: Readonly<Record<string, ObjectCondition>>;
 };
 
 type ConditionCount = { holding: number; failing: number };
@@ -30,9 +30,9 @@ type Entry = {
   targets: readonly Target[];
   /** Whether requests need a target. */
   needsTarget: boolean;
-  accepted: Condition;
-  resolved: Condition;
-  programmed: Map<string, Condition>;
+  accepted: ObjectCondition;
+  resolved: ObjectCondition;
+  programmed: Map<string, ObjectCondition>;
 };
 
 type Target = { readonly address: string; readonly state: UpstreamSpec['state'] };
@@ -161,7 +161,7 @@ export class RouteConditions {
       needsTarget: false,
       accepted: unknown,
       resolved: unknown,
-      programmed: new Map<string, Condition>(),
+      programmed: new Map<string, ObjectCondition>(),
     };
     this.entries.set(key, entry);
     return entry;
@@ -184,7 +184,7 @@ export class RouteConditions {
     return OUT.has(state) ? `${address} is ${state}` : null;
   }
 
-  private next(before: Condition | undefined, holds: boolean, reason: string): Condition {
+  private next(before: ObjectCondition | undefined, holds: boolean, reason: string): ObjectCondition {
     if (before?.holds === holds && before.reason === reason) return before;
     return { holds, reason, since: before?.holds === holds ? before.since : this.now() };
   }

@@ -12,7 +12,7 @@ const LOG_SECS = 60;
 
 /** Why a client's connection was closed before any HTTP was read. */
 export const REFUSALS = ['limit', 'address_limit', 'untrusted_proxy', 'proxy_header', 'descriptors'] as const;
-export type Refusal = (typeof REFUSALS)[number];
+export type ConnectionRefusal = (typeof REFUSALS)[number];
 
 /** Words before the columns: for each reason its count and when it was last logged (seconds since 1970, 0 for never). */
 const COUNTS = 0;
@@ -21,7 +21,7 @@ const LOGGED = REFUSALS.length;
 const HEADER = 2 * REFUSALS.length;
 
 /** `maxConnections` limits client connections; `maxSockets` limits client and upstream connections together, by file descriptors. */
-export type Limits = { readonly maxConnections: number; readonly maxSockets: number };
+export type ConnectionLimits = { readonly maxConnections: number; readonly maxSockets: number };
 
 /** Stands for a slot if there was no room for the address, or nothing to count. */
 export const UNCOUNTED = -1;
@@ -61,7 +61,7 @@ export class Connections {
   }
 
   /** Counts one more client connection unless a limit forbids it. @returns the reason, or null. */
-  enter(worker: number, limits: Limits): Refusal | null {
+  enter(worker: number, limits: ConnectionLimits): ConnectionRefusal | null {
     if (!addWithin(limits.maxConnections, this.header, HEADER + worker, HEADER, this.columns)) return 'limit';
     if (this.sockets() <= limits.maxSockets) return null;
     this.leave(worker);
@@ -105,7 +105,7 @@ export class Connections {
   }
 
   /** Counts a refusal. @returns whether to log it: true in one worker, once a minute for each reason. */
-  refused(reason: Refusal, now: number): boolean {
+  refused(reason: ConnectionRefusal, now: number): boolean {
     const at = REFUSALS.indexOf(reason);
     Atomics.add(this.header, COUNTS + at, 1);
     const seconds = Math.floor(now / 1_000);
@@ -115,7 +115,7 @@ export class Connections {
   }
 
   /** Open connections, and refusals since the start; counts wrap around at 2^32. */
-  reading(): { readonly open: number; readonly refused: readonly (readonly [reason: Refusal, count: number])[] } {
+  reading(): { readonly open: number; readonly refused: readonly (readonly [reason: ConnectionRefusal, count: number])[] } {
     const refused = REFUSALS.map((reason, at) => [reason, Atomics.load(this.header, COUNTS + at) >>> 0] as const);
     return { open: this.open(), refused };
   }

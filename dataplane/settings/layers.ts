@@ -9,7 +9,7 @@ import {
 } from '../../shared/name.ts';
 import type { FlagValue } from '../../shared/runtime/flags.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
-import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT, type Globals, type Origin } from '../../shared/settings.ts';
+import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT, type Globals, type SettingOrigin } from '../../shared/settings.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
 import { maxSocketsFor } from './file-descriptors.ts';
 import type { AccountBinding, DnsServer, OtlpHeader } from './flags.ts';
@@ -88,7 +88,7 @@ export type SettingValues = {
   readonly localCerts: boolean;
 };
 export type SettingName = keyof SettingValues;
-export type LayeredSettings = SettingValues & { readonly origins: Readonly<Record<SettingName, Origin>> };
+export type LayeredSettings = SettingValues & { readonly origins: Readonly<Record<SettingName, SettingOrigin>> };
 
 const DEFAULT_DRAIN_MS = 30_000;
 const DEFAULT_RETENTION_MS = 400 * 86_400_000;
@@ -96,7 +96,7 @@ const DEFAULT_HISTORY_BYTES = 1_073_741_824;
 
 /** Reads each setting from the layer with the highest precedence: flag, environment, config file, default. */
 export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals): LayeredSettings {
-  const origins = {} as Record<SettingName, Origin>;
+  const origins = {} as Record<SettingName, SettingOrigin>;
   const pick = <T>(name: SettingName, flag: string, fromFile: T | undefined, fallback: T): T => {
     const found = given.get(flag);
     origins[name] = found?.origin ?? (fromFile === undefined ? 'default' : 'file');

@@ -4,7 +4,7 @@ import { issuesAnyName } from '../../shared/certificates/acme-directory.ts';
 import { exampleIn } from '../../shared/command-examples.ts';
 import { APPLIED_FOLDER, ENV_PREFIX, INTERNAL_ROOT_FILE, NAME, PASSTHROUGH_FILE } from '../../shared/name.ts';
 import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
-import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';
+import { type Globals, parseGlobals, type SettingOrigin } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { TrafficSettings } from '../traffic/protocol.ts';
 import { maxSocketsFor } from './file-descriptors.ts';
@@ -22,7 +22,7 @@ export const COMMAND = 'dataplane';
 export const FILE_GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
 
 export type DataplaneSettings = SettingValues & {
-  readonly origins: Readonly<Record<SettingName, Origin>>;
+  readonly origins: Readonly<Record<SettingName, SettingOrigin>>;
   /** Flags and environment by flag name, which override the config file. */
   readonly given: ReadonlyMap<string, FlagValue>;
   /** Globals from a supervisor at startup; newer than the saved ones. */

@@ -31,11 +31,11 @@ export type NamedTarget = {
 };
 
 /** A target as one pool of a route uses it. */
-export type PoolMember = { readonly target: NamedTarget; readonly view: RouteView };
+export type PoolTarget = { readonly target: NamedTarget; readonly view: RouteView };
 /**
  * `path` is the one of the block whose pool it is; null for the site's. Without members it belongs to a site that has lost its last target.
  */
-export type RoutePool = { readonly path: string | null; readonly members: readonly PoolMember[] };
+export type RoutePool = { readonly path: string | null; readonly members: readonly PoolTarget[] };
 export type RoutePools = { readonly domain: string; readonly pools: readonly RoutePool[] };
 
 /** The targets of all routes, and the pools of each. */
@@ -81,7 +81,7 @@ function viewsIn({ upstreams, tls, transport, health }: Pool, route: RouteSpec, 
   });
 }
 
-function addTarget(known: Map<string, NamedTarget>, domain: string, { address, tls, id, transport, state, check }: SeenTarget): PoolMember {
+function addTarget(known: Map<string, NamedTarget>, domain: string, { address, tls, id, transport, state, check }: SeenTarget): PoolTarget {
   const name = targetName(address, tls, id, transport);
   let target = known.get(name);
   if (target === undefined) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RouteInput, readAppliedRoute } from '../../shared/route.ts';
 import type { PoolTrouble } from './alerts.ts';
-import { indexTargets, type PoolMember } from './named-targets.ts';
+import { indexTargets, type PoolTarget } from './named-targets.ts';
 import { poolTroubles } from './pool-troubles.ts';
 
 type Target = NonNullable<RouteInput['upstreams']>[number];
@@ -17,7 +17,7 @@ function troubles(
   const read = readAppliedRoute({ domain: 'a.test', upstream: null, tls: false, upstreams, ...more });
   assert.ok('route' in read, JSON.stringify(read));
   const { routes } = indexTargets([{ route: read.route, controller: null, overrides: null, since: 0, unconfirmed, needsSetup: false }]);
-  const reason = ({ target, view }: PoolMember) =>
+  const reason = ({ target, view }: PoolTarget) =>
     ejected.includes(target.address) ? 'it failed' : view.state === 'healthy' ? null : `its source says ${view.state}`;
   return routes.flatMap(({ domain, pools }) => pools.flatMap((pool) => poolTroubles(domain, pool, { reason, failure: () => undefined })));
 }

@@ -1,11 +1,11 @@
 import type { LastFailure } from '../../shared/wire/status.ts';
 import type { PoolTrouble } from './alerts.ts';
-import { type PoolMember, type RoutePool, UNCONFIRMED } from './named-targets.ts';
+import { type PoolTarget, type RoutePool, UNCONFIRMED } from './named-targets.ts';
 
 type View = {
   /** Why the pool sends a target no requests; null if it does. */
-  reason(member: PoolMember): string | null;
-  failure(member: PoolMember): LastFailure | undefined;
+  reason(member: PoolTarget): string | null;
+  failure(member: PoolTarget): LastFailure | undefined;
 };
 
 /**

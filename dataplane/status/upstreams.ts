@@ -11,7 +11,7 @@ import {
   type NamedTarget,
   outOfRotationReason,
   outOfRotationReasonFor,
-  type PoolMember,
+  type PoolTarget,
   type RoutePools,
   TargetIndex,
 } from './named-targets.ts';
@@ -116,8 +116,8 @@ export class Upstreams {
     });
     const troubles: PoolTrouble[] = [];
     const view = {
-      reason: (member: PoolMember) => this.reasonFor(member),
-      failure: ({ target }: PoolMember) => this.failures.get(nameOf(target)),
+      reason: (member: PoolTarget) => this.reasonFor(member),
+      failure: ({ target }: PoolTarget) => this.failures.get(nameOf(target)),
     };
     await inTurns(index.routes, PER_TURN, ({ domain, pools }) => {
       if (troubles.length >= MAX_POOLS) return;
@@ -146,7 +146,7 @@ export class Upstreams {
   }
 
   /** Why one pool sends the target no requests; null if it does. */
-  private reasonFor({ target, view }: PoolMember): string | null {
+  private reasonFor({ target, view }: PoolTarget): string | null {
     return this.ejection(target) ?? outOfRotationReasonFor(view, (check) => this.tools.health.reason(check.name));
   }
 

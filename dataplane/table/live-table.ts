@@ -1,4 +1,4 @@
-import type { Site } from '../../shared/certificates/issuer.ts';
+import type { SiteIssuance } from '../../shared/certificates/issuer.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -103,11 +103,11 @@ export class LiveTable {
   }
 
   /** How every site gets HTTPS; fast, even for many sites. */
-  sites(): Iterable<Site> {
+  sites(): Iterable<SiteIssuance> {
     return this.claims.sites();
   }
 
-  site(domain: string): Site | null {
+  site(domain: string): SiteIssuance | null {
     return this.claims.site(domain);
   }
 

@@ -1,10 +1,10 @@
 import { runningBuild } from '../../shared/runtime/build.ts';
 import { pidNamespace } from '../../shared/runtime/pid-namespace.ts';
 import { PARENT_VARIABLE } from '../../shared/runtime/supervised.ts';
-import type { Description } from '../../shared/wire/takeover.ts';
+import type { InstanceDescription } from '../../shared/wire/takeover.ts';
 
 /** Describes this process to programs that want to replace or stop it. `startedAt` in ms since 1970. */
-export function describeProcess({ env, pid }: Pick<NodeJS.Process, 'env' | 'pid'>, startedAt: number): Description {
+export function describeProcess({ env, pid }: Pick<NodeJS.Process, 'env' | 'pid'>, startedAt: number): InstanceDescription {
   const parent = Number(env[PARENT_VARIABLE]);
   return {
     version: runningBuild.version,

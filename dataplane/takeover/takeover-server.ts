@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:net';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
-import { type Description, STEP_MS, SUCCESSOR_START_MS, type Upgraded, type UpgradeRequest } from '../../shared/wire/takeover.ts';
+import { type InstanceDescription, STEP_MS, SUCCESSOR_START_MS, type Upgraded, type UpgradeRequest } from '../../shared/wire/takeover.ts';
 import { Channel } from './channel.ts';
 
 /** How often reopening the Admin API is retried while its address is in use (ms). */
@@ -10,7 +10,7 @@ const RETRY_MS = 1_000;
 
 /** The steps by which a running data plane hands over to its successor, or takes everything back if that fails. */
 export type HandoverSteps = {
-  describe(): Description;
+  describe(): InstanceDescription;
   /** Starts a successor. @throws with the reason if it did not take over. */
   upgrade(launcher: string): Promise<Upgraded>;
   /** Stops saving and releases the table on disk. Pending changes stay queued. */

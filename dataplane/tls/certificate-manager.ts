@@ -24,7 +24,7 @@ import {
 } from './certificate-warnings.ts';
 import { explainMissing, explainPlainHttp, isOnLoopback, siteFor } from './explain-certificate.ts';
 import type { InternalCertificate } from './internal/internal-authority.ts';
-import { InternalIssuer, type InternalIssuerTools, type RoutesChange } from './internal/internal-issuer.ts';
+import { type DomainsChange, InternalIssuer, type InternalIssuerTools } from './internal/internal-issuer.ts';
 import type { AcmeSettings } from './issue/acme/acme-client.ts';
 import { AutomaticHttps } from './issue/automatic-https.ts';
 import type { Keyring } from './keyring.ts';
@@ -153,7 +153,7 @@ export class CertificateManager {
     return this.internal.setDefault(local);
   }
 
-  routesChanged(change: RoutesChange): void {
+  routesChanged(change: DomainsChange): void {
     this.uncertifiable = null;
     this.automatic.routesChanged();
     this.internal.routesChanged(change);

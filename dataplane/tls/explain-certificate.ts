@@ -1,5 +1,5 @@
 import { notIssuableReason } from '../../shared/certificates/issuable.ts';
-import type { Site } from '../../shared/certificates/issuer.ts';
+import type { SiteIssuance } from '../../shared/certificates/issuer.ts';
 import { CATCH_ALL, wildcardOf } from '../../shared/values/host.ts';
 
 /** The kinds of names that the configured authority can issue for; null without an authority. */
@@ -9,7 +9,7 @@ export type AcmeCapabilities = { readonly anyName: boolean; readonly dns: boolea
  * Why a site has no certificate, so that HTTPS connections to it are refused. `site` is null when nothing is routed there. `noAcme`: why
  * none are ordered at all.
  */
-export function explainMissing(site: Site | null, orderable: AcmeCapabilities, noAcme: string | null = null): string {
+export function explainMissing(site: SiteIssuance | null, orderable: AcmeCapabilities, noAcme: string | null = null): string {
   if (site === null) return 'nothing is routed there';
   if (site.https === 'off') return 'the site says tls off';
   if (site.https === 'provided') return 'the certificate that the site names has not arrived';
@@ -19,13 +19,13 @@ export function explainMissing(site: Site | null, orderable: AcmeCapabilities, n
 }
 
 /** The site that serves a host: its own name, the wildcard that covers it, or the catch-all. */
-export function siteFor(host: string, { site }: { site(domain: string): Site | null }): Site | null {
+export function siteFor(host: string, { site }: { site(domain: string): SiteIssuance | null }): SiteIssuance | null {
   return site(host) ?? site(wildcardOf(host) ?? host) ?? site(CATCH_ALL);
 }
 
 /** Why a visitor over plain HTTP needs no certificate, or stays on HTTP for lack of one. */
 export function explainPlainHttp(
-  site: Site | null,
+  site: SiteIssuance | null,
   isCertified: boolean,
   orderable: AcmeCapabilities,
   noAcme: string | null = null,

@@ -9,7 +9,7 @@ import { RejectedCertificates } from './applied/rejected-certificates.ts';
 import type { CertificateManager, CertificateManagerTools, CertificateStats } from './certificate-manager.ts';
 import type { CertificateTrouble } from './certificate-warnings.ts';
 import { explainPlainHttp, siteFor } from './explain-certificate.ts';
-import { type RoutesChange, usesInternalIssuer } from './internal/internal-issuer.ts';
+import { type DomainsChange, usesInternalIssuer } from './internal/internal-issuer.ts';
 import { readRootCertificate } from './internal/root.ts';
 import type { AcmeSettings } from './issue/acme/acme-client.ts';
 import { describeFileError, makeReadable, makeWritable } from './store/directory-access.ts';
@@ -180,7 +180,7 @@ export class LazyCertificateManager {
     return this.manager === null ? Promise.resolve(null) : this.manager.admin.retry(domain);
   }
 
-  routesChanged(change: RoutesChange): void {
+  routesChanged(change: DomainsChange): void {
     if (this.manager !== null) return this.manager.routesChanged(change);
     const asks = (domain: string): boolean => {
       const site = this.tools.site(domain);

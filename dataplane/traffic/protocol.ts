@@ -1,4 +1,4 @@
-import type { Authorities } from '../../shared/certificates/issuer.ts';
+import type { AvailableIssuers } from '../../shared/certificates/issuer.ts';
 import type { JwtKey } from '../../shared/policy/jwt/keys.ts';
 import type { BotName } from '../../shared/policy/under-attack/bots.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
@@ -11,7 +11,7 @@ import type { LedgerBuffers } from '../ledger/ledger.ts';
  */
 
 /** How sites get HTTPS. */
-export type HttpsSettings = Authorities & {
+export type HttpsSettings = AvailableIssuers & {
   /** The port that visitors use. */
   readonly publicPort: number;
 };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Forwarder, startForwarder } from '../../controller/cli/dashboard/forwarder.ts';
+import { type DashboardForwarder, startForwarder } from '../../controller/cli/dashboard/forwarder.ts';
 import { rootCertificatePath } from '../../dataplane/tls/internal/root.ts';
 import { trustCommand } from '../../dataplane/tls/internal/trust-command.ts';
 import { ADMIN_SOCKET_FILE } from '../../shared/name.ts';
@@ -100,7 +100,7 @@ function trusting(root: string): string {
 
 const adminSocket = (stateDir: string): string => join(stateDir, ADMIN_SOCKET_FILE);
 
-function tell(stateDir: string, { http, https }: Ports, dashboard: Forwarder, isQuiet: boolean): void {
+function tell(stateDir: string, { http, https }: Ports, dashboard: DashboardForwarder, isQuiet: boolean): void {
   const admin = `--admin unix:${relative(process.cwd(), adminSocket(stateDir))}`;
   const authority = relative(process.cwd(), rootCertificatePath(stateDir));
   const curl = (host: string, path: string, more = '') => `  curl -i ${more}-H 'Host: ${host}' http://127.0.0.1:${http}${path}`;
@@ -169,7 +169,7 @@ async function main(): Promise<number> {
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
   say('Starting ...');
-  let dashboard: Forwarder | undefined;
+  let dashboard: DashboardForwarder | undefined;
   if (await ready(proxy, ports)) {
     const admin = { kind: 'unix', path: adminSocket(stateDir) } as const;
     dashboard = await startForwarder({ admin, token: undefined, listen: { host: '127.0.0.1', port: 0 } });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
-import { CertificateGenerator, type KeyPair } from '../../dataplane/tls/internal/certificate-generator.ts';
+import { CertificateGenerator, type GeneratedPair } from '../../dataplane/tls/internal/certificate-generator.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { Dataplane, Folder } from '../harness/dataplane.ts';
 import { freePort } from '../harness/ports.ts';
@@ -50,7 +50,7 @@ const nameOf = (index: number): string => `site-${index}.example.com`;
 async function fill(path: string): Promise<string> {
   const maker = await CertificateGenerator.load(systemRandom);
   const time = { notBefore: Date.now() - 3_600_000, notAfter: Date.now() + 90 * 86_400_000 };
-  const root: KeyPair = await maker.root('bench', time);
+  const root: GeneratedPair = await maker.root('bench', time);
   mkdirSync(path, { mode: 0o700 });
   for (let index = 0; index < CERTIFICATES; index++) {
     const { certificate, privateKey } = await maker.leaf(nameOf(index), time, root);

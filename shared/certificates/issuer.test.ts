@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Authorities, issuerOf, type Site } from './issuer.ts';
+import { type AvailableIssuers, issuerOf, type SiteIssuance } from './issuer.ts';
 
-const NOBODY: Authorities = { automatic: false, anyName: false, dns: false, internal: false, local: false };
-const BOTH: Authorities = { ...NOBODY, automatic: true, internal: true };
-const auto = (domain: string): Site => ({ domain, https: 'auto' });
-const internal = (domain: string): Site => ({ domain, https: 'internal' });
+const NOBODY: AvailableIssuers = { automatic: false, anyName: false, dns: false, internal: false, local: false };
+const BOTH: AvailableIssuers = { ...NOBODY, automatic: true, internal: true };
+const auto = (domain: string): SiteIssuance => ({ domain, https: 'auto' });
+const internal = (domain: string): SiteIssuance => ({ domain, https: 'internal' });
 
 test('only a site that selects the internal authority uses it, whatever its name', () => {
   for (const domain of ['a.test', '*.a.test', 'localhost', '192.0.2.1']) assert.equal(issuerOf(internal(domain), BOTH), 'internal');

@@ -3,10 +3,10 @@ import { CATCH_ALL } from '../values/host.ts';
 import { notIssuableReason } from './issuable.ts';
 
 /** The members of a route that decide its issuer. */
-export type Site = { readonly domain: string; readonly https: RouteSpec['https'] };
+export type SiteIssuance = { readonly domain: string; readonly https: RouteSpec['https'] };
 
 /** The available issuers. */
-export type Authorities = {
+export type AvailableIssuers = {
   /** Whether ACME is set up. `anyName`: also for names that are not public; `dns`: also for wildcards. */
   readonly automatic: boolean;
   readonly anyName: boolean;
@@ -20,7 +20,7 @@ export type Authorities = {
  * The issuer of a site's certificate: an ACME authority (`acme`) or the internal authority (`internal`); null: none, so
  * the site stays on HTTP.
  */
-export function issuerOf({ domain, https }: Site, authorities: Authorities): 'acme' | 'internal' | null {
+export function issuerOf({ domain, https }: SiteIssuance, authorities: AvailableIssuers): 'acme' | 'internal' | null {
   if (https === 'internal' || (https === 'auto' && authorities.local))
     return authorities.internal && domain !== CATCH_ALL ? 'internal' : null;
   return https === 'auto' && authorities.automatic && notIssuableReason(domain, authorities) === null ? 'acme' : null;

@@ -2,13 +2,13 @@ import type { Condition } from '../condition.ts';
 import type { Parsed } from '../values/parsed.ts';
 import type { Position, Word } from './word.ts';
 
-export type Block = { readonly open: Position; readonly lines: readonly Directive[] };
+export type DirectiveBlock = { readonly open: Position; readonly lines: readonly Directive[] };
 
 /** `name args… [{ … }]`. */
-export type Directive = { readonly name: Word; readonly args: readonly Word[]; readonly block: Block | null };
+export type Directive = { readonly name: Word; readonly args: readonly Word[]; readonly block: DirectiveBlock | null };
 
 /** What a directive needs to be read, besides its line. */
-export type Reading = {
+export type DirectiveContext = {
   readonly report: {
     error(place: Position, message: string): void;
     warn(place: Position, message: string): void;
@@ -16,7 +16,7 @@ export type Reading = {
   /** The condition of a named matcher; undefined, and reported, if there is none with that name. */
   conditionFor(directive: string, matcher: Word): Condition | undefined;
   /** The block with its imports replaced by the lines they stand for. */
-  expanded(block: Block): Block;
+  expanded(block: DirectiveBlock): DirectiveBlock;
   /** The content of the file that a word names. The file is watched from then on. */
   textOf(word: Word): Parsed<string>;
   /** Milliseconds since 1970, to warn about what has expired. */
@@ -26,7 +26,7 @@ export type Reading = {
 };
 
 /** The syntax of a directive, which is checked before `read` is called, and its meaning. */
-export type Grammar<Draft, Context = Reading> = {
+export type Grammar<Draft, Context = DirectiveContext> = {
   readonly name: string;
   /** Its names in other proxies. */
   readonly otherNames?: readonly string[];

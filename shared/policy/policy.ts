@@ -5,7 +5,7 @@ import type { Grammar } from '../config-file/directive.ts';
  * The one description of a policy: its members in routes, its directive and its labels. Its effect on requests is implemented in the data
  * plane.
  */
-export type Policy<Members extends z.ZodRawShape> = Description<PolicyPart<Members>> & {
+export type PolicyDescription<Members extends z.ZodRawShape> = Description<PolicyPart<Members>> & {
   /** Its members in a route, and in a block if blocks allow it; each with its description for the reference. */
   readonly members: Members;
 };

@@ -1,5 +1,5 @@
 import type { RouteSpec } from '../route.ts';
-import type { Globals, Origin } from '../settings.ts';
+import type { Globals, SettingOrigin } from '../settings.ts';
 import type { Fact, Problem, Revision } from './apply.ts';
 
 /** The data plane's responses to queries by users and the command line. */
@@ -90,7 +90,7 @@ export type LastFailure = { code: string; reason: string; at: string; count: num
 export type SettingStatus = {
   name: string;
   value: string | number | boolean | null | readonly string[] | readonly number[];
-  origin: Origin;
+  origin: SettingOrigin;
 };
 
 /** A dry run of one URL: what would happen, and why. */

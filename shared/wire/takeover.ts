@@ -8,7 +8,7 @@ export const STEP_MS = 10_000;
 export const SUCCESSOR_START_MS = 60_000;
 
 /** The response to `{"describe":{}}`. */
-export type Description = {
+export type InstanceDescription = {
   readonly version: string;
   /** The pid to stop for stopping the whole instance: the parent's, if there is one. In a container, a pid of that container. */
   readonly pid: number;

@@ -7,7 +7,7 @@ import type { Flag, Flags } from '../../../shared/runtime/flags.ts';
 import { splitAddress } from '../../../shared/values/address.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
 import { type Parsed, refused } from '../../../shared/values/parsed.ts';
-import type { Condition } from '../../sources/source.ts';
+import type { ObjectCondition } from '../../sources/source.ts';
 import type { ClusterObjectStatus, ContainerStatus } from '../../status/containers.ts';
 import type { ControllerReport } from '../../status/report.ts';
 import { addressesOf } from './ask.ts';
@@ -117,7 +117,7 @@ function besideIt({ others: { count, names } }: Pick<ContainerStatus, 'others'>,
 
 /** The first of the three conditions that is not met, else the last, with a description of the state. */
 function stateOf({ accepted, resolved, programmed }: Pick<ContainerStatus, 'accepted' | 'resolved' | 'programmed'>): {
-  fact: Condition;
+  fact: ObjectCondition;
   words: string;
 } {
   const isServed = resolved.holds && Object.keys(programmed).length > 0;
@@ -132,5 +132,5 @@ function stateOf({ accepted, resolved, programmed }: Pick<ContainerStatus, 'acce
 
 const NOT_YET = 'no data plane has applied its route yet';
 
-const whyOf = ({ change }: Pick<ContainerStatus, 'change'>, { reason }: Condition): string =>
+const whyOf = ({ change }: Pick<ContainerStatus, 'change'>, { reason }: ObjectCondition): string =>
   change === null ? reason : `${reason}; what would change it: ${change}`;

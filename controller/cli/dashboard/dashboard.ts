@@ -8,7 +8,7 @@ import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts
 import { ADMIN_FLAGS, addressesOf, noArguments, textOf } from '../command/ask.ts';
 import { type Command, CommandError } from '../command/command.ts';
 import { findAddress } from '../command/find-admin.ts';
-import { type Forwarder, type ForwarderOptions, startForwarder } from './forwarder.ts';
+import { type DashboardForwarder, type ForwarderOptions, startForwarder } from './forwarder.ts';
 import { browserOpener, openBrowser } from './open-browser.ts';
 
 type Listen = ForwarderOptions['listen'];
@@ -61,7 +61,7 @@ function parseListen(text: string): Parsed<Listen> {
   return accepted({ host, port: Number(port) });
 }
 
-async function start(options: ForwarderOptions): Promise<Forwarder> {
+async function start(options: ForwarderOptions): Promise<DashboardForwarder> {
   try {
     return await startForwarder(options);
   } catch (error) {

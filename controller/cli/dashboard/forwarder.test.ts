@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { AdminAddress } from '../../../shared/api/admin-address.ts';
 import { temporary } from '../testing/run-command.ts';
-import { type Forwarder, startForwarder } from './forwarder.ts';
+import { type DashboardForwarder, startForwarder } from './forwarder.ts';
 
 type Seen = { readonly method: string; readonly url: string; readonly headers: IncomingHttpHeaders };
 type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
 type Scene = {
-  readonly forwarder: Forwarder;
+  readonly forwarder: DashboardForwarder;
   readonly upstream: Server;
   /** What reached the Admin API. */
   readonly seen: Seen[];

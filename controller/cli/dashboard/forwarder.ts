@@ -33,7 +33,7 @@ export type ForwarderOptions = {
   readonly random?: Random;
 };
 
-export type Forwarder = {
+export type DashboardForwarder = {
   /** Opens the dashboard in one browser. */
   readonly url: string;
   /** Ends all requests and streams. */
@@ -44,7 +44,7 @@ export type Forwarder = {
  * Serves the dashboard and its data to one browser of this machine: GET requests for what the page shows are sent to the Admin API, with
  * the token if there is one. @throws the system's error if it can't listen.
  */
-export async function startForwarder({ admin, token, listen, clock, random }: ForwarderOptions): Promise<Forwarder> {
+export async function startForwarder({ admin, token, listen, clock, random }: ForwarderOptions): Promise<DashboardForwarder> {
   const pass = new BrowserPass(random ?? systemRandom);
   const server = createServer({ headersTimeout: HEAD_MS, requestTimeout: HEAD_MS, connectionsCheckingInterval: 5_000 });
   const room = new ConnectionRoom(server, clock ?? systemClock, MAX_CONNECTIONS);

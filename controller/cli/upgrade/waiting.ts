@@ -2,14 +2,14 @@ import { NAME } from '../../../shared/name.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import { pidNamespace } from '../../../shared/runtime/pid-namespace.ts';
 import { runningInstance } from '../../../shared/runtime/running-instance.ts';
-import { type Description, SUCCESSOR_START_MS } from '../../../shared/wire/takeover.ts';
+import { type InstanceDescription, SUCCESSOR_START_MS } from '../../../shared/wire/takeover.ts';
 import { CommandError } from '../command/command.ts';
 
 /** How often it checks which process serves (ms). */
 const AGAIN_MS = 200;
 
 /** Waits until the process that serves with a state directory belongs to this container. @throws CommandError after a minute. */
-export async function waitForOurs(stateDir: string, clock: Clock, ours = pidNamespace()): Promise<Description> {
+export async function waitForOurs(stateDir: string, clock: Clock, ours = pidNamespace()): Promise<InstanceDescription> {
   const until = clock.monotonic() + SUCCESSOR_START_MS;
   for (;;) {
     const serves = await runningInstance(stateDir);
@@ -19,5 +19,5 @@ export async function waitForOurs(stateDir: string, clock: Clock, ours = pidName
   }
 }
 
-const whoElse = (serves: Description | null): string =>
+const whoElse = (serves: InstanceDescription | null): string =>
   serves === null ? 'no process serves with this state directory' : `${NAME} ${serves.version} of another container still serves`;

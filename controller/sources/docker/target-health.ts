@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { TargetReport } from '../../../shared/wire/apply.ts';
-import type { Condition, Reading } from '../source.ts';
+import type { ObjectCondition, Reading } from '../source.ts';
 
 /** How many unavailable targets are remembered; the oldest is forgotten first. */
 const MAX_TARGETS = 10_000;
@@ -8,7 +8,7 @@ const MAX_TARGETS = 10_000;
 /** The health of containers' addresses as reported by data planes, which alone know whether an app listens. */
 export class TargetHealth {
   private readonly clock: Clock;
-  private readonly down = new Map<string, Condition>();
+  private readonly down = new Map<string, ObjectCondition>();
 
   constructor(clock: Clock) {
     this.clock = clock;

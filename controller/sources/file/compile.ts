@@ -1,4 +1,4 @@
-import type { Block, Directive } from '../../../shared/config-file/directive.ts';
+import type { Directive, DirectiveBlock } from '../../../shared/config-file/directive.ts';
 import type { Position, Word } from '../../../shared/config-file/word.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
@@ -108,7 +108,7 @@ type House = {
 
 function createHouse(report: Collected, env: Environment, files: Files, onlyGlobals: boolean): House {
   const imports = createImports(env, files, report);
-  const expanded = (block: Block): Block => expand(block, imports);
+  const expanded = (block: DirectiveBlock): DirectiveBlock => expand(block, imports);
   const textOf = (word: Word) => textNamedBy(word, files);
   const house: House = {
     report,
@@ -164,7 +164,7 @@ function readPart(part: FilePart, before: number, house: House): void {
   }
 }
 
-function readGlobals(block: Block, before: number, { report, shared }: House): { sound: Globals | null } {
+function readGlobals(block: DirectiveBlock, before: number, { report, shared }: House): { sound: Globals | null } {
   const draft: GlobalsDraft = {};
   // No global has a block of directives.
   readLines(block, 'globals', GLOBAL_RULES, draft, [], { ...shared, conditionFor: () => undefined, readBlock: () => undefined });
@@ -172,7 +172,7 @@ function readGlobals(block: Block, before: number, { report, shared }: House): {
 }
 
 /** The lines of a block, with its imports replaced by their lines. */
-function expand(block: Block, imports: Imports): Block {
+function expand(block: DirectiveBlock, imports: Imports): DirectiveBlock {
   if (!block.lines.some(isImport)) return block;
   return { open: block.open, lines: linesOf(block.lines, imports) };
 }

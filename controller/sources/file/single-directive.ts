@@ -1,4 +1,4 @@
-import type { Block } from '../../../shared/config-file/directive.ts';
+import type { DirectiveBlock } from '../../../shared/config-file/directive.ts';
 import { quote } from '../../../shared/config-file/quote.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { refused } from '../../../shared/values/parsed.ts';
@@ -18,7 +18,7 @@ export const readSingleDirective: DirectiveReader = (name, text) => {
   report.read(name, written);
   const lines = parseLines(createLexer(written, name, report), { env: {}, report, args: null, from: undefined });
   for (const line of lines) if (line.name.text !== name) report.error(line.name, `${quote(line.name.text)} is another directive`);
-  const block: Block = { open: { path: name, line: 1, column: 1 }, lines: lines.filter((line) => line.name.text === name) };
+  const block: DirectiveBlock = { open: { path: name, line: 1, column: 1 }, lines: lines.filter((line) => line.name.text === name) };
   const draft = emptyDraft();
   const context: Context = {
     report,

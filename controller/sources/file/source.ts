@@ -7,7 +7,7 @@ import { type Compiled, compileFile } from './compile.ts';
 import { type Diagnostic, formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { FILE_SOURCE } from './sites/site.ts';
 import type { Environment } from './variables/read-context.ts';
-import { areSame, type Found, lacks, wereSteady } from './watching/found.ts';
+import { areSame, type FoundFiles, lacks, wereSteady } from './watching/found.ts';
 import { createSettle } from './watching/settle.ts';
 import { trace } from './watching/trace.ts';
 import { type Watch, watchDirectories } from './watching/watch.ts';
@@ -33,26 +33,26 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   /** The file and all its imports. */
   let inputs: readonly string[] = [path];
   /** The inputs of the latest snapshot; undefined before the first. */
-  let reported: Found | undefined;
+  let reported: FoundFiles | undefined;
   let missingSince: number | undefined;
   let cancelLook: () => void = () => undefined;
   const withTransitionTimes = createTransitionTimes(clock);
   let readings: readonly Reading[] = [];
 
-  const see = (): Found => {
+  const see = (): FoundFiles => {
     const { found, directories } = trace(inputs);
     watch?.use(directories);
     return found;
   };
   /** `after` is undefined if an input changed during the read. */
-  const read = async (before: Found): Promise<{ snapshot: Snapshot; after: Found | undefined }> => {
+  const read = async (before: FoundFiles): Promise<{ snapshot: Snapshot; after: FoundFiles | undefined }> => {
     const startedAt = clock.now();
     const compiled = await compileFile(path, env);
     inputs = [...new Set(compiled.inputs)];
     const after = see();
     return { snapshot: snapshotOf(compiled), after: wereSteady(before, after, startedAt) ? after : undefined };
   };
-  const conclude = (seen: Found, snapshot: Snapshot) => {
+  const conclude = (seen: FoundFiles, snapshot: Snapshot) => {
     if (!emitSnapshot) return;
     reported = seen;
     readings = withTransitionTimes([readingOf(path, snapshot, readings[0]?.domains ?? [])]);
@@ -72,7 +72,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   };
 
   /** Whether a missing file is probably being replaced; then it is checked again later. The first check does not wait. */
-  const isMissingForAMoment = (seen: Found, again: () => void): boolean => {
+  const isMissingForAMoment = (seen: FoundFiles, again: () => void): boolean => {
     missingSince = reported !== undefined && lacks(seen, reported, path) ? (missingSince ?? clock.monotonic()) : undefined;
     if (missingSince === undefined) return false;
     const left = missingSince + MISSING_MS - clock.monotonic();

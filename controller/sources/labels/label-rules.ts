@@ -18,7 +18,7 @@ import { type Domain, parseDomain } from '../../../shared/values/host.ts';
 import { readPort as readTcpPort } from '../../../shared/values/port.ts';
 
 /** The draft that labels are read into. */
-export type SiteDraft = {
+export type LabelDraft = {
   domains: Domain[];
   port: number | null;
   network: string | null;
@@ -27,7 +27,7 @@ export type SiteDraft = {
   members: RouteDraft;
 };
 
-export type LabelRule = Omit<Label<SiteDraft>, 'word'> & {
+export type LabelRule = Omit<Label<LabelDraft>, 'word'> & {
   /** Describes the single container; others of its pool may differ. */
   readonly perContainer: boolean;
 };
@@ -35,7 +35,7 @@ export type LabelRule = Omit<Label<SiteDraft>, 'word'> & {
 const MAX_LISTENED = 2 * MAX_PORTS;
 const NETWORK_NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 
-const ownLabel = (label: Label<SiteDraft>): [string, LabelRule] => [label.word, { ...label, perContainer: true }];
+const ownLabel = (label: Label<LabelDraft>): [string, LabelRule] => [label.word, { ...label, perContainer: true }];
 /** A label that describes the route. */
 const routeLabel = (label: Label<RouteDraft>): [string, LabelRule] => [
   label.word,
@@ -159,7 +159,7 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
   timeout('request_timeout', '2m', 'request_timeout_secs', 'no limit'),
 ]);
 
-function readDomains(value: string, draft: SiteDraft): string | undefined {
+function readDomains(value: string, draft: LabelDraft): string | undefined {
   const wrong: string[] = [];
   for (const part of value.split(',').map((one) => one.trim())) {
     if (part === '') continue;
@@ -171,7 +171,7 @@ function readDomains(value: string, draft: SiteDraft): string | undefined {
   return draft.domains.length === 0 ? 'it names no domain' : undefined;
 }
 
-function readPort(value: string, draft: SiteDraft): string | undefined {
+function readPort(value: string, draft: LabelDraft): string | undefined {
   if (!/^[1-9]\d{0,4}$/.test(value) || Number(value) > 65_535) return 'a port must be a number from 1 to 65535';
   draft.port = Number(value);
   return undefined;

@@ -1,7 +1,7 @@
 import { closest } from '../../../shared/closest.ts';
 import { LABEL_PREFIX } from '../../../shared/name.ts';
 import type { Domain } from '../../../shared/values/host.ts';
-import { LABELS, type SiteDraft } from './label-rules.ts';
+import { LABELS, type LabelDraft } from './label-rules.ts';
 import { protectionOf } from './protections.ts';
 
 /** How labels are written: as labels of containers, or as annotations of objects in a cluster. */
@@ -14,7 +14,7 @@ export type LabelForm = {
 export const CONTAINER_LABELS: LabelForm = { prefix: LABEL_PREFIX, needsDomain: true };
 
 /** One site requested by a container. */
-export type SiteLabels = Readonly<SiteDraft> & {
+export type SiteLabels = Readonly<LabelDraft> & {
   /** From `sluice.<name>.domain`; null for the site without a name. */
   readonly site: string | null;
   /** The site's labels, without those of the single container, as given: differences within a pool are reported. */
@@ -32,7 +32,7 @@ export type ReadLabels = {
   readonly warnings: readonly LabelWarning[];
 };
 
-type Draft = SiteDraft & { site: string | null; common: Map<string, string>; reasons: string[] };
+type Draft = LabelDraft & { site: string | null; common: Map<string, string>; reasons: string[] };
 
 /**
  * Reads the labels of one container. Never throws; an error invalidates only its own site. Sites without a name come first, then by name.

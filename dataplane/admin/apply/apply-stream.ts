@@ -8,7 +8,7 @@ import { type Frame, UnsavedError } from '../../table/table.ts';
 import { finishResponse, sendContinue } from '../http/early-answer.ts';
 import { ApiError } from '../http/errors.ts';
 import type { ControllerStreams, OpenStream } from './controller-streams.ts';
-import { FrameReader } from './frame-reader.ts';
+import { ApplyFrameReader } from './frame-reader.ts';
 import { LineReader } from './line-reader.ts';
 
 /** A controller that leaves this many bytes unread is cut off. The limit has room for the results of several whole tables. */
@@ -34,7 +34,7 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
   private readonly response: ServerResponse;
   private readonly parts: ApplyStreamOptions;
   private readonly lines = new LineReader();
-  private readonly frames = new FrameReader();
+  private readonly frames = new ApplyFrameReader();
   private joined: OpenStream | null = null;
   private heardAt: number;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { FrameCertificates } from '../../../shared/wire/apply.ts';
-import { FrameReader } from './frame-reader.ts';
+import { ApplyFrameReader } from './frame-reader.ts';
 
 const { certificate, privateKey } = await makePair(['a.test', '*.a.test']);
 const other = await makePair(['b.test']);
@@ -10,7 +10,7 @@ const line = (more: object) => ({ certificate: { domains: ['a.test'], certificat
 
 /** The certificates in a frame that consists of these lines. */
 function read(based_on: number | null, ...lines: object[]): FrameCertificates | undefined {
-  const reader = new FrameReader();
+  const reader = new ApplyFrameReader();
   const apply = { controller: 'c', epoch: 1, revision: 2, based_on, sources: ['file'] };
   for (const one of [{ apply }, ...lines]) assert.equal(reader.addLine(JSON.stringify(one)), null);
   return reader.addLine(JSON.stringify({ end: { revision: 2 } }))?.certificates;

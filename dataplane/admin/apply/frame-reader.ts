@@ -45,7 +45,7 @@ type Draft = {
 };
 
 /** Assembles lines into frames. A frame is everything from its `apply` line to its `end` line. */
-export class FrameReader {
+export class ApplyFrameReader {
   private draft: Draft | null = null;
 
   /** Whether a frame has begun but not ended. */

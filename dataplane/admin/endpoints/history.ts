@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { parseDomain } from '../../../shared/values/host.ts';
 import type { Format } from '../../analytics/history/keeper.ts';
-import { parseRange, type Range } from '../../analytics/history/range.ts';
+import { parseRange, type RangeQuery } from '../../analytics/history/range.ts';
 import type { AdminDependencies } from '../dependencies.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
@@ -23,7 +23,7 @@ export async function getHistory({ response, query }: Omit<Call, 'segments'>, ho
 }
 
 /** The period, and the one that it is compared with. @throws ApiError */
-export function readRange(query: URLSearchParams, { clock }: Pick<AdminDependencies, 'clock'>): Range {
+export function readRange(query: URLSearchParams, { clock }: Pick<AdminDependencies, 'clock'>): RangeQuery {
   const range = parseRange(new Map(query), clock.now());
   if (!range.ok) throw new ApiError('invalidQuery', range.reason);
   return range.value;
@@ -32,7 +32,7 @@ export function readRange(query: URLSearchParams, { clock }: Pick<AdminDependenc
 /** The history of a host, or of all hosts, as text to send. @throws ApiError if there is none. */
 export async function historyText(
   host: string,
-  range: Range,
+  range: RangeQuery,
   format: Format,
   { history }: Pick<AdminDependencies, 'history'>,
 ): Promise<string> {

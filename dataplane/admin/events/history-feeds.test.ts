@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
-import type { Range } from '../../analytics/history/range.ts';
+import type { RangeQuery } from '../../analytics/history/range.ts';
 import { DAY, HOUR } from '../../analytics/history/store.ts';
 import { ApiError } from '../http/errors.ts';
 import { HistoryFeeds } from './history-feeds.ts';
 
-const rangeOf = (step: Range['step']): Range => ({ from: 0, to: DAY, step, previous: { from: -DAY, to: 0 } });
+const rangeOf = (step: RangeQuery['step']): RangeQuery => ({ from: 0, to: DAY, step, previous: { from: -DAY, to: 0 } });
 
 /** Feeds whose history answers on the test's command. */
 class Fixture {
@@ -21,7 +21,7 @@ class Fixture {
   });
 
   /** Follows the history of a host, until `stop` is called. */
-  follow(step: Range['step'], host = 'a.test'): { sent: string[]; stop: () => void } {
+  follow(step: RangeQuery['step'], host = 'a.test'): { sent: string[]; stop: () => void } {
     const sent: string[] = [];
     return { sent, stop: this.feeds.of(host, rangeOf(step))((event) => sent.push(event)) };
   }

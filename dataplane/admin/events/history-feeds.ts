@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
-import type { Range } from '../../analytics/history/range.ts';
+import type { RangeQuery } from '../../analytics/history/range.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Subscribe } from './event-stream.ts';
 import { SharedFeed } from './shared-feed.ts';
@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const HOURS_EVERY_MS = 10_000;
 const DAYS_EVERY_MS = 60_000;
 
-type HistoryFeedsTools = { readonly clock: Clock; readonly log: Log; readonly text: (host: string, range: Range) => Promise<string> };
+type HistoryFeedsTools = { readonly clock: Clock; readonly log: Log; readonly text: (host: string, range: RangeQuery) => Promise<string> };
 
 /**
  * The histories that streams follow: each is sent at once and then periodically as the event `history`. Streams that follow the same period
@@ -29,7 +29,7 @@ export class HistoryFeeds {
     return this.feeds.size;
   }
 
-  of(host: string, range: Range): Subscribe {
+  of(host: string, range: RangeQuery): Subscribe {
     return (send) => {
       const key = JSON.stringify([host, range]);
       const feed = this.feeds.get(key) ?? this.feedOf(host, range);
@@ -42,7 +42,7 @@ export class HistoryFeeds {
     };
   }
 
-  private feedOf(host: string, range: Range): SharedFeed {
+  private feedOf(host: string, range: RangeQuery): SharedFeed {
     const { clock, log, text } = this.tools;
     return new SharedFeed({
       ...{ clock, log, name: 'the history of a stream' },

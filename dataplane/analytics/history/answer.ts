@@ -2,7 +2,7 @@ import type { Percentiles } from '../../../shared/wire/analytics.ts';
 import type { History, HistoryCounts, HistoryPoint, HistoryRange, VitalHistory } from '../../../shared/wire/history.ts';
 import { LIST_NAMES } from '../../traffic/protocol.ts';
 import { ANSWERED_VISITORS, Period } from './period.ts';
-import { pointsOf, type Range } from './range.ts';
+import { pointsOf, type RangeQuery } from './range.ts';
 import { ALL_HOSTS, DAY, HOUR, type HostSums, type Row } from './store.ts';
 import type { VitalCounts } from './vital-counts.ts';
 
@@ -11,15 +11,15 @@ const LISTED = 100;
 const HOSTS = 1_000;
 
 /** The stores that history is read from. */
-export type Source = {
+export type HistorySource = {
   rows(host: string, from: number, to: number): Iterable<Row>;
   sums(from: number, to: number): Iterable<HostSums>;
   /** The first moment for which anything is kept (ms since 1970); null if nothing is. */
-  since(host: string, step: Range['step']): number | null;
+  since(host: string, step: RangeQuery['step']): number | null;
 };
 
 /** Answers a question about one host, or about all of them together (`host` is ALL_HOSTS). */
-export function historyOf(source: Source, host: string, range: Range, now: number): History {
+export function historyOf(source: HistorySource, host: string, range: RangeQuery, now: number): History {
   const since = source.since(host, range.step);
   return {
     domain: host === ALL_HOSTS ? null : host,
@@ -32,7 +32,7 @@ export function historyOf(source: Source, host: string, range: Range, now: numbe
   };
 }
 
-function overRange(source: Source, host: string, range: Omit<Range, 'previous'>): HistoryRange {
+function overRange(source: HistorySource, host: string, range: Omit<RangeQuery, 'previous'>): HistoryRange {
   const { from, to, step } = range;
   const points = Array.from({ length: pointsOf(range) }, () => new Period(ANSWERED_VISITORS));
   const whole = new Period(ANSWERED_VISITORS);
@@ -51,7 +51,7 @@ function overRange(source: Source, host: string, range: Omit<Range, 'previous'>)
   };
 }
 
-function hostsOf(source: Source, { from, to }: Range): NonNullable<History['hosts']> {
+function hostsOf(source: HistorySource, { from, to }: RangeQuery): NonNullable<History['hosts']> {
   const sums = new Map<string, { domain: string; views: number; humans: number; page_views: number }>();
   for (const { host, views, humans, pageViews } of source.sums(from, to)) {
     if (host === ALL_HOSTS) continue;

@@ -8,7 +8,7 @@ import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { domainReport } from '../../traffic/testing/domain-report.ts';
 import { History } from './history.ts';
-import type { Range } from './range.ts';
+import type { RangeQuery } from './range.ts';
 import { HOUR } from './store.ts';
 
 const DAY_MS = 86_400_000;
@@ -25,7 +25,7 @@ function kept(t: TestContext) {
     rmSync(folder, { recursive: true });
   });
   const from = Math.floor(Date.now() / HOUR) * HOUR - HOUR;
-  const range: Range = { from, to: from + 3 * HOUR, step: HOUR, previous: { from: from - 3 * HOUR, to: from } };
+  const range: RangeQuery = { from, to: from + 3 * HOUR, step: HOUR, previous: { from: from - 3 * HOUR, to: from } };
   /** Asks the thread for the views of a host. */
   const views = async (host: string): Promise<number> => {
     const answer = await history.answer(host, range, 'json');

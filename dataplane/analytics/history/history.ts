@@ -5,7 +5,7 @@ import type { Log } from '../../../shared/runtime/log.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
 import type { Format, HistoryAnswer } from './keeper.ts';
 import type { FromHistory, HistoryStart, ToHistory } from './messages.ts';
-import type { Range } from './range.ts';
+import type { RangeQuery } from './range.ts';
 
 /** How long an answer may take (ms). */
 const ANSWER_MS = 10_000;
@@ -72,7 +72,7 @@ export class History {
     if (reports.length > 0) this.post({ kind: 'add', reports });
   }
 
-  answer(host: string, range: Range, format: Format): Promise<HistoryAnswer> {
+  answer(host: string, range: RangeQuery, format: Format): Promise<HistoryAnswer> {
     return this.request((id) => ({ kind: 'answer', id, host, range, format }));
   }
 

@@ -2,9 +2,9 @@ import { renameSync } from 'node:fs';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
-import { csvOf, historyOf, type Source } from './answer.ts';
+import { csvOf, type HistorySource, historyOf } from './answer.ts';
 import { PlausibleClock } from './plausible-clock.ts';
-import type { Range } from './range.ts';
+import type { RangeQuery } from './range.ts';
 import { Recent } from './recent.ts';
 import { ALL_HOSTS, DAY, DamagedHistoryError, HistoryStore, HOUR, type HostSums, type Retention, type Row } from './store.ts';
 
@@ -105,15 +105,15 @@ export class HistoryKeeper {
   }
 
   /** `host` ALL_HOSTS is all of them together. */
-  answer(host: string, asked: Range, format: Format): HistoryAnswer {
+  answer(host: string, asked: RangeQuery, format: Format): HistoryAnswer {
     const { store } = this;
     if (store === null) return { kind: 'unavailable', reason: this.reason };
     try {
       if (host !== ALL_HOSTS && !store.has(host) && !this.recent.has(host)) return { kind: 'unknown' };
       const tooFine = asked.step === HOUR && asked.from < store.hoursFrom;
       if (tooFine && asked.orDays === undefined) return { kind: 'too fine', since: store.hoursFrom };
-      const range: Range = tooFine ? { ...asked, step: DAY } : asked;
-      const source: Source = {
+      const range: RangeQuery = tooFine ? { ...asked, step: DAY } : asked;
+      const source: HistorySource = {
         rows: (name, from, to) => this.rows(store, name, from, to),
         sums: (from, to) => this.sums(store, from, to),
         since: (name, step) => this.since(store, name, step),
@@ -159,7 +159,7 @@ export class HistoryKeeper {
   }
 
   /** Hours that were removed may still be counted in days. */
-  private since(store: HistoryStore, host: string, step: Range['step']): number | null {
+  private since(store: HistoryStore, host: string, step: RangeQuery['step']): number | null {
     let first = store.since(host) ?? Number.POSITIVE_INFINITY;
     for (const [at, name] of this.recent.all()) if (name === host) first = Math.min(first, at);
     if (first === Number.POSITIVE_INFINITY) return null;

@@ -1,7 +1,7 @@
 import type { LogLevel } from '../../../shared/runtime/log-level.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
 import type { Format, HistoryAnswer } from './keeper.ts';
-import type { Range } from './range.ts';
+import type { RangeQuery } from './range.ts';
 import type { Retention } from './store.ts';
 
 /** The messages between the main thread and the history thread. */
@@ -9,7 +9,7 @@ export type HistoryStart = { readonly path: string; readonly retention: Retentio
 
 export type ToHistory =
   | { readonly kind: 'add'; readonly reports: readonly DomainReport[] }
-  | { readonly kind: 'answer'; readonly id: number; readonly host: string; readonly range: Range; readonly format: Format }
+  | { readonly kind: 'answer'; readonly id: number; readonly host: string; readonly range: RangeQuery; readonly format: Format }
   | { readonly kind: 'forget'; readonly id: number; readonly host: string }
   | { readonly kind: 'close' };
 

@@ -7,7 +7,7 @@ const MAX_POINTS = 1_000;
 const SHORT = 3 * DAY;
 
 /** A question about history: from `from` until before `to` (ms since 1970), both whole hours; `step` is the span of each point. */
-export type Range = Span & {
+export type RangeQuery = Span & {
   readonly step: typeof HOUR | typeof DAY;
   /** Whether days may be returned where hours are no longer kept, because no `step` was requested. */
   readonly orDays?: true;
@@ -16,16 +16,16 @@ export type Range = Span & {
 };
 type Span = { readonly from: number; readonly to: number };
 
-export const pointsOf = ({ from, to, step }: Omit<Range, 'previous'>): number => Math.ceil((to - from) / step);
+export const pointsOf = ({ from, to, step }: Omit<RangeQuery, 'previous'>): number => Math.ceil((to - from) / step);
 
 /** The span of the same length right before. */
-const spanBefore = (range: Omit<Range, 'previous'>): Span => {
+const spanBefore = (range: Omit<RangeQuery, 'previous'>): Span => {
   const length = pointsOf(range) * range.step;
   return { from: range.from - length, to: range.from };
 };
 
 /** Reads `from`, `to`, `step`, `previous_from` and `previous_to` of a query; the last 24 hours without them. `now` in ms since 1970. */
-export function parseRange(query: ReadonlyMap<string, string>, now: number): Parsed<Range> {
+export function parseRange(query: ReadonlyMap<string, string>, now: number): Parsed<RangeQuery> {
   const to = parseTime('to', query.get('to'), Math.floor(now / HOUR) * HOUR + HOUR);
   if (!to.ok) return to;
   const from = parseTime('from', query.get('from'), to.value - DAY);
@@ -44,7 +44,7 @@ export function parseRange(query: ReadonlyMap<string, string>, now: number): Par
   return accepted({ ...range, ...(orDays && { orDays }), previous: previous.value });
 }
 
-function parsePrevious(query: ReadonlyMap<string, string>, range: Omit<Range, 'previous'>): Parsed<Span> {
+function parsePrevious(query: ReadonlyMap<string, string>, range: Omit<RangeQuery, 'previous'>): Parsed<Span> {
   const texts = [query.get('previous_from'), query.get('previous_to')];
   if (texts.every((text) => text === undefined)) return accepted(spanBefore(range));
   if (texts.includes(undefined)) return refused('previous_from and previous_to are given together');
@@ -64,7 +64,7 @@ function parseTime(name: string, text: string | undefined, otherwise: number): P
   return Number.isNaN(value) ? refused(`${name} is a date or a time, such as 2026-11-22 or 2026-11-22T13:00:00Z`) : accepted(value);
 }
 
-function parseStep(text: string | undefined, length: number): Parsed<Range['step']> {
+function parseStep(text: string | undefined, length: number): Parsed<RangeQuery['step']> {
   if (text === undefined) return accepted(length <= SHORT ? HOUR : DAY);
   if (text === 'hour') return accepted(HOUR);
   if (text === 'day') return accepted(DAY);

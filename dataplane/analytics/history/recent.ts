@@ -4,8 +4,8 @@ import { ANSWERED_VISITORS, KEPT_VISITORS, Period } from './period.ts';
 import { ALL_HOSTS, HOUR } from './store.ts';
 
 /** How much may wait for the file before no more is added: rows, hosts and hours together, and their approximate memory (bytes). */
-export type Limits = { readonly rows: number; readonly bytes: number };
-const WAITING: Limits = { rows: 50_000, bytes: 268_435_456 };
+export type RecentLimits = { readonly rows: number; readonly bytes: number };
+const WAITING: RecentLimits = { rows: 50_000, bytes: 268_435_456 };
 /** The maximum number of hosts of one wildcard route with rows of their own in one hour; the others share the row of the pattern. */
 export const MAX_HOSTS_PER_PATTERN = 1_000;
 
@@ -14,7 +14,7 @@ const NOW_MINUTES = 5;
 
 /** Counts that are not in the file yet, and the visitors of the last five minutes. */
 export class Recent {
-  private readonly limits: Limits;
+  private readonly limits: RecentLimits;
   /** By hour, then by host. */
   private waiting = new Map<number, Map<string, Period>>();
   private rows = 0;

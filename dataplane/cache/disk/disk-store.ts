@@ -13,7 +13,7 @@ import { Reads } from './jobs/reads.ts';
 import type { WriteJob } from './jobs/write-job.ts';
 import { Writes } from './jobs/writes.ts';
 import { KeyFilter } from './key-filter.ts';
-import type { DiskStart, FromDisk, Identity, ToDisk } from './messages.ts';
+import type { DiskStart, EntryIdentity, FromDisk, ToDisk } from './messages.ts';
 import { Deletions } from './purges/deletions.ts';
 import { PendingPurges } from './purges/pending-purges.ts';
 import { PurgeJournal } from './purges/purge-journal.ts';
@@ -33,7 +33,7 @@ const SHED_MS = 20_000;
 /** A process that handed over should not need much more than its time to drain (ms). */
 const END_MS = 60_000;
 
-export type DiskTools = {
+export type DiskStoreTools = {
   readonly fs: DiskFs;
   readonly clock: Clock;
   readonly log: Log;
@@ -45,7 +45,7 @@ export type DiskTools = {
  * messages are handled.
  */
 export class DiskStore {
-  private readonly tools: DiskTools;
+  private readonly tools: DiskStoreTools;
   private readonly folder: DiskFolder;
   private readonly index: DiskIndex;
   private readonly filter: KeyFilter;
@@ -71,7 +71,7 @@ export class DiskStore {
   private damaged = 0;
   private reported = '';
 
-  constructor({ path, size, filter, firstId, shared, drainMs }: DiskStart, tools: DiskTools) {
+  constructor({ path, size, filter, firstId, shared, drainMs }: DiskStart, tools: DiskStoreTools) {
     const { fs, clock, log } = tools;
     const failed = (error: unknown): void => this.fail(error);
     this.tools = tools;
@@ -242,7 +242,7 @@ export class DiskStore {
   }
 
   /** A newer response takes the place of this one. */
-  private supersede({ key, vary, variant }: Identity, replaces: number | null): void {
+  private supersede({ key, vary, variant }: EntryIdentity, replaces: number | null): void {
     const name = nameOf({ keyDigest: digestOf(key), vary, variant });
     for (const job of [this.writes.get(name), replaces === null ? undefined : this.writes.withId(replaces)])
       if (job !== undefined && this.writes.get(job.name) === job) this.writes.drop(job, 'unwanted');

@@ -19,7 +19,7 @@ export type DiskStart = {
 };
 
 /** Which stored response: the request that it answers. */
-export type Identity = Pick<CacheEntry, 'key' | 'vary' | 'variant'>;
+export type EntryIdentity = Pick<CacheEntry, 'key' | 'vary' | 'variant'>;
 
 export type ToDisk =
   /** `most`: bytes of all bodies together. */
@@ -27,7 +27,7 @@ export type ToDisk =
   /** `replaces` is the number of an older response, or null. */
   | { readonly kind: 'write'; readonly entry: CacheEntry; readonly replaces: number | null }
   /** A newer response that is not kept on disk takes its place. */
-  | { readonly kind: 'forget'; readonly identity: Identity; readonly replaces: number | null }
+  | { readonly kind: 'forget'; readonly identity: EntryIdentity; readonly replaces: number | null }
   | { readonly kind: 'used'; readonly counts: readonly (readonly [id: number, count: number])[] }
   /** `counted`: the numbers of those removed from memory, which are not counted again. `urgent`: someone waits for the answer. */
   | {

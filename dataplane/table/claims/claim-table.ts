@@ -1,4 +1,4 @@
-import type { Site } from '../../../shared/certificates/issuer.ts';
+import type { SiteIssuance } from '../../../shared/certificates/issuer.ts';
 import type { OwnedRoute } from '../table.ts';
 import { type UnconfirmedSource, unconfirmedSourcesIn } from '../unconfirmed/unconfirmed.ts';
 import { type Claims, isOverridden, isUnconfirmed, NO_CLAIMS, siteOf, sitesOf, visible } from './claims.ts';
@@ -48,11 +48,11 @@ export class ClaimTable {
     return claims && new LazyOwnedRoute(claims);
   }
 
-  sites(): Iterable<Site> {
+  sites(): Iterable<SiteIssuance> {
     return sitesOf(this.claims);
   }
 
-  site(domain: string): Site | null {
+  site(domain: string): SiteIssuance | null {
     return siteOf(domain, this.claims.get(domain));
   }
 

@@ -1,4 +1,4 @@
-import type { Site } from '../../../shared/certificates/issuer.ts';
+import type { SiteIssuance } from '../../../shared/certificates/issuer.ts';
 import { type RouteSpec, routeSchema } from '../../../shared/route.ts';
 import { factsOf, type RouteFacts } from './facts.ts';
 
@@ -43,7 +43,7 @@ export function routeOf(claim: Claim): RouteSpec {
 }
 
 /** How sites get HTTPS. */
-export function* sitesOf(claims: ReadonlyMap<string, Claims>): Generator<Site> {
+export function* sitesOf(claims: ReadonlyMap<string, Claims>): Generator<SiteIssuance> {
   for (const [domain, each] of claims) {
     const site = siteOf(domain, each);
     if (site !== null) yield site;
@@ -51,7 +51,7 @@ export function* sitesOf(claims: ReadonlyMap<string, Claims>): Generator<Site> {
 }
 
 /** null if there is no claim to the domain. */
-export function siteOf(domain: string, claims: Claims = NO_CLAIMS): Site | null {
+export function siteOf(domain: string, claims: Claims = NO_CLAIMS): SiteIssuance | null {
   const claim = visible(claims);
   return claim && { domain, https: claim.facts.https };
 }

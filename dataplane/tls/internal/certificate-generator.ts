@@ -11,7 +11,7 @@ const LONGEST_NAME = 64;
 const SERIAL_BYTES = 16;
 
 /** A certificate and its private key, both PEM. */
-export type KeyPair = { readonly certificate: string; readonly privateKey: string };
+export type GeneratedPair = { readonly certificate: string; readonly privateKey: string };
 /** Milliseconds since 1970. */
 export type Lifetime = { readonly notBefore: number; readonly notAfter: number };
 
@@ -22,7 +22,7 @@ type Signer = { readonly name: X509.Name; readonly key: webcrypto.CryptoKey; rea
 export class CertificateGenerator {
   private readonly library: Library;
   private readonly random: Random;
-  private readonly signers = new WeakMap<KeyPair, Promise<Signer>>();
+  private readonly signers = new WeakMap<GeneratedPair, Promise<Signer>>();
 
   private constructor(library: Library, random: Random) {
     this.library = library;
@@ -36,7 +36,7 @@ export class CertificateGenerator {
   }
 
   /** A self-signed root with a path length of 0. */
-  async root(name: string, { notBefore, notAfter }: Lifetime): Promise<KeyPair> {
+  async root(name: string, { notBefore, notAfter }: Lifetime): Promise<GeneratedPair> {
     const { library } = this;
     const keys = await newKeys();
     const certificate = await library.X509CertificateGenerator.createSelfSigned({
@@ -52,7 +52,7 @@ export class CertificateGenerator {
   }
 
   /** A certificate with a new key for one DNS name, wildcard or address. `serial` in lower-case hexadecimal. */
-  async leaf(name: string, { notBefore, notAfter }: Lifetime, root: KeyPair): Promise<KeyPair & { readonly serial: string }> {
+  async leaf(name: string, { notBefore, notAfter }: Lifetime, root: GeneratedPair): Promise<GeneratedPair & { readonly serial: string }> {
     const { library } = this;
     const issuer = await this.signerOf(root);
     const keys = await newKeys();
@@ -71,7 +71,7 @@ export class CertificateGenerator {
     return { ...(await this.signed(certificate, keys)), serial };
   }
 
-  private signerOf(root: KeyPair): Promise<Signer> {
+  private signerOf(root: GeneratedPair): Promise<Signer> {
     const known = this.signers.get(root);
     if (known !== undefined) return known;
     const signer = this.readSigner(root);
@@ -79,7 +79,7 @@ export class CertificateGenerator {
     return signer;
   }
 
-  private async readSigner({ certificate, privateKey }: KeyPair): Promise<Signer> {
+  private async readSigner({ certificate, privateKey }: GeneratedPair): Promise<Signer> {
     const { library } = this;
     const { subjectName, publicKey } = new library.X509Certificate(certificate);
     const [bytes] = library.PemConverter.decode(privateKey);
@@ -96,7 +96,7 @@ export class CertificateGenerator {
     };
   }
 
-  private async signed(certificate: X509.X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<KeyPair> {
+  private async signed(certificate: X509.X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<GeneratedPair> {
     const key = this.library.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY');
     return { certificate: `${certificate.toString('pem')}\n`, privateKey: `${key}\n` };
   }

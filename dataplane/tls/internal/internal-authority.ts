@@ -3,7 +3,7 @@ import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import { CertificateGenerator, type KeyPair } from './certificate-generator.ts';
+import { CertificateGenerator, type GeneratedPair } from './certificate-generator.ts';
 import { CLOCK_SKEW_MS, openRoot } from './root.ts';
 
 const SECOND = 1_000;
@@ -19,7 +19,7 @@ export type InternalCertificate = Certificate & { readonly renewAt: number };
 export class InternalAuthority {
   /** PEM, for installing it as trusted. */
   readonly root: string;
-  private readonly signer: KeyPair;
+  private readonly signer: GeneratedPair;
   /** Its common name. */
   private readonly issuer: string;
   private readonly generator: CertificateGenerator;
@@ -35,7 +35,12 @@ export class InternalAuthority {
   /** Names are issued one after another, since thousands at once would block everything else. */
   private issuing: Promise<void> | null = null;
 
-  private constructor(signer: KeyPair, generator: CertificateGenerator, runtime: AuthorityRuntime, changed: InternalAuthority['changed']) {
+  private constructor(
+    signer: GeneratedPair,
+    generator: CertificateGenerator,
+    runtime: AuthorityRuntime,
+    changed: InternalAuthority['changed'],
+  ) {
     this.root = signer.certificate;
     this.signer = signer;
     this.issuer = new X509Certificate(signer.certificate).subject.replace(/^CN=/, '');

@@ -1,5 +1,5 @@
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
-import { issuerOf, type Site } from '../../../shared/certificates/issuer.ts';
+import { issuerOf, type SiteIssuance } from '../../../shared/certificates/issuer.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
@@ -13,7 +13,7 @@ import { trustCommand } from './trust-command.ts';
 const RETRY_MS = 2_000;
 
 /** Domains of added, changed and removed routes. */
-export type RoutesChange = {
+export type DomainsChange = {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
@@ -24,8 +24,8 @@ export type InternalIssuerTools = {
   readonly random: Random;
   readonly log: Log;
   readonly stateDir: string;
-  sites(): Iterable<Site>;
-  site(domain: string): Site | null;
+  sites(): Iterable<SiteIssuance>;
+  site(domain: string): SiteIssuance | null;
   /** Checks that the HTTPS port is open or can be opened. @throws the reason. */
   reachable(): Promise<void>;
   /** Called once the root exists: from now on internal sites are served over HTTPS. */
@@ -35,7 +35,7 @@ export type InternalIssuerTools = {
 };
 
 /** Whether a site gets its certificate from the internal authority; with `local`, sites without a setting of their own do. */
-export const usesInternalIssuer = (site: Site, local: boolean): boolean =>
+export const usesInternalIssuer = (site: SiteIssuance, local: boolean): boolean =>
   issuerOf(site, { automatic: false, anyName: false, dns: false, internal: true, local }) === 'internal';
 
 /** Issues certificates of the internal authority for the sites that use it. The authority is opened for the first of them. */
@@ -72,7 +72,7 @@ export class InternalIssuer {
     return this.open();
   }
 
-  routesChanged({ added, changed, removed }: RoutesChange): void {
+  routesChanged({ added, changed, removed }: DomainsChange): void {
     for (const domain of removed) this.drop(domain);
     for (const domain of [...added, ...changed]) {
       const site = this.tools.site(domain);

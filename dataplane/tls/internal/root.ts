@@ -6,7 +6,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { syncFolder, writeFresh, writePrivate } from '../store/private-file.ts';
-import type { CertificateGenerator, KeyPair } from './certificate-generator.ts';
+import type { CertificateGenerator, GeneratedPair } from './certificate-generator.ts';
 
 /** The certificate without its key, for installing as trusted. Debian requires this suffix. */
 const PUBLIC_FILE = `${NAME}-internal-root.crt`;
@@ -27,7 +27,7 @@ export const rootCertificatePath = (stateDir: string): string => join(stateDir, 
  * then the new one has to be trusted.
  * @throws the system's error when the file exists but can't be read, or can't be written.
  */
-export async function openRoot(stateDir: string, generator: CertificateGenerator, runtime: RootRuntime): Promise<KeyPair> {
+export async function openRoot(stateDir: string, generator: CertificateGenerator, runtime: RootRuntime): Promise<GeneratedPair> {
   const root = savedRoot(stateDir, runtime) ?? (await newRoot(stateDir, generator, runtime));
   const path = rootCertificatePath(stateDir);
   if (!existsSync(path) || readFileSync(path, 'utf8') !== root.certificate) publishCertificate(path, root.certificate);
@@ -40,7 +40,7 @@ export function readRootCertificate(stateDir: string): string | null {
   return existsSync(path) ? (parseRoot(readFileSync(path, 'utf8'), 0)?.certificate ?? null) : null;
 }
 
-function savedRoot(stateDir: string, { clock, random, log }: RootRuntime): KeyPair | null {
+function savedRoot(stateDir: string, { clock, random, log }: RootRuntime): GeneratedPair | null {
   const path = join(stateDir, INTERNAL_ROOT_FILE);
   if (!existsSync(path)) return null;
   const root = parseRoot(readFileSync(path, 'utf8'), clock.now() + MIN_MS);
@@ -54,7 +54,7 @@ function savedRoot(stateDir: string, { clock, random, log }: RootRuntime): KeyPa
   return null;
 }
 
-async function newRoot(stateDir: string, generator: CertificateGenerator, { clock, random }: RootRuntime): Promise<KeyPair> {
+async function newRoot(stateDir: string, generator: CertificateGenerator, { clock, random }: RootRuntime): Promise<GeneratedPair> {
   const notBefore = clock.now() - CLOCK_SKEW_MS;
   const root = await generator.root(`${NAME} internal authority ${random.hex(3)}`, { notBefore, notAfter: notBefore + YEARS_MS });
   const path = join(stateDir, INTERNAL_ROOT_FILE);
@@ -71,7 +71,7 @@ function publishCertificate(path: string, certificate: string): void {
 }
 
 /** null if it is not a CA certificate with its key, or expires before `until` (ms since 1970). */
-function parseRoot(text: string, until: number): KeyPair | null {
+function parseRoot(text: string, until: number): GeneratedPair | null {
   try {
     const certificate = new X509Certificate(text);
     const privateKey = createPrivateKey(text);

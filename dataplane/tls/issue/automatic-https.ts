@@ -1,6 +1,6 @@
 import { issuesAnyName } from '../../../shared/certificates/acme-directory.ts';
 import { notIssuableReason } from '../../../shared/certificates/issuable.ts';
-import type { Site } from '../../../shared/certificates/issuer.ts';
+import type { SiteIssuance } from '../../../shared/certificates/issuer.ts';
 import type { AcmeCapabilities } from '../explain-certificate.ts';
 import type { AcmeSettings } from './acme/acme-client.ts';
 import { AcmeIssuer, type AcmeIssuerTools } from './acme-issuer.ts';
@@ -15,7 +15,7 @@ import { type PolledCertificate, RenewalInfoPoller } from './renewal/renewal-inf
 const GATHER_MS = 20;
 
 export type AutomaticHttpsTools = AcmeIssuerTools & {
-  sites(): Iterable<Site>;
+  sites(): Iterable<SiteIssuance>;
   /** The addresses of this machine and its plain HTTP port: where a name should resolve to. */
   addresses(): readonly string[];
   httpPort(): number;

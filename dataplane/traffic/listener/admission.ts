@@ -1,8 +1,8 @@
 import type { Log } from '../../../shared/runtime/log.ts';
-import { type Connections, connectionKey, type Refusal, UNCOUNTED } from '../../ledger/connections.ts';
+import { type ConnectionRefusal, type Connections, connectionKey, UNCOUNTED } from '../../ledger/connections.ts';
 import type { TrafficSettings } from '../protocol.ts';
 
-const WORDS: Readonly<Record<Refusal, string>> = {
+const WORDS: Readonly<Record<ConnectionRefusal, string>> = {
   limit: 'connections are refused: as many are open as max_connections allows',
   address_limit: 'connections are refused: one address has as many open as max_connections_per_address allows',
   untrusted_proxy: 'connections are refused: with --proxy-protocol they may come from trusted proxies only',
@@ -68,7 +68,7 @@ export class Admission {
   }
 
   /** Counts a refusal and logs at most once a minute. */
-  refused(refusal: Refusal, address: string, detail: string | null): void {
+  refused(refusal: ConnectionRefusal, address: string, detail: string | null): void {
     const { connections, now, log } = this.tools;
     if (connections.refused(refusal, now())) log.warn({ address, refusal, ...(detail !== null && { detail }) }, WORDS[refusal]);
   }

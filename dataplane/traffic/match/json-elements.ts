@@ -1,5 +1,5 @@
 /** A range of bytes. */
-export type Range = { readonly from: number; readonly to: number };
+export type TextRange = { readonly from: number; readonly to: number };
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
@@ -15,7 +15,7 @@ const CLOSE_OBJECT = 0x7d;
  *
  * @returns the range of the array with its brackets; null if the object has no such member, or it is no array.
  */
-export function* elementsOf(bytes: Buffer, { from, to }: Range, member: string): Generator<Range, Range | null> {
+export function* elementsOf(bytes: Buffer, { from, to }: TextRange, member: string): Generator<TextRange, TextRange | null> {
   const name = Buffer.from(JSON.stringify(member));
   let depth = 0;
   let start = -1;

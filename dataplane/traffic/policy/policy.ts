@@ -38,7 +38,7 @@ export type PolicyTools = {
 export const LATER = Symbol('later');
 
 /** Describes what a policy would do with a request; `answers` if the policy would answer it. */
-export type Explanation = { readonly words: string; readonly answers: boolean };
+export type PolicyExplanation = { readonly words: string; readonly answers: boolean };
 
 /** One rule of one block, compiled. */
 export interface Policy {
@@ -54,7 +54,7 @@ export interface Policy {
    */
   decidesField?(folded: string): boolean;
   /** What `decide` would do now, without any effect; null if the policy does not apply. */
-  explain(x: Exchange, tools: PolicyTools): Explanation | null;
+  explain(x: Exchange, tools: PolicyTools): PolicyExplanation | null;
 }
 
 /** Compiles one kind of policy for a block; `handle` null is the site itself. The site's policies come before the block's own. */
@@ -83,5 +83,5 @@ export type Guards = (part: RouteSpec | HandleSpec, handle: HandleSpec | null) =
 /** For a policy that treats all paths of a host alike. */
 export const NO_GUARDS: Guards = () => [];
 
-export const passes = (words: string): Explanation => ({ words, answers: false });
-export const answers = (words: string): Explanation => ({ words, answers: true });
+export const passes = (words: string): PolicyExplanation => ({ words, answers: false });
+export const answers = (words: string): PolicyExplanation => ({ words, answers: true });

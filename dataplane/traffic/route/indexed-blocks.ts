@@ -4,13 +4,13 @@ import { ownPool } from '../../../shared/upstreams/pools.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { BlockIndex } from '../match/block-index.ts';
 import { compileCondition, type Test } from '../match/condition.ts';
-import type { Range } from '../match/json-elements.ts';
+import type { TextRange } from '../match/json-elements.ts';
 import { folded, foldedPattern } from '../match/pattern.ts';
 import { type BlockTraits, traitsOf } from './block-traits.ts';
 import type { Blocks, CompiledBlock } from './compiled-route.ts';
 
 /** The JSON of a block, as a part of its route's. */
-export type BlockText = Range & { readonly bytes: Buffer };
+export type BlockText = TextRange & { readonly bytes: Buffer };
 
 const parsed = ({ bytes, from, to }: BlockText): HandleSpec => JSON.parse(bytes.toString('utf8', from, to));
 

@@ -1,6 +1,6 @@
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { BlockIndex } from '../match/block-index.ts';
-import { elementsOf, type Range } from '../match/json-elements.ts';
+import { elementsOf, type TextRange } from '../match/json-elements.ts';
 import type { PackedEntry } from '../match/packed.ts';
 import { foldsPaths } from '../match/pattern.ts';
 import { compileAmbiguity } from './ambiguity.ts';
@@ -31,7 +31,7 @@ export class LargeRoutes {
   async prepare(entry: PackedEntry, before: CompiledRoute | null, nextTurn: () => Promise<void>): Promise<CompiledRoute> {
     const last = (before && this.prepared.get(before)) ?? null;
     const { bytes } = entry;
-    const ranges: Range[] = [];
+    const ranges: TextRange[] = [];
     const elements = elementsOf(bytes, entry, 'handles');
     let element = elements.next();
     for (; !element.done; element = elements.next()) {
@@ -69,7 +69,7 @@ export class LargeRoutes {
   /** Blocks that have not changed are `known`: those before the first and after the last change. */
   private async read(
     bytes: Buffer,
-    ranges: readonly Range[],
+    ranges: readonly TextRange[],
     route: RouteSpec,
     known: readonly LazyBlock[],
     nextTurn: () => Promise<void>,
@@ -77,7 +77,7 @@ export class LargeRoutes {
     const folds = foldsPaths(route);
     const moved = known.length - ranges.length;
     let [first, last] = [0, ranges.length];
-    const textAt = (nth: number) => ({ bytes, ...(ranges[nth] as Range) });
+    const textAt = (nth: number) => ({ bytes, ...(ranges[nth] as TextRange) });
     const pause = async (nth: number) => {
       if (nth % STEP === 0) await nextTurn();
     };

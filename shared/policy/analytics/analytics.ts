@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { analyticsDirective } from './directive.ts';
 import { MAX_EXCLUDED, parseExcluded } from './excluded.ts';
 
@@ -28,7 +28,7 @@ const members = {
     .describe('Whether pages are measured in the browser: an object, or true for one without members; null and absent are no.'),
 };
 
-export const analytics: Policy<typeof members> = {
+export const analytics: PolicyDescription<typeof members> = {
   members,
   directive: analyticsDirective,
   labels: [

@@ -1,4 +1,4 @@
-import type { Grammar, Reading } from '../../config-file/directive.ts';
+import type { DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { MAX_EXCLUDED, parseExcluded } from './excluded.ts';
@@ -32,7 +32,7 @@ export const analyticsDirective: Grammar<AnalyticsMembers> = {
   },
 };
 
-function readExcluded(word: Word, report: Reading['report']): readonly string[] {
+function readExcluded(word: Word, report: DirectiveContext['report']): readonly string[] {
   const parsed = parseExcluded(word.text);
   if (parsed.ok) return parsed.value;
   report.error(word, `exclude ${quote(word.text)}: ${parsed.reason}`);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
 import { type BcryptHash, parseBcryptHash } from '../../values/bcrypt-hash.ts';
 import { readBy } from '../../values/read-by.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { basicAuthDirective, DEFAULT_REALM } from './directive.ts';
 
 /** The user name ends at the first colon of the credentials, so it cannot contain one (RFC 7617 2). */
@@ -42,7 +42,7 @@ const spec = z
 
 const members = { basic_auth: spec.nullable().default(null).describe('Basic authentication; null disables it.') };
 
-export const basicAuth: Policy<typeof members> = {
+export const basicAuth: PolicyDescription<typeof members> = {
   members,
   directive: basicAuthDirective,
   unknownLabels: {

@@ -1,4 +1,4 @@
-import { type Block, type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { type Directive, type DirectiveBlock, type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { lineOf, type Word } from '../../config-file/word.ts';
 import { type BcryptHash, parseBcryptHash } from '../../values/bcrypt-hash.ts';
@@ -42,7 +42,7 @@ function faultOfRealm(realm: string): string | undefined {
   return REALM.test(realm) ? undefined : 'a realm must not contain control characters or characters above U+00FF';
 }
 
-function readUsers(directive: Word, block: Block, report: Reading['report']): User[] {
+function readUsers(directive: Word, block: DirectiveBlock, report: DirectiveContext['report']): User[] {
   const users: User[] = [];
   const names: Word[] = [];
   if (block.lines.length === 0) report.error(directive, `basic_auth has no users, so no one can log in: write one ${FORM} per line`);
@@ -57,7 +57,7 @@ function readUsers(directive: Word, block: Block, report: Reading['report']): Us
   return users;
 }
 
-function readUser({ name, args: [word, extra], block }: Directive, report: Reading['report']): User | undefined {
+function readUser({ name, args: [word, extra], block }: Directive, report: DirectiveContext['report']): User | undefined {
   if (block) report.error(block.open, `a user line takes no block: write ${FORM}`);
   const wrongName = faultOfName(name.text);
   if (wrongName) report.error(name, `user ${shown(name)}: ${wrongName}`);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { parseSeconds } from '../../values/duration.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { cacheDirective, LONGEST_TTL, MAX_TTLS, USUAL_STATUSES } from './directive.ts';
 import { keySchema } from './key.ts';
 
@@ -53,7 +53,7 @@ const members = {
     ),
 };
 
-export const cache: Policy<typeof members> = {
+export const cache: PolicyDescription<typeof members> = {
   members,
   directive: cacheDirective,
   labels: [

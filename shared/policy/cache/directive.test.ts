@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseRoute } from '../../route.ts';
 import { refused } from '../../values/parsed.ts';
 import { cacheDirective } from './directive.ts';
 
 const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string, block: Block | null = null): Directive => {
+const line = (text: string, block: DirectiveBlock | null = null): Directive => {
   const [name = '', ...args] = text.split(' ');
   return { name: word(name), args: args.map(word), block };
 };
@@ -18,7 +18,7 @@ const USUAL = [200, 203, 204, 300, 301, 308];
 function read(directive: Directive) {
   const mistakes: string[] = [];
   const part: Parameters<typeof cacheDirective.read>[1] = {};
-  const reading: Reading = {
+  const reading: DirectiveContext = {
     report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
     conditionFor: () => ({ method: ['GET'] }),
     expanded: (lines) => lines,

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../closest.ts';
 import type { Condition } from '../../condition.ts';
-import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { type Directive, type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
@@ -21,7 +21,7 @@ type Spec = {
   key?: KeySpec | undefined;
   bypass?: Condition | undefined;
 };
-type Option = { readonly form: string; read(args: readonly Word[], spec: Spec, reading: Reading, name: Word): void };
+type Option = { readonly form: string; read(args: readonly Word[], spec: Spec, reading: DirectiveContext, name: Word): void };
 
 const OPTIONS: Readonly<Record<string, Option>> = {
   ttl: {
@@ -104,7 +104,7 @@ export const cacheDirective: Grammar<{ cache?: Spec | null | undefined }> = {
   },
 };
 
-function readOption({ name, args, block }: Directive, seen: Word[], spec: Spec, reading: Reading): void {
+function readOption({ name, args, block }: Directive, seen: Word[], spec: Spec, reading: DirectiveContext): void {
   const { report } = reading;
   const option = Object.hasOwn(OPTIONS, name.text) ? OPTIONS[name.text] : undefined;
   const earlier = REPEATED.has(name.text) ? undefined : firstOf(seen, name.text);
@@ -119,7 +119,7 @@ function readOption({ name, args, block }: Directive, seen: Word[], spec: Spec, 
   option.read(args, spec, reading, name);
 }
 
-function onlyDuration([time, extra]: readonly Word[], option: string, report: Reading['report'], name: Word): number | null {
+function onlyDuration([time, extra]: readonly Word[], option: string, report: DirectiveContext['report'], name: Word): number | null {
   if (!time || extra) {
     report.error(extra ?? name, `write ${OPTIONS[option]?.form}`);
     return null;
@@ -127,14 +127,14 @@ function onlyDuration([time, extra]: readonly Word[], option: string, report: Re
   return durationIn(time, option, report);
 }
 
-function durationIn(word: Word, option: string, report: Reading['report']): number | null {
+function durationIn(word: Word, option: string, report: DirectiveContext['report']): number | null {
   const time = parseSeconds(word.text, LONGEST_TTL);
   if (time.ok) return time.value;
   report.error(word, `${option} ${quote(word.text)}: ${time.reason}`);
   return null;
 }
 
-function statusIn(word: Word, report: Reading['report']): number | null {
+function statusIn(word: Word, report: DirectiveContext['report']): number | null {
   const status = /^[2-5]\d\d$/.test(word.text) ? Number(word.text) : 0;
   if (status !== 0 && status !== 206 && status !== 304) return status;
   report.error(word, `ttl ${quote(word.text)}: a status is a number from 200 to 599, and neither 206 nor 304`);

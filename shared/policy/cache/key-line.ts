@@ -1,5 +1,5 @@
 import { didYouMean } from '../../closest.ts';
-import type { Reading } from '../../config-file/directive.ts';
+import type { DirectiveContext } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { cookieProblem, headerProblem, type KeySpec, MAX_FIELDS, MAX_PARAMETERS, parameterProblem } from './key.ts';
@@ -15,7 +15,12 @@ const PARTS: Readonly<Record<string, KeyPart>> = {
 };
 
 /** Reads a line `key …` into what earlier ones have said. @returns null after a mistake. */
-export function readKey([part, ...names]: readonly Word[], before: KeySpec, report: Reading['report'], name: Word): KeySpec | null {
+export function readKey(
+  [part, ...names]: readonly Word[],
+  before: KeySpec,
+  report: DirectiveContext['report'],
+  name: Word,
+): KeySpec | null {
   const known = part && Object.hasOwn(PARTS, part.text) ? PARTS[part.text] : undefined;
   const wrong = (word: Word, message: string): null => {
     report.error(word, message);

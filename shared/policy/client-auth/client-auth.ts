@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MAX_AUTHORITIES_LENGTH, readClientAuthorities } from '../../certificates/client-authorities.ts';
 import { CONFIG_FILE } from '../../name.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 
 const authorities = z
   .string()
@@ -27,7 +27,7 @@ const members = {
 };
 
 /** Its form as `client_ca` in the block of `tls`. */
-export const clientAuth: Policy<typeof members> = {
+export const clientAuth: PolicyDescription<typeof members> = {
   members,
   unknownLabels: {
     words: ['clientauth', 'clientca', 'clientcert', 'clientcertificate', 'mtls'],

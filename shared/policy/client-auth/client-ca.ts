@@ -1,5 +1,5 @@
 import { readClientAuthorities } from '../../certificates/client-authorities.ts';
-import type { Reading } from '../../config-file/directive.ts';
+import type { DirectiveContext } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 
@@ -9,7 +9,7 @@ export const CLIENT_CA = 'client_ca <file>';
 export function readClientCa(
   word: Word,
   part: { client_auth?: { ca: string } | null | undefined },
-  { report, textOf, now }: Reading,
+  { report, textOf, now }: DirectiveContext,
 ): void {
   const text = textOf(word);
   const authorities = text.ok ? readClientAuthorities(text.value) : text;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LABEL_PREFIX } from '../../name.ts';
 import { readBy } from '../../values/read-by.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { corsDirective, DEFAULTS, MAX_AGE_SECS, MAX_NAMES, TOKEN } from './directive.ts';
 import { ANY_ORIGIN, parseOrigin } from './origin.ts';
 
@@ -43,7 +43,7 @@ const members = {
   cors: spec.nullable().optional().describe('Which pages of other origins may use the site; null or absent: the upstream decides.'),
 };
 
-export const cors: Policy<typeof members> = {
+export const cors: PolicyDescription<typeof members> = {
   members,
   directive: corsDirective,
   labels: [

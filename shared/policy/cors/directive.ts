@@ -1,5 +1,5 @@
 import { didYouMean } from '../../closest.ts';
-import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { type Directive, type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
@@ -24,7 +24,11 @@ type Cors = {
   credentials: boolean;
   max_age_secs: number;
 };
-type Line = { readonly form: string; readonly least: number; read(args: readonly Word[], cors: Cors, report: Reading['report']): void };
+type Line = {
+  readonly form: string;
+  readonly least: number;
+  read(args: readonly Word[], cors: Cors, report: DirectiveContext['report']): void;
+};
 
 const named = (member: 'methods' | 'headers' | 'expose', form: string, upper = false): Line => ({
   form,
@@ -104,7 +108,7 @@ export const corsDirective: Grammar<{ cors?: Cors | null | undefined }> = {
   },
 };
 
-function readLine({ name, args, block }: Directive, seen: Word[], cors: Cors, report: Reading['report']): void {
+function readLine({ name, args, block }: Directive, seen: Word[], cors: Cors, report: DirectiveContext['report']): void {
   const line = Object.hasOwn(LINES, name.text) ? LINES[name.text] : undefined;
   if (!line)
     return report.error(

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
 import type { Word } from '../../config-file/word.ts';
 import { refused } from '../../values/parsed.ts';
 import { encodeDirective } from './directive.ts';
 
 const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string, block: Block | null = null): Directive => {
+const line = (text: string, block: DirectiveBlock | null = null): Directive => {
   const [name = '', ...args] = text.split(' ');
   return { name: word(name), args: args.map(word), block };
 };
-const block = (...lines: (string | Directive)[]): Block => ({
+const block = (...lines: (string | Directive)[]): DirectiveBlock => ({
   open: word('{'),
   lines: lines.map((one) => (typeof one === 'string' ? line(one) : one)),
 });
@@ -19,7 +19,7 @@ const unasked = (): never => assert.fail('encode does not use this');
 function read(directive: Directive) {
   const mistakes: string[] = [];
   const part: Parameters<typeof encodeDirective.read>[1] = {};
-  const reading: Reading = {
+  const reading: DirectiveContext = {
     report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
     conditionFor: unasked,
     expanded: (lines) => lines,

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../closest.ts';
-import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseSize } from '../../values/size.ts';
@@ -46,7 +46,7 @@ export const encodeDirective: Grammar<{ encode?: Encode | null | undefined }> = 
   },
 };
 
-function readLine(line: Directive, encode: Encode, report: Reading['report']): void {
+function readLine(line: Directive, encode: Encode, report: DirectiveContext['report']): void {
   const { name, args, block } = line;
   const form = LINES[WORDS.indexOf(name.text)];
   if (form === undefined)
@@ -63,7 +63,7 @@ function readLine(line: Directive, encode: Encode, report: Reading['report']): v
   else addFormat(name, args[0], encode, report);
 }
 
-function addFormat(word: Word, level: Word | undefined, encode: Encode, report: Reading['report']): void {
+function addFormat(word: Word, level: Word | undefined, encode: Encode, report: DirectiveContext['report']): void {
   const name = FORMATS.find((known) => known === word.text);
   if (name === undefined)
     return report.error(word, `encode ${quote(word.text)}${didYouMean(word.text, FORMATS) || ': write zstd, br or gzip'}`);
@@ -77,14 +77,14 @@ function addFormat(word: Word, level: Word | undefined, encode: Encode, report: 
 }
 
 /** A format that is an argument may have its level in the block. */
-function readLevel(name: FormatName, word: Word, format: Format, report: Reading['report']): void {
+function readLevel(name: FormatName, word: Word, format: Format, report: DirectiveContext['report']): void {
   const level = parseLevel(name, word.text);
   if (!level.ok) return report.error(word, `${name} ${quote(word.text)}: ${level.reason}`);
   if (format.level !== undefined) return report.error(word, `${name} has two levels`);
   format.level = level.value;
 }
 
-function readMinimum(name: Word, word: Word | undefined, encode: Encode, report: Reading['report']): void {
+function readMinimum(name: Word, word: Word | undefined, encode: Encode, report: DirectiveContext['report']): void {
   if (!word) return report.error(name, 'minimum_length is missing an argument: write minimum_length <bytes>');
   const plain = /^\d{1,10}$/.test(word.text) ? `${word.text}b` : word.text;
   const size = parseSize(plain.length > 10 ? word.text : plain);
@@ -93,7 +93,7 @@ function readMinimum(name: Word, word: Word | undefined, encode: Encode, report:
   encode.minimum_length = size.value;
 }
 
-function readMatch({ name, args, block }: Directive, encode: Encode, report: Reading['report']): void {
+function readMatch({ name, args, block }: Directive, encode: Encode, report: DirectiveContext['report']): void {
   if (block) return report.error(block.open, `a line of match takes no block: write ${MATCH}`);
   if (name.text === 'status') {
     if (args.length === 0) return report.error(name, `status is missing an argument: write ${MATCH}`);

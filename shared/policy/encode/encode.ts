@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
 import { readBy } from '../../values/read-by.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { DEFAULT_MINIMUM, encodeDirective, MAX_LINES, MAX_MINIMUM } from './directive.ts';
 import { FORMATS, type Format, type FormatName, MAX_LEVEL, parseTypePattern } from './formats.ts';
 
@@ -48,7 +48,7 @@ const spec = z
 
 const members = { encode: spec.nullable().optional().describe('Compresses responses; null or absent: it does not.') };
 
-export const encode: Policy<typeof members> = {
+export const encode: PolicyDescription<typeof members> = {
   members,
   directive: encodeDirective,
   labels: [

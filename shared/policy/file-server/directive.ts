@@ -1,5 +1,5 @@
 import { didYouMean } from '../../closest.ts';
-import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { FORMATS, type FormatName } from '../encode/formats.ts';
@@ -15,7 +15,7 @@ type FileServer = {
   dot_files?: boolean | undefined;
 };
 
-type Report = Reading['report'];
+type Report = DirectiveContext['report'];
 
 /** What each line takes: its form and number of arguments. */
 const LINES: ReadonlyMap<string, readonly [form: string, least: number, most: number]> = new Map([

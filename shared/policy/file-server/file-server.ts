@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { readBy } from '../../values/read-by.ts';
 import { FORMATS } from '../encode/formats.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { fileServerDirective } from './directive.ts';
 import { MAX_NAMES, parseFileName, parseRoot } from './values.ts';
 
@@ -32,4 +32,4 @@ const spec = z
 
 const members = { file_server: spec.nullable().optional().describe('Responds with files; null or absent: it does not.') };
 
-export const fileServer: Policy<typeof members> = { members, directive: fileServerDirective };
+export const fileServer: PolicyDescription<typeof members> = { members, directive: fileServerDirective };

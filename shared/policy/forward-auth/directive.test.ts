@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseRoute } from '../../route.ts';
 import { refused } from '../../values/parsed.ts';
 import { forwardAuthDirective } from './directive.ts';
 
 const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string, block: Block | null = null): Directive => {
+const line = (text: string, block: DirectiveBlock | null = null): Directive => {
   const [name = '', ...args] = text.split(' ');
   return { name: word(name), args: args.map(word), block };
 };
-const blockOf = (...lines: (string | Directive)[]): Block => ({
+const blockOf = (...lines: (string | Directive)[]): DirectiveBlock => ({
   open: word('{'),
   lines: lines.map((text) => (typeof text === 'string' ? line(text) : text)),
 });
@@ -21,7 +21,7 @@ function read(head: string, ...lines: (string | Directive)[]) {
   const mistakes: string[] = [];
   const warnings: string[] = [];
   const part: Parameters<typeof forwardAuthDirective.read>[1] = {};
-  const reading: Reading = {
+  const reading: DirectiveContext = {
     report: {
       error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')),
       warn: (_, message) => warnings.push(message),

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../closest.ts';
-import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { type Directive, type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
 import { readTemplate } from '../../config-file/placeholder.ts';
 import { quote } from '../../config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../config-file/word.ts';
@@ -46,7 +46,7 @@ type ForwardAuth = {
 type Option = {
   readonly form: string;
   readonly repeats?: true;
-  read(args: readonly Word[], auth: ForwardAuth, report: Reading['report'], name: Word): void;
+  read(args: readonly Word[], auth: ForwardAuth, report: DirectiveContext['report'], name: Word): void;
 };
 
 const OPTIONS: Readonly<Record<string, Option>> = {
@@ -122,7 +122,7 @@ export const forwardAuthDirective: Grammar<{ forward_auth?: ForwardAuth | null |
   },
 };
 
-function readUpstreams(words: readonly Word[], auth: ForwardAuth, report: Reading['report']): void {
+function readUpstreams(words: readonly Word[], auth: ForwardAuth, report: DirectiveContext['report']): void {
   auth.tls = words[0]?.text.startsWith('https://') === true;
   for (const word of words) {
     const [, scheme, rest] = /^(https?:\/\/)?(.*)$/s.exec(word.text) ?? [];
@@ -134,14 +134,14 @@ function readUpstreams(words: readonly Word[], auth: ForwardAuth, report: Readin
   }
 }
 
-function readRejection(line: Directive, named: NamedStatuses, auth: ForwardAuth, report: Reading['report']): void {
+function readRejection(line: Directive, named: NamedStatuses, auth: ForwardAuth, report: DirectiveContext['report']): void {
   const rejection = readResponse(line, named, report);
   if (rejection) auth.rejections = [...(auth.rejections ?? []), rejection];
   if (auth.rejections && auth.rejections.length > MAX_REJECTIONS)
     report.error(line.name, `forward_auth has at most ${MAX_REJECTIONS} handle_response blocks`);
 }
 
-function readOption({ name, args, block }: Directive, seen: Word[], auth: ForwardAuth, report: Reading['report']): void {
+function readOption({ name, args, block }: Directive, seen: Word[], auth: ForwardAuth, report: DirectiveContext['report']): void {
   const option = Object.hasOwn(OPTIONS, name.text) ? OPTIONS[name.text] : undefined;
   const instead = FOREIGN.get(name.text);
   if (instead) return report.error(name, `forward_auth has no ${quote(name.text)}: ${instead}`);
@@ -159,7 +159,7 @@ function readOption({ name, args, block }: Directive, seen: Word[], auth: Forwar
   option.read(words, auth, report, name);
 }
 
-function readCopied(words: readonly Word[], auth: ForwardAuth, report: Reading['report'], name: Word): void {
+function readCopied(words: readonly Word[], auth: ForwardAuth, report: DirectiveContext['report'], name: Word): void {
   if (words.length === 0) report.error(name, `copy_headers is missing an argument: write ${OPTIONS.copy_headers?.form}`);
   for (const word of words) {
     const [from = '', to = from, ...more] = word.text.split('>');

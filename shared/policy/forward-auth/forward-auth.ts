@@ -5,7 +5,7 @@ import { faultOfTarget } from '../../redirect-target.ts';
 import { parseUpstream } from '../../values/address.ts';
 import { readBy } from '../../values/read-by.ts';
 import { MAX_HEADERS } from '../header/change.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { concealedChanges, requestChange } from '../request-header/request-header.ts';
 import {
   COPIED_TWICE,
@@ -100,7 +100,7 @@ const members = {
   forward_auth: spec.nullable().optional().describe('Asks an authentication server about each request; null or absent: none.'),
 };
 
-export const forwardAuth: Policy<typeof members> = {
+export const forwardAuth: PolicyDescription<typeof members> = {
   members,
   directive: forwardAuthDirective,
   unknownLabels: {

@@ -1,4 +1,4 @@
-import type { Reading } from '../../config-file/directive.ts';
+import type { DirectiveContext } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { isSentAnyway, type RequestHeaderPart, readRequestHeader, SENT_ANYWAY, type SentAnyway } from '../request-header/directive.ts';
@@ -20,7 +20,7 @@ export const faultOfQuestionHeader = (name: string): string | undefined =>
     : undefined;
 
 /** Reads the arguments of `header_up` in the block of forward_auth, which changes what the authentication server gets. */
-export function readQuestionHeader(name: Word, values: readonly Word[], auth: RequestHeaderPart, report: Reading['report']): void {
+export function readQuestionHeader(name: Word, values: readonly Word[], auth: RequestHeaderPart, report: DirectiveContext['report']): void {
   if (isSentAnyway(name, values, SENT, report)) return;
   const fault = faultOfQuestionHeader(name.text.replace(/^[+?-]/, ''));
   if (fault === undefined) readRequestHeader('header_up', { name, args: values }, {}, auth, report);

@@ -1,4 +1,4 @@
-import { type Directive, firstOf, type Reading } from '../../config-file/directive.ts';
+import { type Directive, type DirectiveContext, firstOf } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { isMatcher, type Word } from '../../config-file/word.ts';
 import { readRedirect } from '../redirect/directive.ts';
@@ -15,7 +15,7 @@ export const isRejected = (status: number): boolean =>
 const MATCHER_FORM = '@<name> status <code> [<code> …]';
 export const RESPONSE_FORM = 'handle_response @<name> { redir <to> [<status>] }';
 
-type Report = Reading['report'];
+type Report = DirectiveContext['report'];
 export type NamedStatuses = Map<string, number[]>;
 
 /** `@error status 401`, as in a Caddyfile. */

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
 import type { Word } from '../../config-file/word.ts';
 import { accepted, refused } from '../../values/parsed.ts';
 import { maintenanceDirective } from '../maintenance/directive.ts';
 import { handleErrorsDirective } from './directive.ts';
 
 const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string, block: Block | null = null): Directive => {
+const line = (text: string, block: DirectiveBlock | null = null): Directive => {
   const [name = '', ...args] = text.split(' ');
   return { name: word(name), args: args.map(word), block };
 };
-const block = (...lines: string[]): Block => ({ open: word('{'), lines: lines.map((text) => line(text)) });
+const block = (...lines: string[]): DirectiveBlock => ({ open: word('{'), lines: lines.map((text) => line(text)) });
 
 function reading() {
   const mistakes: string[] = [];
-  const context: Reading = {
+  const context: DirectiveContext = {
     report: {
       error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')),
       warn: () => assert.fail('no warning'),

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../closest.ts';
-import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { readTemplate } from '../../config-file/placeholder.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
@@ -56,7 +56,12 @@ export const handleErrorsDirective: Grammar<{ handle_errors?: Page[] | undefined
   },
 };
 
-function readLine({ name, args, block }: Directive, page: Page, report: Reading['report'], textOf: Reading['textOf']): void {
+function readLine(
+  { name, args, block }: Directive,
+  page: Page,
+  report: DirectiveContext['report'],
+  textOf: DirectiveContext['textOf'],
+): void {
   const word = LINES_HERE.find((known) => known === name.text);
   if (word === undefined) {
     const advice = name.text === 'templates' ? ': not supported: placeholders are replaced in respond and page only' : '';
@@ -85,7 +90,7 @@ function readLine({ name, args, block }: Directive, page: Page, report: Reading[
   } else if (first && second) readHeader(first, second, page, report);
 }
 
-function readText(word: Word, page: Page, report: Reading['report']): void {
+function readText(word: Word, page: Page, report: DirectiveContext['report']): void {
   const text = readTemplate(word, 'answer');
   if ('fault' in text) return report.error(word, `respond: ${text.fault}`);
   if (word.style === 'bare' && /^\d+$/.test(word.text))
@@ -94,7 +99,7 @@ function readText(word: Word, page: Page, report: Reading['report']): void {
   page.respond = text.text;
 }
 
-function readHeader(name: Word, value: Word, page: Page, report: Reading['report']): void {
+function readHeader(name: Word, value: Word, page: Page, report: DirectiveContext['report']): void {
   if (!HEADER_NAME.test(name.text) || name.text.length > LONGEST_HEADER_NAME)
     return report.error(name, `header ${quote(name.text)}: a header name consists of letters, digits and hyphens`);
   if (isFramingHeader(name.text))

@@ -1,10 +1,10 @@
-import type { Directive, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveContext } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseRoot } from '../file-server/values.ts';
 import { MAX_PATHS, parseErrorFile } from './error-file.ts';
 
-type Report = Reading['report'];
+type Report = DirectiveContext['report'];
 type ErrorFiles = { root?: string | undefined; paths: string[] };
 
 /** The lines with which a Caddyfile serves pages from files. */

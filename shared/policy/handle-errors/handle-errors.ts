@@ -3,7 +3,7 @@ import { faultOfTemplate } from '../../placeholders/template.ts';
 import { HEADER_NAME, HEADER_VALUE, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE, NOT_FRAMING } from '../../response-header.ts';
 import { readBy } from '../../values/read-by.ts';
 import { parseRoot } from '../file-server/values.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { handleErrorsDirective, LONGEST_PAGE, MAX_PAGES } from './directive.ts';
 import { MAX_PATHS, parseErrorFile } from './error-file.ts';
 
@@ -68,4 +68,4 @@ const members = {
     .describe("Pages for errors of the proxy itself, and for the upstream's if they say so."),
 };
 
-export const handleErrors: Policy<typeof members> = { members, directive: handleErrorsDirective };
+export const handleErrors: PolicyDescription<typeof members> = { members, directive: handleErrorsDirective };

@@ -1,5 +1,5 @@
 import type { Condition } from '../../condition.ts';
-import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { isFramingHeader } from '../../response-header.ts';
 import { MAX_HEADERS } from './change.ts';
@@ -43,7 +43,7 @@ export const headerDirective: Grammar<HeaderPart> = {
 export const HEADER_DOWN_FORM = 'header_down [+|-|?]<Name> [<value>|<find> <replacement>]';
 
 /** Reads a line of `header_down`. */
-export function readHeaderDown({ args: [name, ...args] }: Directive, part: HeaderPart, report: Reading['report']): void {
+export function readHeaderDown({ args: [name, ...args] }: Directive, part: HeaderPart, report: DirectiveContext['report']): void {
   if (name) readHeader('header_down', { name, args }, null, false, part, report);
 }
 
@@ -54,7 +54,7 @@ export function readHeader(
   condition: Condition | null,
   deferred: boolean,
   part: HeaderPart,
-  report: Reading['report'],
+  report: DirectiveContext['report'],
 ): void {
   const ofUpstream = directive === 'header_down';
   const change = readChange(line.name, line.args, rulesOf(directive, ofUpstream ? '+-?' : '+-?>'), report);

@@ -8,7 +8,7 @@ import {
   LONGEST_HEADER_VALUE,
   NOT_FRAMING,
 } from '../../response-header.ts';
-import type { Label, Policy, PolicyPart } from '../policy.ts';
+import type { Label, PolicyDescription, PolicyPart } from '../policy.ts';
 import { changeSchema, MAX_HEADERS } from './change.ts';
 import { headerDirective } from './directive.ts';
 
@@ -40,4 +40,4 @@ const label: Label<PolicyPart<typeof members>> = {
   },
 };
 
-export const header: Policy<typeof members> = { members, directive: headerDirective, labels: [label] };
+export const header: PolicyDescription<typeof members> = { members, directive: headerDirective, labels: [label] };

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../closest.ts';
-import type { Grammar, Reading } from '../../config-file/directive.ts';
+import type { DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseRanges } from '../../private-ranges.ts';
@@ -38,7 +38,7 @@ export const ipFilterDirective: Grammar<{ ip_filter?: Filter | null | undefined 
   },
 };
 
-function readList(name: Word, words: readonly Word[], filter: Filter, report: Reading['report']): void {
+function readList(name: Word, words: readonly Word[], filter: Filter, report: DirectiveContext['report']): void {
   const list = LISTS.find((known) => known === name.text);
   if (list === undefined) return report.error(name, `ip_filter ${quote(name.text)}${didYouMean(name.text, LISTS) || `: write ${LINE}`}`);
   if (words.length === 0) return report.error(name, `${list} is missing an argument: write ${LINE}`);
@@ -55,7 +55,7 @@ function readCountries(
   list: 'allow_countries' | 'deny_countries',
   words: readonly Word[],
   filter: Filter,
-  report: Reading['report'],
+  report: DirectiveContext['report'],
 ): void {
   for (const word of words) {
     const country = parseCountry(word.text);

@@ -3,7 +3,7 @@ import { rangeSchema } from '../../condition.ts';
 import { CONFIG_FILE } from '../../name.ts';
 import { parseCountry } from '../../values/country.ts';
 import { readBy } from '../../values/read-by.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { ipFilterDirective, MAX_COUNTRIES, MAX_RANGES } from './directive.ts';
 
 const ranges = z.array(rangeSchema).min(1, 'at least one address or range').max(MAX_RANGES).optional();
@@ -22,7 +22,7 @@ const spec = z
 
 const members = { ip_filter: spec.nullable().optional().describe('The client addresses that are allowed; null or absent: all.') };
 
-export const ipFilter: Policy<typeof members> = {
+export const ipFilter: PolicyDescription<typeof members> = {
   members,
   directive: ipFilterDirective,
   unknownLabels: {

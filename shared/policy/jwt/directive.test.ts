@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseRoute } from '../../route.ts';
 import { accepted, refused } from '../../values/parsed.ts';
@@ -13,13 +13,13 @@ const line = (text: string): Directive => {
   const [name = '', ...args] = text.split(' ');
   return { name: word(name), args: args.map(word), block: null };
 };
-const blockOf = (lines: readonly string[]): Block => ({ open: word('{'), lines: lines.map(line) });
+const blockOf = (lines: readonly string[]): DirectiveBlock => ({ open: word('{'), lines: lines.map(line) });
 const unasked = (): never => assert.fail('jwt does not use this');
 
 function read(...lines: string[]) {
   const mistakes: string[] = [];
   const part: Parameters<typeof jwtDirective.read>[1] = {};
-  const reading: Reading = {
+  const reading: DirectiveContext = {
     report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
     conditionFor: unasked,
     expanded: (block) => block,

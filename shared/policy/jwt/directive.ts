@@ -1,5 +1,5 @@
 import { didYouMean } from '../../closest.ts';
-import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { type Directive, type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
@@ -30,7 +30,7 @@ type Jwt = {
   from: TokenSource[];
   clock_skew_secs: number;
 };
-type Context = Pick<Reading, 'report' | 'textOf'>;
+type Context = Pick<DirectiveContext, 'report' | 'textOf'>;
 type Option = { readonly form: string; readonly once?: true; read(args: readonly Word[], jwt: Jwt, context: Context, option: Word): void };
 
 const texts = (into: 'issuers' | 'audiences') => (args: readonly Word[], jwt: Jwt, context: Context, option: Word) => {
@@ -131,7 +131,7 @@ export const jwtDirective: Grammar<{ jwt?: Jwt | null | undefined }> = {
   },
 };
 
-function readSource(word: Word, [privately, extra]: readonly Word[], jwt: Jwt, report: Reading['report']): void {
+function readSource(word: Word, [privately, extra]: readonly Word[], jwt: Jwt, report: DirectiveContext['report']): void {
   if (privately && privately.text !== 'private')
     return report.error(privately, `${quote(privately.text)}${didYouMean(privately.text, ['private']) || `: write ${KEYS_FORM}`}`);
   if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for keys: write ${KEYS_FORM}`);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
 import { COPIED_TWICE, COPYABLE, FIELD_NAME, faultOfCopied } from '../forward-auth/directive.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { COOKIE_NAME, DEFAULT_SKEW_SECS, jwtDirective, MAX_SKEW_SECS, MAX_VALUES, QUERY_NAME, TEXT } from './directive.ts';
 import { faultOfSource, LONGEST_URL } from './key-source.ts';
 import { faultOfKey, faultOfKeys, LONGEST_KID, LONGEST_PEM, MAX_KEYS } from './keys.ts';
@@ -107,7 +107,7 @@ const spec = z
 
 const members = { jwt: spec.nullable().optional().describe('Requires a signed token; null or absent: none.') };
 
-export const jwt: Policy<typeof members> = {
+export const jwt: PolicyDescription<typeof members> = {
   members,
   directive: jwtDirective,
   unknownLabels: {

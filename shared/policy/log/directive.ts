@@ -1,4 +1,4 @@
-import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { parseLogFile } from '../../values/log-output.ts';
 
@@ -35,7 +35,7 @@ export const logDirective: Grammar<LogMembers> = {
   },
 };
 
-function readLine(line: Directive, part: LogMembers, report: Reading['report']): void {
+function readLine(line: Directive, part: LogMembers, report: DirectiveContext['report']): void {
   const { name, args, block } = line;
   const [first, second, extra] = args;
   if (name.text === 'format') {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseAccessLog } from '../../values/log-output.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { logDirective } from './directive.ts';
 
 const output = z.string().transform((text, issues) => {
@@ -20,7 +20,7 @@ const members = {
 };
 
 /** It has no label, because a container must not choose files of the machine. */
-export const log: Policy<typeof members> = {
+export const log: PolicyDescription<typeof members> = {
   members,
   directive: logDirective,
   unknownLabels: { words: ['log', 'logs', 'accesslog', 'logging'], advice: 'no label does this: start the data plane with --access-log' },

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { DEFAULT_RETRY_AFTER_SECS, LONGEST_PAGE, MAX_RETRY_AFTER_SECS, maintenanceDirective } from './directive.ts';
 
 const spec = z
@@ -31,7 +31,7 @@ const members = {
     .describe('Answers with 503: an object, or true for one without members; null, false and absent are no.'),
 };
 
-export const maintenance: Policy<typeof members> = {
+export const maintenance: PolicyDescription<typeof members> = {
   members,
   directive: maintenanceDirective,
   labels: [

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { faultOfMethod, MAX_METHODS, methodDirective } from './directive.ts';
 
 const change = z
@@ -18,4 +18,4 @@ const change = z
 
 const members = { methods: z.array(change).max(MAX_METHODS).optional().describe('Other methods for the upstream.') };
 
-export const method: Policy<typeof members> = { members, directive: methodDirective };
+export const method: PolicyDescription<typeof members> = { members, directive: methodDirective };

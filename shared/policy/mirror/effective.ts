@@ -15,15 +15,18 @@ type Several<U> = {
   readonly fraction?: { readonly numerator: number; readonly denominator: number } | undefined;
   readonly match?: Condition | undefined;
 };
-export type Mirrored<U> = { readonly mirror?: OneTarget | null | undefined; readonly mirrors?: readonly Several<U>[] | null | undefined };
+export type EffectiveMirror<U> = {
+  readonly mirror?: OneTarget | null | undefined;
+  readonly mirrors?: readonly Several<U>[] | null | undefined;
+};
 
 /** Where copies of requests are sent, and what share of requests is copied. */
 export type MirrorSpec<U> = Several<U> & { readonly fraction: { readonly numerator: number; readonly denominator: number } };
 
 /** The mirrors of a site (`handle` null) or of one of its blocks, which replace those of its site. */
 export function mirrorsIn<U>(
-  route: Mirrored<U>,
-  handle: Mirrored<U> | null,
+  route: EffectiveMirror<U>,
+  handle: EffectiveMirror<U> | null,
 ): MirrorSpec<U | { readonly address: Address; readonly weight: number; readonly state: 'healthy' }>[] {
   const isOwn = handle !== null && (handle.mirror !== undefined || handle.mirrors !== undefined);
   const { mirror, mirrors } = isOwn ? handle : route;

@@ -6,7 +6,7 @@ import { transportSchema } from '../../upstreams/transport-schema.ts';
 import { upstreamsSchema } from '../../upstreams/upstream-schema.ts';
 import { parseUpstream } from '../../values/address.ts';
 import { readBy } from '../../values/read-by.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { MAX_MIRRORS, mirrorDirective } from './directive.ts';
 
 const spec = z
@@ -46,7 +46,7 @@ const members = {
     .describe('Sends copies of requests to further upstreams. A block with `mirror` or `mirrors` has neither of its site.'),
 };
 
-export const mirror: Policy<typeof members> = {
+export const mirror: PolicyDescription<typeof members> = {
   members,
   directive: mirrorDirective,
   unknownLabels: {

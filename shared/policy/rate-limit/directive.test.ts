@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Directive, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveContext } from '../../config-file/directive.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseRoute } from '../../route.ts';
 import { refused } from '../../values/parsed.ts';
@@ -13,7 +13,7 @@ const unasked = (): never => assert.fail('a rate limit does not use this');
 function read(...lines: string[]) {
   const mistakes: string[] = [];
   const part: Parameters<typeof rateLimitDirective.read>[1] = {};
-  const reading: Reading = {
+  const reading: DirectiveContext = {
     report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
     conditionFor: unasked,
     expanded: unasked,

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../closest.ts';
 import type { Condition } from '../../condition.ts';
-import type { Grammar, Reading } from '../../config-file/directive.ts';
+import type { DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { readTemplate } from '../../config-file/placeholder.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
@@ -45,7 +45,7 @@ export const rateLimitDirective: Grammar<RateLimitMembers> = {
 type By = Pick<Limit, 'header' | 'key'>;
 
 /** @returns null if there is a mistake, which is reported. */
-function readBy(kind: Word, value: Word | undefined, { error }: Reading['report']): By | null {
+function readBy(kind: Word, value: Word | undefined, { error }: DirectiveContext['report']): By | null {
   if (!KINDS.some((known) => known === kind.text))
     error(kind, `rate_limit ${quote(kind.text)}${didYouMean(kind.text, KINDS) || `: write ${FORM}`}`);
   else if (value === undefined)
@@ -57,7 +57,7 @@ function readBy(kind: Word, value: Word | undefined, { error }: Reading['report'
   return null;
 }
 
-function readKey(word: Word, error: Reading['report']['error']): By | null {
+function readKey(word: Word, error: DirectiveContext['report']['error']): By | null {
   const template = readTemplate(word, 'request');
   const fault = 'fault' in template ? template.fault : faultOfRateKey(template.text);
   if ('text' in template && fault === undefined && template.text.length <= LONGEST_KEY) return { key: template.text };

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { LABEL_PREFIX } from '../../name.ts';
 import { MAX_RATE, parseRate } from '../../values/rate.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { MAX_LIMITS, rateLimitDirective } from './directive.ts';
 import { faultOfRateKey, LONGEST_KEY } from './key.ts';
 import type { Limit } from './rate-of.ts';
@@ -45,7 +45,7 @@ const members = {
   rate_limits: z.array(limit).max(MAX_LIMITS).optional().describe('Rate limits for some requests, or per minute or hour.'),
 };
 
-export const rateLimit: Policy<typeof members> = {
+export const rateLimit: PolicyDescription<typeof members> = {
   members,
   directive: rateLimitDirective,
   labels: [

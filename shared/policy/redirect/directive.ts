@@ -1,6 +1,6 @@
 import { didYouMean } from '../../closest.ts';
 import type { Condition } from '../../condition.ts';
-import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { covers, parsePathPattern } from '../../config-file/path-pattern.ts';
 import { quote } from '../../config-file/quote.ts';
 import { isMatcher, type Word } from '../../config-file/word.ts';
@@ -62,7 +62,10 @@ export const redirectDirective: Grammar<RedirectMembers> = {
 };
 
 /** `redir [*] <to> [<status>]` where the path does not matter; null if there is a mistake, which is reported. */
-export function readRedirect({ name, args }: Directive, report: Reading['report']): { to: string; status: Exclude<Status, 200> } | null {
+export function readRedirect(
+  { name, args }: Directive,
+  report: DirectiveContext['report'],
+): { to: string; status: Exclude<Status, 200> } | null {
   const [to, status, extra] = args[0]?.text === '*' ? args.slice(1) : args;
   const code = STATUSES.get(status?.text ?? DEFAULT_STATUS);
   if (!to || extra) report.error(extra ?? name, 'write redir <to> [<status>]');
@@ -85,7 +88,7 @@ function rolesOf([first, second, third]: readonly Word[]): { from?: Word | undef
 
 const isPath = ({ text }: Word): boolean => /^[/{]|:\/\//.test(text);
 
-function readTarget(word: Word, report: Reading['report']): string | undefined {
+function readTarget(word: Word, report: DirectiveContext['report']): string | undefined {
   const refuse = (why: string) => {
     report.error(word, `redir ${quote(word.text)}: ${why}`);
     return undefined;

@@ -3,7 +3,7 @@ import { conditionSchema } from '../../condition.ts';
 import { faultOfTemplate } from '../../placeholders/template.ts';
 import { faultOfTarget } from '../../redirect-target.ts';
 import { HEADER_VALUE, LONGEST_HEADER_VALUE } from '../../response-header.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { redirectDirective } from './directive.ts';
 
 /** A location that may contain placeholders in braces. */
@@ -30,4 +30,4 @@ const moved = z
 
 const members = { redirects: z.array(moved).max(1_000).default([]).describe('Redirects.') };
 
-export const redirect: Policy<typeof members> = { members, directive: redirectDirective };
+export const redirect: PolicyDescription<typeof members> = { members, directive: redirectDirective };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
 import type { Word } from '../../config-file/word.ts';
 import { refused } from '../../values/parsed.ts';
 import { requestBodyDirective } from './directive.ts';
 
 const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string, block: Block | null = null): Directive => {
+const line = (text: string, block: DirectiveBlock | null = null): Directive => {
   const [name = '', ...args] = text.split(' ');
   return { name: word(name), args: args.map(word), block };
 };
@@ -16,7 +16,7 @@ const unasked = (): never => assert.fail('a limit on bodies does not use this');
 function read(directive: Directive) {
   const mistakes: string[] = [];
   const part: Parameters<typeof requestBodyDirective.read>[1] = {};
-  const reading: Reading = {
+  const reading: DirectiveContext = {
     report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
     conditionFor: unasked,
     expanded: (lines) => lines,

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../closest.ts';
-import type { Grammar, Reading } from '../../config-file/directive.ts';
+import type { DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseSize } from '../../values/size.ts';
@@ -27,7 +27,7 @@ export const requestBodyDirective: Grammar<{ request_body?: { max_size: number }
   },
 };
 
-function sizeIn([option, value, extra]: readonly Word[], report: Reading['report']): number | undefined {
+function sizeIn([option, value, extra]: readonly Word[], report: DirectiveContext['report']): number | undefined {
   if (!option) return undefined;
   if (option.text !== 'max_size')
     report.error(option, `request_body ${quote(option.text)}${didYouMean(option.text, ['max_size']) || `: write ${LINE}`}`);

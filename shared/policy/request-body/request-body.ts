@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LABEL_PREFIX } from '../../name.ts';
 import { parseSize } from '../../values/size.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { MAX_SIZE, requestBodyDirective } from './directive.ts';
 
 const spec = z
@@ -12,7 +12,7 @@ const members = {
   request_body: spec.nullable().optional().describe('The largest request body that is accepted; null or absent: no limit.'),
 };
 
-export const requestBody: Policy<typeof members> = {
+export const requestBody: PolicyDescription<typeof members> = {
   members,
   directive: requestBodyDirective,
   labels: [

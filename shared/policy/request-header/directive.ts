@@ -1,5 +1,5 @@
 import type { Condition } from '../../condition.ts';
-import type { Directive, Grammar, Reading } from '../../config-file/directive.ts';
+import type { Directive, DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { isConstant, templateParts } from '../../placeholders/template.ts';
@@ -54,13 +54,13 @@ export const SENT_ANYWAY: SentAnyway = new Map([
 ]);
 
 /** Reads a line of `header_up` in the block of reverse_proxy. */
-export function readHeaderUp({ args: [name, ...args] }: Directive, part: RequestHeaderPart, report: Reading['report']): void {
+export function readHeaderUp({ args: [name, ...args] }: Directive, part: RequestHeaderPart, report: DirectiveContext['report']): void {
   if (name && !isSentAnyway(name, args, SENT_ANYWAY, report))
     readRequestHeader('header_up', { name, args }, { upstream_only: true }, part, report);
 }
 
 /** Whether a line of `header_up` sets a field that is sent anyway, which is a warning. */
-export function isSentAnyway(name: Word, [value, extra]: readonly Word[], sent: SentAnyway, report: Reading['report']): boolean {
+export function isSentAnyway(name: Word, [value, extra]: readonly Word[], sent: SentAnyway, report: DirectiveContext['report']): boolean {
   const isSent = value !== undefined && extra === undefined && sent.get(name.text.toLowerCase())?.includes(value.text) === true;
   if (isSent) report.warn(name, `header_up ${name.text} is not needed: the proxy always sends this header; delete the line`);
   return isSent;
@@ -72,7 +72,7 @@ export function readRequestHeader(
   { name, args }: Pick<Directive, 'name' | 'args'>,
   marks: Pick<Header, 'match' | 'upstream_only'>,
   part: RequestHeaderPart,
-  report: Reading['report'],
+  report: DirectiveContext['report'],
 ): void {
   const change = readChange(name, args, rulesOf(directive), report);
   if (change === undefined) return;

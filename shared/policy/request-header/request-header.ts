@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { faultOfTemplate } from '../../placeholders/template.ts';
 import { concealedText } from '../concealed-text.ts';
 import { changeSchema, MAX_HEADERS } from '../header/change.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { faultOfHost, requestHeaderDirective } from './directive.ts';
 import { CHANGEABLE, isHost, OF_TARGET } from './names.ts';
 
@@ -27,7 +27,7 @@ const members = {
     .describe('Changes to the request header fields that the upstream gets.'),
 };
 
-export const requestHeader: Policy<typeof members> = {
+export const requestHeader: PolicyDescription<typeof members> = {
   members,
   directive: requestHeaderDirective,
   // A value may be a key or a password for the upstream, whatever the name of its field.

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { faultOfTemplate } from '../../placeholders/template.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { respondDirective } from './directive.ts';
 
 const body = z
@@ -31,4 +31,4 @@ const members = {
     .describe('Fixed responses to some requests, tried before `respond`.'),
 };
 
-export const respond: Policy<typeof members> = { members, directive: respondDirective };
+export const respond: PolicyDescription<typeof members> = { members, directive: respondDirective };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { faultOfTemplate } from '../../placeholders/template.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { faultOfUri, MAX_REWRITES, rewriteDirective } from './directive.ts';
 
 const change = z
@@ -20,4 +20,4 @@ const change = z
 
 const members = { rewrites: z.array(change).max(MAX_REWRITES).optional().describe('Other paths and queries for the upstream.') };
 
-export const rewrite: Policy<typeof members> = { members, directive: rewriteDirective };
+export const rewrite: PolicyDescription<typeof members> = { members, directive: rewriteDirective };

@@ -2,7 +2,7 @@ import type { Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { readBy } from '../../values/read-by.ts';
 import { parseRoot } from '../file-server/values.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 
 const FORM = 'root [*] <directory>';
 
@@ -31,4 +31,4 @@ const members = {
     .describe('The directory of `file_server`, on the machine of the data plane; null or absent: that of the site.'),
 };
 
-export const root: Policy<typeof members> = { members, directive: rootDirective };
+export const root: PolicyDescription<typeof members> = { members, directive: rootDirective };

@@ -1,4 +1,4 @@
-import type { Block, Grammar, Reading } from '../../config-file/directive.ts';
+import type { DirectiveBlock, DirectiveContext, Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { LONGEST_PASSTHROUGH_IDLE_SECS, USUAL_PASSTHROUGH_IDLE_SECS } from '../../limits.ts';
@@ -37,7 +37,7 @@ export const passthroughDirective: Grammar<PassthroughMembers> = {
   },
 };
 
-function readLines(block: Block, passthrough: Passthrough, reading: Reading): void {
+function readLines(block: DirectiveBlock, passthrough: Passthrough, reading: DirectiveContext): void {
   const { report } = reading;
   const seen = new Set<string>();
   for (const {
@@ -57,12 +57,12 @@ function readLines(block: Block, passthrough: Passthrough, reading: Reading): vo
   }
 }
 
-function readVersion(word: Word, passthrough: Passthrough, report: Reading['report']): void {
+function readVersion(word: Word, passthrough: Passthrough, report: DirectiveContext['report']): void {
   if (word.text === 'v1' || word.text === 'v2') passthrough.proxy_protocol = word.text;
   else report.error(word, `proxy_protocol ${quote(word.text)}: write v1 or v2`);
 }
 
-function readTimeout(word: Word, passthrough: Passthrough, report: Reading['report']): void {
+function readTimeout(word: Word, passthrough: Passthrough, report: DirectiveContext['report']): void {
   const time = parseSeconds(word.text, LONGEST_PASSTHROUGH_IDLE_SECS);
   if (!time.ok) report.error(word, `idle_timeout ${quote(word.text)}: ${time.reason}`);
   else if (time.value === 0) report.error(word, 'idle_timeout must be at least 1s');

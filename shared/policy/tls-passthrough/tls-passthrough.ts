@@ -6,7 +6,7 @@ import { LONGEST_PASSTHROUGH_IDLE_SECS, MAX_PORTS, USUAL_PASSTHROUGH_IDLE_SECS }
 import { CONFIG_FILE } from '../../name.ts';
 import { poolOptions } from '../../upstreams/pool-options.ts';
 import { upstreamsSchema } from '../../upstreams/upstream-schema.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { passthroughDirective } from './directive.ts';
 
 /** A connection that is passed through has no requests, so it can't have policies that depend on one. */
@@ -67,7 +67,7 @@ const members = {
 
 export type PassthroughSpec = Readonly<z.output<typeof spec>>;
 
-export const tlsPassthrough: Policy<typeof members> = {
+export const tlsPassthrough: PolicyDescription<typeof members> = {
   members,
   directive: passthroughDirective,
   unknownLabels: {

@@ -3,7 +3,7 @@ import type { Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { readBy } from '../../values/read-by.ts';
 import { parseTried } from '../file-server/values.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 
 const MAX_TRIED = 20;
 
@@ -36,4 +36,4 @@ const members = {
     .describe('Files that `file_server` tries in this order: paths with `{path}`, or `=404` as the last one. Absent: those of the site.'),
 };
 
-export const tryFiles: Policy<typeof members> = { members, directive: tryFilesDirective };
+export const tryFiles: PolicyDescription<typeof members> = { members, directive: tryFilesDirective };

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../closest.ts';
 import type { Condition } from '../../condition.ts';
-import { type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { type Directive, type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
@@ -18,7 +18,7 @@ type Challenge = {
   bots?: BotName[] | undefined;
 };
 type ChallengeMembers = { under_attack?: boolean; challenge?: Challenge | null | undefined };
-type Line = { readonly form: string; read(args: readonly Word[], challenge: Challenge, name: Word, reading: Reading): void };
+type Line = { readonly form: string; read(args: readonly Word[], challenge: Challenge, name: Word, reading: DirectiveContext): void };
 
 const LINES: Readonly<Record<string, Line>> = {
   except: {
@@ -99,7 +99,7 @@ export const underAttackDirective: Grammar<ChallengeMembers> = {
   },
 };
 
-function readThreshold(mode: Word, word: Word | undefined, challenge: Challenge, report: Reading['report']): void {
+function readThreshold(mode: Word, word: Word | undefined, challenge: Challenge, report: DirectiveContext['report']): void {
   if (!word) return report.error(mode, 'auto needs the rate at which it begins: write under_attack auto <n>/s');
   const rate = parseRate(word.text);
   if (!rate.ok) report.error(word, `auto ${quote(word.text)}: ${rate.reason}`);
@@ -107,7 +107,7 @@ function readThreshold(mode: Word, word: Word | undefined, challenge: Challenge,
   else challenge.auto_rps = rate.value.requests;
 }
 
-function readLine({ name, args, block }: Directive, seen: Word[], challenge: Challenge, reading: Reading): void {
+function readLine({ name, args, block }: Directive, seen: Word[], challenge: Challenge, reading: DirectiveContext): void {
   const { report } = reading;
   const line = Object.hasOwn(LINES, name.text) ? LINES[name.text] : undefined;
   if (!line)

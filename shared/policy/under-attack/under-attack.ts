@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { LABEL_PREFIX } from '../../name.ts';
 import { MAX_RATE } from '../../values/rate.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { BOT_NAMES } from './bots.ts';
 import { CLEARANCE, DIFFICULTY } from './bounds.ts';
 import { MAX_EXCEPTIONS, underAttackDirective } from './directive.ts';
@@ -46,7 +46,7 @@ const members = {
 const ON = ['on', 'true', 'yes', '1'];
 const OFF = ['off', 'false', 'no', '0'];
 
-export const underAttack: Policy<typeof members> = {
+export const underAttack: PolicyDescription<typeof members> = {
   members,
   directive: underAttackDirective,
   labels: [

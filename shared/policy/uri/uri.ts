@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { faultOfTemplate } from '../../placeholders/template.ts';
 import { concealedText } from '../concealed-text.ts';
-import type { Policy } from '../policy.ts';
+import type { PolicyDescription } from '../policy.ts';
 import { faultOfChange, LONGEST_URI_TEXT, MAX_URI_CHANGES, QUERY_OPERATIONS } from './changes.ts';
 import { uriDirective } from './directive.ts';
 
@@ -35,7 +35,7 @@ const change = z
 
 const members = { uri: z.array(change).max(MAX_URI_CHANGES).optional().describe('Changes to the path and query that the upstream gets.') };
 
-export const uri: Policy<typeof members> = {
+export const uri: PolicyDescription<typeof members> = {
   members,
   directive: uriDirective,
   // A parameter may be a key for the upstream.

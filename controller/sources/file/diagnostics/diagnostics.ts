@@ -15,7 +15,7 @@ export type Diagnostic = {
 };
 
 /** Collects all problems of a file, one per position; reading continues after each. */
-export type Report = {
+export type DiagnosticReport = {
   error(place: Position, message: string): void;
   warn(place: Position, message: string): void;
   /** The environment variable used at a position: no message repeats its value. */
@@ -26,7 +26,7 @@ export type Report = {
   read(path: string, text: string): void;
 };
 
-export type Collected = Report & {
+export type Collected = DiagnosticReport & {
   /** In the order of the file. After the thousandth they are only counted. */
   errors(): Diagnostic[];
   warnings(): Diagnostic[];

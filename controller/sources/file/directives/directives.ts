@@ -7,12 +7,12 @@ import { httpsRedirect } from './https-redirect.ts';
 import { lbPolicy } from './lb-policy.ts';
 import { pathCase } from './path-case.ts';
 import { reverseProxy } from './reverse-proxy.ts';
-import { type Rule, type Rules, rulesByName, type Scope, type SiteDraft } from './rule.ts';
+import { type BlockKind, type Rule, type Rules, rulesByName, type SiteDraft } from './rule.ts';
 import { split, splitBy } from './split.ts';
 import { tls } from './tls.ts';
 import { transport } from './transport.ts';
 
-const ruleOf = (directive: Grammar<PolicyMembers>, scopes: readonly Scope[]): Rule<SiteDraft> => ({
+const ruleOf = (directive: Grammar<PolicyMembers>, scopes: readonly BlockKind[]): Rule<SiteDraft> => ({
   ...directive,
   scopes,
   read: (line, draft, context, condition) => directive.read(line, draft.members, context, condition),

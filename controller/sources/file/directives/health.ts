@@ -4,7 +4,7 @@ import type { Word } from '../../../../shared/config-file/word.ts';
 import { HEALTHY_STATUS, MAX_CONSECUTIVE } from '../../../../shared/limits.ts';
 import { type HealthCheckSpec, healthCheckSchema } from '../../../../shared/upstreams/health-check.ts';
 import { parseSeconds } from '../../../../shared/values/duration.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import { oneArgument, type SiteDraft } from './rule.ts';
 
 type Draft = { -readonly [member in keyof HealthCheckSpec]?: HealthCheckSpec[member] };
@@ -36,7 +36,7 @@ export const healthUri = oneArgument<SiteDraft>('health_uri', '<path>', ['site',
 });
 
 /** Reads the lines of health checks in a block. */
-export function readHealth(lines: readonly Directive[], draft: SiteDraft, report: Report): void {
+export function readHealth(lines: readonly Directive[], draft: SiteDraft, report: DiagnosticReport): void {
   const [first] = lines;
   if (first === undefined) return;
   const health: Draft = {};

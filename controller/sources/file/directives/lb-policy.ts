@@ -1,7 +1,7 @@
 import { BALANCING_FORM, readBalancing } from '../../../../shared/balancing/read-balancing.ts';
 import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { Rule, SiteDraft } from './rule.ts';
 
 /** How the target of a request is chosen; it may also be in the block of reverse_proxy. */
@@ -19,7 +19,7 @@ export const lbPolicy: Rule<SiteDraft> = {
   },
 };
 
-export function readPolicy({ name, args }: Directive, draft: SiteDraft, report: Report): void {
+export function readPolicy({ name, args }: Directive, draft: SiteDraft, report: DiagnosticReport): void {
   const result = readBalancing(args.map(({ text }) => text));
   if ('spec' in result) {
     draft.members.lb_policy = result.spec;

@@ -13,7 +13,7 @@ import {
 } from '../../../../shared/limits.ts';
 import type { ConcurrencySpec, PassiveHealthSpec } from '../../../../shared/upstreams/pool-options.ts';
 import { parseSeconds } from '../../../../shared/values/duration.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from './rule.ts';
 
 /** The maximum number of statuses in a line. */
@@ -53,7 +53,7 @@ const OPTIONS: ReadonlyMap<string, Option> = new Map([
 export const LIMIT_OPTIONS: readonly string[] = [...OPTIONS.keys()];
 
 /** Reads the lines of these options in a block. */
-export function readPoolLimits(lines: readonly Directive[], draft: SiteDraft, report: Report): void {
+export function readPoolLimits(lines: readonly Directive[], draft: SiteDraft, report: DiagnosticReport): void {
   for (const line of lines) readLine(line, draft, report);
   const { members } = draft;
   if (members.passive_health != null) draft.ofPool.add('passive_health');
@@ -62,7 +62,7 @@ export function readPoolLimits(lines: readonly Directive[], draft: SiteDraft, re
     report.error(queue.name, 'queue needs max_in_flight <n> in the same block: requests wait only for targets that have a limit');
 }
 
-function readLine({ name, args, block }: Directive, { members }: SiteDraft, report: Report): void {
+function readLine({ name, args, block }: Directive, { members }: SiteDraft, report: DiagnosticReport): void {
   const { form, most, read } = OPTIONS.get(name.text) as Option;
   const write = `write ${name.text} ${form}`;
   const surplus = args[most];

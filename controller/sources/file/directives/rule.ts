@@ -1,23 +1,23 @@
 import type { Certificate } from '../../../../shared/certificates/certificate.ts';
 import type { Condition, ShareCondition } from '../../../../shared/condition.ts';
-import type { Block, Grammar, Reading } from '../../../../shared/config-file/directive.ts';
+import type { DirectiveBlock, DirectiveContext, Grammar } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import { Selections } from './selections.ts';
 
 /** The kind of block that contains a directive. */
-export type Scope = 'globals' | 'site' | 'handle';
+export type BlockKind = 'globals' | 'site' | 'handle';
 
 /** A directive of the language, and where it is allowed. */
-export type Rule<Draft> = Grammar<Draft, Context> & { readonly scopes: readonly Scope[] };
+export type Rule<Draft> = Grammar<Draft, Context> & { readonly scopes: readonly BlockKind[] };
 
 /** A directive with exactly one argument and no block. `refuse` reports the argument with a reason. */
 export const oneArgument = <Draft>(
   name: string,
   argument: string,
-  scopes: readonly Scope[],
+  scopes: readonly BlockKind[],
   reader: (word: Word, draft: Draft, refuse: (why: string) => void, context: Context) => void,
 ): Rule<Draft> => ({
   name,
@@ -33,10 +33,10 @@ export const oneArgument = <Draft>(
 
 export type Rules<Draft> = ReadonlyMap<string, Rule<Draft>>;
 
-export type Context = Reading & {
-  readonly report: Report;
+export type Context = DirectiveContext & {
+  readonly report: DiagnosticReport;
   /** Reads the directives of a block inside a site. */
-  readBlock(block: Block, scope: Scope, draft: SiteDraft): void;
+  readBlock(block: DirectiveBlock, scope: BlockKind, draft: SiteDraft): void;
 };
 
 /** A site or one of its blocks being read. */
@@ -54,11 +54,11 @@ export type SiteDraft = {
   splitBy?: Pick<ShareCondition, 'by' | 'name'>;
   splitByPlace?: Position;
   /** Members from the block of reverse_proxy: they don't apply to the targets of another one. */
-  readonly ofPool: Set<PoolMember>;
+  readonly ofPool: Set<InheritedOption>;
 };
 
 /** Members that a handle inherits from its site if it does not set them. */
-export type PoolMember = 'transport' | 'health' | 'passive_health' | 'hold_secs';
+export type InheritedOption = 'transport' | 'health' | 'passive_health' | 'hold_secs';
 
 /** A path block, with the position of its directive. */
 export type HandleDraft = {

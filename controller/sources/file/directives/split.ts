@@ -4,7 +4,7 @@ import { quote } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import { MAX_BLOCKS } from '../../../../shared/limits.ts';
 import { MAX_PARTS } from '../../../../shared/share.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import { addBlock, hidingBlock } from './hiding.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';
 
@@ -62,7 +62,7 @@ export const splitBy: Rule<SiteDraft> = {
   },
 };
 
-function readWeight(word: Word, report: Report): number | undefined {
+function readWeight(word: Word, report: DiagnosticReport): number | undefined {
   const weight = Number(word.text);
   if (/^\d{1,5}$/.test(word.text) && weight <= MAX) return weight;
   report.error(word, `split ${quote(word.text)}: a weight is a number from 0 to ${MAX}, without a sign`);
@@ -85,7 +85,7 @@ function readSelection(name: Word, word: Word | undefined, context: Context): Pi
 const setOf = ({ path, match }: Pick<HandleDraft, 'path' | 'match'>): string => JSON.stringify([path, match]);
 
 /** Gives each group its share of the requests that its path or matcher selects. */
-export function divideGroups({ handles, splitBy: by, splitByPlace }: SiteDraft, report: Report): HandleDraft[] {
+export function divideGroups({ handles, splitBy: by, splitByPlace }: SiteDraft, report: DiagnosticReport): HandleDraft[] {
   const groups = handles.filter(({ group }) => group !== undefined);
   if (splitByPlace && groups.length === 0) report.error(splitByPlace, `split_by divides nothing without groups: write ${FORM}`);
   const sets = Map.groupBy(groups, setOf);

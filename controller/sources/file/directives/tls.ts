@@ -1,5 +1,5 @@
 import { type Certificate, readCertificate } from '../../../../shared/certificates/certificate.ts';
-import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
+import { type Directive, type DirectiveBlock, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import { CLIENT_CA, readClientCa } from '../../../../shared/policy/client-auth/client-ca.ts';
@@ -56,7 +56,7 @@ function warnOfTimes(word: Word, { notBefore, notAfter }: Certificate, now: numb
   else if (notBefore > now) report.warn(word, `tls ${quote(word.text)}: it is not valid before ${on(notBefore)}; check the clock, or wait`);
 }
 
-function readBlock(name: Word, block: Block, draft: SiteDraft, context: Context): void {
+function readBlock(name: Word, block: DirectiveBlock, draft: SiteDraft, context: Context): void {
   const { report } = context;
   const { lines } = context.expanded(block);
   if (lines.length === 0) report.error(name, `the block of tls is empty: write ${CLIENT_CA}`);

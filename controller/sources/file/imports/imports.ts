@@ -3,7 +3,7 @@ import { didYouMean } from '../../../../shared/closest.ts';
 import type { Directive } from '../../../../shared/config-file/directive.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
-import { positionOf, type Report } from '../diagnostics/diagnostics.ts';
+import { type DiagnosticReport, positionOf } from '../diagnostics/diagnostics.ts';
 import type { Files } from '../text/files.ts';
 import { isGlob } from '../text/glob.ts';
 import { NO_FILE } from '../text/read.ts';
@@ -36,7 +36,7 @@ export type Imports = {
 type State = {
   readonly env: Environment;
   readonly files: Files;
-  readonly report: Report;
+  readonly report: DiagnosticReport;
   readonly snippets: Map<string, Snippet>;
   /** File contents by path: a file may be imported many times. */
   readonly texts: Map<string, string | null>;
@@ -46,7 +46,7 @@ type State = {
   spent: boolean;
 };
 
-export function createImports(env: Environment, files: Files, report: Report): Imports {
+export function createImports(env: Environment, files: Files, report: DiagnosticReport): Imports {
   const state: State = { env, files, report, snippets: new Map(), texts: new Map(), imports: 0, characters: 0, spent: false };
   return { define: (snippet) => define(snippet, state), open: (directive) => open(directive, state) };
 }
@@ -160,7 +160,7 @@ function chainOf(name: Word): { key: string; label: string }[] {
 
 const placeOf = ({ path, line, column, from }: Word): Position => ({ path, line, column, from });
 
-function fail(report: Report, place: Position, message: string): [] {
+function fail(report: DiagnosticReport, place: Position, message: string): [] {
   report.error(place, message);
   return [];
 }

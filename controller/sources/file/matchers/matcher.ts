@@ -1,9 +1,9 @@
 import { didYouMean } from '../../../../shared/closest.ts';
 import type { Condition, PlainCondition } from '../../../../shared/condition.ts';
-import type { Block, Directive } from '../../../../shared/config-file/directive.ts';
+import type { Directive, DirectiveBlock } from '../../../../shared/config-file/directive.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { PlainDraft } from './kind.ts';
 import { KINDS } from './matcher-kinds.ts';
 
@@ -26,7 +26,11 @@ const OTHER_KINDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Reads the matchers defined in a block. @returns them with those of the enclosing blocks, and the block without their lines. */
-export function readMatchers(block: Block, around: Matchers, report: Report): { matchers: Matchers; rest: Block } {
+export function readMatchers(
+  block: DirectiveBlock,
+  around: Matchers,
+  report: DiagnosticReport,
+): { matchers: Matchers; rest: DirectiveBlock } {
   if (!block.lines.some(({ name }) => isMatcher(name))) return { matchers: around, rest: block };
   const matchers = new Map(around);
   const own = new Map<string, Word>();
@@ -44,7 +48,7 @@ export function readMatchers(block: Block, around: Matchers, report: Report): { 
 }
 
 /** The unused matchers of a block. Those of an imported text may be for others. */
-export function reportUnused(block: Block, matchers: Matchers, report: Report): void {
+export function reportUnused(block: DirectiveBlock, matchers: Matchers, report: DiagnosticReport): void {
   for (const { name } of block.lines) {
     const matcher = isMatcher(name) ? matchers.get(name.text) : undefined;
     if (matcher?.name === name && !matcher.used && !name.from) report.warn(name, `nothing uses the matcher ${unquoted(name.text)}`);
@@ -52,7 +56,7 @@ export function reportUnused(block: Block, matchers: Matchers, report: Report): 
 }
 
 /** The condition of a named matcher; undefined, and an error, if there is none. */
-export function conditionFor(directive: string, word: Word, matchers: Matchers, report: Report): Condition | undefined {
+export function conditionFor(directive: string, word: Word, matchers: Matchers, report: DiagnosticReport): Condition | undefined {
   const matcher = matchers.get(word.text);
   if (matcher) {
     matcher.used = true;
@@ -67,7 +71,7 @@ export function conditionFor(directive: string, word: Word, matchers: Matchers, 
 }
 
 /** Errors are reported; the valid parts are returned, so that the matcher does not appear to be missing. */
-function readCondition(line: Directive, report: Report): Condition {
+function readCondition(line: Directive, report: DiagnosticReport): Condition {
   const draft: PlainDraft = {};
   const not: PlainCondition[] = [];
   for (const { name: kind, args, block } of kindLines(line, report)) {
@@ -79,7 +83,7 @@ function readCondition(line: Directive, report: Report): Condition {
 }
 
 /** What `not` excludes: all of its lines together. */
-function readException(line: Directive, report: Report): PlainCondition {
+function readException(line: Directive, report: DiagnosticReport): PlainCondition {
   const draft: PlainDraft = {};
   for (const { name: kind, args, block } of kindLines(line, report)) {
     if (kind.text === 'not') report.error(kind, 'not cannot be inside another not: leave both out');
@@ -89,14 +93,14 @@ function readException(line: Directive, report: Report): PlainCondition {
 }
 
 /** The lines of a matcher: those of its block, or its own. */
-function kindLines({ name, args: [kind, ...args], block }: Directive, report: Report): readonly Directive[] {
+function kindLines({ name, args: [kind, ...args], block }: Directive, report: DiagnosticReport): readonly Directive[] {
   // `not path /x` and `@name not { … }` have their block after the inner kind.
   if (kind) return [{ name: kind, args, block }];
   if (!block || block.lines.length === 0) report.error(name, `${quote(name.text)} is empty: ${FORM}`);
   return block?.lines ?? [];
 }
 
-function readKind(kind: Word, args: readonly Word[], block: Block | null, draft: PlainDraft, report: Report): void {
+function readKind(kind: Word, args: readonly Word[], block: DirectiveBlock | null, draft: PlainDraft, report: DiagnosticReport): void {
   const read = Object.hasOwn(KINDS, kind.text) ? KINDS[kind.text] : undefined;
   const [first] = args;
   if (!read) {

@@ -1,20 +1,27 @@
 import { didYouMean } from '../../../../shared/closest.ts';
 import type { Condition } from '../../../../shared/condition.ts';
-import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
+import { type Directive, type DirectiveBlock, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import { CADDY_DIRECTIVES, CADDY_GLOBALS } from '../directives/caddy-words.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
-import type { Context, Rule, Rules, Scope } from '../directives/rule.ts';
+import type { BlockKind, Context, Rule, Rules } from '../directives/rule.ts';
 import { GLOBAL_RULES } from './globals.ts';
 
 /**
  * Reads the directives of one block into `draft`. `seen` collects the first of each. A rule only gets directives of the right form;
  * everything else is reported here.
  */
-export function readLines<Draft>(written: Block, scope: Scope, rules: Rules<Draft>, draft: Draft, seen: Word[], context: Context): void {
+export function readLines<Draft>(
+  written: DirectiveBlock,
+  scope: BlockKind,
+  rules: Rules<Draft>,
+  draft: Draft,
+  seen: Word[],
+  context: Context,
+): void {
   const { report } = context;
   const block = context.expanded(written);
   for (const directive of block.lines) {
@@ -63,7 +70,7 @@ function withImports(directive: Directive, { expanded }: Context): Directive {
   return directive.block ? { ...directive, block: expanded(directive.block) } : directive;
 }
 
-function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, report: Report): boolean {
+function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, report: DiagnosticReport): boolean {
   const [least, most] = rule.args;
   const form = `write ${rule.form}`;
   const fail = (place: Position, message: string): boolean => {
@@ -78,13 +85,13 @@ function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, re
   return extra ? fail(extra, `${quote(extra.text)} is one argument too many for ${rule.name}`) : true;
 }
 
-function misplaced(name: string, scopes: readonly Scope[], scope: Scope): string {
+function misplaced(name: string, scopes: readonly BlockKind[], scope: BlockKind): string {
   if (scope === 'handle' && (name === 'handle' || name === 'handle_path'))
     return `${name} belongs in a site, not inside another block: write it there, above that block, with its whole path`;
   return `${name} belongs in ${scopes.map(described).join(' or in ')}, not in ${described(scope)}`;
 }
 
-function unknown({ name, block }: Directive, scope: Scope, within: Block): string {
+function unknown({ name, block }: Directive, scope: BlockKind, within: DirectiveBlock): string {
   if (isMatcher(name)) return 'a matcher belongs in a site or in a handle, not in the globals block';
   const elsewhere = (scope === 'globals' ? SITE_RULES : GLOBAL_RULES).get(name.text);
   if (elsewhere) return misplaced(name.text, elsewhere.scopes, scope);
@@ -98,9 +105,9 @@ function unknown({ name, block }: Directive, scope: Scope, within: Block): strin
   return `unknown ${what} ${quote(name.text)}${didYouMean(name.text, known)}`;
 }
 
-function siteInside(name: Word, { open }: Block): string {
+function siteInside(name: Word, { open }: DirectiveBlock): string {
   if (open.path !== name.path) return `if it is a site, its import belongs outside the block at ${lineOf(open, name)}`;
   return `if it is a site, the block of ${lineOf(open, name)} is not closed before it`;
 }
 
-const described = (scope: Scope): string => (scope === 'globals' ? 'the globals block' : scope === 'site' ? 'a site' : 'a handle');
+const described = (scope: BlockKind): string => (scope === 'globals' ? 'the globals block' : scope === 'site' ? 'a site' : 'a handle');

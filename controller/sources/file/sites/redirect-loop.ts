@@ -3,7 +3,7 @@ import { quote, unquoted as shown } from '../../../../shared/config-file/quote.t
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
 import { normalizedPath } from '../../../../shared/values/path.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { Context, SiteDraft } from '../directives/rule.ts';
 
 /** Longer loops are not searched for, because no browser follows so many redirects. */
@@ -41,7 +41,12 @@ export function reportRedirectLoops(
   for (const line of all) reportLoop(line, goals, answering, report);
 }
 
-function reportLoop(line: Line, goals: ReadonlyMap<Line, Goal>, answering: (pattern: string) => Line | undefined, report: Report): void {
+function reportLoop(
+  line: Line,
+  goals: ReadonlyMap<Line, Goal>,
+  answering: (pattern: string) => Line | undefined,
+  report: DiagnosticReport,
+): void {
   const target = line.target;
   const quoted = `redir ${quote(line.spec.to)}`;
   let goal = goals.get(line);

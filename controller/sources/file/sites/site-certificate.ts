@@ -2,7 +2,7 @@ import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
 import type { SourceCertificate } from '../../source.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from '../directives/rule.ts';
 
 /** How many names of a certificate an error lists. */
@@ -18,7 +18,7 @@ export function reportUncovered(
   { pair: draft, members: { https } }: SiteDraft,
   domains: ReadonlyMap<Domain, unknown>,
   place: Position,
-  report: Report,
+  report: DiagnosticReport,
 ): void {
   if (https === 'internal' && domains.has(CATCH_ALL))
     report.error(
@@ -32,7 +32,7 @@ export function reportUncovered(
   const has = pair.domains.slice(0, SHOWN).join(', ') + (pair.domains.length > SHOWN ? ` and ${pair.domains.length - SHOWN} more` : '');
   report.error(word, `tls ${quote(word.text)}: it is for ${has}, not for ${unquoted(bare.slice(0, SHOWN).join(', '))}`);
 }
-type Position = Parameters<Report['error']>[0];
+type Position = Parameters<DiagnosticReport['error']>[0];
 
 /** The certificate sent to the data plane for a site; null if the site supplies none. */
 export function certificateOf({ pair: draft }: SiteDraft, domains: ReadonlyMap<Domain, unknown>): SiteCertificate | null {

@@ -5,13 +5,13 @@ import { fileServerIn } from '../../../../shared/policy/file-server/effective.ts
 import { errorRootsIn } from '../../../../shared/policy/handle-errors/error-roots.ts';
 import { type HandleSpec, handleSchema, type RouteSpec, routeSchema } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
-import { positionOf, type Report } from '../diagnostics/diagnostics.ts';
+import { type DiagnosticReport, positionOf } from '../diagnostics/diagnostics.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_NAMES } from '../directives/other-names.ts';
 import { type Context, emptyDraft, type HandleDraft, type SiteDraft } from '../directives/rule.ts';
 import { divideGroups } from '../directives/split.ts';
 import { conditionFor, type Matchers, readMatchers, reportUnused } from '../matchers/matcher.ts';
-import type { Site } from '../tree/syntax.ts';
+import type { SiteBlock } from '../tree/syntax.ts';
 import { readLines } from './block.ts';
 import { reportPathGuards } from './path-guards.ts';
 import { reportRedirectLoops } from './redirect-loop.ts';
@@ -35,7 +35,7 @@ export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 's
 export type Emit = { route(route: RouteSpec): void; certificate(certificate: SiteCertificate): void };
 
 /** Reads one site and emits a route per address. `taken` has the position of every domain of the file. */
-export function readSite(site: Site, taken: Map<Domain, Position>, shared: Shared, emit: Emit): void {
+export function readSite(site: SiteBlock, taken: Map<Domain, Position>, shared: Shared, emit: Emit): void {
   const { report } = shared;
   const [first] = site.addresses;
   if (!site.block) {
@@ -120,7 +120,7 @@ function claim(word: Word, own: Map<Domain, Claim>, taken: Map<Domain, Position>
 }
 
 /** Two directives that handle every request: the second one would never be reached. */
-function reportShadowed({ seen }: SiteDraft, report: Report): void {
+function reportShadowed({ seen }: SiteDraft, report: DiagnosticReport): void {
   const [, later] = seen.filter(({ text }) => RESPONDERS.includes(text));
   if (!later) return;
   const [first, second] = RESPONDERS.filter((name) => firstOf(seen, name));
@@ -151,7 +151,7 @@ function reportFiles(site: SiteDraft, { report }: Shared): void {
 }
 
 /** A site must respond with something, and so must each of its blocks, even if only with what it inherits from the site. */
-function reportSilence(draft: SiteDraft, place: Position, report: Report): void {
+function reportSilence(draft: SiteDraft, place: Position, report: DiagnosticReport): void {
   if (isSilent(draft))
     report.error(place, 'the site has nothing to respond with: write reverse_proxy, file_server, respond, redir or handle inside');
   if (RESPONDERS.some((name) => firstOf(draft.seen, name))) return;

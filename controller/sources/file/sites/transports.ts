@@ -2,11 +2,11 @@ import { firstOf } from '../../../../shared/config-file/directive.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import { ownPool, type PoolSpec } from '../../../../shared/upstreams/pools.ts';
 import type { TransportSpec } from '../../../../shared/upstreams/transport.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from '../directives/rule.ts';
 
 /** Reports transports that do not fit the upstreams of a site or of one of its blocks. */
-export function reportTransports(site: SiteDraft, report: Report): void {
+export function reportTransports(site: SiteDraft, report: DiagnosticReport): void {
   for (const draft of [site, ...site.handles.map((handle) => handle.draft)]) {
     const pool = draft === site ? poolOf(site.members) : ownPool(poolOf(site.members), poolOf(draft.members));
     const wrong = pool === null ? null : faultOf(pool);

@@ -1,5 +1,5 @@
 import { firstOf } from '../../../../shared/config-file/directive.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from '../directives/rule.ts';
 
 /** Directives that only matter to upstreams, or to upstreams and files: without these they would silently do nothing. */
@@ -7,7 +7,7 @@ const NEED_UPSTREAMS = ['lb_policy', 'health_uri', 'hold', 'transport', 'cache',
 const NEED_TARGETS = ['rewrite', 'uri'];
 
 /** Warns of directives that have no effect where they are. Those of an imported text may be for other sites. */
-export function reportWithoutEffect(site: SiteDraft, report: Report): void {
+export function reportWithoutEffect(site: SiteDraft, report: DiagnosticReport): void {
   const parts = [site, ...site.handles.map(({ draft }) => draft)];
   for (const draft of parts) {
     const sharing = draft === site ? parts : usesOwnResponse(draft) ? [draft] : [draft, site];

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { codePointName } from '../../../../shared/config-file/quote.ts';
 import { characters } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
 const LINE_FEED = 0x0a;
@@ -12,7 +12,7 @@ const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)/g;
  * The text of a file: UTF-8, with or without a byte order mark. Invalid bytes are reported, and the rest is still returned, so that its
  * errors are found too. null: it is not text at all.
  */
-export function readText(bytes: Buffer, path: string, report: Report): string | null {
+export function readText(bytes: Buffer, path: string, report: DiagnosticReport): string | null {
   if (isUtf16(bytes)) {
     report.error({ path, line: 1, column: 1 }, 'the file is UTF-16; save it as UTF-8');
     return null;
@@ -27,7 +27,7 @@ export function readText(bytes: Buffer, path: string, report: Report): string | 
 const isUtf16 = (bytes: Buffer): boolean => (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 
 /** The first invalid byte of each line: a line feed is never part of a longer sequence (RFC 3629 3). */
-function reportBadBytes(bytes: Buffer, path: string, report: Report): void {
+function reportBadBytes(bytes: Buffer, path: string, report: DiagnosticReport): void {
   let start = 0;
   for (let line = 1; start <= bytes.length; line++) {
     const feed = bytes.indexOf(LINE_FEED, start);
@@ -56,7 +56,7 @@ function firstBadByte(line: Buffer): { column: number; byte: number } {
 }
 
 /** The first one of each line. */
-function reportControls(text: string, path: string, report: Report): void {
+function reportControls(text: string, path: string, report: DiagnosticReport): void {
   let line = 1;
   let lineStart = 0;
   FORBIDDEN.lastIndex = 0;

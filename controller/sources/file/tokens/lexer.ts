@@ -1,5 +1,5 @@
 import { characters, type Position, type Word } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import { looseBrace } from './loose-brace.ts';
 
 /** A word, a separate brace, a comment, the end of a line (without a position), or the end of the file. */
@@ -19,7 +19,7 @@ export type Tokens = { next(): Token };
 type Scan = {
   readonly text: string;
   readonly path: string;
-  readonly report: Report;
+  readonly report: DiagnosticReport;
   /** Columns are characters, which have to be counted only if a text has surrogate pairs. */
   readonly countsAreIndexes: boolean;
   at: number;
@@ -35,7 +35,7 @@ type Scan = {
  * Reads one token after the other and never fails: errors are reported and skipped. A comment extends from a `#` at the start of a word
  * to the end of the line; a backslash at the end of a line continues it.
  */
-export function createLexer(text: string, path: string, report: Report): Tokens {
+export function createLexer(text: string, path: string, report: DiagnosticReport): Tokens {
   const countsAreIndexes = !/[\ud800-\udfff]/.test(text);
   const start = { at: 0, line: 1, lineStart: 0, knownIndex: 0, knownColumn: 1, continues: false };
   const scan: Scan = { text, path, report, countsAreIndexes, ...start };

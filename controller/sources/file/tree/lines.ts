@@ -1,4 +1,4 @@
-import type { Block, Directive } from '../../../../shared/config-file/directive.ts';
+import type { Directive, DirectiveBlock } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Position } from '../../../../shared/config-file/word.ts';
 import type { Tokens } from '../tokens/lexer.ts';
@@ -23,7 +23,7 @@ export function parseLines(tokens: Tokens, context: ReadContext): Directive[] {
 }
 
 /** The block that follows, if there is one. */
-export function blockAfter(cursor: Cursor, owner: string, depth: number): Block | null {
+export function blockAfter(cursor: Cursor, owner: string, depth: number): DirectiveBlock | null {
   return opens(cursor, owner) ? readBlock(cursor, depth) : null;
 }
 
@@ -37,7 +37,7 @@ export function opens(cursor: Cursor, owner: string): boolean {
 }
 
 /** The block that opens here. */
-export function readBlock(cursor: Cursor, depth: number): Block {
+export function readBlock(cursor: Cursor, depth: number): DirectiveBlock {
   const open = here(cursor);
   advance(cursor);
   if (depth > DEEPEST) {

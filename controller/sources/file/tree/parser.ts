@@ -1,6 +1,6 @@
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { splitAtCommas, type Word } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
 import type { ReadContext } from '../variables/read-context.ts';
 import { resolveWord } from '../variables/variables.ts';
@@ -81,7 +81,7 @@ function siteOrImport(cursor: Cursor): FilePart {
   return { kind: 'site', addresses: addressesOf(words, block ? report.error : () => undefined), block };
 }
 
-function addressesOf(words: readonly Word[], error: Report['error']): Word[] {
+function addressesOf(words: readonly Word[], error: DiagnosticReport['error']): Word[] {
   const addresses: Word[] = [];
   let afterComma = true;
   for (const word of words) {

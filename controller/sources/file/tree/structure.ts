@@ -1,11 +1,11 @@
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { Token } from '../tokens/lexer.ts';
 import { replay } from '../tokens/lexer.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf } from './cursor.ts';
 import { blockAfter, readBlock } from './lines.ts';
 
 /** Reports mismatched braces of a text. Its lines are not interpreted, because it may be an imported text of sites or of directives. */
-export function checkStructure(tokens: readonly Token[], report: Report): void {
+export function checkStructure(tokens: readonly Token[], report: DiagnosticReport): void {
   const cursor = startOf(replay(tokens), { env: 'unknown', args: 'unknown', from: undefined, report });
   for (;;) {
     skipLineEnds(cursor);

@@ -1,5 +1,5 @@
 import type { Import } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -13,5 +13,5 @@ export type ReadContext = {
    */
   readonly args: readonly string[] | null | 'unknown';
   readonly from: Import | undefined;
-  readonly report: Report;
+  readonly report: DiagnosticReport;
 };

@@ -1,6 +1,6 @@
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { characters, type Import, type Position, type Word } from '../../../../shared/config-file/word.ts';
-import type { Report } from '../diagnostics/diagnostics.ts';
+import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { Token } from '../tokens/lexer.ts';
 import { argumentFor } from './arguments.ts';
 import type { ReadContext } from './read-context.ts';
@@ -59,7 +59,7 @@ function placesIn({ raw, style, path, line, column: start }: Token, from: Import
   };
 }
 
-function escaped(whole: string, place: () => Position, report: Report): string {
+function escaped(whole: string, place: () => Position, report: DiagnosticReport): string {
   const meant = ESCAPES.get(whole.slice(1));
   if (meant === undefined)
     report.error(place(), `unknown escape ${quote(whole)}: write \\\\ for a backslash (the escapes are \\" \\\\ \\{ \\n \\t)`);

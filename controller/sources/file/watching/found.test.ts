@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { areSame, type Found, lacks, wereSteady } from './found.ts';
+import { areSame, type FoundFiles, lacks, wereSteady } from './found.ts';
 import { MISSING } from './trace.ts';
 
-const found = (...entries: [path: string, identity: string, within?: string | null, changedAt?: number][]): Found =>
+const found = (...entries: [path: string, identity: string, within?: string | null, changedAt?: number][]): FoundFiles =>
   new Map(entries.map(([path, identity, within = 'd', changedAt = 0]) => [path, { identity, within, changedAt }]));
 
 test('equal identities are equal, and different inputs are not', () => {

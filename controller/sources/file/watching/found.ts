@@ -1,15 +1,15 @@
-import { MISSING, type Trace, type Traced } from './trace.ts';
+import { type FileTrace, MISSING, type Traced } from './trace.ts';
 
 /** The state of a file and all its imports at one time. */
-export type Found = Trace['found'];
+export type FoundFiles = FileTrace['found'];
 
 /** The slowest clock tick of file systems for time stamps (ms). */
 const TICK_MS = 20;
 
-export const areSame = (a: Found, b: Found): boolean => a.size === b.size && haveSame(a, b);
+export const areSame = (a: FoundFiles, b: FoundFiles): boolean => a.size === b.size && haveSame(a, b);
 
 /** Whether the inputs in both are unchanged. */
-function haveSame(a: Found, b: Found): boolean {
+function haveSame(a: FoundFiles, b: FoundFiles): boolean {
   for (const [path, { identity }] of b) {
     const other = a.get(path);
     if (other !== undefined && other.identity !== identity) return false;
@@ -21,7 +21,7 @@ function haveSame(a: Found, b: Found): boolean {
  * Whether nothing changed during the read, from `startedAt` (ms since 1970) until `after` was observed. For an input unknown before the
  * read, only the time of its last change can show that.
  */
-export function wereSteady(before: Found, after: Found, startedAt: number): boolean {
+export function wereSteady(before: FoundFiles, after: FoundFiles, startedAt: number): boolean {
   const fresh = [...after].filter(([path]) => !before.has(path));
   return haveSame(before, after) && fresh.every(([, { changedAt }]) => changedAt < startedAt - TICK_MS);
 }
@@ -30,7 +30,7 @@ export function wereSteady(before: Found, after: Found, startedAt: number): bool
  * Whether an existing file is missing and may return in a moment, as in a save that deletes before it writes. If its directory has been
  * replaced as well, the file was probably left out on purpose; only for the config file itself that does not count.
  */
-export function lacks(now: Found, before: Found, configFile: string): boolean {
+export function lacks(now: FoundFiles, before: FoundFiles, configFile: string): boolean {
   for (const [path, seen] of now) {
     const known = before.get(path);
     if (seen.identity !== MISSING || known === undefined || known.identity === MISSING) continue;

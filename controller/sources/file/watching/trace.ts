@@ -14,7 +14,7 @@ export type Traced = {
   readonly changedAt: number;
 };
 
-export type Trace = {
+export type FileTrace = {
   readonly found: ReadonlyMap<string, Traced>;
   /**
    * The directories in which a change may affect what the paths refer to: those of each file, of every link on the way, and of the first
@@ -38,7 +38,7 @@ type Walk = {
  * Resolves each path. Files of one directory share the work. Synchronous, because a thousand files take five milliseconds this way, and
  * thirty times that with promises.
  */
-export function trace(paths: readonly string[]): Trace {
+export function trace(paths: readonly string[]): FileTrace {
   const walk: Walk = { directories: new Map(), keys: new Map(), led: new Map() };
   const found = new Map<string, Traced>();
   for (const path of paths) found.set(path, tracePath(resolve(path), walk));

@@ -13,7 +13,7 @@ export type Owner = { readonly kind: 'ingress' | 'service' | 'gateway' | 'httpro
 export const originOf = ({ kind, meta }: Owner): string => `${kind} ${nameOf(meta)}`;
 
 /** An object's request for paths of a host, with their backend. Objects share hosts; each path has one owner. */
-export type Claim = {
+export type PathClaim = {
   readonly owner: Owner;
   /** `*` for every host without a route of its own. */
   readonly host: Domain;
@@ -45,7 +45,7 @@ export const problemOf = (owner: Owner, domain: string | null, code: string, mes
 /** The requests of one object, and what is wrong with it. */
 export type Request = {
   readonly owner: Owner;
-  readonly claims: readonly Claim[];
+  readonly claims: readonly PathClaim[];
   readonly problems: readonly UndatedProblem[];
   /** Why it is not accepted as written; empty if it is. */
   readonly reasons: readonly string[];

@@ -5,7 +5,7 @@ import { domainOf, type Hostname } from '../gateway/hosts/hostnames.ts';
 import type { Passthroughs } from '../gateway/hosts/tls-hosts.ts';
 import { compareMatches } from '../gateway/rules/conditions.ts';
 import type { HttpMatch } from '../objects/http-route.ts';
-import { type Claim, originOf } from './claim.ts';
+import { originOf, type PathClaim } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import type { HostBlock } from './host-block.ts';
 import { ROLLOUT_OPTIONS } from './rollout-options.ts';
@@ -24,7 +24,7 @@ const UNAVAILABLE = { status: 503, body: '' };
  * treated as one site. Otherwise the annotations of each object apply to its own paths only, and settings of the whole host come from the
  * oldest object that has any.
  */
-export function routeOfHost(claims: readonly [Claim, ...Claim[]], https: RouteInput['https']): RouteInput {
+export function routeOfHost(claims: readonly [PathClaim, ...PathClaim[]], https: RouteInput['https']): RouteInput {
   const sorted = [...claims].sort((a, b) => rank(a) - rank(b) || lengthOf(b) - lengthOf(a) || (pathOf(a) < pathOf(b) ? -1 : 1));
   const [first] = claims;
   const isOneSite = claims.every(({ owner }) => owner.meta.uid === first.owner.meta.uid);
@@ -49,13 +49,13 @@ export function routeOfHost(claims: readonly [Claim, ...Claim[]], https: RouteIn
   };
 }
 
-const rank = ({ path }: Claim): number => ['exact', 'prefix', 'default'].indexOf(path.kind);
-const pathOf = ({ path }: Claim): string => (path.kind === 'default' ? '' : path.path);
-const lengthOf = (claim: Claim): number => pathOf(claim).length;
-const isRoot = ({ path }: Claim): boolean => path.kind === 'prefix' && path.path === '/';
+const rank = ({ path }: PathClaim): number => ['exact', 'prefix', 'default'].indexOf(path.kind);
+const pathOf = ({ path }: PathClaim): string => (path.kind === 'default' ? '' : path.path);
+const lengthOf = (claim: PathClaim): number => pathOf(claim).length;
+const isRoot = ({ path }: PathClaim): boolean => path.kind === 'prefix' && path.path === '/';
 
 /** A default backend is for requests that nothing else matches. */
-const matchOf = ({ path }: Claim): HttpMatch => ({
+const matchOf = ({ path }: PathClaim): HttpMatch => ({
   path: { type: path.kind === 'exact' ? 'Exact' : 'PathPrefix', value: path.kind === 'default' ? '' : path.path },
   ...{ method: null, headers: [], query: [] },
 });
@@ -70,7 +70,7 @@ export type GatewaySite = { readonly name: Hostname; readonly http: GatewayHost 
  */
 export function routeOfGatewayHost(
   { name, http, passthroughs }: GatewaySite,
-  claims: readonly Claim[],
+  claims: readonly PathClaim[],
   https: RouteInput['https'],
 ): RouteInput {
   const domain = domainOf(name);
@@ -97,7 +97,7 @@ export function routeOfGatewayHost(
   };
 }
 
-function handleOf(claim: Claim, isOneSite: boolean): Handle {
+function handleOf(claim: PathClaim, isOneSite: boolean): Handle {
   const { path, backend, members } = claim;
   const isAll = path.kind === 'default' || isRoot(claim);
   return {
@@ -109,13 +109,13 @@ function handleOf(claim: Claim, isOneSite: boolean): Handle {
 }
 
 /** The targets of a claim and how they are used: as annotations say, or else as the port of the service says. */
-function poolOf({ backend, members }: Claim): Pick<Handle, 'upstreams' | 'tls' | 'transport' | keyof typeof ROLLOUT_OPTIONS> {
+function poolOf({ backend, members }: PathClaim): Pick<Handle, 'upstreams' | 'tls' | 'transport' | keyof typeof ROLLOUT_OPTIONS> {
   const { upstreams, tls, transport } = backend;
   return { tls, ...(transport && { transport }), ...ROLLOUT_OPTIONS, ...pick(members, (member) => OF_POOLS.has(member)), upstreams };
 }
 
 /** Members of the site itself. */
-function hostMembers(claims: readonly Claim[], isOneSite: boolean): RouteDraft {
+function hostMembers(claims: readonly PathClaim[], isOneSite: boolean): RouteDraft {
   if (isOneSite) return pick(claims[0]?.members ?? {}, (member) => !OF_POOLS.has(member));
   const found: Record<string, unknown> = {};
   for (const { members } of claims)

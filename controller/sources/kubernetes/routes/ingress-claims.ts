@@ -9,7 +9,7 @@ import { annotationsOf } from '../annotations/ingress-annotations.ts';
 import { protectionOf } from '../annotations/protection.ts';
 import type { Ingress, IngressPath } from '../objects/ingress.ts';
 import { type Backend, type Backends, missing } from './backends.ts';
-import { type Claim, type HostTls, type Owner, type PathMatch, problemOf, type Request } from './claim.ts';
+import { type HostTls, type Owner, type PathClaim, type PathMatch, problemOf, type Request } from './claim.ts';
 import type { ClusterSnapshot } from './cluster-snapshot.ts';
 import { routeOfHost } from './host-route.ts';
 import { isSameList } from './same-list.ts';
@@ -46,7 +46,7 @@ export function requestOf(ingress: Ingress, before: Ingress | undefined, objects
 }
 
 /** If access can't be decided, every path answers 503. */
-function protectedClaims(ingress: Ingress, owner: Owner, objects: Objects, backends: Backends, problems: UndatedProblem[]): Claim[] {
+function protectedClaims(ingress: Ingress, owner: Owner, objects: Objects, backends: Backends, problems: UndatedProblem[]): PathClaim[] {
   const { members, closed } = protectionOf(annotationsOf(ingress, objects.readDirective), ingress.meta, objects, backends);
   const claims = claimsOf(ingress, owner, members, backends, problems);
   if (closed === null) return claims.map((claim) => withUsableMembers(ingress, claim, problems));
@@ -58,7 +58,7 @@ const checked = createRouteReader();
 /** What is wrong with the annotations of an Ingress for a kind of backend. Each version of it is examined once. */
 const contradictions = new WeakMap<Ingress, Map<string, string | null>>();
 
-function contradictionOf(ingress: Ingress, claim: Claim): string | null {
+function contradictionOf(ingress: Ingress, claim: PathClaim): string | null {
   if (Object.keys(claim.members).length === 0) return null;
   const known = contradictions.get(ingress) ?? new Map<string, string | null>();
   contradictions.set(ingress, known);
@@ -76,7 +76,7 @@ function contradictionOf(ingress: Ingress, claim: Claim): string | null {
  * Annotations that are valid by themselves may contradict each other, or those of the Service. That must not affect others that share the
  * host.
  */
-function withUsableMembers(ingress: Ingress, claim: Claim, problems: UndatedProblem[]): Claim {
+function withUsableMembers(ingress: Ingress, claim: PathClaim, problems: UndatedProblem[]): PathClaim {
   const why = contradictionOf(ingress, claim);
   if (why === null) return claim;
   const reason = `its annotations can't be used together: ${why}`;
@@ -87,13 +87,13 @@ function withUsableMembers(ingress: Ingress, claim: Claim, problems: UndatedProb
 type Claimed = {
   readonly members: RouteDraft;
   readonly backends: readonly Backend[];
-  readonly claims: Claim[];
+  readonly claims: PathClaim[];
   readonly problems: readonly UndatedProblem[];
 };
 const known = new WeakMap<Ingress, Claimed>();
 
 /** The claims of an earlier snapshot, if nothing that they depend on has changed, so that the route cached for their host is found too. */
-function claimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends: Backends, problems: UndatedProblem[]): Claim[] {
+function claimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends: Backends, problems: UndatedProblem[]): PathClaim[] {
   const { rules, defaultBackend, meta } = ingress;
   const refs = rules.flatMap(({ paths }) => paths.map(({ backend }) => backend));
   if (defaultBackend !== undefined) refs.push(defaultBackend);
@@ -108,9 +108,9 @@ function claimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends:
   return claimed.claims;
 }
 
-function newClaimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends: Backends, problems: UndatedProblem[]): Claim[] {
+function newClaimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backends: Backends, problems: UndatedProblem[]): PathClaim[] {
   const { rules, defaultBackend, meta } = ingress;
-  const claims: Claim[] = [];
+  const claims: PathClaim[] = [];
   const hosts = new Map<Domain, HostTls>();
   for (const rule of rules) {
     const { host: text, paths } = rule;

@@ -1,7 +1,7 @@
 import type { Domain } from '../../../../shared/values/host.ts';
 import type { UndatedReading } from '../../transition-times.ts';
 import { nameOf } from '../objects/meta.ts';
-import { type Claim, originOf, type Request } from './claim.ts';
+import { originOf, type PathClaim, type Request } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 
 const MAX_NAMED = 10;
@@ -11,7 +11,7 @@ const MISTAKES: ReadonlySet<string> = new Set(['bad_host', 'bad_path', 'bad_rout
 /** The state of an object that requests hosts. */
 export function readingOf(
   { owner, claims, problems, reasons, hosts }: Request,
-  all: ReadonlyMap<Domain, ReadonlyMap<string, Claim>>,
+  all: ReadonlyMap<Domain, ReadonlyMap<string, PathClaim>>,
 ): UndatedReading {
   const wrong = [...reasons, ...problems.filter(({ code }) => MISTAKES.has(code)).map(({ message }) => message)];
   const unresolved = [...new Set(claims.flatMap(({ backend }) => backend.reason ?? []))];
@@ -41,7 +41,11 @@ export function readingOf(
 }
 
 /** Other objects with paths of the same hosts. */
-function peersOf(uid: string, claims: readonly Claim[], all: ReadonlyMap<Domain, ReadonlyMap<string, Claim>>): UndatedReading['peers'] {
+function peersOf(
+  uid: string,
+  claims: readonly PathClaim[],
+  all: ReadonlyMap<Domain, ReadonlyMap<string, PathClaim>>,
+): UndatedReading['peers'] {
   const others = new Set<string>();
   for (const host of new Set(claims.map((claim) => claim.host)))
     for (const { owner } of all.get(host)?.values() ?? []) if (owner.meta.uid !== uid) others.add(nameOf(owner.meta));

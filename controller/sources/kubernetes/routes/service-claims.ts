@@ -4,7 +4,7 @@ import type { UndatedProblem } from '../../source.ts';
 import { nameOf } from '../objects/meta.ts';
 import type { Service } from '../objects/service.ts';
 import type { Backends } from './backends.ts';
-import { type Claim, type Owner, problemOf, type Request } from './claim.ts';
+import { type Owner, type PathClaim, problemOf, type Request } from './claim.ts';
 
 /** Whether a Service has annotations like the labels of a container. */
 export const isAnnotated = ({ annotations }: Service): boolean => Object.keys(annotations).some(isLabel);
@@ -31,7 +31,7 @@ function claimsOf(
   backends: Backends,
   problems: UndatedProblem[],
   reasons: string[],
-): Claim[] {
+): PathClaim[] {
   const { meta, ports } = service;
   const [only] = ports;
   if (port === null && (only === undefined || ports.length > 1)) {

@@ -9,7 +9,7 @@ import { byAge } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
 import { Certificates } from './certificates.ts';
-import { type Claim, originOf, problemOf, type Request } from './claim.ts';
+import { originOf, type PathClaim, problemOf, type Request } from './claim.ts';
 import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import { type GatewaySite, routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
@@ -72,14 +72,14 @@ function siteOf(host: Domain, { hosts, passthroughs }: GatewayTranslation): Gate
 /** The route of a host, or why there is none. */
 function routeOf(
   host: Domain,
-  claims: readonly Claim[],
+  claims: readonly PathClaim[],
   site: GatewaySite | null,
   certificates: Certificates,
   problems: UndatedProblem[],
 ): RouteSpec | { readonly origin: string; readonly reason: string } {
   const [first, ...others] = claims;
   const https = first ? httpsOf(host, [first, ...others], certificates, problems) : 'off';
-  if (site === null) return routeOfClaims([first as Claim, ...others], https);
+  if (site === null) return routeOfClaims([first as PathClaim, ...others], https);
   const isPresented = (site.http?.secrets ?? []).map((secret) => certificates.present(secret, host)).includes(true);
   return withOrigin(routeOfGatewayHost(site, claims, isPresented ? 'provided' : https));
 }
@@ -108,14 +108,14 @@ function requestsOf(snapshot: ClusterSnapshot, backends: Backends) {
 }
 
 /** The claims of each host by their path. */
-type Hosts = Map<Domain, Map<string, Claim>>;
+type Hosts = Map<Domain, Map<string, PathClaim>>;
 
-const keyOf = ({ path }: Claim): string => (path.kind === 'default' ? path.kind : `${path.kind} ${path.path}`);
+const keyOf = ({ path }: PathClaim): string => (path.kind === 'default' ? path.kind : `${path.kind} ${path.path}`);
 
 /** @returns the problem if an older object has the path already. */
-function join(hosts: Hosts, claim: Claim): UndatedProblem[] {
+function join(hosts: Hosts, claim: PathClaim): UndatedProblem[] {
   const { owner, host, path } = claim;
-  const paths = hosts.get(host) ?? new Map<string, Claim>();
+  const paths = hosts.get(host) ?? new Map<string, PathClaim>();
   hosts.set(host, paths);
   const key = keyOf(claim);
   const taken = paths.get(key);
@@ -132,7 +132,7 @@ function join(hosts: Hosts, claim: Claim): UndatedProblem[] {
  * The first object with a setting for HTTPS decides for its host. While its Secret is missing the host stays on HTTP, since the Secret may
  * be about to be created.
  */
-function httpsOf(host: Domain, claims: readonly Claim[], certificates: Certificates, problems: UndatedProblem[]): RouteInput['https'] {
+function httpsOf(host: Domain, claims: readonly PathClaim[], certificates: Certificates, problems: UndatedProblem[]): RouteInput['https'] {
   for (const { owner, https } of claims) {
     if (https.kind === 'off') continue;
     if (https.kind === 'auto') return 'auto';
@@ -146,11 +146,11 @@ function httpsOf(host: Domain, claims: readonly Claim[], certificates: Certifica
 
 const checked = createRouteReader();
 
-type Built = { readonly claims: readonly Claim[]; readonly https: RouteInput['https']; readonly route: ReturnType<typeof withOrigin> };
-const known = new WeakMap<Claim, Built>();
+type Built = { readonly claims: readonly PathClaim[]; readonly https: RouteInput['https']; readonly route: ReturnType<typeof withOrigin> };
+const known = new WeakMap<PathClaim, Built>();
 
 /** Reuses the route of an earlier snapshot if the claims are the same objects. */
-function routeOfClaims(claims: readonly [Claim, ...Claim[]], https: RouteInput['https']): ReturnType<typeof withOrigin> {
+function routeOfClaims(claims: readonly [PathClaim, ...PathClaim[]], https: RouteInput['https']): ReturnType<typeof withOrigin> {
   const [first] = claims;
   const before = known.get(first);
   if (before && before.https === https && isSameList(before.claims, claims)) return before.route;

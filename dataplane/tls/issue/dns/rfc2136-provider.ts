@@ -4,7 +4,7 @@ import type { Random } from '../../../../shared/runtime/random.ts';
 import { IssueError } from '../issue-error.ts';
 import { type DnsServer, exchange } from './exchange.ts';
 import type { DnsProvider } from './provider.ts';
-import { sign, type TsigKey, type Verdict, verify } from './tsig.ts';
+import { type SignatureVerdict, sign, type TsigKey, verify } from './tsig.ts';
 import { skipName } from './wire-name.ts';
 
 /** The opcode UPDATE (RFC 2136 1.3), shifted to its place in the header flags (RFC 1035 4.1.1). */
@@ -82,7 +82,7 @@ export class Rfc2136Provider implements DnsProvider {
     }
   }
 
-  private requireGood(verdict: Verdict, key: TsigKey, { rcode }: Reply): void {
+  private requireGood(verdict: SignatureVerdict, key: TsigKey, { rcode }: Reply): void {
     if (verdict === 'BADKEY') throw this.failure(`it does not know the key ${key.name} (${key.algorithm})`);
     if (verdict === 'BADSIG') throw this.failure(`its secret for the key ${key.name} is a different one`);
     if (verdict === 'BADTIME') throw this.failure('its clock and ours differ by more than 5 minutes');

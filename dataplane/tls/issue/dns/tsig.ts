@@ -30,7 +30,7 @@ export function sign(message: Buffer, key: TsigKey, seconds: number): Signed {
   return { message: counting(Buffer.concat([message, record]), 1), mac };
 }
 
-export type Verdict =
+export type SignatureVerdict =
   | 'good'
   /** No signature: servers answer like this when they can't authenticate the request (RFC 8945 5.3.2). */
   | 'unsigned'
@@ -40,10 +40,10 @@ export type Verdict =
   | 'BADKEY'
   | 'BADTIME';
 
-const ERRORS: Readonly<Record<number, Verdict>> = { 16: 'BADSIG', 17: 'BADKEY', 18: 'BADTIME' };
+const ERRORS: Readonly<Record<number, SignatureVerdict>> = { 16: 'BADSIG', 17: 'BADKEY', 18: 'BADTIME' };
 
 /** Verifies the response to a message whose MAC was `requestMac`. @throws RangeError for a truncated response. */
-export function verify(answer: Buffer, key: TsigKey, requestMac: Buffer, seconds: number): Verdict {
+export function verify(answer: Buffer, key: TsigKey, requestMac: Buffer, seconds: number): SignatureVerdict {
   const at = lastAdditional(answer);
   if (at === null) return 'unsigned';
   const fixed = skipName(answer, at);

@@ -9,7 +9,7 @@ import { resumeLater } from '../../exchange/later.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import type { Credentials } from './credentials.ts';
 import { FairQueue } from './fair-queue.ts';
-import { type Pair, Verified } from './verified.ts';
+import { type CredentialPair, VerifiedPasswords } from './verified.ts';
 
 /** How soon a worker checks again whether another one has released its turn (ms). */
 const RETRY_MS = 5;
@@ -46,7 +46,7 @@ export type PasswordTools = {
 
 /** One comparison, and every exchange that waits for its result, each with the response it gets if the password is wrong. */
 type Check = {
-  readonly pair: Pair;
+  readonly pair: CredentialPair;
   readonly user: string;
   readonly hash: string;
   readonly password: Buffer;
@@ -61,14 +61,14 @@ type Check = {
  */
 export class Passwords {
   private readonly tools: PasswordTools;
-  private readonly verified: Verified;
-  private readonly checks = new Map<Pair, Check>();
+  private readonly verified: VerifiedPasswords;
+  private readonly checks = new Map<CredentialPair, Check>();
   private readonly queue: FairQueue<Check>;
   private retrying = false;
 
   constructor(tools: PasswordTools) {
     this.tools = tools;
-    this.verified = new Verified(tools.key);
+    this.verified = new VerifiedPasswords(tools.key);
     const { wrong, clock } = tools;
     this.queue = new FairQueue(MAX_PER_ADDRESS, {
       has: (client) => wrong.has(client, clock.now()),

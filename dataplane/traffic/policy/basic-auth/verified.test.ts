@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Verified } from './verified.ts';
+import { VerifiedPasswords } from './verified.ts';
 
-const pairOf = (verified: Verified, hash: string, user: string, password: string) =>
+const pairOf = (verified: VerifiedPasswords, hash: string, user: string, password: string) =>
   verified.pairOf(hash, { user, password: Buffer.from(password) });
 
 test('the least recently used pair is forgotten first', () => {
-  const verified = new Verified(Buffer.alloc(32, 1));
+  const verified = new VerifiedPasswords(Buffer.alloc(32, 1));
   for (let nth = 0; nth < 1_024; nth++) verified.add(`${nth}`);
   assert.equal(verified.has('0'), true);
   verified.add('one more');
@@ -14,14 +14,14 @@ test('the least recently used pair is forgotten first', () => {
 });
 
 test('a pair combines hash, user and password under one key, and reveals none of them', () => {
-  const verified = new Verified(Buffer.alloc(32, 1));
+  const verified = new VerifiedPasswords(Buffer.alloc(32, 1));
   const pair = pairOf(verified, 'hash', 'user', 'password');
   assert.equal(pairOf(verified, 'hash', 'user', 'password'), pair);
   for (const other of [
     pairOf(verified, 'hasH', 'user', 'password'),
     pairOf(verified, 'hash', 'use', 'rpassword'),
     pairOf(verified, 'hash', 'user', 'passworD'),
-    pairOf(new Verified(Buffer.alloc(32, 2)), 'hash', 'user', 'password'),
+    pairOf(new VerifiedPasswords(Buffer.alloc(32, 2)), 'hash', 'user', 'password'),
   ])
     assert.notEqual(other, pair);
   assert.doesNotMatch(pair, /hash|user|password/);

@@ -5,13 +5,13 @@ import type { Credentials } from './credentials.ts';
 const MAX = 1_024;
 
 /** A hash and the credentials offered for it, as a value that reveals neither. */
-export type Pair = string;
+export type CredentialPair = string;
 
 /** The accepted pairs of hash and credentials, stored as keyed hashes: each costs one comparison rather than one per request. */
-export class Verified {
+export class VerifiedPasswords {
   private readonly key: Buffer;
   /** In order of last use. */
-  private readonly pairs = new Set<Pair>();
+  private readonly pairs = new Set<CredentialPair>();
 
   /** `key`: unpredictable bytes, never stored. */
   constructor(key: Buffer) {
@@ -19,17 +19,17 @@ export class Verified {
   }
 
   /** If the hash changes, the pair changes too, so what was remembered for the old hash no longer applies. */
-  pairOf(hash: string, { user, password }: Credentials): Pair {
+  pairOf(hash: string, { user, password }: Credentials): CredentialPair {
     return createHmac('sha256', this.key).update(`${hash}:${user}:`).update(password).digest('base64');
   }
 
-  has(pair: Pair): boolean {
+  has(pair: CredentialPair): boolean {
     if (!this.pairs.delete(pair)) return false;
     this.pairs.add(pair);
     return true;
   }
 
-  add(pair: Pair): void {
+  add(pair: CredentialPair): void {
     this.pairs.delete(pair);
     this.pairs.add(pair);
     if (this.pairs.size <= MAX) return;

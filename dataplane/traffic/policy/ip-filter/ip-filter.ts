@@ -2,7 +2,7 @@ import type { RouteSpec } from '../../../../shared/route.ts';
 import { type Cidr, matcherOf } from '../../../../shared/values/cidr.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import type { Countries } from '../../match/countries.ts';
-import { answers, type Explanation, type Policy, type PolicyKind, passes } from '../policy.ts';
+import { answers, type Policy, type PolicyExplanation, type PolicyKind, passes } from '../policy.ts';
 
 type Spec = NonNullable<RouteSpec['ip_filter']>;
 
@@ -66,7 +66,7 @@ function countryJudge({ allow, allow_countries, deny_countries = [] }: Spec): (c
   return (country) => !denied.has(country) && (allowed?.has(country) ?? others);
 }
 
-function explainCountry(address: string, countries: Countries, judge: (country: string) => boolean): Explanation {
+function explainCountry(address: string, countries: Countries, judge: (country: string) => boolean): PolicyExplanation {
   if (!countries.available) return answers(`403: ${NO_DATABASE.reason}`);
   const country = countries.find(address);
   const words = country === '' ? `the country of ${address} is unknown` : `${address} is in ${country}`;

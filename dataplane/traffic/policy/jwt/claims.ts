@@ -3,13 +3,13 @@ import type { RouteSpec } from '../../../../shared/route.ts';
 type Spec = NonNullable<RouteSpec['jwt']>;
 type Claims = Readonly<Record<string, unknown>>;
 /** Seconds since 1970 from and until which a token is valid, or why it is not. */
-export type Period = { readonly from: number; readonly until: number } | { readonly fault: string };
+export type ValidityPeriod = { readonly from: number; readonly until: number } | { readonly fault: string };
 
 /** A field value without what could end or split the field. */
 const SAFE = /^[\x21-\x7e](?:[\x20-\x7e]{0,2046}[\x21-\x7e])?$/;
 
 /** Whether and when the token is meant for this site (RFC 7519 4.1). */
-export function periodOf(claims: Claims, { issuers, audiences, clock_skew_secs: skew }: Spec): Period {
+export function periodOf(claims: Claims, { issuers, audiences, clock_skew_secs: skew }: Spec): ValidityPeriod {
   const { exp, nbf } = owned(claims, 'exp', 'nbf', 'iss', 'aud');
   if (!isTime(exp)) return { fault: 'the token has no exp' };
   if (nbf !== undefined && !isTime(nbf)) return { fault: 'nbf is not a time' };

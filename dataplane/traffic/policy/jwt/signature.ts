@@ -7,9 +7,9 @@ type Claims = Readonly<Record<string, unknown>>;
 /** Why a token is not accepted. `unknownKey`: other keys might verify it; `forged`: it has cost a signature. */
 export type TokenFault = { readonly fault: string; readonly unknownKey?: true; readonly forged?: true };
 /** The claims of a token with a valid signature, or why it has none. */
-export type Verified = { readonly claims: Claims } | TokenFault;
+export type VerificationResult = { readonly claims: Claims } | TokenFault;
 /** `check` examines the claims before the signature is verified, which costs far more; null if they are valid. */
-export type Verifier = (token: string, check: (claims: Claims) => TokenFault | null) => Verified;
+export type Verifier = (token: string, check: (claims: Claims) => TokenFault | null) => VerificationResult;
 
 /** The maximum number of verifications for one token, if neither the token nor the keys identify its key. */
 const MAX_TRIED = 4;
@@ -26,7 +26,7 @@ export function compileVerifier(specs: readonly JwtKey[]): Verifier {
   return (token, check) => verifyToken(token, keys, check);
 }
 
-function verifyToken(token: string, keys: readonly Key[], check: (claims: Claims) => TokenFault | null): Verified {
+function verifyToken(token: string, keys: readonly Key[], check: (claims: Claims) => TokenFault | null): VerificationResult {
   const parts = token.split('.', 4);
   const [head, payload, signature] = parts.map(canonical);
   if (parts.length !== 3 || !head || !payload || !signature) return { fault: 'the token is not three parts in base64url' };

@@ -5,7 +5,7 @@ import { LONG_URI, UNSAFE_PATH } from '../../exchange/own-answer.ts';
 import { pathOf } from '../../exchange/values/query.ts';
 import { compileCondition } from '../../match/condition.ts';
 import { foldsPaths } from '../../match/pattern.ts';
-import { answers, type Explanation, type Policy, passes } from '../policy.ts';
+import { answers, type Policy, type PolicyExplanation, passes } from '../policy.ts';
 import { climbs } from './climbs.ts';
 
 /** Longest path and query that is made for an upstream (bytes). */
@@ -40,7 +40,7 @@ export function rewritingPolicy(name: string, rewriting: Rewriting, words: strin
   return {
     name,
     decide,
-    explain(x, tools): Explanation {
+    explain(x, tools): PolicyExplanation {
       const before = x.upstreamTarget;
       const own = decide(x, tools);
       if (own !== null && typeof own !== 'symbol') return answers(`${own.status}: ${own.reason}`);

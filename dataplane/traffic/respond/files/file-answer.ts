@@ -15,7 +15,7 @@ import { DiskAccess } from './disk.ts';
 import { type BodyPart, FileBody } from './file-body.ts';
 import type { FilePath } from './file-path.ts';
 import type { FileTools } from './file-tools.ts';
-import { type Found, find } from './find.ts';
+import { type FindResult, find } from './find.ts';
 import { LARGEST_HOT } from './hot-files.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { closePath, refusalOf } from './open.ts';
@@ -32,7 +32,7 @@ const STATUS_OF = { missing: 404, forbidden: 403, unavailable: 503 };
 const own = (status: number, reason: string, fields = '', body: OwnAnswer['body'] = null): OwnAnswer => ({ status, fields, body, reason });
 
 /** A file with its contents, if they have been read. */
-type FoundFile = Extract<Found, { file: unknown }> & { readonly body?: Buffer | null };
+type FoundFile = Extract<FindResult, { file: unknown }> & { readonly body?: Buffer | null };
 
 /** One response of a file server, from the search on. */
 export class FileAnswer implements Attempt {
@@ -96,7 +96,7 @@ export class FileAnswer implements Attempt {
   }
 
   /** Sends a small file as a whole, and caches it for the next requests. */
-  private async small({ file, name, coding }: FoundFile): Promise<FoundFile | Extract<Found, { refused: string }>> {
+  private async small({ file, name, coding }: FoundFile): Promise<FoundFile | Extract<FindResult, { refused: string }>> {
     const { tools, disk, key } = this;
     try {
       const content = this.needsBody({ file, coding }) ? await contents(disk, file) : null;
@@ -129,7 +129,7 @@ export class FileAnswer implements Attempt {
     this.fd = -1;
   }
 
-  private async list({ listing: fd, names, by }: Extract<Found, { listing: number }>): Promise<void> {
+  private async list({ listing: fd, names, by }: Extract<FindResult, { listing: number }>): Promise<void> {
     const { x } = this;
     let page: Buffer;
     try {
@@ -146,7 +146,7 @@ export class FileAnswer implements Attempt {
     if (!this.disk.over) guardExchange(this.x, () => this.instead(own(this.settings.status, '', fields, page), true));
   }
 
-  private answer(found: Exclude<Found, { listing: number }>): void {
+  private answer(found: Exclude<FindResult, { listing: number }>): void {
     if ('file' in found) this.sendFile(found);
     else if ('refused' in found) this.instead(own(STATUS_OF[found.refused], `file_server: ${found.reason}`));
     else if ('status' in found) this.instead(own(found.status, 'file_server: none of try_files exists'));

@@ -7,7 +7,7 @@ import { preferred, type Settings } from './settings.ts';
 type Refused = Extract<Opened, { refused: string }>;
 
 /** What was found for a request. Descriptors are open, and belong to the caller. */
-export type Found =
+export type FindResult =
   | { readonly file: OpenFile; readonly name: string; readonly coding: string | null }
   /** A directory to list. */
   | { readonly listing: number; readonly names: readonly string[]; readonly by: Listings }
@@ -20,7 +20,7 @@ const EXTENSIONS = { zstd: '.zst', br: '.br', gzip: '.gz' };
 const MISSING: Refused = { refused: 'missing', reason: 'there is no such file' };
 
 /** Finds and opens the file or directory for a request. `slash`: whether the path that the client sent ends with a slash. */
-export async function find(settings: Settings, disk: DiskAccess, path: FilePath, slash: boolean, fields: string): Promise<Found> {
+export async function find(settings: Settings, disk: DiskAccess, path: FilePath, slash: boolean, fields: string): Promise<FindResult> {
   const found = await new Search(settings, disk, slash, fields).find(path);
   const isNone = 'status' in found || ('refused' in found && found.refused !== 'unavailable');
   return (isNone ? await missingRoot(settings, disk) : null) ?? found;
@@ -51,7 +51,7 @@ class Search {
     this.fields = fields;
   }
 
-  async find(path: FilePath): Promise<Found> {
+  async find(path: FilePath): Promise<FindResult> {
     const { tried } = this.settings;
     if (tried.length === 0) return this.at(path);
     for (const one of tried) {
@@ -62,7 +62,7 @@ class Search {
     return MISSING;
   }
 
-  private async at({ names, slash }: FilePath): Promise<Found> {
+  private async at({ names, slash }: FilePath): Promise<FindResult> {
     const opened = await this.open(names);
     if ('refused' in opened) return opened;
     if ('directory' in opened) return this.directory(opened.directory, names);
@@ -72,7 +72,7 @@ class Search {
   }
 
   /** A file, or a directory if the path ends with a slash; null for neither. */
-  private async tried({ names, slash }: FilePath): Promise<Found | null> {
+  private async tried({ names, slash }: FilePath): Promise<FindResult | null> {
     const opened = await this.open(names);
     if ('refused' in opened) return opened.refused === 'missing' ? null : opened;
     if ('directory' in opened && slash) return this.directory(opened.directory, names);
@@ -86,7 +86,7 @@ class Search {
     return openBelow(this.disk, this.settings.root, names, this.settings.hidden);
   }
 
-  private async directory(fd: number, names: readonly string[]): Promise<Found> {
+  private async directory(fd: number, names: readonly string[]): Promise<FindResult> {
     if (!this.slash) {
       closePath(this.disk, fd);
       return { redirect: true };
@@ -108,7 +108,7 @@ class Search {
   }
 
   /** The compressed file beside it if the client accepts one. */
-  private async file(file: OpenFile, names: readonly string[]): Promise<Found> {
+  private async file(file: OpenFile, names: readonly string[]): Promise<FindResult> {
     const name = names.at(-1) ?? '';
     let left = this.settings.precompressed;
     for (let coding = preferred(left, this.fields); coding !== null; coding = preferred(left, this.fields)) {

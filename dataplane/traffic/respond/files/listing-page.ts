@@ -8,7 +8,7 @@ export type ListingEntry = {
 };
 
 /** One page of the names in a directory. */
-export type Listing = {
+export type DirectoryListing = {
   /** From the root to the directory. */
   readonly names: readonly string[];
   readonly hasParent: boolean;
@@ -26,7 +26,7 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (char) => ESCAPES[char] as string);
 const linkTo = (name: string): string => encodeURIComponent(name.toWellFormed()).replaceAll("'", '%27');
 
-export function listingHtml({ names, hasParent, entries, page, pages, total, complete }: Listing): string {
+export function listingHtml({ names, hasParent, entries, page, pages, total, complete }: DirectoryListing): string {
   const title = escaped(`Index of /${names.map((name) => `${name}/`).join('')}`);
   const parent = hasParent ? '<p><a href="../">Parent directory</a></p>\n' : '';
   const table = `<table><thead><tr><th scope="col">Name<th scope="col">Size<th scope="col">Modified (UTC)<tbody>\n${entries.map(row).join('\n')}\n</table>`;

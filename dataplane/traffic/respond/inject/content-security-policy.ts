@@ -4,7 +4,7 @@ import { BEACON_PATH, BEACON_SCRIPT_PATH } from '../../../../shared/name.ts';
 export type ContentSecurityPolicy = ReadonlyMap<string, readonly string[]>;
 
 /** The parts of a page's origin that source expressions refer to. `host` in lower case, with its port if there is one. */
-export type Origin = { readonly secure: boolean; readonly host: string };
+export type PageOrigin = { readonly secure: boolean; readonly host: string };
 
 /** Parses the value of a Content-Security-Policy field, which may hold several policies. */
 export const parsePolicies = (value: string): ContentSecurityPolicy[] => value.split(',').map(parsePolicy);
@@ -37,7 +37,7 @@ const withoutSandbox = (policy: ContentSecurityPolicy): ContentSecurityPolicy =>
  * Whether a page with these policies may load the script of its own origin and let it post to that origin.
  * @returns the nonce that the script element needs, empty if it needs none; null if a policy forbids either.
  */
-export function scriptNonce(policies: readonly ContentSecurityPolicy[], origin: Origin): string | null {
+export function scriptNonce(policies: readonly ContentSecurityPolicy[], origin: PageOrigin): string | null {
   if (policies.some((policy) => !mayRun(policy) || !mayConnect(policy, origin))) return null;
   const [first, ...others] = policies.filter((policy) => !mayLoad(policy, origin)).map(noncesOf);
   if (first === undefined) return '';
@@ -50,13 +50,13 @@ function mayRun(policy: ContentSecurityPolicy): boolean {
   return flags === undefined || ['allow-scripts', 'allow-same-origin'].every((flag) => flags.includes(flag));
 }
 
-function mayConnect(policy: ContentSecurityPolicy, origin: Origin): boolean {
+function mayConnect(policy: ContentSecurityPolicy, origin: PageOrigin): boolean {
   const sources = policy.get('connect-src') ?? policy.get('default-src');
   return sources === undefined || sources.some((source) => matchesSource(source, origin, BEACON_PATH));
 }
 
 /** Whether the script is allowed without a nonce. */
-function mayLoad(policy: ContentSecurityPolicy, origin: Origin): boolean {
+function mayLoad(policy: ContentSecurityPolicy, origin: PageOrigin): boolean {
   const sources = scriptSources(policy);
   if (sources === undefined) return true;
   if (sources.some((source) => source.toLowerCase() === "'strict-dynamic'")) return false;
@@ -70,7 +70,7 @@ const noncesOf = (policy: ContentSecurityPolicy): ReadonlySet<string> =>
   new Set(scriptSources(policy)?.flatMap((source) => /^'nonce-([A-Za-z0-9+/_-]+={0,2})'$/i.exec(source)?.[1] ?? []));
 
 /** Whether a source expression allows a path of the page's own origin (CSP Level 3, 6.7.2.8). */
-function matchesSource(expression: string, { secure, host }: Origin, path: string): boolean {
+function matchesSource(expression: string, { secure, host }: PageOrigin, path: string): boolean {
   const source = expression.toLowerCase();
   if (source === "'self'" || source === '*') return true;
   if (/^[a-z][a-z0-9+.-]*:$/.test(source)) return matchesScheme(source.slice(0, -1), secure);

@@ -1,6 +1,6 @@
 import { BEACON_SCRIPT_PATH } from '../../../../shared/name.ts';
 import type { FilteredRequest } from '../../exchange/filter.ts';
-import { type ContentSecurityPolicy, metaPolicies, type Origin, scriptNonce } from './content-security-policy.ts';
+import { type ContentSecurityPolicy, metaPolicies, type PageOrigin, scriptNonce } from './content-security-policy.ts';
 import { type Attributes, HeadScanner } from './head-scanner.ts';
 
 /** Receives the bytes of the page. @returns false when no more should be sent for now. */
@@ -123,7 +123,7 @@ export class Insertion {
   }
 }
 
-export const originOf = ({ secure, hostField }: FilteredRequest): Origin => ({ secure, host: hostField.toLowerCase() });
+export const originOf = ({ secure, hostField }: FilteredRequest): PageOrigin => ({ secure, host: hostField.toLowerCase() });
 
 const charsetOf = (content: string): string | null => /charset\s*=\s*["']?([^\s"';]+)/i.exec(content)?.[1] ?? null;
 

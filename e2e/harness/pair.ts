@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { ControllerReport } from '../../controller/status/report.ts';
 import { controllerSocketBeside } from '../../shared/api/controller-socket.ts';
 import type { Folder } from './dataplane.ts';
 import { type Answer, type Ask, ask, visit } from './http.ts';
@@ -25,6 +26,8 @@ export class Pair {
   readonly httpPort: number;
   readonly controllerPort: number;
   private readonly globals: string;
+  /** How many files `serve` has saved. */
+  private served = 0;
 
   private constructor(program: Program, folder: Folder, httpPort: number, controllerPort: number, globals: string) {
     this.program = program;
@@ -56,6 +59,18 @@ export class Pair {
   /** Saves the file with different sites. */
   write(sites: string): void {
     writeFileSync(this.file, this.globals + sites);
+  }
+
+  /** Saves the file with different sites, and waits until every worker serves them: a test of its own needs no pair of its own. */
+  async serve(sites: string): Promise<void> {
+    const mark = `served-${++this.served}.test`;
+    this.write(`${sites}${mark} {\n  respond "served"\n}\n`);
+    await until('the saved file to be served', async () => {
+      const { objects, last_reload: reload } = JSON.parse((await this.controller('/status')).text) as ControllerReport;
+      const [programmed] = Object.values(objects.find(({ domain }) => domain === mark)?.programmed ?? {});
+      if (programmed?.holds) return true;
+      throw new Error(reload?.errors.join('; '));
+    });
   }
 
   admin(path: string, more: Ask = {}): Promise<Answer> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import { until } from '../harness/until.ts';
 import { Cluster, clusterNetwork } from './harness/cluster.ts';
 import { app, INGRESS_CLASS, ingress } from './harness/objects.ts';
@@ -8,12 +8,21 @@ import { Pair } from './harness/pair.ts';
 const skip = clusterNetwork();
 
 let cluster: Cluster;
+/** Each test starts its controller with its own flags. */
+let pair: Pair;
 before(async () => {
   if (skip !== undefined) return;
   cluster = await Cluster.start();
   await cluster.apply(INGRESS_CLASS);
+  pair = await Pair.withoutController();
 });
-after(() => cluster?.[Symbol.asyncDispose]());
+afterEach(() => pair?.stopController());
+after(async () => {
+  await pair?.[Symbol.asyncDispose]();
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+const startController = (...flags: string[]) => pair.startController(cluster.kubeconfig, flags);
 
 const INGRESSES = '/apis/networking.k8s.io/v1/namespaces/default/ingresses';
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/default/leases/sluice-status-sluice';
@@ -40,10 +49,7 @@ const eventsOf = async (name: string) => {
 describe('an Ingress', { skip }, () => {
   test('reports the published addresses once it is served, whatever others write, until it is no longer ours', async () => {
     await cluster.apply(...app({ name: 'web' }));
-    await using pair = await Pair.start({
-      kubeconfig: cluster.kubeconfig,
-      flags: ['--publish-address', 'edge.example.org,203.0.113.7,2001:db8::7'],
-    });
+    await startController('--publish-address', 'edge.example.org,203.0.113.7,2001:db8::7');
     const paths = [{ path: '/', service: 'web' }];
     await cluster.apply(ingress({ name: 'web' }, 'web.test', paths));
     await reports('web', '2001:db8::7 203.0.113.7 edge.example.org');
@@ -57,15 +63,15 @@ describe('an Ingress', { skip }, () => {
 
   test('that another controller takes over keeps what that one has written', async () => {
     await cluster.apply(...app({ name: 'moved' }));
-    await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.7'] });
+    await startController('--publish-address', '203.0.113.7');
     const paths = [{ path: '/', service: 'moved' }];
     await cluster.apply(ingress({ name: 'moved' }, 'moved.test', paths));
     await reports('moved', '203.0.113.7');
-    await pair.controller?.[Symbol.asyncDispose]();
+    await pair.stopController();
     await cluster.apply(ingress({ name: 'moved' }, 'moved.test', paths, { className: 'other' }));
     const theirs = { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } };
     await cluster.api('PATCH', `${INGRESSES}/moved/status?fieldManager=other`, theirs, 'application/merge-patch+json');
-    await pair.startController(cluster.kubeconfig, ['--publish-address', '203.0.113.7']);
+    await startController('--publish-address', '203.0.113.7');
     await cluster.apply(ingress({ name: 'later' }, 'later.test', paths));
     await reports('later', '203.0.113.7');
     assert.equal(await reported('moved'), '192.0.2.1');
@@ -76,7 +82,7 @@ describe('an Ingress', { skip }, () => {
     await cluster.apply(...app({ name: 'shown' }));
     const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'edge', namespace: 'default' } };
     const spec = { type: 'LoadBalancer', ports: [{ port: 80 }] };
-    await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-service', 'default/edge'] });
+    await startController('--publish-service', 'default/edge');
     await cluster.apply(ingress({ name: 'shown' }, 'shown.test', [{ path: '/', service: 'shown' }]));
     await pair.serves(200, 'shown.test');
     await until('the reason why none is reported', async () =>
@@ -100,7 +106,7 @@ describe('an Ingress', { skip }, () => {
   });
 
   test('that is refused gets one Event that says so', async () => {
-    await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig });
+    await startController();
     await cluster.apply(ingress({ name: 'wrong' }, 'wrong.test', [{ path: '/', service: 'nowhere' }]));
     const [event] = await until('the event', async () => {
       const events = await eventsOf('wrong');
@@ -108,8 +114,8 @@ describe('an Ingress', { skip }, () => {
     });
     assert.partialDeepStrictEqual(event, { type: 'Warning', reason: 'NoBackend', note: '/: the service default/nowhere does not exist' });
     assert.match(await cluster.kubectl(['describe', 'ingress', 'wrong']), /NoBackend.*default\/nowhere does not exist/);
-    await pair.controller?.[Symbol.asyncDispose]();
-    await pair.startController(cluster.kubeconfig, ['--publish-address', '203.0.113.7']);
+    await pair.stopController();
+    await startController('--publish-address', '203.0.113.7');
     await reports('wrong', '203.0.113.7');
     assert.equal((await eventsOf('wrong')).length, 1);
     await cluster.delete('ingress/wrong');
@@ -117,28 +123,36 @@ describe('an Ingress', { skip }, () => {
 });
 
 describe('of several controllers', { skip }, () => {
+  let other: Pair;
+  before(async () => {
+    other = await Pair.withoutController();
+  });
+  afterEach(() => other.stopController());
+  after(() => other?.[Symbol.asyncDispose]());
+  const startOther = (...flags: string[]) => other.startController(cluster.kubeconfig, flags);
+
   test('one writes, and another takes over as soon as the first has stopped', async () => {
     await cluster.apply(...app({ name: 'held' }));
     const paths = [{ path: '/', service: 'held' }];
-    await using first = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.1'] });
+    await startController('--publish-address', '203.0.113.1');
     await cluster.apply(ingress({ name: 'held' }, 'held.test', paths));
     await reports('held', '203.0.113.1');
     const before = await holder();
     // Would it write, too, the two would undo each other's work.
-    await using second = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.2'] });
-    await second.serves(200, 'held.test');
+    await startOther('--publish-address', '203.0.113.2');
+    await other.serves(200, 'held.test');
     assert.equal(await holder(), before);
     assert.equal(await reported('held'), '203.0.113.1');
-    await first.controller?.[Symbol.asyncDispose]();
+    await pair.stopController();
     await reports('held', '203.0.113.2');
     assert.notEqual(await holder(), before);
   });
 
   test('one that disappears without a word is replaced when its lease has expired', async () => {
-    await using first = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.3'] });
+    await startController('--publish-address', '203.0.113.3');
     await reports('held', '203.0.113.3');
-    first.controller?.child.kill('SIGKILL');
-    await using _second = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: ['--publish-address', '203.0.113.4'] });
+    pair.controller?.child.kill('SIGKILL');
+    await startOther('--publish-address', '203.0.113.4');
     await reports('held', '203.0.113.4');
   });
 });

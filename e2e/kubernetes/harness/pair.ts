@@ -26,10 +26,16 @@ export class Pair {
     this.listen = listen;
   }
 
-  static async start({ kubeconfig, flags = [], bind = '127.0.0.1' }: Options): Promise<Pair> {
+  static async start({ kubeconfig, flags = [], bind }: Options): Promise<Pair> {
+    const pair = await Pair.withoutController(bind);
+    await pair.startController(kubeconfig, flags);
+    return pair;
+  }
+
+  /** For tests that start one controller after another. */
+  static async withoutController(bind = '127.0.0.1'): Promise<Pair> {
     const pair = new Pair(await freePort(), await freePort(), await freePort(), bind);
     await pair.startDataplane();
-    await pair.startController(kubeconfig, flags);
     return pair;
   }
 
@@ -45,6 +51,10 @@ export class Pair {
     const args = ['controller', '--kubernetes', ...map, '--kubeconfig', kubeconfig, '--dataplane', `unix:${this.socket}`];
     this.controller = new Program(SLUICE, [...args, '--listen', `127.0.0.1:${this.listen}`, ...flags]);
     await this.answers('the controller', this.controller, () => ask({ port: this.listen }, '/health'));
+  }
+
+  async stopController(): Promise<void> {
+    await this.controller?.[Symbol.asyncDispose]();
   }
 
   visit(host: string, path = '/', headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
@@ -93,7 +103,7 @@ export class Pair {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.controller?.[Symbol.asyncDispose]();
+    await this.stopController();
     await this.dataplane?.[Symbol.asyncDispose]();
     this.folder[Symbol.dispose]();
   }

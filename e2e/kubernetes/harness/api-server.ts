@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { type Agent, request } from 'node:https';
 
 const REQUEST_MS = 60_000;
@@ -9,11 +11,15 @@ export interface ApiServer {
   readonly port: number;
   /** A request of an administrator. @throws unless it succeeds. */
   api<T = unknown>(method: string, path: string, body?: unknown, type?: string): Promise<T>;
+  /** The lines of a response that goes on until the API server or the signal ends it, such as that of a watch. @throws if it fails. */
+  lines(path: string, signal: AbortSignal): AsyncIterable<string>;
 }
+
+type Access = { readonly port: number; readonly token: string; readonly agent: Agent };
 
 /** A request to an API server on this machine. @returns its text unless that is JSON. @throws unless it succeeds. */
 export function apiRequest<T>(
-  { port, token, agent }: { readonly port: number; readonly token: string; readonly agent: Agent },
+  { port, token, agent }: Access,
   method: string,
   path: string,
   body?: unknown,
@@ -40,4 +46,23 @@ export function apiRequest<T>(
     call.setTimeout(REQUEST_MS, () => call.destroy(new Error(`${method} ${path}: no response within a minute`)));
     call.on('error', reject).end(text);
   });
+}
+
+/**
+ * A request to an API server on this machine whose response has no end. @returns its lines.
+ * @throws unless it succeeds, and once the signal aborts it.
+ */
+export async function* apiLines({ port, token, agent }: Access, path: string, signal: AbortSignal): AsyncGenerator<string> {
+  const headers = { authorization: `Bearer ${token}` };
+  const call = request({ host: '127.0.0.1', port, path, headers, rejectUnauthorized: false, agent, signal });
+  const [response] = (await once(call.end(), 'response', { signal })) as [IncomingMessage];
+  // Once there is a response, an error of the request is one of the response, too.
+  call.on('error', (error) => response.destroy(error));
+  if (response.statusCode !== 200) throw new Error(`GET ${path}: ${response.statusCode}`);
+  let rest = '';
+  for await (const piece of response.setEncoding('utf8')) {
+    const lines = `${rest}${piece}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
 }

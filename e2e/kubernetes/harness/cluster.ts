@@ -7,7 +7,7 @@ import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
 import { separateNetwork } from '../../harness/separate-network.ts';
 import { until } from '../../harness/until.ts';
-import { type ApiServer, apiRequest } from './api-server.ts';
+import { type ApiServer, apiLines, apiRequest } from './api-server.ts';
 import { assetPath, GATEWAY_DEFINITIONS, missingAssets } from './assets.ts';
 import { Kubelet } from './kubelet.ts';
 import { type KubernetesObject, pathOf } from './object-path.ts';
@@ -92,6 +92,10 @@ export class Cluster implements ApiServer {
   /** A request to the API server. @throws unless it succeeds. */
   api<T = unknown>(method: string, path: string, body?: unknown, type?: string): Promise<T> {
     return apiRequest<T>({ port: this.port, token: TOKEN, agent: this.agent }, method, path, body, type);
+  }
+
+  lines(path: string, signal: AbortSignal): AsyncIterable<string> {
+    return apiLines({ port: this.port, token: TOKEN, agent: this.agent }, path, signal);
   }
 
   /** Starts it, also again after `stopApiServer`. */

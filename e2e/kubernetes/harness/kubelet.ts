@@ -3,7 +3,10 @@ import { runApp } from './pods/app-pod.ts';
 import { isImage } from './pods/container.ts';
 import type { Pod, RunningPod } from './pods/pod.ts';
 import { ProcessPod } from './pods/process-pod.ts';
+import type { ConfigMap } from './pods/volumes.ts';
+import { WatchedObjects } from './watched-objects.ts';
 
+const SYNC_MS = 50;
 /** Addresses of pods: small apps on loopback, and processes in networks of their own. */
 const FIRST_PROCESS = 2;
 
@@ -17,7 +20,9 @@ export class Kubelet {
   private readonly cluster: ApiServer;
   private readonly running = new Map<string, RunningPod>();
   private readonly reported = new Map<string, string>();
+  /** Those that have ended stay here: their objects are still watched for a moment. */
   private readonly ending = new Map<string, Promise<void>>();
+  private readonly watched: AsyncDisposable[] = [];
   /** What went wrong in the last pass that failed. */
   lastError = '';
   private next = 1;
@@ -32,14 +37,17 @@ export class Kubelet {
   async start(): Promise<void> {
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node' } };
     await this.cluster.api('POST', '/api/v1/nodes', node);
+    const pods = await WatchedObjects.start<Pod>(this.cluster, '/api/v1/pods');
+    const configMaps = await WatchedObjects.start<ConfigMap>(this.cluster, '/api/v1/configmaps');
+    this.watched.push(pods, configMaps);
     this.timer = setInterval(() => {
       this.working = this.working
-        .then(() => this.sync())
+        .then(() => this.sync(pods, configMaps))
         .catch((error: unknown) => {
           // A pod may be gone by now, and the API server may be stopped by a test.
           this.lastError = String(error);
         });
-    }, 100);
+    }, SYNC_MS);
   }
 
   /** Makes the status of a pod say that it is ready, or not. */
@@ -59,28 +67,27 @@ export class Kubelet {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.timer);
     await this.working;
+    for (const watched of this.watched) await watched[Symbol.asyncDispose]();
     await Promise.all([...this.running.values()].map((pod) => pod.kill()));
     await Promise.all(this.ending.values());
   }
 
-  private async sync(): Promise<void> {
-    const { items } = await this.cluster.api<{ readonly items: readonly Pod[] }>('GET', '/api/v1/pods');
-    for (const pod of items) {
-      const key = keyOf(pod);
+  private async sync(pods: WatchedObjects<Pod>, configMaps: WatchedObjects<ConfigMap>): Promise<void> {
+    for (const [key, pod] of pods.entries()) {
       if (pod.metadata.deletionTimestamp !== undefined) this.end(key, pod);
-      else if (!this.running.has(key)) await this.run(key, pod);
+      else if (!this.running.has(key)) await this.run(key, pod, configMaps);
     }
     for (const [key, pod] of this.running) if (pod instanceof ProcessPod) await this.reportProcesses(key, pod);
   }
 
-  private async run(key: string, pod: Pod): Promise<void> {
+  private async run(key: string, pod: Pod, configMaps: WatchedObjects<ConfigMap>): Promise<void> {
     const { namespace, name } = pod.metadata;
     const target = { apiVersion: 'v1', kind: 'Node', name: 'node' };
     const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target };
     if (pod.spec.nodeName === undefined) await this.cluster.api('POST', `/api/v1/namespaces/${namespace}/pods/${name}/binding`, binding);
     const { initContainers = [], containers } = pod.spec;
     if ([...initContainers, ...containers].some(({ image }) => isImage(image, 'sluice'))) {
-      this.running.set(key, await ProcessPod.start(this.cluster, pod, this.nextProcess++));
+      this.running.set(key, await ProcessPod.start({ cluster: this.cluster, configMaps, pod, number: this.nextProcess++ }));
       return;
     }
     const answered = () => this.answered.set(name, (this.answered.get(name) ?? 0) + 1);
@@ -125,8 +132,8 @@ export class Kubelet {
 
   /** Lets it end in its own time, and then removes its object. */
   private end(key: string, { metadata }: Pod): void {
-    if (this.ending.has(key)) return;
-    const { namespace, name, deletionGracePeriodSeconds = 30 } = metadata;
+    const { namespace, name, uid, deletionGracePeriodSeconds = 30 } = metadata;
+    if (this.ending.has(uid)) return;
     const stop = async () => {
       await this.running.get(key)?.stop(deletionGracePeriodSeconds);
       this.running.delete(key);
@@ -134,13 +141,10 @@ export class Kubelet {
       const options = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 };
       await this.cluster.api('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, options);
     };
-    const ending = stop()
-      .catch((error: unknown) => {
-        this.lastError = String(error);
-      })
-      .finally(() => this.ending.delete(key));
-    this.ending.set(key, ending);
+    const ending = stop().catch((error: unknown) => {
+      this.lastError = String(error);
+      this.ending.delete(uid);
+    });
+    this.ending.set(uid, ending);
   }
 }
-
-const keyOf = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;

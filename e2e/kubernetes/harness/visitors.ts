@@ -3,14 +3,17 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { until } from '../../harness/until.ts';
 import type { Cluster } from './cluster.ts';
+import { WatchedObjects } from './watched-objects.ts';
 
 type Conditions = { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean };
 type Slice = {
+  readonly metadata: { readonly name: string; readonly namespace: string };
   readonly ports?: readonly { readonly name?: string; readonly port: number }[];
   readonly endpoints?: readonly { readonly addresses: readonly string[]; readonly conditions?: Conditions }[];
 };
 type Place = { readonly address: string; readonly port: number };
 
+/** As late as a kube-proxy may be. */
 const LOOK_MS = 200;
 const PAUSE_MS = 25;
 
@@ -21,24 +24,23 @@ const PAUSE_MS = 25;
 export class Visitors {
   answered = 0;
   readonly failures: string[] = [];
-  private readonly cluster: Cluster;
   readonly host: string;
-  private readonly slices: string;
+  private readonly slices: WatchedObjects<Slice>;
   private places: readonly Place[] = [];
   private isOver = false;
   private readonly tasks: Promise<void>[] = [];
   private turn = 0;
 
-  private constructor(cluster: Cluster, [namespace, service]: readonly [string, string], host: string) {
-    this.cluster = cluster;
+  private constructor(slices: WatchedObjects<Slice>, host: string) {
+    this.slices = slices;
     this.host = host;
-    this.slices = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=kubernetes.io/service-name=${service}`;
   }
 
-  static async start(cluster: Cluster, service: readonly [namespace: string, name: string], host: string): Promise<Visitors> {
-    const visitors = new Visitors(cluster, service, host);
-    await until('an endpoint of the service', async () => {
-      await visitors.look();
+  static async start(cluster: Cluster, [namespace, name]: readonly [namespace: string, name: string], host: string): Promise<Visitors> {
+    const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=kubernetes.io/service-name=${name}`;
+    const visitors = new Visitors(await WatchedObjects.start(cluster, path), host);
+    await until('an endpoint of the service', () => {
+      visitors.look();
       return visitors.places.length > 0;
     });
     visitors.tasks.push(visitors.keepLooking(), ...[false, true, false, true].map((isKept) => visitors.visit(isKept)));
@@ -55,20 +57,21 @@ export class Visitors {
   async end(): Promise<readonly string[]> {
     this.isOver = true;
     await Promise.all(this.tasks);
+    await this.slices[Symbol.asyncDispose]();
     return this.failures;
   }
 
   private async keepLooking(): Promise<void> {
     while (!this.isOver) {
-      await this.look();
+      this.look();
       await wait(LOOK_MS);
     }
   }
 
-  private async look(): Promise<void> {
-    const { items } = await this.cluster.api<{ readonly items: readonly Slice[] }>('GET', this.slices);
+  private look(): void {
+    const slices = [...this.slices.values()];
     const placesOf = (isUsed: (conditions: Conditions) => boolean): Place[] =>
-      items.flatMap(({ ports = [], endpoints = [] }) => {
+      slices.flatMap(({ ports = [], endpoints = [] }) => {
         const port = ports.find(({ name }) => name === 'http')?.port;
         if (port === undefined) return [];
         return endpoints

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { until } from '../../../harness/until.ts';
 import type { ApiServer } from '../api-server.ts';
+import type { WatchedObjects } from '../watched-objects.ts';
 import { Container } from './container.ts';
 import { type ContainerSpec, type ContainerStatus, fieldOf, type Pod, type ProbeSpec, type RunningPod } from './pod.ts';
 import { PodNetwork } from './pod-network.ts';
 import { startProbe } from './probe.ts';
-import { Volumes } from './volumes.ts';
+import { type ConfigMap, Volumes } from './volumes.ts';
 
 /** How long a container has to end if hooks have used up the grace period (s). */
 const LEAST_GRACE_SECS = 2;
@@ -15,6 +16,14 @@ const RESTART_AFTER_MS = 500;
 const REFRESH_MS = 500;
 
 type Member = { readonly container: Container; readonly isSidecar: boolean; hasStarted: boolean; ready: boolean; stops: (() => void)[] };
+
+type Options = {
+  readonly cluster: ApiServer;
+  readonly configMaps: WatchedObjects<ConfigMap>;
+  readonly pod: Pod;
+  /** From 2 on, unique among the pods of the test file. */
+  readonly number: number;
+};
 
 /**
  * A pod whose containers are real processes: sidecars first, then the others; probes, hooks, restarts and the grace period as in a cluster.
@@ -30,23 +39,23 @@ export class ProcessPod implements RunningPod {
   private readonly refreshing: NodeJS.Timeout;
   private isStopping = false;
 
-  private constructor(cluster: ApiServer, pod: Pod, network: PodNetwork) {
+  private constructor({ cluster, configMaps, pod }: Options, network: PodNetwork) {
     this.cluster = cluster;
     this.pod = pod;
     this.network = network;
     this.address = network.address;
     this.folder = mkdtempSync('/dev/shm/sluice-pod-');
-    this.volumes = new Volumes(cluster, pod, network.address, join(this.folder, 'volumes'));
+    this.volumes = new Volumes({ cluster, configMaps, pod, address: network.address, folder: join(this.folder, 'volumes') });
     this.refreshing = setInterval(() => {
       // A ConfigMap that can't be read now keeps its last content.
       this.volumes.refresh().catch(() => undefined);
     }, REFRESH_MS);
   }
 
-  static async start(cluster: ApiServer, pod: Pod, number: number): Promise<ProcessPod> {
-    const running = new ProcessPod(cluster, pod, await PodNetwork.create(number));
+  static async start(options: Options): Promise<ProcessPod> {
+    const running = new ProcessPod(options, await PodNetwork.create(options.number));
     await running.volumes.create();
-    const { initContainers = [], containers } = pod.spec;
+    const { initContainers = [], containers } = options.pod.spec;
     for (const spec of initContainers) await running.startSidecar(spec);
     for (const spec of containers) running.startMember(spec, false);
     return running;

@@ -12,24 +12,39 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ApiServer } from '../api-server.ts';
+import type { WatchedObjects } from '../watched-objects.ts';
 import { fieldOf, type Pod, type Projection, type VolumeSpec } from './pod.ts';
 
 type Files = ReadonlyMap<string, string>;
-type ConfigMap = { readonly data?: Readonly<Record<string, string>> };
+export type ConfigMap = {
+  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly data?: Readonly<Record<string, string>>;
+};
+
+type Options = {
+  readonly cluster: ApiServer;
+  readonly configMaps: WatchedObjects<ConfigMap>;
+  readonly pod: Pod;
+  readonly address: string;
+  /** They are created here. */
+  readonly folder: string;
+};
 
 /**
  * The volumes of a pod as folders. Those with content are written as the kubelet does: a new folder, to which the link `..data` is turned.
  */
 export class Volumes {
   private readonly cluster: ApiServer;
+  private readonly configMaps: WatchedObjects<ConfigMap>;
   private readonly pod: Pod;
   private readonly address: string;
   private readonly folder: string;
   private version = 0;
   private token: { readonly text: string; readonly until: number } | undefined;
 
-  constructor(cluster: ApiServer, pod: Pod, address: string, folder: string) {
+  constructor({ cluster, configMaps, pod, address, folder }: Options) {
     this.cluster = cluster;
+    this.configMaps = configMaps;
     this.pod = pod;
     this.address = address;
     this.folder = folder;
@@ -70,8 +85,7 @@ export class Volumes {
       if (serviceAccountToken) files.set(serviceAccountToken.path, await this.accountToken(serviceAccountToken.expirationSeconds ?? 3_600));
       for (const { path, fieldRef } of downwardAPI?.items ?? []) files.set(path, fieldOf(this.pod, this.address, fieldRef.fieldPath));
       if (configMap === undefined) continue;
-      const path = `/api/v1/namespaces/${this.pod.metadata.namespace}/configmaps/${configMap.name}`;
-      const { data = {} } = await this.cluster.api<ConfigMap>('GET', path);
+      const { data = {} } = await this.configMap(configMap.name);
       const items = configMap.items ?? Object.keys(data).map((key) => ({ key, path: key }));
       for (const { key, path: file } of items) {
         const text = data[key];
@@ -80,6 +94,13 @@ export class Volumes {
       }
     }
     return files;
+  }
+
+  /** One that was created a moment ago may not be watched yet. */
+  private async configMap(name: string): Promise<ConfigMap> {
+    const { namespace } = this.pod.metadata;
+    const path = `/api/v1/namespaces/${namespace}/configmaps/${name}`;
+    return this.configMaps.get(namespace, name) ?? (await this.cluster.api<ConfigMap>('GET', path));
   }
 
   /** Requested again when four fifths of its time have passed. */

@@ -69,7 +69,7 @@ export function createComponents(
         .catch((error: unknown) => log.error({ error: String(error) }, 'not every worker has the keys of tokens yet')),
   });
   const bots = new VerifiedBots({
-    ...{ clock, random, look: (claim) => isBotAddress(claim, systemDns()) },
+    ...{ clock, random, lookUp: (claim) => isBotAddress(claim, systemDns()) },
     reply: (verdict, worker) => workers.send({ kind: 'bot', verdict }, worker),
   });
   const accessLog = new AccessLog(ledger.buffers.accessLines, { clock, log });

@@ -1,7 +1,7 @@
 import { NAME } from '../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import { ASKING_FLAGS, ask, clientOf, errorIn, noArguments, textOf, wantsJson } from './command/ask.ts';
+import { clientOf, errorIn, getJson, noArguments, QUERY_FLAGS, textOf, wantsJson } from './command/admin-query.ts';
 import { type Command, CommandError, type Terminal } from './command/command.ts';
 import { table } from './command/table.ts';
 
@@ -16,13 +16,13 @@ const RETRY_FLAG: Flag = {
 export const certificates: Command = {
   usage: '[flags]',
   summary: 'Lists certificates, when they expire, when they are renewed, and why any are missing.',
-  flags: [...ASKING_FLAGS, ROOT_FLAG, RETRY_FLAG],
+  flags: [...QUERY_FLAGS, ROOT_FLAG, RETRY_FLAG],
   run: async (flags, terminal) => {
     noArguments('certificates', flags);
     if (flags.given.get('root')?.value === true) return printRoot(flags, terminal);
     const retried = flags.given.get('retry')?.value as string | undefined;
     if (retried !== undefined) return retry(retried, flags, terminal);
-    const list = await ask<CertificateRecord[]>(clientOf(flags), '/certificates');
+    const list = await getJson<CertificateRecord[]>(clientOf(flags), '/certificates');
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(list, null, 2)}\n`);
     else if (list.length === 0) terminal.out('There are no certificates, and none are ordered.\n');
     else terminal.out(table(terminal, ['DOMAINS', 'SOURCE', 'ISSUER', 'GOOD UNTIL', 'RENEWED', 'NOTES'], list.map(rowOf)));

@@ -195,7 +195,7 @@ test('commands load only the modules they need: queries neither compiler, schema
   for (const argv of [['routes'], ['status'], ['reload'], ['explain', 'a.example']]) {
     const asked = ['--import', `data:text/javascript,${encodeURIComponent(watch)}`, main, ...argv, '--admin', 'unix:/none/admin.sock'];
     const { err } = await sluice(asked, { launcher: process.execPath });
-    assert.match(err, /controller\/cli\/command\/ask\.ts\n/);
+    assert.match(err, /controller\/cli\/command\/admin-query\.ts\n/);
     assert.doesNotMatch(err, /node_modules|controller\/sources\/|\/reconcile\//, argv.join(' '));
   }
   const path = join(temporary(t), 'Sluicefile');

@@ -1,5 +1,5 @@
 import type { ReloadResult } from '../../shared/wire/status.ts';
-import { ASKING_FLAGS, clientOf, errorIn, noArguments, unescaped, wantsJson } from './command/ask.ts';
+import { clientOf, errorIn, noArguments, QUERY_FLAGS, unescaped, wantsJson } from './command/admin-query.ts';
 import { type Command, CommandError } from './command/command.ts';
 
 const COOLDOWN_EXIT = 4;
@@ -8,7 +8,7 @@ export const reload: Command = {
   usage: '[flags]',
   summary:
     "Re-reads the config file and waits for the result: what was applied, or the file's errors and exit 1.\nExits with 4 during the cooldown after the last reload, and with 5 if the Admin API can't be reached.",
-  flags: ASKING_FLAGS,
+  flags: QUERY_FLAGS,
   run: async (flags, terminal) => {
     noArguments('reload', flags);
     const answer = await clientOf(flags).request('POST', '/reload?wait=true');

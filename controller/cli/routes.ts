@@ -1,16 +1,16 @@
 import { notesAbout } from '../../shared/policy/notes.ts';
 import type { FullRoute } from '../../shared/wire/status.ts';
-import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './command/ask.ts';
+import { clientOf, getJson, noArguments, QUERY_FLAGS, wantsJson } from './command/admin-query.ts';
 import type { Command } from './command/command.ts';
 import { table } from './command/table.ts';
 
 export const routes: Command = {
   usage: '[flags]',
   summary: 'Lists all routes, where they come from, and which routes are overridden.',
-  flags: ASKING_FLAGS,
+  flags: QUERY_FLAGS,
   run: async (flags, terminal) => {
     noArguments('routes', flags);
-    const list = await ask<FullRoute[]>(clientOf(flags), '/routes?view=full');
+    const list = await getJson<FullRoute[]>(clientOf(flags), '/routes?view=full');
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(list, null, 2)}\n`);
     else if (list.length === 0) terminal.out('There are no routes.\n');
     else terminal.out(table(terminal, ['DOMAIN', 'TARGET', 'SOURCE', 'FROM', 'NOTES'], list.map(rowOf)));

@@ -1,7 +1,7 @@
 import { NAME } from '../../shared/name.ts';
 import type { Alert } from '../../shared/wire/dashboard.ts';
 import type { DataplaneStatus } from '../../shared/wire/status.ts';
-import { ASKING_FLAGS, ask, clientOf, noArguments, type RequestClient, textOf, wantsJson } from './command/ask.ts';
+import { clientOf, getJson, noArguments, QUERY_FLAGS, type RequestClient, textOf, wantsJson } from './command/admin-query.ts';
 import type { Command, Terminal } from './command/command.ts';
 import {
   askDiscovered,
@@ -25,11 +25,11 @@ const SOMETHING_IS_WRONG = 3;
 export const status: Command = {
   usage: '[flags]',
   summary: 'Shows current problems first (exit 3 if there are any), then the state of the data plane and its controllers.',
-  flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
+  flags: [...QUERY_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     noArguments('status', flags);
     const client = clientOf(flags);
-    const dataplane = await ask<DataplaneStatus>(client, '/status');
+    const dataplane = await getJson<DataplaneStatus>(client, '/status');
     const alerts = await askAlerts(client, dataplane);
     const isDiscovering = dataplane.controllers.some(({ sources }) => sources.some((source) => DISCOVERING.has(source)));
     const discovered = isDiscovering ? await askDiscovered(flags) : NOTHING_DISCOVERED;

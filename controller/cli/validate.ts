@@ -1,6 +1,6 @@
 import { CONFIG_FLAG } from '../flags.ts';
 import type { Diagnostic } from '../sources/file/diagnostics/diagnostics.ts';
-import { JSON_FLAG, wantsJson } from './command/ask.ts';
+import { JSON_FLAG, wantsJson } from './command/admin-query.ts';
 import type { Command } from './command/command.ts';
 import { compileNamed, readConfig } from './command/config-file.ts';
 

@@ -1,6 +1,6 @@
 import { NAME } from '../../shared/name.ts';
 import { runningBuild } from '../../shared/runtime/build.ts';
-import { JSON_FLAG, noArguments, wantsJson } from './command/ask.ts';
+import { JSON_FLAG, noArguments, wantsJson } from './command/admin-query.ts';
 import type { Command } from './command/command.ts';
 
 export const version: Command = {

@@ -14,7 +14,7 @@ import { fingerprintOfPair, readPair } from '../tls/store/pair-folder.ts';
 export type CertificatePaths = { readonly certificate: string; readonly privateKey: string };
 
 /** How often the files are checked (ms) in case no change was reported. */
-const LOOK_MS = 60_000;
+const CHECK_MS = 60_000;
 /** The two files are rarely written at once, so they are read only when neither has changed for this long (ms). */
 const QUIET_MS = 500;
 /** A warning is given when less than a tenth of the lifetime is left, but at most this long (ms) before the certificate expires. */
@@ -37,7 +37,7 @@ export class OwnCertificate {
   private refusal: string | null = null;
   private announced = '';
   private forgetChange: () => void = () => undefined;
-  private stopLooking: () => void = () => undefined;
+  private stopChecking: () => void = () => undefined;
 
   private constructor(paths: CertificatePaths, loaded: Loaded, seen: string, { clock, log }: { clock: Clock; log: Log }) {
     this.paths = paths;
@@ -90,22 +90,22 @@ export class OwnCertificate {
 
   /** Starts watching the files. */
   watch(): void {
-    this.look();
-    this.stopLooking = this.clock.every(LOOK_MS, () => this.look());
+    this.check();
+    this.stopChecking = this.clock.every(CHECK_MS, () => this.check());
   }
 
   stop(): void {
     this.forgetChange();
-    this.stopLooking();
+    this.stopChecking();
     this.watches.close();
   }
 
   private changed(): void {
     this.forgetChange();
-    this.forgetChange = this.clock.after(QUIET_MS, () => this.look());
+    this.forgetChange = this.clock.after(QUIET_MS, () => this.check());
   }
 
-  private look(): void {
+  private check(): void {
     this.follow();
     const { certificate, privateKey } = this.paths;
     const seen = fingerprintOfPair(certificate, privateKey);

@@ -13,7 +13,7 @@ class Fixture {
   readonly bots = new VerifiedBots({
     clock: this.clock,
     random: { fraction: Math.random },
-    look: (claim) => {
+    lookUp: (claim) => {
       this.looked.push(claim.address);
       return this.answer(claim);
     },

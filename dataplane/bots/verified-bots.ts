@@ -17,7 +17,7 @@ type VerifiedBotsOptions = {
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
   /** null: DNS does not answer. Never rejects. */
-  readonly look: (claim: BotClaim) => Promise<boolean | null>;
+  readonly lookUp: (claim: BotClaim) => Promise<boolean | null>;
   /** To one worker, or to all (null). */
   readonly reply: (verdict: BotVerdict, worker: number | null) => void;
 };
@@ -30,7 +30,7 @@ export class VerifiedBots {
   private readonly waiting: BotClaim[] = [];
   /** Those that wait or are looked up. */
   private readonly pending = new Set<string>();
-  private looking = 0;
+  private inProgress = 0;
   private begun = 0;
   private second = Number.NEGATIVE_INFINITY;
   private resting = false;
@@ -62,14 +62,14 @@ export class VerifiedBots {
     const second = Math.floor(clock.monotonic() / 1_000);
     if (second !== this.second) this.begun = 0;
     this.second = second;
-    while (this.looking < MAX_CONCURRENT && this.begun < MAX_PER_SECOND) {
+    while (this.inProgress < MAX_CONCURRENT && this.begun < MAX_PER_SECOND) {
       const claim = this.waiting.shift();
       if (claim === undefined) return;
       this.begun++;
-      this.looking++;
-      void this.look(claim);
+      this.inProgress++;
+      void this.lookUp(claim);
     }
-    if (this.waiting.length === 0 || this.looking >= MAX_CONCURRENT || this.resting) return;
+    if (this.waiting.length === 0 || this.inProgress >= MAX_CONCURRENT || this.resting) return;
     this.resting = true;
     clock.after(1_000, () => {
       this.resting = false;
@@ -77,9 +77,9 @@ export class VerifiedBots {
     });
   }
 
-  private async look(claim: BotClaim): Promise<void> {
-    const found = await this.options.look(claim);
-    this.looking--;
+  private async lookUp(claim: BotClaim): Promise<void> {
+    const found = await this.options.lookUp(claim);
+    this.inProgress--;
     this.pending.delete(keyOf(claim));
     this.settle(claim, found);
     this.next();

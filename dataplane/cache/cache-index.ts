@@ -32,7 +32,7 @@ export type CacheIndexTools = {
   /** Sends a message to all workers. */
   broadcast(message: CacheToWorker): void;
   /** The responses that are also kept on disk; null if none are. */
-  readonly disk?: Pick<DiskTier, 'look' | 'offer' | 'used' | 'purge' | 'resize'> | null;
+  readonly disk?: Pick<DiskTier, 'read' | 'offer' | 'used' | 'purge' | 'resize'> | null;
 };
 
 /** The figures of the cache, for metrics. */
@@ -109,7 +109,7 @@ export class CacheIndex {
       const waiting = this.waiting.get(key);
       if (waiting !== undefined) return void waiting.push(worker);
       const since = this.lastPurge;
-      if (disk.look(key, this.size * READ_PART, (entries) => this.promote(key, entries, since)))
+      if (disk.read(key, this.size * READ_PART, (entries) => this.promote(key, entries, since)))
         return void this.waiting.set(key, [worker]);
     }
     this.answer(worker, key);

@@ -13,7 +13,7 @@ function cacheOf() {
   const calls: unknown[][] = [];
   const onDisk = new Set<string>();
   const disk: Disk = {
-    look(key, _, then) {
+    read(key, _, then) {
       if (onDisk.has(key)) reads.set(key, then);
       return onDisk.has(key);
     },

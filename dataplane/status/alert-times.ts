@@ -28,7 +28,7 @@ export class AlertTimes {
   /** Looks now, and then again and again. */
   async watch(): Promise<void> {
     const begun = this.clock.monotonic();
-    await this.look().catch((error: unknown) => this.log.error({ error: String(error) }, 'what is wrong could not be found out'));
+    await this.check().catch((error: unknown) => this.log.error({ error: String(error) }, 'what is wrong could not be found out'));
     const took = this.clock.monotonic() - begun;
     this.clock.after(Math.max(LOOK_MS, took / SHARE), () => void this.watch());
   }
@@ -39,7 +39,7 @@ export class AlertTimes {
     return alert.since ?? (time === null ? null : new Date(time).toISOString());
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     const alerts = await this.alerts();
     const before = this.begun;
     const now = before === null ? null : this.clock.now();

@@ -26,16 +26,16 @@ test('a root that does not exist is named with its sites until it is there, or n
   const { folder, put, table, roots } = await scene(t);
   const [missing, other] = [join(folder, 'missing'), join(folder, 'other')];
   await put('a.test', { root: missing, file_server: {} });
-  await roots.look();
+  await roots.check();
   assert.deepEqual(roots.warnings(), [`${missing} does not exist, but the site a.test serves files from there`]);
   await put('b.test', { handles: [{ path: '/x/*', file_server: { root: missing } }] });
   await put('c.test', { root: other, respond: { status: 200, body: 'no file' } });
-  await roots.look();
+  await roots.check();
   assert.deepEqual(roots.warnings(), [`${missing} does not exist, but 2 sites (a.test, b.test) serve files from there`]);
   await table.remove('a.test');
   assert.deepEqual(roots.warnings(), [`${missing} does not exist, but the site b.test serves files from there`]);
   mkdirSync(missing);
-  await roots.look();
+  await roots.check();
   assert.deepEqual(roots.warnings(), []);
 });
 
@@ -45,7 +45,7 @@ test('a root that is a file, or below one, is named with the reason', async (t) 
   writeFileSync(file, '');
   await put('a.test', { root: file, file_server: {} });
   await put('b.test', { root: join(file, 'below'), file_server: {} });
-  await roots.look();
+  await roots.check();
   assert.deepEqual(roots.warnings(), [
     `${file} is not a directory, but the site a.test serves files from there`,
     `${file}/below is below something that is not a directory, but the site b.test serves files from there`,
@@ -58,7 +58,7 @@ test('a root that may not be entered is named', { skip: process.getuid?.() === 0
   mkdirSync(closed, { mode: 0o000 });
   t.after(() => chmodSync(closed, 0o700));
   await put('a.test', { root: closed, file_server: {} });
-  await roots.look();
+  await roots.check();
   assert.match(roots.warnings()[0] ?? '', /closed can't be read by the user/);
 });
 
@@ -67,22 +67,22 @@ test('a directory that disappears is noticed without a change of the table', asy
   const root = join(folder, 'www');
   mkdirSync(root);
   await put('a.test', { root, file_server: {} });
-  await roots.look();
+  await roots.check();
   assert.deepEqual(roots.warnings(), []);
   rmSync(root, { recursive: true });
   clock.pass(10_000);
-  await roots.look();
+  await roots.check();
   assert.match(roots.warnings()[0] ?? '', /does not exist/);
 });
 
 test('a directory that does not respond within ten seconds is named until it does', async (t) => {
   const { folder, clock, put, roots } = await scene(t);
   await put('a.test', { root: folder, file_server: {} });
-  await roots.look();
-  const look = roots.look();
+  await roots.check();
+  const look = roots.check();
   clock.pass(10_000);
   assert.deepEqual(roots.warnings(), [`${folder} does not respond, but the site a.test serves files from there`]);
   await look;
-  await roots.look();
+  await roots.check();
   assert.deepEqual(roots.warnings(), []);
 });

@@ -10,7 +10,7 @@ import type { OwnedRoute } from '../table/table.ts';
 import { named } from './named-sites.ts';
 
 /** How often the directories are looked at (ms). */
-const LOOK_MS = 10_000;
+const CHECK_MS = 10_000;
 /** The maximum number of directories that are named at once. */
 const MAX_NAMED = 20;
 
@@ -32,7 +32,7 @@ export class FileRoots {
   /** The directory that is being looked at; `since` on the monotonic clock. */
   private present: { readonly root: string; readonly since: number } | null = null;
   private readonly clock: Clock;
-  private looking: Promise<void> | null = null;
+  private checking: Promise<void> | null = null;
   /** The check that begins once the current one is over. */
   private following: Promise<void> | null = null;
 
@@ -46,10 +46,10 @@ export class FileRoots {
         const owned = table.find(domain);
         if (owned !== undefined) touched = this.note(owned) || touched;
       }
-      if (touched) void this.look();
+      if (touched) void this.check();
     });
-    clock.every(LOOK_MS, () => void this.look());
-    void this.look();
+    clock.every(CHECK_MS, () => void this.check());
+    void this.check();
   }
 
   /** @returns whether the site serves files. */
@@ -65,21 +65,21 @@ export class FileRoots {
    * Checks all directories, one after the other, so that a disk that hangs occupies one thread of the pool. Resolves after a check that
    * began no earlier than this call.
    */
-  look(): Promise<void> {
-    if (this.looking !== null) {
-      this.following ??= this.looking.then(() => {
+  check(): Promise<void> {
+    if (this.checking !== null) {
+      this.following ??= this.checking.then(() => {
         this.following = null;
-        return this.look();
+        return this.check();
       });
       return this.following;
     }
-    this.looking = this.lookAtAll().finally(() => {
-      this.looking = null;
+    this.checking = this.checkAll().finally(() => {
+      this.checking = null;
     });
-    return this.looking;
+    return this.checking;
   }
 
-  private async lookAtAll(): Promise<void> {
+  private async checkAll(): Promise<void> {
     if (this.bySite.size === 0 && this.troubles.size === 0) return;
     const troubles = new Map<string, string>();
     for (const root of new Set([...this.bySite.values()].flatMap((roots) => [...roots]))) {
@@ -93,7 +93,7 @@ export class FileRoots {
 
   private hanging(): (readonly [root: string, trouble: string])[] {
     const { present } = this;
-    if (present === null || this.clock.monotonic() - present.since < LOOK_MS || this.troubles.has(present.root)) return [];
+    if (present === null || this.clock.monotonic() - present.since < CHECK_MS || this.troubles.has(present.root)) return [];
     return [[present.root, 'does not respond']];
   }
 

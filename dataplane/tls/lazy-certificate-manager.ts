@@ -182,11 +182,11 @@ export class LazyCertificateManager {
 
   routesChanged(change: DomainsChange): void {
     if (this.manager !== null) return this.manager.routesChanged(change);
-    const asks = (domain: string): boolean => {
+    const needsAuthority = (domain: string): boolean => {
       const site = this.tools.site(domain);
       return site !== null && usesInternalIssuer(site, this.local);
     };
-    if (change.added.some(asks) || change.changed.some(asks)) void this.openInBackground();
+    if (change.added.some(needsAuthority) || change.changed.some(needsAuthority)) void this.openInBackground();
   }
 
   /** A handshake is waiting for this name's certificate. */

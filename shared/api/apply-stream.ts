@@ -75,18 +75,18 @@ function writeText(sent: ClientRequest, text: string, address: AdminAddress): Pr
 
 function readLines(response: IncomingMessage, queue: LineQueue, broken: (reason: string) => void): void {
   let rest = '';
-  const take = (line: string) => {
+  const handle = (line: string) => {
     if (line.trim() === '') return;
     const read = readLine(line, response.statusCode ?? 0);
     if (read) queue.push(read);
     else broken(`it answered with status ${response.statusCode}, but not with an apply stream`);
   };
   response.setEncoding('utf8');
-  response.on('end', () => take(rest));
+  response.on('end', () => handle(rest));
   response.on('data', (text: string) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    lines.forEach(take);
+    lines.forEach(handle);
     // The response line names every route of its frame, so it grows with the table. This limit is against a broken peer.
     if (rest.length > MAX_LINE_BYTES * 64) broken('a line of its response is too long');
   });

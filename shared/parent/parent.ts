@@ -84,8 +84,8 @@ export class Parent {
     if (this.stops === 1) this.outside.manager.stopping('finishing open requests');
     this.cancelRestart?.();
     this.cancelRestart = null;
-    this.tellAll('SIGTERM');
-    if (this.stops > 1) this.outside.clock.after(HURRY_MS, () => this.tellAll('SIGKILL'));
+    this.signalAll('SIGTERM');
+    if (this.stops > 1) this.outside.clock.after(HURRY_MS, () => this.signalAll('SIGKILL'));
     this.endIfAlone();
   }
 
@@ -95,7 +95,7 @@ export class Parent {
     if (signal === 'SIGUSR2') for (const { child } of this.leaving) child.signal(signal);
   }
 
-  private tellAll(signal: NodeJS.Signals): void {
+  private signalAll(signal: NodeJS.Signals): void {
     for (const { child } of this.all()) child.signal(signal);
   }
 

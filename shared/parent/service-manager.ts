@@ -17,13 +17,13 @@ const SILENT: ServiceManager = { ready: () => undefined, reloading: () => undefi
 export function serviceManager(env: NodeJS.ProcessEnv, clock: Clock, failed: (reason: string) => void): ServiceManager {
   if (!env.NOTIFY_SOCKET) return SILENT;
   let last: Promise<void> = Promise.resolve();
-  const tell = (...words: string[]): void => {
+  const send = (...words: string[]): void => {
     last = last.then(() => notify(words, failed));
   };
   return {
-    ready: (status) => tell('READY=1', `STATUS=${status}`),
-    reloading: (status) => tell('RELOADING=1', `MONOTONIC_USEC=${Math.floor(clock.monotonic() * 1_000)}`, `STATUS=${status}`),
-    stopping: (status) => tell('STOPPING=1', `STATUS=${status}`),
+    ready: (status) => send('READY=1', `STATUS=${status}`),
+    reloading: (status) => send('RELOADING=1', `MONOTONIC_USEC=${Math.floor(clock.monotonic() * 1_000)}`, `STATUS=${status}`),
+    stopping: (status) => send('STOPPING=1', `STATUS=${status}`),
   };
 }
 

@@ -24,7 +24,7 @@ const clientPair: z.ZodType<ClientPair, ClientPair> = z
     issues.addIssue({ code: 'custom', message: read.reason });
     return z.NEVER;
   })
-  .meta({ title: 'client_certificate', about: 'What the proxy presents to targets that ask for a certificate (mutual TLS).' });
+  .meta({ title: 'client_certificate', about: 'The certificate that the proxy presents to targets that request one (mutual TLS).' });
 
 /** Seconds, down to milliseconds; 0 is no limit. */
 const timeLimit = z

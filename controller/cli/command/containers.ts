@@ -10,7 +10,7 @@ import { type Parsed, refused } from '../../../shared/values/parsed.ts';
 import type { ObjectCondition } from '../../sources/source.ts';
 import type { ClusterObjectStatus, ContainerStatus } from '../../status/containers.ts';
 import type { ControllerReport } from '../../status/report.ts';
-import { addressesOf } from './ask.ts';
+import { addressesOf } from './admin-query.ts';
 import type { Terminal } from './command.ts';
 import { table } from './table.ts';
 

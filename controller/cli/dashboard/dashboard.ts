@@ -5,7 +5,7 @@ import { type Flag, UsageError } from '../../../shared/runtime/flags.ts';
 import { splitAddress } from '../../../shared/values/address.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
-import { ADMIN_FLAGS, addressesOf, noArguments, textOf } from '../command/ask.ts';
+import { ADMIN_FLAGS, addressesOf, noArguments, textOf } from '../command/admin-query.ts';
 import { type Command, CommandError } from '../command/command.ts';
 import { findAddress } from '../command/find-admin.ts';
 import { type DashboardForwarder, type ForwarderOptions, startForwarder } from './forwarder.ts';

@@ -3,7 +3,7 @@ import type { CertificateRecord } from '../../../shared/wire/certificate.ts';
 import type { FullRoute, SettingStatus } from '../../../shared/wire/status.ts';
 import { CONFIG_FLAG, controllerId, ID_FLAG } from '../../flags.ts';
 import { FILE_SOURCE } from '../../sources/file/sites/site.ts';
-import { ASKING_FLAGS, ask, clientOf, wantsJson } from '../command/ask.ts';
+import { clientOf, getJson, QUERY_FLAGS, wantsJson } from '../command/admin-query.ts';
 import type { Command, Terminal } from '../command/command.ts';
 import { readConfig } from '../command/config-file.ts';
 import { plain, styled } from '../command/terminal.ts';
@@ -17,15 +17,15 @@ export const diff: Command = {
   usage: '--config PATH [flags]',
   summary:
     'Shows what applying a config file would add, change and remove on a running data plane, and which of its routes\nare overridden by manually posted ones. Exits with 0 if nothing would change, 3 if something would, and 1 if the file has errors.',
-  flags: [CONFIG_FLAG, ...ASKING_FLAGS, ID_FLAG],
+  flags: [CONFIG_FLAG, ...QUERY_FLAGS, ID_FLAG],
   run: async (flags, terminal) => {
     const config = await readConfig('diff', flags, terminal);
     if (config === null) return 1;
     const client = clientOf(flags);
     const [running, settings, certificates] = await Promise.all([
-      ask<FullRoute[]>(client, '/routes?view=full'),
-      ask<SettingStatus[]>(client, '/settings'),
-      ask<CertificateRecord[]>(client, '/certificates'),
+      getJson<FullRoute[]>(client, '/routes?view=full'),
+      getJson<SettingStatus[]>(client, '/settings'),
+      getJson<CertificateRecord[]>(client, '/certificates'),
     ]);
     const changes = {
       routes: routeChanges(running, config.routes, { controller: controllerId(flags), source: FILE_SOURCE }),

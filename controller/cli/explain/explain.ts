@@ -1,7 +1,7 @@
 import { NAME } from '../../../shared/name.ts';
 import { type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import type { Explanation } from '../../../shared/wire/status.ts';
-import { ASKING_FLAGS, ask, clientOf, wantsJson } from '../command/ask.ts';
+import { clientOf, getJson, QUERY_FLAGS, wantsJson } from '../command/admin-query.ts';
 import type { Command } from '../command/command.ts';
 import { askDiscovered, CONTROLLER_FLAG, type Discovered, NOTHING_DISCOVERED } from '../command/containers.ts';
 import { describeExplanation } from './explanation-text.ts';
@@ -10,12 +10,12 @@ export const explain: Command = {
   usage: 'HOST[/PATH] [flags]',
   summary:
     "Shows what a request would get and why: host, route, block, policies, targets, certificate.\nIf it isn't routed, prints the reason and exits with 1.",
-  flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
+  flags: [...QUERY_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     const [url, more] = flags.positionals;
     if (url === undefined) throw new UsageError(`${NAME} explain: needs HOST[/PATH]`);
     if (more !== undefined) throw new UsageError(`${NAME} explain: takes one HOST[/PATH], got "${more}" as well`);
-    const answer = await ask<Explanation>(clientOf(flags), `/explain?url=${encodeURIComponent(url)}`);
+    const answer = await getJson<Explanation>(clientOf(flags), `/explain?url=${encodeURIComponent(url)}`);
     const { containers, clusterObjects } = await discoveredFor(flags, answer);
     const all = { ...answer, containers, cluster_objects: clusterObjects };
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(all, null, 2)}\n`);

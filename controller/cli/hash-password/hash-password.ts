@@ -1,6 +1,6 @@
 import type { Flag } from '../../../shared/runtime/flags.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
-import { noArguments } from '../command/ask.ts';
+import { noArguments } from '../command/admin-query.ts';
 import { type Command, CommandError, type Terminal } from '../command/command.ts';
 import { Cancelled, hiddenLines } from './hidden-lines.ts';
 

@@ -4,10 +4,10 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import type { Flag } from '../../../shared/runtime/flags.ts';
 import { LAUNCHER_VARIABLE } from '../../../shared/runtime/supervised.ts';
 import { TAKEOVER_SOCKET } from '../../../shared/wire/takeover.ts';
-import { JSON_FLAG, noArguments, wantsJson } from '../command/ask.ts';
+import { JSON_FLAG, noArguments, wantsJson } from '../command/admin-query.ts';
 import type { Command } from '../command/command.ts';
-import { askForUpgrade } from './asking.ts';
 import { ownLauncher } from './own-launcher.ts';
+import { requestUpgrade } from './request-upgrade.ts';
 import { waitForOurs } from './waiting.ts';
 
 const STATE_DIR_FLAG: Flag = {
@@ -33,7 +33,7 @@ export const upgrade: Command = {
       return 0;
     }
     const launcher = process.env[LAUNCHER_VARIABLE] ?? ownLauncher();
-    const upgraded = await askForUpgrade(join(stateDir, TAKEOVER_SOCKET), launcher);
+    const upgraded = await requestUpgrade(join(stateDir, TAKEOVER_SOCKET), launcher);
     if (wantsJson(flags)) {
       terminal.out(`${JSON.stringify(upgraded, null, 2)}\n`);
       return 0;

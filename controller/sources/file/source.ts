@@ -7,7 +7,7 @@ import { type Compiled, compileFile } from './compile.ts';
 import { type Diagnostic, formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { FILE_SOURCE } from './sites/site.ts';
 import type { Environment } from './variables/read-context.ts';
-import { areSame, type FoundFiles, lacks, wereSteady } from './watching/found.ts';
+import { areSame, type FoundFiles, lacks, wereSteady } from './watching/found-files.ts';
 import { createSettle } from './watching/settle.ts';
 import { trace } from './watching/trace.ts';
 import { type Watch, watchDirectories } from './watching/watch.ts';

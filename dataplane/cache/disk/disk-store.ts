@@ -6,6 +6,7 @@ import type { CacheEntry } from '../../traffic/protocol.ts';
 import { DiskFolder } from './disk-folder.ts';
 import { codeOf, type DiskFs } from './disk-fs.ts';
 import { DiskIndex, type OnDisk } from './disk-index.ts';
+import { DiskPause } from './disk-pause.ts';
 import { nameOf } from './entry-file.ts';
 import { digestOf } from './entry-shape.ts';
 import { DamagedFileError } from './jobs/read-job.ts';
@@ -17,7 +18,6 @@ import type { DiskStart, EntryIdentity, FromDisk, ToDisk } from './messages.ts';
 import { Deletions } from './purges/deletions.ts';
 import { PendingPurges } from './purges/pending-purges.ts';
 import { PurgeJournal } from './purges/purge-journal.ts';
-import { Rest } from './rest.ts';
 import { scanFiles } from './start-scan.ts';
 
 /** Purges from before the affected files were indexed, and those of a process that this one took over from. */
@@ -49,7 +49,7 @@ export class DiskStore {
   private readonly folder: DiskFolder;
   private readonly index: DiskIndex;
   private readonly filter: KeyFilter;
-  private readonly rest: Rest;
+  private readonly rest: DiskPause;
   private readonly deletions: Deletions;
   private readonly writes: Writes;
   private readonly reads: Reads;
@@ -83,7 +83,7 @@ export class DiskStore {
     this.filter.clear();
     this.folder = new DiskFolder(path, fs);
     this.index = new DiskIndex(size, this.filter);
-    this.rest = new Rest(path, clock, log);
+    this.rest = new DiskPause(path, clock, log);
     this.deletions = new Deletions(this.folder, failed);
     this.journal = new PurgeJournal(join(path, OWN_JOURNAL), fs);
     this.noted = new PurgeJournal(join(path, NOTED_JOURNAL), fs);
@@ -112,7 +112,7 @@ export class DiskStore {
       for (const purge of this.journal.read()) this.pending?.add(purge);
       for (const purge of this.noted.read()) this.note(purge);
       this.state = 'open';
-      this.background = this.look();
+      this.background = this.scan();
       this.rest.end();
     } catch (error) {
       this.fail(error);
@@ -120,7 +120,7 @@ export class DiskStore {
     this.report();
   }
 
-  private *look(): Generator<void> {
+  private *scan(): Generator<void> {
     yield* scanFiles({
       ...{ folder: this.folder, fs: this.tools.fs, now: () => this.tools.clock.now() },
       isKnown: (name) => this.index.has(name) || this.deletions.has(name),
@@ -171,11 +171,11 @@ export class DiskStore {
     const reading = this.reads.step();
     const writing = this.writes.step();
     const deleting = this.deletions.step();
-    return reading || writing || deleting || this.lookOn();
+    return reading || writing || deleting || this.continueScan();
   }
 
   /** @returns whether there is more to do. */
-  private lookOn(): boolean {
+  private continueScan(): boolean {
     const { background } = this;
     if (background === null) return false;
     const whole = this.attempt(() => {

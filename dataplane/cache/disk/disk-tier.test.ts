@@ -67,7 +67,7 @@ const kept = (length = 1_000, more = {}) => entry('/a', { lifetime: 600, length,
 test('only what may be on disk is looked for there, and for half a second at most', () => {
   const { tier, clock, thread } = tierOf();
   const found: (readonly object[])[] = [];
-  const look = (key: string) => tier.look(key, 1_000, (entries) => found.push(entries));
+  const look = (key: string) => tier.read(key, 1_000, (entries) => found.push(entries));
   assert.equal(look('a'), false);
   for (const key of ['a', 'b']) thread().filter.add(digestOf(key));
   assert.equal(look('a'), true);
@@ -90,7 +90,7 @@ test('at most 64 requests wait for the disk at once', () => {
   const { tier, thread } = tierOf();
   const results = Array.from({ length: 70 }, (_, at) => {
     thread().filter.add(digestOf(`${at}`));
-    return tier.look(`${at}`, 1_000, () => undefined);
+    return tier.read(`${at}`, 1_000, () => undefined);
   });
   assert.equal(results.filter(Boolean).length, 64);
 });
@@ -127,7 +127,7 @@ test('purges that a thread had not confirmed when it ended are repeated to the n
   assert.deepEqual(await done.then(({ count, saved }) => [count, saved]), [2, true]);
   thread().emit('exit', 1);
   assert.equal(
-    tier.look('a', 1, () => assert.fail()),
+    tier.read('a', 1, () => assert.fail()),
     false,
   );
   tier.offer(kept(), null);
@@ -159,7 +159,7 @@ test('files that were released are neither read nor written until they are taken
   thread().says({ kind: 'released' });
   await released;
   assert.equal(
-    tier.look('a', 1, () => assert.fail()),
+    tier.read('a', 1, () => assert.fail()),
     false,
   );
   tier.offer(kept(), null);

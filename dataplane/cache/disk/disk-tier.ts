@@ -6,7 +6,7 @@ import type { Purge } from '../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 import { digestOf } from './entry-shape.ts';
 import { QueueLimit } from './jobs/queue-limit.ts';
-import { isWorthKeeping } from './jobs/worth.ts';
+import { isWorthKeeping } from './jobs/worth-keeping.ts';
 import { KeyFilter } from './key-filter.ts';
 import type { DiskStart, DiskState, FromDisk, ToDisk } from './messages.ts';
 
@@ -121,7 +121,7 @@ export class DiskTier {
   }
 
   /** Reads the stored responses for a key, `most` bytes of bodies at most. @returns false if there are none, or the disk is too busy. */
-  look(key: string, most: number, then: (entries: readonly CacheEntry[]) => void): boolean {
+  read(key: string, most: number, then: (entries: readonly CacheEntry[]) => void): boolean {
     if (!this.filter.has(digestOf(key)) || this.thread === null || this.use !== 'used') return false;
     if (this.silentSince !== null || this.reading.size >= MAX_READS || this.reading.has(key)) return false;
     const cancel = this.tools.clock.after(READ_MS, () => {

@@ -94,7 +94,7 @@ export class LeaseHolder {
   private async attempt(signal: AbortSignal): Promise<void> {
     const { clock, identity } = this.options;
     const began = clock.monotonic();
-    if (this.seen?.spec?.holderIdentity !== identity) await this.look(signal);
+    if (this.seen?.spec?.holderIdentity !== identity) await this.check(signal);
     if (!this.isFree()) return;
     try {
       await this.write(identity, signal);
@@ -107,7 +107,7 @@ export class LeaseHolder {
     }
   }
 
-  private async look(signal: AbortSignal): Promise<void> {
+  private async check(signal: AbortSignal): Promise<void> {
     const { cluster, clock, name } = this.options;
     const before = this.seen?.metadata.resourceVersion;
     try {

@@ -1,9 +1,9 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AnalyticsSnapshot } from '../../../../../shared/wire/analytics.ts';
 import type { FullRoute, UpstreamStatus } from '../../../../../shared/wire/status.ts';
-import { find, indexOf, type SearchEntry } from '../data/finding.ts';
 import { visible } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
+import { find, indexOf, type SearchEntry } from '../data/search-index.ts';
 import { TEXT } from '../strings.ts';
 
 /** Finds any host, container, path or address. `hosts`: those that have had visits in the period that is shown. */

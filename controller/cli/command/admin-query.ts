@@ -33,7 +33,7 @@ const STATE_DIR_FLAG: Flag = {
 /** Which data plane a command is about. */
 export const ADMIN_FLAGS: readonly Flag[] = [ADMIN_FLAG, DATAPLANE_CA_FLAG, STATE_DIR_FLAG];
 /** Flags of every command that queries the data plane. */
-export const ASKING_FLAGS: readonly Flag[] = [...ADMIN_FLAGS, JSON_FLAG];
+export const QUERY_FLAGS: readonly Flag[] = [...ADMIN_FLAGS, JSON_FLAG];
 
 export type RequestClient = Pick<AdminClient, 'request'>;
 
@@ -58,7 +58,7 @@ export function addressesOf(flags: Flags): readonly AdminAddress[] {
 export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.value === true;
 
 /** GET, and the response's JSON. @throws CommandError for any status other than 200. */
-export async function ask<T>(client: RequestClient, path: string): Promise<T> {
+export async function getJson<T>(client: RequestClient, path: string): Promise<T> {
   return JSON.parse(textOf(await client.request('GET', path))) as T;
 }
 

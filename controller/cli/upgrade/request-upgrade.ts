@@ -8,7 +8,7 @@ const NOBODY_EXIT = 5;
 const PATIENCE_MS = SUCCESSOR_START_MS + 2 * STEP_MS;
 
 /** Requests that the data plane at a takeover socket is replaced, and waits for the outcome. @throws CommandError in one line. */
-export async function askForUpgrade(path: string, launcher: string): Promise<Upgraded> {
+export async function requestUpgrade(path: string, launcher: string): Promise<Upgraded> {
   const request: UpgradeRequest = { launcher };
   const answer = answerIn(await answerOf(path, `${JSON.stringify({ upgrade: request })}\n`));
   if (isVersion(answer?.upgraded?.old) && isVersion(answer.upgraded.new)) return answer.upgraded as Upgraded;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { areSame, type FoundFiles, lacks, wereSteady } from './found.ts';
+import { areSame, type FoundFiles, lacks, wereSteady } from './found-files.ts';
 import { MISSING } from './trace.ts';
 
 const found = (...entries: [path: string, identity: string, within?: string | null, changedAt?: number][]): FoundFiles =>

@@ -2,10 +2,10 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 
 /** How long the disk is left alone after a failure (ms). */
-const REST_MS = 30_000;
+const PAUSE_MS = 30_000;
 
 /** Whether the disk is used: after a failure it isn't for a while. The first failure and the recovery are logged. */
-export class Rest {
+export class DiskPause {
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly path: string;
@@ -30,7 +30,7 @@ export class Rest {
 
   begin(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
-    this.until = this.clock.monotonic() + REST_MS;
+    this.until = this.clock.monotonic() + PAUSE_MS;
     if (this.failure === null) this.log.warn({ path: this.path, error: reason }, "the cache can't use the disk");
     this.failure = reason;
   }

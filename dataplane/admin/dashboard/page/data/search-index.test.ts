@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { find, indexOf } from './finding.ts';
+import { find, indexOf } from './search-index.ts';
 
 test('the search finds hosts, also those of wildcards, containers, paths and targets, names before what is said about them', () => {
   const index = indexOf(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { Http2UpstreamFixture, okay } from '../dataplane/traffic/testing/http2-upstream.ts';
 import { Folder } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
@@ -68,18 +68,26 @@ weights.test {
     assert.equal((await restarted.visit('users.test', '/', { headers: { 'x-user': user } })).text, target);
 });
 
-test('health checks of the block take a target out and bring it back, and the targets of a handle are not checked', async () => {
-  using folder = new Folder();
-  let status = 200;
-  await using one = await Upstream.start('one', ({ url }, response) => {
-    response.statusCode = url === '/up' ? status : 200;
-    response.end('one');
+describe('a block of reverse_proxy', () => {
+  const folder = new Folder();
+  let pair: Pair;
+  before(async () => {
+    pair = await Pair.start(folder, '');
   });
-  await using two = await named('two');
-  await using api = await named('api');
-  await using pair = await Pair.start(
-    folder,
-    `a.test {
+  after(async () => {
+    await pair?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  test('health checks of the block take a target out and bring it back, and the targets of a handle are not checked', async () => {
+    let status = 200;
+    await using one = await Upstream.start('one', ({ url }, response) => {
+      response.statusCode = url === '/up' ? status : 200;
+      response.end('one');
+    });
+    await using two = await named('two');
+    await using api = await named('api');
+    await pair.serve(`a.test {
   reverse_proxy ${one.address} ${two.address} {
     lb_policy first
     health_uri /up
@@ -92,34 +100,30 @@ test('health checks of the block take a target out and bring it back, and the ta
     reverse_proxy ${api.address}
   }
 }
-`,
-  );
-  assert.equal((await pair.visit('a.test')).text, 'one');
-  status = 202;
-  await until('the target to be out', async () => (await pair.visit('a.test')).text === 'two');
-  const { stdout } = await pair.command('status');
-  assert.match(stdout, /answered 202, not 200/);
-  status = 200;
-  await until('the target to be back', async () => (await pair.visit('a.test')).text === 'one');
-  assert.equal(api.requests, 0);
-});
+`);
+    assert.equal((await pair.visit('a.test')).text, 'one');
+    status = 202;
+    await until('the target to be out', async () => (await pair.visit('a.test')).text === 'two');
+    const { stdout } = await pair.command('status');
+    assert.match(stdout, /answered 202, not 200/);
+    status = 200;
+    await until('the target to be back', async () => (await pair.visit('a.test')).text === 'one');
+    assert.equal(api.requests, 0);
+  });
 
-test('a cookie is set by HTTP/2 upstreams, too', async () => {
-  using folder = new Folder();
-  using one = await Http2UpstreamFixture.serving(okay('one'));
-  using two = await Http2UpstreamFixture.serving(okay('two'));
-  await using pair = await Pair.start(
-    folder,
-    `a.test {
+  test('a cookie is set by HTTP/2 upstreams, too', async () => {
+    using one = await Http2UpstreamFixture.serving(okay('one'));
+    using two = await Http2UpstreamFixture.serving(okay('two'));
+    await pair.serve(`a.test {
   reverse_proxy ${one.address} ${two.address} {
     transport h2c
     lb_policy cookie route
   }
 }
-`,
-  );
-  const first = await pair.visit('a.test');
-  const cookie = (first.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
-  const counts = await countOf(10, async () => (await pair.visit('a.test', '/', { headers: { cookie } })).text);
-  assert.deepEqual(counts, { [first.text]: 10 });
+`);
+    const first = await pair.visit('a.test');
+    const cookie = (first.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
+    const counts = await countOf(10, async () => (await pair.visit('a.test', '/', { headers: { cookie } })).text);
+    assert.deepEqual(counts, { [first.text]: 10 });
+  });
 });

@@ -110,6 +110,11 @@ export class AcceptedSocket {
     return this.stream === null ? 0 : this.stream.writableLength;
   }
 
+  /** Whether everything that was written has been handed to the system. */
+  get flushed(): boolean {
+    return this.writableLength === 0 && this.direct?.flushed !== false;
+  }
+
   /** Whether the sender should pause until `drain`. */
   get writableNeedDrain(): boolean {
     return this.stream?.writableNeedDrain === true;

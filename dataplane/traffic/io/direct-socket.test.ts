@@ -202,6 +202,61 @@ for (const kind of KINDS) {
       assert.equal(read, `${written}morebytes the end`);
     });
 
+  for (const [way, write] of WAYS)
+    test(`${kind.name}: small writes of ${way} arrive in order among those of its stream, and before its end`, async () => {
+      for (const end of ['end', 'destroySoon'] as const) {
+        using ends = await Ends.open(kind);
+        let read = '';
+        ends.client.on('data', (piece: Buffer) => {
+          read += piece.toString('latin1');
+        });
+        let written = '';
+        for (let nth = 0; nth < 200; nth++) {
+          const text = `message ${nth} `;
+          written += text;
+          if (nth % 5 === 3) ends.socket.write(text);
+          else assert.equal(write(ends.direct, text), true);
+          if (nth % 7 === 0) await new Promise(setImmediate);
+        }
+        ends.socket[end]();
+        await once(ends.client, 'end');
+        assert.equal(read, written);
+      }
+    });
+
+  test(`${kind.name}: who takes it over waits for what was written before`, async () => {
+    using ends = await Ends.open(kind);
+    let read = '';
+    ends.client.on('data', (piece: Buffer) => {
+      read += piece.toString('latin1');
+    });
+    ends.direct.write('one ');
+    const next = new DirectSocket(ends.socket, ends, kind.find);
+    next.write('two ');
+    next.write('three ');
+    ends.socket.end('four');
+    await once(ends.client, 'end');
+    assert.equal(read, 'one two three four');
+  });
+
+  test(`${kind.name}: its end waits for what its peer has not read yet`, async () => {
+    using ends = await Ends.open(kind);
+    ends.client.pause();
+    let written = '';
+    while (ends.direct.flushed) {
+      written += 'x'.repeat(10_000);
+      ends.direct.write('x'.repeat(10_000));
+      await new Promise(setImmediate);
+    }
+    ends.socket.destroySoon();
+    let read = '';
+    ends.client.on('data', (piece: Buffer) => {
+      read += piece.toString('latin1');
+    });
+    await once(ends.client.resume(), 'end');
+    assert.equal(read.length, written.length);
+  });
+
   test(`${kind.name}: a write that the peer's reset has made impossible destroys it with the error of the system`, async () => {
     using ends = await Ends.open(kind);
     ends.client.destroy();

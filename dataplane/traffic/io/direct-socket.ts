@@ -13,6 +13,13 @@ export interface DirectReader {
   onFault(error: unknown): void;
 }
 
+/**
+ * TLS completes no write at once, although nearly all are complete soon. One write of at most this many bytes is therefore left to TLS, which
+ * has encrypted its bytes by then, and the stream learns of it only if it has to wait for it. Larger ones are the stream's, so that senders
+ * notice when the peer does not read.
+ */
+const MOST_OWN = 16_384;
+
 type Write = Socket['_write'];
 type Written = Parameters<Write>[2];
 
@@ -20,7 +27,10 @@ type Written = Parameters<Write>[2];
 const READERS = Symbol('reader');
 /** Node's own reaction to reads, which handles errors and the end. */
 const OF_STREAM = Symbol('of the stream');
+/** The last write over TLS, which the stream knows nothing of; null if it is known to be complete. */
+const OWN = Symbol('own write');
 type ReadHandle = Handle & { [READERS]?: DirectSocket; [OF_STREAM]?: Handle['onread'] };
+type Sink = Handle & { [OWN]?: PendingWrite | null };
 
 /**
  * Reads and writes a socket's bytes past Node's stream, which otherwise takes half of the time that a small message costs. The stream
@@ -34,7 +44,8 @@ export class DirectSocket {
   /** Null while the stream reads. */
   private handle: ReadHandle | null = null;
   /** For writing; null if every write has to go through the stream. */
-  private readonly sink: Handle | null;
+  private readonly sink: Sink | null;
+  private readonly isSecure: boolean;
   private buffer: Buffer | null = null;
   paused = false;
   private over = false;
@@ -47,8 +58,8 @@ export class DirectSocket {
     this.socket = socket;
     this.reader = reader;
     this.find = find;
-    // TLS completes no write at once.
-    this.sink = socket instanceof TLSSocket ? null : find(socket);
+    this.sink = find(socket);
+    this.isSecure = socket instanceof TLSSocket;
   }
 
   // Reading.
@@ -177,24 +188,25 @@ export class DirectSocket {
 
   /** Writes text as Latin-1. @returns false if the sender should pause until the socket's `drain`. */
   write(text: string): boolean {
-    const { sink } = this;
-    if (sink === null || !this.idle) return this.socket.write(text, 'latin1');
+    const sink = this.sinkFor(text.length);
+    if (sink === null) return this.socket.write(text, 'latin1');
     const result = sink.writeLatin1String(null, text);
     return result === 0 || this.adopt(result, text);
   }
 
   /** Writes bytes, which must stay as they are while the socket holds them. @returns as `write`. */
   writeBytes(bytes: Buffer): boolean {
-    const { sink } = this;
-    if (sink === null || !this.idle) return this.socket.write(bytes);
+    const sink = this.sinkFor(bytes.length);
+    if (sink === null) return this.socket.write(bytes);
     const result = sink.writeBuffer(null, bytes);
     return result === 0 || this.adopt(result, bytes);
   }
 
   /** Writes text and then bytes, as one piece. @returns as `write`. */
   writeBoth(text: string, bytes: Buffer): boolean {
-    const { socket, sink } = this;
-    if (sink !== null && this.idle) {
+    const { socket } = this;
+    const sink = this.sinkFor(text.length + bytes.length);
+    if (sink !== null) {
       const result = sink.writev(null, [text, 'latin1', bytes, 'buffer'], false);
       return result === 0 || this.adopt(result, bytes);
     }
@@ -217,31 +229,76 @@ export class DirectSocket {
     return more;
   }
 
-  /** Whether the stream has nothing left to write, and has not ended. */
-  private get idle(): boolean {
-    return this.socket.writableLength === 0 && this.socket.writable;
+  /** Whether everything that was written has left the stream and TLS. */
+  get flushed(): boolean {
+    return this.socket.writableLength === 0 && !this.ownIsPending();
   }
 
-  /** A write that is not complete, or has failed, becomes one of the stream. @returns as `write`. */
+  /** Where so many bytes may be written past the stream; null if they have to wait for others, or the stream has ended. */
+  private sinkFor(bytes: number): Sink | null {
+    return (bytes <= MOST_OWN || !this.isSecure) && this.flushed && this.socket.writable ? this.sink : null;
+  }
+
+  /** The write over TLS that the stream knows nothing of, whether by this object or by another for the same socket. */
+  private get own(): PendingWrite | null {
+    return this.isSecure ? (this.sink?.[OWN] ?? null) : null;
+  }
+
+  private ownIsOver(): void {
+    if (this.sink !== null) this.sink[OWN] = null;
+  }
+
+  private ownIsPending(): boolean {
+    const { own } = this;
+    if (own === null) return false;
+    const status = own.writeStatus;
+    if (status === null) return true;
+    this.ownIsOver();
+    if (status < 0) this.socket.destroy(systemError(status, 'write'));
+    return false;
+  }
+
+  /** A write that is not complete, or has failed, becomes one of the stream, but for one over TLS that is under way. @returns as `write`. */
   adopt(result: PendingWrite | number, written: string | Buffer): boolean {
-    this.dispatched = typeof result === 'number' ? result : writeError() || result;
     this.adoptWrites();
+    const dispatched = typeof result === 'number' ? result : writeError() || result;
+    if (this.isSecure && this.sink !== null && typeof dispatched === 'object') {
+      this.sink[OWN] = dispatched;
+      return true;
+    }
+    this.dispatched = dispatched;
     return this.socket.write(written, 'latin1');
   }
 
-  /** Replaces the stream's way to write. Whatever else replaces it has to call this first. */
+  /** Replaces the stream's ways to write and to end. Whatever else replaces them has to call this first. */
   adoptWrites(): void {
     if (this.adopts) return;
     this.adopts = true;
     const { socket } = this;
-    const write: Write = socket._write;
+    const { _write: write, _writev: writev, _final: final } = socket;
     socket._write = (chunk: unknown, encoding, written): void => {
       const { dispatched } = this;
       this.dispatched = 0;
-      if (dispatched === 0) write.call(socket, chunk, encoding, written);
+      if (dispatched === 0) this.afterOwn(written, () => write.call(socket, chunk, encoding, written));
       else if (typeof dispatched === 'number') written(systemError(dispatched, 'write'));
       else completes(dispatched, chunk, written);
     };
+    if (writev !== undefined)
+      socket._writev = (chunks, written): void => this.afterOwn(written, () => writev.call(socket, chunks, written));
+    socket._final = (ended): void => this.afterOwn(ended, () => final.call(socket, ended));
+  }
+
+  /** Continues when the write over TLS that the stream knows nothing of is complete, or passes on its error. */
+  private afterOwn(failed: Written, then: () => void): void {
+    const { own } = this;
+    if (own === null) return then();
+    const complete = (status: number): void => {
+      this.ownIsOver();
+      if (status < 0) failed(systemError(status, 'write'));
+      else then();
+    };
+    if (own.writeStatus === null) own.oncomplete = complete;
+    else complete(own.writeStatus);
   }
 }
 

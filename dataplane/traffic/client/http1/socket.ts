@@ -95,7 +95,7 @@ export class ClientSocket implements AcceptedReader {
 
   /** The client sends nothing more, so closing can't destroy the response: no need to wait for the client's end. */
   closeAtOnce(): void {
-    if (this.socket.writableLength === 0) this.socket.destroy();
+    if (this.socket.flushed) this.socket.destroy();
     else this.socket.destroySoon();
   }
 

@@ -7,6 +7,7 @@ const LOADED = [
   'dataplane/components.ts',
   'dataplane/traffic/worker/traffic-worker.ts',
   'controller/controller.ts',
+  'controller/sources/kubernetes/api/cluster.ts',
   'controller/cli/run/run.ts',
   'controller/cli/command/admin-query.ts',
   'shared/parent/child.ts',

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { REPOSITORY } from './harness/process.ts';
 
 test('the package contains the documentation, licence and launcher, and no sources', () => {
@@ -26,12 +26,32 @@ test('the package contains the documentation, licence and launcher, and no sourc
   for (const path of paths) assert.doesNotMatch(path, /^(?:controller|dataplane|shared|e2e)\/|\.test\./);
 });
 
-test('a build contains the licenses of the packages in it, and ASCII only, which Node keeps in half the memory', (t) => {
-  const dist = mkdtempSync(join(tmpdir(), 'dist-'));
-  t.after(() => rmSync(dist, { recursive: true }));
-  execFileSync(process.execPath, ['scripts/build.ts', dist], { cwd: REPOSITORY });
-  const licenses = readFileSync(join(dist, 'licenses.txt'), 'utf8');
-  for (const bundled of ['zod', 'pino', 'http-proxy-3', 'prom-client']) assert.match(licenses, new RegExp(`^${bundled} \\d+\\.\\d+`, 'm'));
-  for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js')))
-    assert.match(readFileSync(join(dist, name), 'utf8'), /^[\x00-\x7f]*$/, name);
+describe('a build', () => {
+  let dist: string;
+  before(() => {
+    dist = mkdtempSync(join(tmpdir(), 'dist-'));
+    execFileSync(process.execPath, ['scripts/build.ts', dist], { cwd: REPOSITORY });
+  });
+  after(() => rmSync(dist, { recursive: true }));
+  const scripts = () => readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'));
+  const textOf = (name: string) => readFileSync(join(dist, name), 'utf8');
+
+  test('contains the licenses of the packages in it, and ASCII only, which Node keeps in half the memory', () => {
+    const licenses = textOf('licenses.txt');
+    for (const bundled of ['zod', 'pino', 'http-proxy-3', 'prom-client', '@kubernetes/client-node'])
+      assert.match(licenses, new RegExp(`^${bundled} \\d+\\.\\d+`, 'm'));
+    for (const name of scripts()) assert.match(textOf(name), /^[\x00-\x7f]*$/, name);
+  });
+
+  test('imports no node:http, not even in packages: that would load Node’s fetch and WebSocket', () => {
+    for (const name of scripts()) assert.doesNotMatch(textOf(name), /(?:from|import)\s*\(?["'](?:node:)?http["']/, name);
+  });
+
+  test('reads kubeconfigs without the classes of the objects of a cluster', () => {
+    const [library, ...others] = scripts().filter((name) => textOf(name).includes('loadFromClusterAndUser('));
+    assert.ok(library);
+    assert.match(library, /^controller\/kube-config-\w+\.js$/);
+    assert.deepEqual(others, []);
+    assert.doesNotMatch(textOf(library), /\bV1Pod\b|\bCoreV1Api\b/);
+  });
 });

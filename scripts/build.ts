@@ -14,10 +14,9 @@ const ENTRIES = [
   'dataplane/analytics/history/thread',
   'dataplane/cache/disk/thread',
   'dataplane/tracing/export-thread',
-  'controller/main',
 ];
-/** It loads only the command that is called, so each of these has a file of its own. */
-const COMMANDS = 'controller/cli/main';
+/** They load only what they are told to use, such as a command or the library for clusters, so each of that has a file of its own. */
+const SPLIT = ['controller/main', 'controller/cli/main'];
 /** Long lines are broken (characters), so that the position in a stack trace says something. */
 const LINE = 120;
 
@@ -38,6 +37,32 @@ const leavePackages: Plugin = {
   name: 'leave-packages',
   setup({ onResolve }) {
     onResolve({ filter: /^[^./]/ }, ({ kind }) => (kind === 'dynamic-import' ? { external: true } : undefined));
+  },
+};
+
+/**
+ * An import of node:http reads each of its exports, one of which loads Node's fetch and WebSocket; `require` reads none
+ * (shared/runtime/http.ts). Packages import it, too.
+ */
+const requireHttp: Plugin = {
+  name: 'require-http',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      kind === 'import-statement' ? { path: 'http', namespace: 'required' } : undefined,
+    );
+    onLoad({ filter: /^http$/, namespace: 'required' }, () => ({ contents: "module.exports = require('node:http');" }));
+  },
+};
+
+/** The library for clusters has a class for each kind of object, of which it needs none to read its configuration. */
+const leaveUnusedModels: Plugin = {
+  name: 'leave-unused-models',
+  setup({ onResolve, resolve: found }) {
+    onResolve({ filter: /^\.|^@kubernetes\/client-node$/ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
+      const isOfLibrary = path === '@kubernetes/client-node' || importer.includes('/@kubernetes/client-node/');
+      if (!isOfLibrary || pluginData === 'asked') return undefined;
+      return { ...(await found(path, { importer, resolveDir, kind, pluginData: 'asked' })), sideEffects: false };
+    });
   },
 };
 
@@ -62,7 +87,7 @@ async function bundle(entry: string, dist: string, splitting: boolean): Promise<
   const { metafile } = await build({
     entryPoints: [`${entry}.ts`],
     outdir: join(dist, dirname(entry)),
-    plugins: [keepAddresses(resolve(dirname(entry))), leavePackages, leaveEncodings],
+    plugins: [keepAddresses(resolve(dirname(entry))), leavePackages, leaveEncodings, requireHttp, leaveUnusedModels],
     bundle: true,
     splitting,
     platform: 'node',
@@ -84,7 +109,10 @@ async function bundle(entry: string, dist: string, splitting: boolean): Promise<
 /** Builds what an installed package runs. Run from the root of the repository, with the directory to write. */
 const [dist = 'dist'] = process.argv.slice(2);
 await rm(dist, { recursive: true, force: true });
-const files = await Promise.all([...ENTRIES.map((entry) => bundle(entry, dist, false)), bundle(COMMANDS, dist, true)]);
+const files = await Promise.all([
+  ...ENTRIES.map((entry) => bundle(entry, dist, false)),
+  ...SPLIT.map((entry) => bundle(entry, dist, true)),
+]);
 await build({
   stdin: { contents: "module.exports = require('iconv-lite/encodings');", resolveDir: '.' },
   outfile: join(dist, 'dataplane', ENCODINGS),

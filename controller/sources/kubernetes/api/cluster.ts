@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
-import http from 'node:http';
 import https from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import * as http from '../../../../shared/runtime/http.ts';
 import { ApiFailure, refusedBy, unreachable } from './api-failure.ts';
 
 /** A page of a list. */
@@ -54,7 +54,7 @@ const RESPONSE_MS = 30_000;
 
 /** Reads the credentials. The client library is loaded only here. @throws ApiFailure if there are none. */
 export async function openCluster({ kubeconfig, clock }: ClusterOptions): Promise<Cluster> {
-  const { KubeConfig: Config } = await import('@kubernetes/client-node');
+  const { KubeConfig: Config } = await import('./kube-config.ts');
   const config = new Config();
   try {
     if (kubeconfig === null) config.loadFromDefault();

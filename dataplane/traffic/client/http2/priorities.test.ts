@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { type Field, FRAME, type Frames, head, INITIAL_WINDOW } from '../../testing/frames.ts';
+import { CODE, type Field, FRAME, type Frames, head, INITIAL_WINDOW } from '../../testing/frames.ts';
 import { SecureFixture } from '../../testing/secure-proxy.ts';
 import { UpstreamFixture } from '../../testing/test-upstream.ts';
 
@@ -61,6 +61,30 @@ test('PRIORITY_UPDATE changes the urgency of a response that waits (RFC 9218 7.1
   await waiting([['priority', 'u=5']], [['priority', 'u=1']]);
   client.send(PRIORITY_UPDATE, 0, 0, Buffer.concat([word(1), Buffer.from('u=0')]));
   assert.deepEqual(await opened(40_000, 1, 3), [40_000, 0]);
+});
+
+test('PRIORITY_UPDATE may come before its request, and then counts instead of its Priority field (RFC 9218 7.1)', async () => {
+  for (const stream of [3, 5]) client.send(PRIORITY_UPDATE, 0, 0, Buffer.concat([word(stream), Buffer.from(stream === 3 ? 'u=1' : 'u=0')]));
+  client.send(PRIORITY_UPDATE, 0, 0, Buffer.concat([word(5), Buffer.from('u=6')]));
+  await waiting([], [['priority', 'u=7']], [['priority', 'u=0']]);
+  assert.deepEqual(await opened(40_000, 1, 3, 5), [0, 40_000, 0]);
+});
+
+test('more PRIORITY_UPDATE frames before their requests than requests are allowed end the connection (RFC 9218 7.1)', async () => {
+  for (let nth = 0; nth < 129; nth++) client.send(PRIORITY_UPDATE, 0, 0, Buffer.concat([word(2 * nth + 1), Buffer.from('u=1')]));
+  await client.until('the connection to end', () => client.closed);
+  const end = client.received.find(({ type }) => type === FRAME.goAway);
+  assert.equal(end?.payload.readUInt32BE(4), CODE.protocol);
+});
+
+test('PRIORITY_UPDATE frames for requests that never come are forgotten once a later one has come', async () => {
+  for (let round = 0; round < 3; round++) {
+    for (let nth = 0; nth < 100; nth++)
+      client.send(PRIORITY_UPDATE, 0, 0, Buffer.concat([word(1_000 * round + 2 * nth + 1), Buffer.from('u=1')]));
+    client.request(1_000 * (round + 1) - 1, head());
+    await client.until('the response', () => client.status(1_000 * (round + 1) - 1) === 200);
+  }
+  assert.equal(client.closed, false);
 });
 
 test('incremental responses of one urgency take turns, and others are sent one after the other (RFC 9218 4.2)', async () => {

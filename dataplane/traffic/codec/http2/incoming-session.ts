@@ -10,7 +10,7 @@ import type { Http2Stream } from './stream.ts';
 
 /** What the frames of a connection act on. */
 export interface IncomingSession {
-  readonly limits: { readonly isServer: boolean; readonly fieldList: number };
+  readonly limits: { readonly isServer: boolean; readonly streams: number; readonly fieldList: number };
   readonly peer: PeerSettings;
   readonly streams: ReadonlyMap<number, Http2Stream>;
   readonly closed: ClosedStreams;

@@ -4,6 +4,7 @@ import type { FrameSink } from './frame-reader.ts';
 import { HeaderBlock } from './header-block.ts';
 import type { FieldSink } from './hpack/decoder.ts';
 import type { IncomingOwner, IncomingSession } from './incoming-session.ts';
+import { PendingPriorities } from './pending-priorities.ts';
 import { readPriority } from './priority.ts';
 import { RequestBlock } from './request-block.ts';
 import { ResponseBlock } from './response-block.ts';
@@ -31,6 +32,8 @@ export class Incoming implements FrameSink {
   readsBodies = false;
   lendsBytes = false;
   private reused = false;
+  /** Null until a PRIORITY_UPDATE comes before its request. */
+  private priorities: PendingPriorities | null = null;
   /** Whether the peer has given a sign of life since the last `takeHeard`. */
   heard = false;
   /** The DATA frame that is being read: its stream, null if that is closed; what is left; how much of it is padding, -1 if unknown. */
@@ -247,7 +250,10 @@ export class Incoming implements FrameSink {
     const stream = session.accept(id);
     stream.headReceived = true;
     if (ends) stream.inputEnded = true;
-    if (block.priority !== '') stream.priority = readPriority(block.priority);
+    // What the client has said most recently is in the frame, although that came first (RFC 9218 7.1).
+    const updated = this.priorities?.take(id);
+    if (updated !== undefined) stream.priority = updated;
+    else if (block.priority !== '') stream.priority = readPriority(block.priority);
     this.owner.request(stream, block, session.decoder.tooLarge);
   }
 
@@ -372,7 +378,13 @@ export class Incoming implements FrameSink {
     const prioritized = readWord(buffer, from) & MAX_WINDOW;
     if (prioritized === 0) return session.fail(ERROR.protocol, 'PRIORITY_UPDATE for stream 0');
     const stream = session.streams.get(prioritized);
-    if (stream !== undefined) stream.priority = readPriority(buffer.toString('latin1', from + 4, to));
+    const priority = readPriority(buffer.toString('latin1', from + 4, to));
+    if (stream !== undefined) stream.priority = priority;
+    else if (prioritized > session.lastPeerStream && prioritized % 2 === 1) {
+      this.priorities ??= new PendingPriorities();
+      if (!this.priorities.set(prioritized, priority, session.limits.streams - session.streams.size))
+        return session.fail(ERROR.protocol, 'more streams are prioritized than may be open');
+    }
     this.spend(COST.ignored);
   }
 

@@ -33,8 +33,9 @@ export class Sender {
     this.write = write;
   }
 
+  /** Whether something can be sent at once that doesn't wait yet. It must not use up the window that others wait for. */
   get writable(): boolean {
-    return !this.blocked;
+    return !this.blocked && (this.queue.length === 0 || this.next() < 0);
   }
 
   limitTable(bytes: number): void {

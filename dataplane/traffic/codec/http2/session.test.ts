@@ -245,3 +245,29 @@ test('a window that was released grows no more, so that nothing of what all may 
   assert.equal(window.consume(1_000_000), 2_048_576);
   window.release();
 });
+
+test('a response that begins to be sent does not use up the window that others wait for', async () => {
+  const server = new Side(true);
+  const window = (stream: number, bytes: number): Buffer => {
+    const payload = Buffer.alloc(4);
+    payload.writeUInt32BE(bytes);
+    return frame(FRAME.windowUpdate, 0, stream, payload);
+  };
+  for (const id of [1, 3]) {
+    server.session.receive(headers(id, FLAG.endStream, ...head()));
+    server.session.receive(window(id, 1_000_000));
+  }
+  const [first, second] = server.opened;
+  assert.ok(first !== undefined && second !== undefined);
+  for (const stream of [first, second]) stream.head({ status: 200, pseudo: null, lines: '', length: -1 }, false);
+  // All of the connection's window, and more that waits.
+  first.write(Buffer.alloc(100_000), 0, 100_000);
+  await turn();
+  const waits = first.queued;
+  server.session.receive(window(0, 10_000));
+  second.write(Buffer.alloc(5_000), 0, 5_000);
+  assert.equal(second.queued, 5_000);
+  await turn();
+  assert.equal(first.queued, waits - 10_000);
+  assert.equal(second.queued, 5_000);
+});

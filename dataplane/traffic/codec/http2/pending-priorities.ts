@@ -1,0 +1,20 @@
+import type { Priority } from './priority.ts';
+
+/** The priorities of requests that have not come yet: PRIORITY_UPDATE may overtake them (RFC 9218 7.1). */
+export class PendingPriorities {
+  private readonly byStream = new Map<number, Priority>();
+
+  /** The priority of a request. @returns false, and does nothing, if there are more than `most` then. */
+  set(stream: number, priority: Priority, most: number): boolean {
+    if (this.byStream.size >= most && !this.byStream.has(stream)) return false;
+    this.byStream.set(stream, priority);
+    return true;
+  }
+
+  /** The request on a stream has come, so none will come on a lower one (RFC 9113 5.1.1). @returns its priority, if there is one. */
+  take(stream: number): Priority | undefined {
+    const priority = this.byStream.get(stream);
+    for (const pending of this.byStream.keys()) if (pending <= stream) this.byStream.delete(pending);
+    return priority;
+  }
+}

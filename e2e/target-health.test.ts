@@ -8,11 +8,11 @@ import { freePort } from './harness/ports.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-type Told = { address: string; id?: string; healthy: boolean; reason: string };
+type TargetEvent = { address: string; id?: string; healthy: boolean; reason: string };
 
 /** A controller's open stream: sends frames and receives lines. */
 class Stream {
-  readonly told: Told[] = [];
+  readonly told: TargetEvent[] = [];
   private readonly request: ClientRequest;
   private readonly source: string;
   private readonly applied = new Set<number>();
@@ -44,7 +44,7 @@ class Stream {
     lines.on('error', () => undefined);
     lines.on('line', (line) => {
       if (line === '') return;
-      const message = JSON.parse(line) as { applied?: { revision: number }; upstream?: Told };
+      const message = JSON.parse(line) as { applied?: { revision: number }; upstream?: TargetEvent };
       if (message.applied !== undefined) this.applied.add(message.applied.revision);
       if (message.upstream !== undefined) this.told.push(message.upstream);
     });

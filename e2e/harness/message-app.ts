@@ -5,7 +5,7 @@ import { createServer as createHttp2, type Http2ServerRequest, type Http2ServerR
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 
-type Asked = IncomingMessage | Http2ServerRequest;
+type AnyRequest = IncomingMessage | Http2ServerRequest;
 type Answer = ServerResponse | Http2ServerResponse;
 
 /** What a body is reported as: its length and its SHA-256. */
@@ -17,7 +17,7 @@ export const LARGE = Buffer.alloc(8_000_000, 'sixteen letters.');
 const PIECE = 100_000;
 const PIECES = Array.from({ length: LARGE.length / PIECE }, (_, at) => LARGE.subarray(at * PIECE, (at + 1) * PIECE));
 
-async function digest(request: Asked): Promise<string> {
+async function digest(request: AnyRequest): Promise<string> {
   const hash = createHash('sha256');
   let length = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {
@@ -27,7 +27,7 @@ async function digest(request: Asked): Promise<string> {
   return `${length} ${hash.digest('hex')}`;
 }
 
-async function answer(request: Asked, response: Answer): Promise<void> {
+async function answer(request: AnyRequest, response: Answer): Promise<void> {
   switch (request.url?.split('?')[0]) {
     case '/large':
       response.setHeader('content-length', LARGE.length);
@@ -59,7 +59,7 @@ export type MessageApp = { readonly address: string } & Disposable;
 
 /** Over HTTP/1.1, or over HTTP/2 without TLS. */
 export async function messageApp(protocol: 'http1' | 'h2c'): Promise<MessageApp> {
-  const listener = (request: Asked, response: Answer): void => {
+  const listener = (request: AnyRequest, response: Answer): void => {
     answer(request, response).catch(() => response.destroy());
   };
   const server = protocol === 'http1' ? createHttp1(listener) : createHttp2(listener);

@@ -7,7 +7,7 @@ import type { RouteSpec } from '../../../shared/route.ts';
 import type { Apply, Problem, ReloadOutcome, Remove, RouteCondition, StreamLine } from '../../../shared/wire/apply.ts';
 
 /** A frame as received. */
-export type Heard = {
+export type ReceivedFrame = {
   apply: Apply;
   routes: RouteSpec[];
   removes: Remove[];
@@ -30,7 +30,7 @@ type Line = Partial<{
 
 /** The other end of an apply stream, for tests: it receives frames and responds as configured. */
 export class FakeDataplane {
-  readonly heard: Heard[] = [];
+  readonly heard: ReceivedFrame[] = [];
   /** Blank lines that arrived between frames. */
   blanks = 0;
   instance = 'one';
@@ -38,7 +38,7 @@ export class FakeDataplane {
   accepts: readonly string[] | undefined;
   streams = 0;
   /** The response; undefined: none. */
-  answer: (frame: Heard) => StreamLine | undefined = (frame) => this.applied(frame);
+  answer: (frame: ReceivedFrame) => StreamLine | undefined = (frame) => this.applied(frame);
   private readonly server: Server;
   private readonly news = new EventEmitter();
   private response: ServerResponse | undefined;
@@ -48,7 +48,7 @@ export class FakeDataplane {
       this.streams += 1;
       this.response = response;
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-      let frame: Heard | undefined;
+      let frame: ReceivedFrame | undefined;
       const lines = createInterface({ input: request });
       // Interrupted streams are the subject of some tests.
       for (const end of [request, lines]) end.on('error', () => lines.close());
@@ -69,7 +69,7 @@ export class FakeDataplane {
     return { kind: 'tcp', host: '127.0.0.1', port: (this.server.address() as AddressInfo).port };
   }
 
-  applied(frame: Heard, results: { domain: string; result: 'rejected' | 'conflicted' | 'added'; reason?: string }[] = []): StreamLine {
+  applied(frame: ReceivedFrame, results: { domain: string; result: 'rejected' | 'conflicted' | 'added'; reason?: string }[] = []): StreamLine {
     const outcomes = frame.routes.map(({ domain }) => results.find((one) => one.domain === domain) ?? { domain, result: 'added' as const });
     return {
       applied: {
@@ -93,9 +93,9 @@ export class FakeDataplane {
   }
 
   /** The frame with this number, from 0, once it has arrived. */
-  async frame(number: number): Promise<Heard> {
+  async frame(number: number): Promise<ReceivedFrame> {
     await this.until(() => this.heard.length > number);
-    return this.heard[number] as Heard;
+    return this.heard[number] as ReceivedFrame;
   }
 
   async until(holds: () => boolean): Promise<void> {
@@ -107,7 +107,7 @@ export class FakeDataplane {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private receive(frame: Heard | undefined, line: Line): Heard | undefined {
+  private receive(frame: ReceivedFrame | undefined, line: Line): ReceivedFrame | undefined {
     if (line.apply)
       return { apply: line.apply, routes: [], removes: [], problems: [], conditions: [], settings: undefined, reload: undefined };
     if (!frame) throw new Error('a line before its frame');

@@ -13,9 +13,9 @@ import { CertificateSelection } from '../certificate-selection.ts';
 import { DirectoryStore } from '../store/directory-store.ts';
 import { AppliedCertificates, type CertificatesFrame } from './applied-certificates.ts';
 
-type Said = Partial<FrameCertificates> & Partial<Pick<Apply, 'controller' | 'based_on' | 'sources'>>;
+type FrameParts = Partial<FrameCertificates> & Partial<Pick<Apply, 'controller' | 'based_on' | 'sources'>>;
 
-const frame = ({ controller = 'one', based_on = null, sources = ['file'], ...said }: Said): CertificatesFrame => ({
+const frame = ({ controller = 'one', based_on = null, sources = ['file'], ...said }: FrameParts): CertificatesFrame => ({
   header: applySchema.parse({ controller, epoch: 1, revision: 1, based_on, sources }),
   certificates: { accepted: [], rejected: [], removed: [], ...said },
 });
@@ -44,7 +44,7 @@ async function opened(t: TestContext) {
     rmSync(folder, { recursive: true, force: true });
   });
   const applied = new AppliedCertificates({ store, held: () => known.all(), published: async () => undefined });
-  const apply = async (said: Said): Promise<string[]> => {
+  const apply = async (said: FrameParts): Promise<string[]> => {
     const one = frame(said);
     return results([...(await applied.apply(one)), ...(await applied.remove(one))]);
   };

@@ -40,8 +40,8 @@ export class Fill implements AnswerSink {
   private mode: 'waiting' | 'storing' | 'passing' | 'over' = 'waiting';
   private requestedAt = 0;
   private since = 0;
-  private body_: GrowingBody | null = null;
-  private head_: { readonly answer: InternalAnswer; readonly response: CacheResponse; readonly storing: Storing } | null = null;
+  private growing: GrowingBody | null = null;
+  private received: { readonly answer: InternalAnswer; readonly response: CacheResponse; readonly storing: Storing } | null = null;
   private variant = '';
 
   constructor(key: string, block: FillBlock, leader: Wanted, stale: Stored | null, background: boolean) {
@@ -76,7 +76,7 @@ export class Fill implements AnswerSink {
 
   /** Whether a request that has found `stale` can wait for the response, or read the part that has arrived. */
   accepts(stale: Stored | null, { x, request }: Wanted): boolean {
-    const { head_: head, body_: body } = this;
+    const { received: head, growing: body } = this;
     if (this.background) return false;
     if (this.mode === 'waiting') return this.stale === stale;
     if (this.mode !== 'storing' || head === null || body?.stored !== true || request.control.has('no-cache')) return false;
@@ -88,10 +88,10 @@ export class Fill implements AnswerSink {
 
   join(wanted: Wanted): void {
     const reader = this.add(wanted, true);
-    if (this.head_ !== null && this.body_ !== null) {
-      const { answer, response } = this.head_;
+    if (this.received !== null && this.growing !== null) {
+      const { answer, response } = this.received;
       if (reader.begin(answer, headOf(answer.fields), response, 'stored')) this.drop(reader);
-      else reader.read(this.body_);
+      else reader.read(this.growing);
       return reader.flush();
     }
     reader.cancelTimer = this.block.tools.clock.after(COLLAPSE_MS, () => {
@@ -161,10 +161,10 @@ export class Fill implements AnswerSink {
     const body = storing === null ? null : GrowingBody.open(answer.length, this.block.tools.store);
     if (storing === null || body === null) return this.pass(answer, request.control.has('no-store') || isAboutRequest(answer.status));
     this.mode = 'storing';
-    this.body_ = body;
+    this.growing = body;
     const forOthers = { ...answer, affinityLine: '' };
     const { requester } = this;
-    this.head_ = { answer: forOthers, response, storing };
+    this.received = { answer: forOthers, response, storing };
     this.variant = variantOf(this.leader.x.upstreamFields, response.vary);
     const head = headOf(answer.fields);
     this.each((reader) => {
@@ -209,7 +209,7 @@ export class Fill implements AnswerSink {
       const [reader] = this.readers;
       return reader === undefined || reader.pass(buffer, from, to);
     }
-    const { body_: body } = this;
+    const { growing: body } = this;
     if (this.mode !== 'storing' || body === null) return true;
     body.append(buffer, from, to);
     this.each((reader) => reader.read(body));
@@ -238,7 +238,7 @@ export class Fill implements AnswerSink {
   }
 
   end(trailers: string): void {
-    const { body_: body, head_: head } = this;
+    const { growing: body, received: head } = this;
     if (this.mode === 'storing' && body !== null && head !== null) {
       const whole = head.answer.length === UNTIL_CLOSE || head.answer.length === body.received;
       if (body.stored && whole) this.keep(body, head);
@@ -250,7 +250,7 @@ export class Fill implements AnswerSink {
     this.finish();
   }
 
-  private keep(body: GrowingBody, head: NonNullable<Fill['head_']>): void {
+  private keep(body: GrowingBody, head: NonNullable<Fill['received']>): void {
     const { answer, response, storing } = head;
     const { store } = this.block.tools;
     const entry: CacheEntry = {
@@ -337,9 +337,9 @@ export class Fill implements AnswerSink {
 
   /** The client of this reader can accept more. */
   resume(reader: Reader): void {
-    if (this.body_ !== null && this.mode !== 'passing') reader.read(this.body_);
+    if (this.growing !== null && this.mode !== 'passing') reader.read(this.growing);
     if (this.mode === 'passing') this.exchange?.resume();
-    else if (this.mode === 'storing' && this.body_ !== null && !this.body_.stored && this.trim(this.body_)) this.exchange?.resume();
+    else if (this.mode === 'storing' && this.growing !== null && !this.growing.stored && this.trim(this.growing)) this.exchange?.resume();
   }
 
   /** It has received the whole response. */
@@ -393,6 +393,6 @@ export class Fill implements AnswerSink {
     this.mode = 'over';
     this.cancelTimer();
     this.unregister();
-    if (this.body_ !== null && !this.body_.complete) this.body_.free();
+    if (this.growing !== null && !this.growing.complete) this.growing.free();
   }
 }

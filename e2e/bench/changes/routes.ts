@@ -1,12 +1,12 @@
-import { Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import { HOST, onCores, started } from './contenders/contender.ts';
-import { nginxUpstream } from './contenders/nginx.ts';
-import type { Contest } from './contest/contest.ts';
-import { judged } from './contest/goals.ts';
-import { PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
-import { type Competitor, rounds, type Timing } from './contest/rounds.ts';
-import { wrk } from './load/wrk.ts';
-import { ownDataplane } from './own-dataplane.ts';
+import { Folder, frame, NDJSON } from '../../harness/dataplane.ts';
+import { HOST, onCores, started } from '../contenders/contender.ts';
+import { nginxUpstream } from '../contenders/nginx.ts';
+import type { Contest } from '../contest/contest.ts';
+import { judged } from '../contest/goals.ts';
+import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { type Competitor, rounds, type Timing } from '../contest/rounds.ts';
+import { wrk } from '../load/wrk.ts';
+import { ownDataplane } from '../own-dataplane.ts';
 
 const CORES = [PROXY_CORE];
 const ONE = 'one route';

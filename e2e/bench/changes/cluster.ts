@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { missingAssets } from '../kubernetes/harness/assets.ts';
-import { atMost, type Figure, shown } from './figure.ts';
+import { missingAssets } from '../../kubernetes/harness/assets.ts';
+import { atMost, type Figure, shown } from '../figure.ts';
 
 const WORLD = fileURLToPath(new URL('./cluster-world.ts', import.meta.url));
 

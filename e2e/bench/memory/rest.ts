@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Folder } from '../harness/dataplane.ts';
-import { nginxUpstream } from './contenders/nginx.ts';
-import { withCompetitors } from './contest/competitors.ts';
-import { PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
-import { atMost, type Figure, shown } from './figure.ts';
-import { proportionalOf } from './processes.ts';
-import { settled } from './settled.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { nginxUpstream } from '../contenders/nginx.ts';
+import { withCompetitors } from '../contest/competitors.ts';
+import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { atMost, type Figure, shown } from '../figure.ts';
+import { proportionalOf } from '../processes.ts';
+import { settled } from '../settled.ts';
 
 /** How long the proxies are idle (ms), so that garbage is collected and unneeded threads end. */
 const REST_MS = 120_000;

@@ -1,11 +1,11 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { DirectoryStore } from '../../dataplane/tls/store/directory-store.ts';
-import { makePair } from '../../shared/certificates/testing/pairs.ts';
-import { systemClock } from '../../shared/runtime/clock.ts';
-import { systemRandom } from '../../shared/runtime/random.ts';
-import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { atMost, type Figure } from './figure.ts';
+import { DirectoryStore } from '../../../dataplane/tls/store/directory-store.ts';
+import { makePair } from '../../../shared/certificates/testing/pairs.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { atMost, type Figure } from '../figure.ts';
 
 const CERTIFICATES = 10_000;
 

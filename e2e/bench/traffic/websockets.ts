@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { Program } from '../harness/process.ts';
-import { onCores } from './contenders/contender.ts';
-import { withCompetitors } from './contest/competitors.ts';
-import type { Contest } from './contest/contest.ts';
-import { judged } from './contest/goals.ts';
-import { PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
-import { rounds, type Timing } from './contest/rounds.ts';
-import type { Load, Measured } from './load/load.ts';
+import { Program } from '../../harness/process.ts';
+import { onCores } from '../contenders/contender.ts';
+import { withCompetitors } from '../contest/competitors.ts';
+import type { Contest } from '../contest/contest.ts';
+import { judged } from '../contest/goals.ts';
+import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { rounds, type Timing } from '../contest/rounds.ts';
+import type { Load, Measured } from '../load/load.ts';
 
-const UPSTREAM = fileURLToPath(new URL('load/websocket-upstream.ts', import.meta.url));
-const CLIENTS = fileURLToPath(new URL('load/websocket-clients.ts', import.meta.url));
+const UPSTREAM = fileURLToPath(new URL('../load/websocket-upstream.ts', import.meta.url));
+const CLIENTS = fileURLToPath(new URL('../load/websocket-clients.ts', import.meta.url));
 
 /** Messages of 64 bytes to the upstream and back over WebSockets: each passes the proxy twice. */
 export async function websockets(timing: Timing): Promise<Contest[]> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Run } from './contest/contest.ts';
-import { isMet } from './figure.ts';
+import type { Run } from '../contest/contest.ts';
+import { isMet } from '../figure.ts';
 import { tailOf } from './tail.ts';
 
 const run = (name: string, p99: number, foreign: number): Run => ({

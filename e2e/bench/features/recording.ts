@@ -1,8 +1,8 @@
-import { Countries } from '../../dataplane/traffic/match/countries.ts';
-import { Recorder } from '../../dataplane/traffic/record/recorder.ts';
-import { BROWSERS } from '../../dataplane/traffic/testing/browsers.ts';
-import { sampleExchange } from '../../dataplane/traffic/testing/sample-exchange.ts';
-import { median } from './figure.ts';
+import { Countries } from '../../../dataplane/traffic/match/countries.ts';
+import { Recorder } from '../../../dataplane/traffic/record/recorder.ts';
+import { BROWSERS } from '../../../dataplane/traffic/testing/browsers.ts';
+import { sampleExchange } from '../../../dataplane/traffic/testing/sample-exchange.ts';
+import { median } from '../figure.ts';
 
 /** Prints how long it takes to count a page view (ns): its visitor, browser, page and response. */
 const BATCHES = 3_000;

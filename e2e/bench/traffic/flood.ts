@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
-import { Folder } from '../harness/dataplane.ts';
-import { Program } from '../harness/process.ts';
-import { Upstream } from '../harness/upstream.ts';
-import { LOAD_CORE, PROXY_CORE } from './contest/placement.ts';
-import { atMost, type Figure, shown } from './figure.ts';
-import { ownDataplane } from './own-dataplane.ts';
-import { cpuOf } from './processes.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { Program } from '../../harness/process.ts';
+import { Upstream } from '../../harness/upstream.ts';
+import { LOAD_CORE, PROXY_CORE } from '../contest/placement.ts';
+import { atMost, type Figure, shown } from '../figure.ts';
+import { ownDataplane } from '../own-dataplane.ts';
+import { cpuOf } from '../processes.ts';
 
 const ROUNDS = 15;
 const SECONDS = 1;

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
-import { Folder } from '../harness/dataplane.ts';
-import { HOST } from './contenders/contender.ts';
-import { atMost, type Figure } from './figure.ts';
-import { ownDataplane } from './own-dataplane.ts';
-import { residentOf } from './processes.ts';
-import { settled } from './settled.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { HOST } from '../contenders/contender.ts';
+import { atMost, type Figure } from '../figure.ts';
+import { ownDataplane } from '../own-dataplane.ts';
+import { residentOf } from '../processes.ts';
+import { settled } from '../settled.ts';
 
 const STALLED = 8;
 const DOWNLOAD_BYTES = 2 ** 30;

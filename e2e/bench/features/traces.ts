@@ -1,11 +1,11 @@
-import { Collector } from '../harness/collector.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { type Contender, HOST, started } from './contenders/contender.ts';
-import { nginxUpstream } from './contenders/nginx.ts';
-import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
-import { atLeast, type Figure, median, shown } from './figure.ts';
-import { wrk } from './load/wrk.ts';
-import { ownDataplane } from './own-dataplane.ts';
+import { Collector } from '../../harness/collector.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { type Contender, HOST, started } from '../contenders/contender.ts';
+import { nginxUpstream } from '../contenders/nginx.ts';
+import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { atLeast, type Figure, median, shown } from '../figure.ts';
+import { wrk } from '../load/wrk.ts';
+import { ownDataplane } from '../own-dataplane.ts';
 
 const ROUNDS = 5;
 

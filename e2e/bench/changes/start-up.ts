@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
-import { Folder } from '../harness/dataplane.ts';
-import { visit } from '../harness/http.ts';
-import { freePort } from '../harness/ports.ts';
-import { Upstream } from '../harness/upstream.ts';
-import { run } from './contenders/sluice.ts';
-import { PROXY_CORE } from './contest/placement.ts';
-import type { Timing } from './contest/rounds.ts';
-import { atMost, type Figure, median, shown, spreadOf } from './figure.ts';
-import { cpuOf, familyOf } from './processes.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { visit } from '../../harness/http.ts';
+import { freePort } from '../../harness/ports.ts';
+import { Upstream } from '../../harness/upstream.ts';
+import { run } from '../contenders/sluice.ts';
+import { PROXY_CORE } from '../contest/placement.ts';
+import type { Timing } from '../contest/rounds.ts';
+import { atMost, type Figure, median, shown, spreadOf } from '../figure.ts';
+import { cpuOf, familyOf } from '../processes.ts';
 
 const SITES = 1_000;
 /** Milliseconds. */

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { started } from '../../controller/sources/docker/testing/docker-source.ts';
-import { fakeId } from '../../controller/sources/docker/testing/fake-container.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { childrenOf, Pair } from '../harness/pair.ts';
-import { app, startPairWithEngine } from '../harness/pair-with-engine.ts';
-import { Upstream } from '../harness/upstream.ts';
-import { atMost, type Figure, median } from './figure.ts';
+import { started } from '../../../controller/sources/docker/testing/docker-source.ts';
+import { fakeId } from '../../../controller/sources/docker/testing/fake-container.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { childrenOf, Pair } from '../../harness/pair.ts';
+import { app, startPairWithEngine } from '../../harness/pair-with-engine.ts';
+import { Upstream } from '../../harness/upstream.ts';
+import { atMost, type Figure, median } from '../figure.ts';
 
 const ROUNDS = 9;
 const CONTAINERS = 200;

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Agent, createServer, get, type Server } from 'node:http';
-import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork } from '../kubernetes/harness/cluster.ts';
-import type { KubernetesObject } from '../kubernetes/harness/object-path.ts';
-import { INGRESS_CLASS, ingress } from '../kubernetes/harness/objects.ts';
-import { Pair } from '../kubernetes/harness/pair.ts';
+import { until } from '../../harness/until.ts';
+import { Cluster, clusterNetwork } from '../../kubernetes/harness/cluster.ts';
+import type { KubernetesObject } from '../../kubernetes/harness/object-path.ts';
+import { INGRESS_CLASS, ingress } from '../../kubernetes/harness/objects.ts';
+import { Pair } from '../../kubernetes/harness/pair.ts';
+import { median } from '../figure.ts';
 import type { ClusterTimes } from './cluster.ts';
-import { median } from './figure.ts';
 
 /** Measures how long changes take in a cluster with many objects, and prints the figures as its last line. Runs in a network of its own. */
 const FEW = 1_000;

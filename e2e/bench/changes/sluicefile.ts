@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { compileBytes, compileFile } from '../../controller/sources/file/compile.ts';
-import { ODD_PIECES, repeated } from '../../controller/sources/file/testing/odd-files.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { run } from '../harness/process.ts';
-import { atMost, type Figure, median } from './figure.ts';
+import { compileBytes, compileFile } from '../../../controller/sources/file/compile.ts';
+import { ODD_PIECES, repeated } from '../../../controller/sources/file/testing/odd-files.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { run } from '../../harness/process.ts';
+import { atMost, type Figure, median } from '../figure.ts';
 
 const ROUNDS = 5;
 

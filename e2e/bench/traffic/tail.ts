@@ -1,12 +1,12 @@
-import { Folder } from '../harness/dataplane.ts';
-import { nginxUpstream } from './contenders/nginx.ts';
-import { withCompetitors } from './contest/competitors.ts';
-import { type Contest, disturbances, entryOf, type Run } from './contest/contest.ts';
-import { PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
-import { inTurns, type LoadShape, rounds, type Timing } from './contest/rounds.ts';
-import { costOf } from './contest/sample.ts';
-import { atMost, type Figure, median, shown, spreadOf } from './figure.ts';
-import { wrk } from './load/wrk.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { nginxUpstream } from '../contenders/nginx.ts';
+import { withCompetitors } from '../contest/competitors.ts';
+import { type Contest, disturbances, entryOf, type Run } from '../contest/contest.ts';
+import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { inTurns, type LoadShape, rounds, type Timing } from '../contest/rounds.ts';
+import { costOf } from '../contest/sample.ts';
+import { atMost, type Figure, median, shown, spreadOf } from '../figure.ts';
+import { wrk } from '../load/wrk.ts';
 
 /** How long each connection waits before a request, on average. So many connections with random pauses are close to random arrivals. */
 const PAUSE_MS = 10;

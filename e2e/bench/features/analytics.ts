@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { type Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { Upstream } from '../harness/upstream.ts';
-import { atMost, type Figure, percentile } from './figure.ts';
-import { ownDataplane } from './own-dataplane.ts';
+import { type Dataplane, Folder, frame, NDJSON } from '../../harness/dataplane.ts';
+import { ask } from '../../harness/http.ts';
+import { Upstream } from '../../harness/upstream.ts';
+import { atMost, type Figure, percentile } from '../figure.ts';
+import { ownDataplane } from '../own-dataplane.ts';
 
 const DOMAINS = 10_000;
 /** Concurrent requests while the domains get their traffic. */

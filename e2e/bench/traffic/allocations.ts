@@ -1,12 +1,12 @@
 import { Session } from 'node:inspector/promises';
 import { getHeapStatistics } from 'node:v8';
-import { ProxyFixture } from '../../dataplane/traffic/testing/test-proxy.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { HOST } from './contenders/contender.ts';
-import { nginxUpstream } from './contenders/nginx.ts';
-import { LOAD_CORE, UPSTREAM_CORE } from './contest/placement.ts';
-import { atMost, type Figure, shown } from './figure.ts';
-import { wrk } from './load/wrk.ts';
+import { ProxyFixture } from '../../../dataplane/traffic/testing/test-proxy.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { HOST } from '../contenders/contender.ts';
+import { nginxUpstream } from '../contenders/nginx.ts';
+import { LOAD_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { atMost, type Figure, shown } from '../figure.ts';
+import { wrk } from '../load/wrk.ts';
 
 /** How many allocation sites are listed. */
 const SITES = 12;

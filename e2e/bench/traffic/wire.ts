@@ -1,14 +1,14 @@
-import { Folder } from '../harness/dataplane.ts';
-import { nginxUpstream } from './contenders/nginx.ts';
-import { cachingSluice } from './contenders/sluice.ts';
-import { withCompetitors } from './contest/competitors.ts';
-import type { Contest } from './contest/contest.ts';
-import { type Goals, judged } from './contest/goals.ts';
-import { PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
-import { type LoadShape, rounds, type Timing } from './contest/rounds.ts';
-import { h2load } from './load/h2load.ts';
-import type { Tool } from './load/load.ts';
-import { wrk } from './load/wrk.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { nginxUpstream } from '../contenders/nginx.ts';
+import { cachingSluice } from '../contenders/sluice.ts';
+import { withCompetitors } from '../contest/competitors.ts';
+import type { Contest } from '../contest/contest.ts';
+import { type Goals, judged } from '../contest/goals.ts';
+import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { type LoadShape, rounds, type Timing } from '../contest/rounds.ts';
+import { h2load } from '../load/h2load.ts';
+import type { Tool } from '../load/load.ts';
+import { wrk } from '../load/wrk.ts';
 
 type Kind = {
   readonly what: string;

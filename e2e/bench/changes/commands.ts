@@ -1,7 +1,7 @@
-import { Folder } from '../harness/dataplane.ts';
-import { Program, run } from '../harness/process.ts';
-import { atMost, type Figure, median } from './figure.ts';
-import { ownDataplane } from './own-dataplane.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { Program, run } from '../../harness/process.ts';
+import { atMost, type Figure, median } from '../figure.ts';
+import { ownDataplane } from '../own-dataplane.ts';
 
 const ROUNDS = 9;
 

@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { Folder } from '../harness/dataplane.ts';
-import { type Contender, HOST } from './contenders/contender.ts';
-import { nginxUpstream } from './contenders/nginx.ts';
-import { roomySluice } from './contenders/sluice.ts';
-import { withCompetitors } from './contest/competitors.ts';
-import { PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
-import { atMost, type Figure, shown } from './figure.ts';
-import { proportionalOf } from './processes.ts';
-import { settled } from './settled.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { type Contender, HOST } from '../contenders/contender.ts';
+import { nginxUpstream } from '../contenders/nginx.ts';
+import { roomySluice } from '../contenders/sluice.ts';
+import { withCompetitors } from '../contest/competitors.ts';
+import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { atMost, type Figure, shown } from '../figure.ts';
+import { proportionalOf } from '../processes.ts';
+import { settled } from '../settled.ts';
 
 /** Opened before the first reading, so that one-time costs are not counted. */
 const WARM = 1_000;

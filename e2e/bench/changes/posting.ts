@@ -1,9 +1,9 @@
-import { Folder } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { Program } from '../harness/process.ts';
-import { Upstream } from '../harness/upstream.ts';
-import { atMost, type Figure, percentile } from './figure.ts';
-import { ownDataplane } from './own-dataplane.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { ask } from '../../harness/http.ts';
+import { Program } from '../../harness/process.ts';
+import { Upstream } from '../../harness/upstream.ts';
+import { atMost, type Figure, percentile } from '../figure.ts';
+import { ownDataplane } from '../own-dataplane.ts';
 
 /** As many as the Admin API accepts per minute, minus the one that creates the first route. */
 const POSTS = 55;

@@ -1,11 +1,11 @@
-import { Folder } from '../harness/dataplane.ts';
-import { nginxUpstream } from './contenders/nginx.ts';
-import { sluice } from './contenders/sluice.ts';
-import { basisOf, type Contest, entryOf, ratiosOf } from './contest/contest.ts';
-import { LOAD_CORE, PLACEMENT, PROXY_CORE, UPSTREAM_CORE } from './contest/placement.ts';
-import { type Competitor, rounds, type Timing } from './contest/rounds.ts';
-import { atLeast, median, spreadOf } from './figure.ts';
-import { wrk } from './load/wrk.ts';
+import { Folder } from '../../harness/dataplane.ts';
+import { nginxUpstream } from '../contenders/nginx.ts';
+import { sluice } from '../contenders/sluice.ts';
+import { basisOf, type Contest, entryOf, ratiosOf } from '../contest/contest.ts';
+import { LOAD_CORE, PLACEMENT, PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { type Competitor, rounds, type Timing } from '../contest/rounds.ts';
+import { atLeast, median, spreadOf } from '../figure.ts';
+import { wrk } from '../load/wrk.ts';
 
 /** The system distributes connections by a hash, so each worker gets about half of them if there are many. */
 const CONNECTIONS = 256;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import { Upstream } from '../harness/upstream.ts';
-import { atMost, type Figure } from './figure.ts';
-import { ownDataplane } from './own-dataplane.ts';
+import { Folder, frame, NDJSON } from '../../harness/dataplane.ts';
+import { Upstream } from '../../harness/upstream.ts';
+import { atMost, type Figure } from '../figure.ts';
+import { ownDataplane } from '../own-dataplane.ts';
 
 const ROUTES = 1_000;
 

@@ -1,6 +1,6 @@
-import { type Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import { atMost, type Figure, median } from './figure.ts';
-import { ownDataplane } from './own-dataplane.ts';
+import { type Dataplane, Folder, frame, NDJSON } from '../../harness/dataplane.ts';
+import { atMost, type Figure, median } from '../figure.ts';
+import { ownDataplane } from '../own-dataplane.ts';
 
 const ROUTES = 100_000;
 const CHANGES = 20;

@@ -40,9 +40,17 @@ const reports = (name: string, addresses: string) =>
 
 const holder = async () => (await cluster.api<{ readonly spec: { readonly holderIdentity?: string } }>('GET', LEASE)).spec.holderIdentity;
 
-type WrittenEvent = { readonly reason: string; readonly note: string; readonly type: string; readonly regarding: { readonly name: string } };
+type WrittenEvent = {
+  readonly reason: string;
+  readonly note: string;
+  readonly type: string;
+  readonly regarding: { readonly name: string };
+};
 const eventsOf = async (name: string) => {
-  const { items } = await cluster.api<{ readonly items: readonly WrittenEvent[] }>('GET', '/apis/events.k8s.io/v1/namespaces/default/events');
+  const { items } = await cluster.api<{ readonly items: readonly WrittenEvent[] }>(
+    'GET',
+    '/apis/events.k8s.io/v1/namespaces/default/events',
+  );
   return items.filter(({ regarding }) => regarding.name === name);
 };
 

@@ -69,7 +69,10 @@ export class FakeDataplane {
     return { kind: 'tcp', host: '127.0.0.1', port: (this.server.address() as AddressInfo).port };
   }
 
-  applied(frame: ReceivedFrame, results: { domain: string; result: 'rejected' | 'conflicted' | 'added'; reason?: string }[] = []): StreamLine {
+  applied(
+    frame: ReceivedFrame,
+    results: { domain: string; result: 'rejected' | 'conflicted' | 'added'; reason?: string }[] = [],
+  ): StreamLine {
     const outcomes = frame.routes.map(({ domain }) => results.find((one) => one.domain === domain) ?? { domain, result: 'added' as const });
     return {
       applied: {

@@ -1,4 +1,4 @@
-import { packEntries } from '../traffic/match/packed.ts';
+import { packEntries, type RawEntry } from '../traffic/match/packed.ts';
 import type { EntriesPublication, PublishedChallenge, PublishedKeySet, TrafficSettings, WholeState } from '../traffic/protocol.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 
@@ -10,10 +10,10 @@ export type EntriesChange<Entry extends NamedEntry = NamedEntry> = {
   readonly removed: readonly string[];
 };
 
-export type NamedEntry = { readonly domain: string; readonly json: string };
+export type NamedEntry = RawEntry;
 
 /** `healthChecks`: whether any target is checked or probed. `passesTls`: whether it passes TLS connections through. */
-export type PublishedRoute = NamedEntry & { readonly healthChecks: boolean; readonly passesTls: boolean };
+export type PublishedRoute = Required<NamedEntry> & { readonly healthChecks: boolean; readonly passesTls: boolean };
 export type RoutesChange = EntriesChange<PublishedRoute>;
 
 /** Not every worker acknowledged the state within 5 s. It is published anyway and will be served. */
@@ -104,15 +104,28 @@ export class StatePublisher implements Publisher {
 /** The entries published so far. */
 class PublishedEntries {
   private readonly byDomain = new Map<string, string>();
+  /** The wildcards that stand for several labels. */
+  private readonly deep = new Set<string>();
 
   apply(change: EntriesChange): void {
-    if (change.whole) this.byDomain.clear();
-    for (const domain of change.removed) this.byDomain.delete(domain);
-    for (const { domain, json } of change.upserts) this.byDomain.set(domain, json);
+    if (change.whole) {
+      this.byDomain.clear();
+      this.deep.clear();
+    }
+    for (const domain of change.removed) {
+      this.byDomain.delete(domain);
+      this.deep.delete(domain);
+    }
+    for (const { domain, json, severalLabels } of change.upserts) {
+      this.byDomain.set(domain, json);
+      if (severalLabels) this.deep.add(domain);
+      else this.deep.delete(domain);
+    }
   }
 
   all(): EntriesPublication {
-    return packEntriesChange({ whole: true, upserts: [...this.byDomain].map(([domain, json]) => ({ domain, json })), removed: [] });
+    const upserts = [...this.byDomain].map(([domain, json]) => ({ domain, json, severalLabels: this.deep.has(domain) }));
+    return packEntriesChange({ whole: true, upserts, removed: [] });
   }
 }
 

@@ -40,7 +40,7 @@ test('facts come from the members of a route and of its blocks, and members of t
   const entering = { ...target, state: 'starting', probe: true } as const;
   const block = (upstream: object) => ({ handles: [{ path: '/x', upstreams: [{ ...target, ...upstream }] }] });
   const facts = (more: object) => factsOf({ domain: 'a.test', upstream: null, tls: false, ...more });
-  const none = { https: 'auto', identifiedTargets: false, healthChecks: false, needsSetup: false, passesTls: false };
+  const none = { https: 'auto', identifiedTargets: false, healthChecks: false, needsSetup: false, passesTls: false, severalLabels: false };
   assert.deepEqual(facts({}), none);
   assert.deepEqual(facts({ health: null, upstreams: [{ ...entering, probe: false }] }), none);
   assert.deepEqual(
@@ -53,6 +53,7 @@ test('facts come from the members of a route and of its blocks, and members of t
     healthChecks: true,
     needsSetup: false,
     passesTls: false,
+    severalLabels: false,
   });
   const files = { files: { names: ['/{err.status_code}.html'] } };
   for (const more of [
@@ -65,11 +66,19 @@ test('facts come from the members of a route and of its blocks, and members of t
     assert.deepEqual(facts(more), { ...none, needsSetup: true });
   assert.equal(facts({ handles: [{ path: '/x', health: { path: '/' } }] }).healthChecks, true);
   for (const more of [{ upstreams: [{ ...entering, id: 'x' }] }, block({ ...entering, id: 'x' })])
-    assert.deepEqual(facts(more), { https: 'auto', identifiedTargets: true, healthChecks: true, needsSetup: false, passesTls: false });
+    assert.deepEqual(facts(more), {
+      https: 'auto',
+      identifiedTargets: true,
+      healthChecks: true,
+      needsSetup: false,
+      passesTls: false,
+      severalLabels: false,
+    });
   assert.deepEqual(facts({ tls_passthrough: [{ upstreams: [{ ...target, id: 'x' }] }] }), {
     ...none,
     identifiedTargets: true,
     passesTls: true,
   });
+  assert.deepEqual(facts({ domain: '*.a.test', wildcard: 'many' }), { ...none, severalLabels: true });
   assert.equal(facts(block({ id: 'x' })), facts({ upstreams: [{ ...target, id: 'y' }] }), 'routes with the same facts share one object');
 });

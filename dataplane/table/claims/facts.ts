@@ -12,10 +12,12 @@ export type RouteFacts = {
   readonly needsSetup: boolean;
   /** Whether it passes TLS connections through. */
   readonly passesTls: boolean;
+  /** Whether it is for a wildcard that stands for several labels. */
+  readonly severalLabels: boolean;
 };
 
-/** There are few combinations, so routes with the same facts share one object. Indexed by ids, checks, setup, TLS and `https`. */
-const shared = Array.from({ length: 16 }, () => new Map<RouteSpec['https'], RouteFacts>());
+/** There are few combinations, so routes with the same facts share one object. Indexed by ids, checks, setup, TLS, labels and `https`. */
+const shared = Array.from({ length: 32 }, () => new Map<RouteSpec['https'], RouteFacts>());
 
 /** Facts of a route. An earlier version may have saved it, so members with a default may be missing. */
 export function factsOf(route: RouteInput): RouteFacts {
@@ -25,8 +27,10 @@ export function factsOf(route: RouteInput): RouteFacts {
   const healthChecks = isChecked || hasTarget(route, ({ probe }) => probe === true);
   const needsSetup = route.ports != null || [route, ...handles].some(needsCacheOrFiles);
   const passesTls = route.tls_passthrough != null;
-  const known = shared[Number(identifiedTargets) + 2 * Number(healthChecks) + 4 * Number(needsSetup) + 8 * Number(passesTls)];
-  const facts = known?.get(https) ?? { https, identifiedTargets, healthChecks, needsSetup, passesTls };
+  const severalLabels = route.wildcard === 'many';
+  const bits = [identifiedTargets, healthChecks, needsSetup, passesTls, severalLabels];
+  const known = shared[bits.reduce((sum, bit, at) => sum + (Number(bit) << at), 0)];
+  const facts = known?.get(https) ?? { https, identifiedTargets, healthChecks, needsSetup, passesTls, severalLabels };
   known?.set(https, facts);
   return facts;
 }

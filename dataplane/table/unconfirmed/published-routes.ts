@@ -26,7 +26,7 @@ export function publishedRoute(domain: string, claim: Claim): PublishedRoute {
 
 const savedRoute = (domain: string, { json, facts }: Claim): PublishedRoute => ({ domain, json, ...publishedFacts(facts) });
 
-const publishedFacts = ({ healthChecks, passesTls }: RouteFacts) => ({ healthChecks, passesTls });
+const publishedFacts = ({ healthChecks, passesTls, severalLabels }: RouteFacts) => ({ healthChecks, passesTls, severalLabels });
 
 function allRoutes({ claims: all }: RestoredClaims, published: (domain: string, claim: Claim) => PublishedRoute): RoutesChange {
   const upserts: PublishedRoute[] = [];

@@ -134,18 +134,17 @@ test('compiled entries are returned when they are replaced or removed, whether t
 
 /** Entries whose version is `deep` have a wildcard for several labels; a version that is a list is of the ports served. */
 async function mixedIndex(entries: Readonly<Record<string, unknown>>) {
-  const index = new HostIndex(
-    (domain, json) => {
-      const ports: unknown = JSON.parse(json);
-      return { ...route(domain, json), ports: Array.isArray(ports) ? (ports as number[]) : null };
-    },
-    (entry) => entry.contains('deep'),
-  );
+  const index = new HostIndex((domain, json) => {
+    const ports: unknown = JSON.parse(json);
+    return { ...route(domain, json), ports: Array.isArray(ports) ? (ports as number[]) : null };
+  });
   const publish = (changed: Readonly<Record<string, unknown>>, more: Partial<EntriesPublication> = {}) =>
     index.apply(
       {
         ...change('', []),
-        ...packEntries(Object.entries(changed).map(([domain, value]) => ({ domain, json: JSON.stringify(value) }))),
+        ...packEntries(
+          Object.entries(changed).map(([domain, value]) => ({ domain, json: JSON.stringify(value), severalLabels: value === 'deep' })),
+        ),
         ...more,
       },
       nextTurn,

@@ -35,16 +35,10 @@ export class HostIndex<Compiled extends Served> {
   /** The wildcards that stand for several labels. */
   private deep = new Set<string>();
   private readonly compile: (domain: string, json: string) => Compiled;
-  private readonly isDeep: (entry: PackedEntry) => boolean;
   private readonly prepare: Prepare<Compiled> | null;
 
-  constructor(
-    compile: (domain: string, json: string) => Compiled,
-    isDeep: (entry: PackedEntry) => boolean = () => false,
-    prepare: Prepare<Compiled> | null = null,
-  ) {
+  constructor(compile: (domain: string, json: string) => Compiled, prepare: Prepare<Compiled> | null = null) {
     this.compile = compile;
-    this.isDeep = isDeep;
     this.prepare = prepare;
   }
 
@@ -161,7 +155,7 @@ export class HostIndex<Compiled extends Served> {
   }
 
   private note(entry: PackedEntry, deep: Set<string>): void {
-    if (entry.domain.startsWith('*.') && this.isDeep(entry)) deep.add(entry.domain);
+    if (entry.severalLabels) deep.add(entry.domain);
     else deep.delete(entry.domain);
   }
 

@@ -260,7 +260,8 @@ export function publication(routes: readonly RouteInput[], whole: boolean): Entr
   const entries = routes.map((input) => {
     const result = readAppliedRoute(input);
     if ('problem' in result) throw new Error(`${result.problem.member}: ${result.problem.reason}`);
-    return { domain: result.route.domain, json: JSON.stringify(result.route) };
+    const { domain, wildcard } = result.route;
+    return { domain, json: JSON.stringify(result.route), severalLabels: wildcard === 'many' };
   });
   return { whole, ...packEntries(entries), removed: [] };
 }

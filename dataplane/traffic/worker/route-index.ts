@@ -1,6 +1,5 @@
 import type { Faults } from '../exchange/faults.ts';
 import { HostIndex } from '../match/host-index.ts';
-import type { PackedEntry } from '../match/packed.ts';
 import type { RouteCompiler } from '../route/compile.ts';
 import type { CompiledRoute } from '../route/compiled-route.ts';
 import { LargeRoutes } from '../route/large-route.ts';
@@ -10,7 +9,6 @@ export function routeIndex(compiler: RouteCompiler, faults: Faults): HostIndex<C
   const largeRoutes = new LargeRoutes(compiler);
   return new HostIndex<CompiledRoute>(
     (_, json) => compiler.compile(json),
-    matchesSeveralLabels,
     (entry, before, nextTurn) =>
       largeRoutes.prepare(entry, before, nextTurn).catch((error: unknown) => {
         faults.note('nothing', error);
@@ -18,6 +16,3 @@ export function routeIndex(compiler: RouteCompiler, faults: Faults): HostIndex<C
       }),
   );
 }
-
-/** As a route is serialized; a text inside it would have its quotes escaped. */
-const matchesSeveralLabels = (entry: PackedEntry): boolean => entry.contains('"wildcard":"many"');

@@ -98,7 +98,7 @@ export class Engine {
     const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
     // A killed engine may leave its containerd as a zombie.
     rmSync(folder.file('exec/containerd/containerd.pid'), { force: true });
-    return new Program('setpriv', ['--pdeathsig', 'KILL', 'dockerd', ...args], { HOME: folder.path, PATH: systemPath() });
+    return new Program('setpriv', ['--pdeathsig', 'KILL', 'dockerd', ...args], { HOME: folder.path, PATH: systemPath(), GOGC: '400' });
   }
 
   private async answers(): Promise<void> {

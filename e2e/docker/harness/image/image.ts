@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type Docker from 'dockerode';
+import { build } from 'esbuild';
 import { Folder } from '../../../harness/dataplane.ts';
 
 /** The image of every test container: busybox, Node with its libraries, and the app on port 80. */
@@ -11,8 +12,9 @@ export const IMAGE = 'sluice-tests:base';
 export async function importImage(docker: Docker): Promise<void> {
   using root = new Folder();
   fillRoot(root.path, [process.execPath]);
-  copyFileSync(join(import.meta.dirname, 'server.ts'), join(root.path, 'server.ts'));
-  await importFolder(docker, root.path, IMAGE, ['CMD ["node", "/server.ts"]', 'EXPOSE 80']);
+  // Without types, it starts with a third less CPU time, and tests start a hundred of it.
+  await build({ entryPoints: [join(import.meta.dirname, 'server.ts')], outfile: join(root.path, 'server.mjs'), format: 'esm' });
+  await importFolder(docker, root.path, IMAGE, ['CMD ["node", "/server.mjs"]', 'EXPOSE 80']);
 }
 
 /** Turns a folder into an image with one layer. @throws with the engine's error. */

@@ -28,7 +28,7 @@ export class AlertTimes {
   /** Looks now, and then again and again. */
   async watch(): Promise<void> {
     const begun = this.clock.monotonic();
-    await this.check().catch((error: unknown) => this.log.error({ error: String(error) }, 'what is wrong could not be found out'));
+    await this.check().catch((error: unknown) => this.log.error({ error: String(error) }, 'the alerts could not be determined'));
     const took = this.clock.monotonic() - begun;
     this.clock.after(Math.max(LOOK_MS, took / SHARE), () => void this.watch());
   }

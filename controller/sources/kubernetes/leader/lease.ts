@@ -72,7 +72,7 @@ export class LeaseHolder {
         if (signal.aborted) break;
         if (!(error instanceof ApiFailure)) throw error;
         if (error.message !== this.lastError)
-          log.warn({ reason: error.message }, 'the lease for writing statuses can’t be had now; trying again');
+          log.warn({ reason: error.message }, 'the lease for writing statuses could not be acquired; trying again');
         this.lastError = error.message;
         this.seen = undefined;
       }

@@ -204,7 +204,7 @@ export class StatusWriter {
 
   private pause(ms: number, reason: string): void {
     if (this.cancelPause || this.signal.aborted) return;
-    this.options.log.debug({ reason, ms }, 'statuses wait');
+    this.options.log.debug({ reason, ms }, 'writing statuses is paused');
     this.cancelPause = this.options.clock.after(ms, () => {
       this.cancelPause = undefined;
       this.work();

@@ -78,7 +78,7 @@ export class Reflector<T> {
         if (this.isHeard()) backoff.reset();
         if (isExpired(error)) this.version = null;
         else if (this.isCut(error))
-          this.options.log.debug({ path: this.path, reason: error.message }, 'a watch was cut; another continues');
+          this.options.log.debug({ path: this.path, reason: error.message }, 'a watch ended early; another one continues');
         else this.fail(error);
         await sleep(clock, backoff.next(), signal);
       }

@@ -45,7 +45,7 @@ type Manifest = {
   readonly spec: { readonly template: { readonly spec: PodSpec } };
 };
 
-/** What the API server makes of manifests, without creating them. */
+/** The API server's form of manifests, in a dry run that creates nothing. */
 async function understood(manifests: string, namespace: string): Promise<readonly Manifest[]> {
   const text = await cluster.kubectl(['-n', namespace, 'apply', '--dry-run=client', '-o', 'json', '-f', '-'], manifests);
   return (JSON.parse(text) as { readonly items: readonly Manifest[] }).items;
@@ -59,7 +59,7 @@ const podOf = (manifests: readonly Manifest[]): PodSpec => {
 const rightsOf = (manifests: readonly Manifest[]) =>
   ['ClusterRole', 'Role'].map((kind) => [...allowedBy(manifests.filter((one) => one.kind === kind))].sort());
 
-/** As the Prometheus operator defines it, without what its fields are. */
+/** The definition of the Prometheus operator, without the descriptions of its fields. */
 const SERVICE_MONITORS = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

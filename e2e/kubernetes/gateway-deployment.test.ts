@@ -96,7 +96,7 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
   });
 
   test('grant the controller exactly the requests that it makes', async () => {
-    // A status to write, and a refusal to tell, which the next leader finds told.
+    // A status to write, and a refusal to report, which the next leader finds reported.
     const addresses = { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } };
     await cluster.api('PATCH', '/api/v1/namespaces/sluice/services/sluice/status', addresses, 'application/merge-patch+json');
     await cluster.apply(

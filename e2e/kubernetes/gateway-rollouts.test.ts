@@ -26,7 +26,7 @@ async function serves(host: string): Promise<void> {
     await until(`${host} to be served`, async () => (await ask({ host: address, port: 8080 }, '/', { headers: { host } })).status === 200);
 }
 
-/** What Sluice has logged about a host. */
+/** The log lines of Sluice about a host. */
 const logged = (host: string): string =>
   [...cluster.kubelet.processPods('sluice').values()]
     .flatMap((pod) => ['dataplane', 'controller'].flatMap((name) => pod.container(name).output.split('\n')))

@@ -28,7 +28,7 @@ function stepsOf(page: string): Step[] {
 
 const steps = stepsOf(readFileSync(join(REPOSITORY, 'docs/kubernetes.md'), 'utf8'));
 
-/** What the cluster of the tests lacks: what stands in the guide about cert-manager is only read. */
+/** Kinds that the test cluster lacks: the guide's manifests for cert-manager are only parsed. */
 const ISSUERS = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

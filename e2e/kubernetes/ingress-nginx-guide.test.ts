@@ -50,7 +50,7 @@ const redirects = (status: number, from: string, to: string) => async (ask: Visi
   assert.deepEqual([answer.status, answer.headers.location], [status, to]);
 };
 
-/** What a visitor notices of a row, by what it writes. */
+/** The effect of a row for visitors, by its annotations. */
 const NOTICED: Readonly<Record<string, (ask: Visitor) => Promise<void>>> = {
   'redir: / /app 302': redirects(302, '/', '/app'),
   'redir: /* https://new.example 301': redirects(301, '/x', 'https://new.example'),

@@ -146,7 +146,7 @@ describe('of several controllers', { skip }, () => {
     await cluster.apply(ingress({ name: 'held' }, 'held.test', paths));
     await reports('held', '203.0.113.1');
     const before = await holder();
-    // Would it write, too, the two would undo each other's work.
+    // If it wrote as well, the two would undo each other's work.
     await startOther('--publish-address', '203.0.113.2');
     await other.serves(200, 'held.test');
     assert.equal(await holder(), before);

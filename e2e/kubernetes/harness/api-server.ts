@@ -4,14 +4,14 @@ import { type Agent, request } from 'node:https';
 
 const REQUEST_MS = 60_000;
 
-/** The API server of a cluster, as what runs in the cluster uses it. */
+/** The API server of a cluster, as processes in the cluster use it. */
 export interface ApiServer {
   /** Where pods reach it. */
   readonly serviceAddress: string;
   readonly port: number;
   /** A request of an administrator. @throws unless it succeeds. */
   api<T = unknown>(method: string, path: string, body?: unknown, type?: string): Promise<T>;
-  /** The lines of a response that goes on until the API server or the signal ends it, such as that of a watch. @throws if it fails. */
+  /** The lines of a response that lasts until the API server or the signal ends it, such as that of a watch. @throws if it fails. */
   lines(path: string, signal: AbortSignal): AsyncIterable<string>;
 }
 

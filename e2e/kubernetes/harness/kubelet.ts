@@ -23,7 +23,7 @@ export class Kubelet {
   /** Those that have ended stay here: their objects are still watched for a moment. */
   private readonly ending = new Map<string, Promise<void>>();
   private readonly watched: AsyncDisposable[] = [];
-  /** What went wrong in the last pass that failed. */
+  /** The error of the last pass that failed. */
   lastError = '';
   private next = 1;
   private nextProcess = FIRST_PROCESS;
@@ -50,7 +50,7 @@ export class Kubelet {
     }, SYNC_MS);
   }
 
-  /** Makes the status of a pod say that it is ready, or not. */
+  /** Sets in the status of a pod whether it is ready. */
   async setReady(name: string, ready: boolean): Promise<void> {
     const [key = '', pod] = [...this.running].find(([one]) => one.endsWith(`/${name}`)) ?? [];
     await this.report(key, pod?.address ?? '', ready, []);

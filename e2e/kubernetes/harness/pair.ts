@@ -8,7 +8,7 @@ import { until } from '../../harness/until.ts';
 
 type Options = { readonly kubeconfig: string; readonly flags?: readonly string[]; readonly bind?: string };
 
-/** Both processes, of which the controller watches a cluster. */
+/** Both processes, with a controller that watches a cluster. */
 export class Pair {
   readonly httpPort: number;
   readonly httpsPort: number;

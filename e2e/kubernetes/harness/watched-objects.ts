@@ -67,7 +67,7 @@ export class WatchedObjects<T extends Watchable> {
         version = undefined;
       } catch (error) {
         version = undefined;
-        // It is away, or has forgotten that version. Whatever else it is would happen again: the tests wait in vain and say for what.
+        // It is unavailable, or no longer has that version. Any other failure would happen again, and the waiting tests would report it.
         if (!signal.aborted) await wait(AGAIN_MS, error, { signal }).catch(() => undefined);
       }
     }

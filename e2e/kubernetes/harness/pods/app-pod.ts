@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Pod, RunningPod } from './pod.ts';
 
-/** A small app in the process of the tests: it answers with its name and what it got. `answered` is called for each request. */
+/** A small app in the process of the tests, which responds with its name and the request. `answered` is called for each request. */
 export async function runApp({ metadata: { name }, spec }: Pod, address: string, answered: () => void): Promise<RunningPod> {
   const ports = spec.containers.flatMap((container) => container.ports ?? []);
   const servers = await Promise.all(ports.map(({ containerPort }) => listen(name, address, containerPort, answered)));
   return {
     address,
     status: () => ({ ready: true, containers: [] }),
-    // An app that stops listening when it is told to end, and finishes what it has begun.
+    // An app that stops listening when it is stopped, and finishes the requests in progress.
     async stop() {
       for (const server of servers) server.close().closeIdleConnections();
     },

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Program, REPOSITORY, SLUICE } from '../../../harness/process.ts';
 import type { ContainerSpec, PodSpec } from './pod.ts';
 
-/** What images are: the program that runs without `command`. Nothing is pulled; the programs are those of this checkout. */
+/** Images: the program that runs without `command`. Nothing is pulled; the programs are those of this checkout. */
 const IMAGES: ReadonlyMap<string, readonly string[]> = new Map([
   ['sluice', ['/opt/bin/sluice']],
   ['app', [process.execPath, join(REPOSITORY, 'e2e/kubernetes/harness/pods/sample-app.ts')]],

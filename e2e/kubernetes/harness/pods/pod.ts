@@ -1,4 +1,4 @@
-/** A Pod (v1), as far as the stand-in for the kubelet reads it. */
+/** The parts of a Pod (v1) that the stand-in for the kubelet reads. */
 export type Pod = {
   readonly metadata: {
     readonly name: string;
@@ -65,7 +65,7 @@ export type VolumeSpec = {
   readonly projected?: { readonly sources: readonly Projection[] };
 };
 
-/** What `fieldRef` names. @throws if it is not known here. */
+/** The value that `fieldRef` names. @throws if it is not supported here. */
 export function fieldOf({ metadata, spec }: Pod, address: string, path: string): string {
   switch (path) {
     case 'metadata.name':
@@ -86,7 +86,7 @@ export function fieldOf({ metadata, spec }: Pod, address: string, path: string):
 /** A pod that runs. */
 export type RunningPod = {
   readonly address: string;
-  /** What its status says now. */
+  /** Its current status. */
   status(): { readonly ready: boolean; readonly containers: readonly ContainerStatus[] };
   /** Ends it as the kubelet does: hooks, SIGTERM, and SIGKILL after the grace period (s). */
   stop(graceSecs: number): Promise<void>;

@@ -35,5 +35,5 @@ const answers = (host: string, port: number, path: string): Promise<boolean> =>
     () => false,
   );
 
-/** A busy machine may be late; the tests are about who is asked and what follows from the answer. */
+/** A busy machine may be late; the tests are about which container is probed, and the consequences of the result. */
 const expired = (seconds: number): Promise<false> => new Promise((resolve) => setTimeout(resolve, seconds * 10_000, false).unref());

@@ -109,7 +109,7 @@ export class ProcessPod implements RunningPod {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** What follows a sidecar starts once its startup probe has passed. */
+  /** Containers after a sidecar start once its startup probe has passed. */
   private async startSidecar(spec: ContainerSpec): Promise<void> {
     if (spec.restartPolicy !== 'Always') throw new Error('the tests run no init containers but sidecars');
     const member = this.startMember(spec, true);

@@ -2,8 +2,7 @@ import { createServer } from 'node:http';
 import { hostname } from 'node:os';
 
 /**
- * The image `app` where it needs a process of its own: it listens on PORT of loopback, and ends when it is told to, after what it has
- * begun.
+ * The image `app` if it needs a process of its own: it listens on PORT of loopback, and ends on SIGTERM after the requests in progress.
  */
 const server = createServer((call, response) => {
   const { host, ...headers } = call.headers;

@@ -66,7 +66,7 @@ export class Volumes {
     await this.refresh();
   }
 
-  /** Writes again what has changed. */
+  /** Writes the changed ones again. */
   async refresh(): Promise<void> {
     for (const volume of this.pod.spec.volumes ?? []) {
       const files = await this.contentOf(volume);

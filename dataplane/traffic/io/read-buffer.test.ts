@@ -41,3 +41,18 @@ test('two connections never read into the same buffer at the same time', () => {
       assert.notEqual(inUse.get(one), inUse.get(other));
     }
 });
+
+test('a buffer of a body that has ended is used again once its receiver has sent all of it', () => {
+  const receiver = { unsent: 200 };
+  const buffers = new ReadBuffer();
+  const ended = [buffers.nextOf(0, 0), buffers.nextOf(100, 0)];
+  buffers.bodyEnds(receiver);
+  buffers.next(false, false);
+  const held = Array.from({ length: 10 }, (_, at) => buffers.nextOf(1_000 * (at + 1), 0));
+  for (const buffer of ended) assert.equal(held.includes(buffer), false);
+  receiver.unsent = 0;
+  const others = new ReadBuffer();
+  const used = Array.from({ length: 10 }, (_, at) => others.nextOf(1_000 * (at + 1), 0));
+  for (const buffer of ended) assert.equal(used.filter((one) => one === buffer).length, 1);
+  for (const buffer of used) assert.equal(held.includes(buffer), false);
+});

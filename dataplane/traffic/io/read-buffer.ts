@@ -8,8 +8,14 @@ const MOST_REMEMBERED = 2_048;
 /** Buffers of bodies that the worker keeps for the next ones. */
 const MOST_SPARE = 8;
 
+/** Buffers of bodies that have been read, and whose last bytes may not have been sent yet. */
+const MOST_ENDED = 16;
+
 /** A buffer whose bytes have been passed on, and how many bytes had been by then. */
 type Lent = { readonly buffer: Buffer; readonly passed: number };
+
+/** Who sends what was read. `unsent`: bytes that it still has. */
+type Receiver = { readonly unsent: number };
 
 /**
  * The buffers for reading one connection. A head, and with it most complete messages, is read into one buffer shared by all
@@ -20,8 +26,10 @@ export class ReadBuffer {
   private static readonly shared = Buffer.allocUnsafeSlow(SIZE);
   /** The beginnings of the shared buffer, by length, each made once: a head is read for every message. */
   private static readonly beginnings: (Buffer | undefined)[] = Array.from({ length: MOST_REMEMBERED + 1 });
-  /** Buffers of bodies that have ended, of all connections. */
+  /** Buffers that no connection uses. */
   private static readonly spare: Buffer[] = [];
+  /** Those that no connection reads into any more, with the receivers of what is in them, the oldest first. */
+  private static ended: { readonly buffer: Buffer; readonly receiver: Receiver }[] = [];
   private own: Buffer | null = null;
   /** Buffers whose bytes may not have been sent yet, the oldest first. */
   private lent: Lent[] = [];
@@ -38,8 +46,25 @@ export class ReadBuffer {
     this.passed = passed;
     this.reclaim(sent);
     if (own !== null && !isLent) return own;
-    this.own = ReadBuffer.spare.pop() ?? Buffer.allocUnsafeSlow(SIZE);
+    this.own = ReadBuffer.spare.pop() ?? ReadBuffer.sent() ?? Buffer.allocUnsafeSlow(SIZE);
     return this.own;
+  }
+
+  /** The body has been read, and `receiver` has got it. The next read needs another buffer. */
+  bodyEnds(receiver: Receiver): void {
+    const { own, lent } = this;
+    if (own === null) return;
+    for (const { buffer } of lent) ReadBuffer.ended.push({ buffer, receiver });
+    ReadBuffer.ended.push({ buffer: own, receiver });
+    if (lent.length > 0) this.lent = [];
+    this.own = null;
+    if (ReadBuffer.ended.length > MOST_ENDED) ReadBuffer.ended = ReadBuffer.ended.slice(-MOST_ENDED);
+  }
+
+  /** @returns a buffer of a body that has ended and been sent. */
+  private static sent(): Buffer | null {
+    const at = ReadBuffer.ended.findIndex(({ receiver }) => receiver.unsent === 0);
+    return at < 0 ? null : (ReadBuffer.ended.splice(at, 1)[0]?.buffer ?? null);
   }
 
   /** Makes buffers whose bytes have been sent available to all connections. */

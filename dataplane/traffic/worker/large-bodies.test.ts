@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, request as plainRequest, type Server } from 'node:http';
+import { Agent, createServer, request as plainRequest, type Server } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -19,6 +19,8 @@ let secure: SecureFixture;
 
 before(async () => {
   upstream = createServer((request, response) => {
+    const [, part] = /^\/part\/(\d+)$/.exec(request.url ?? '') ?? [];
+    if (part !== undefined) return void response.end(partOf(Number(part)));
     if (request.url === '/length') response.setHeader('Content-Length', BODY.length);
     Source.from(pieces()).pipe(response);
   });
@@ -33,6 +35,12 @@ after(() => {
   upstream.closeAllConnections();
   upstream.close();
 });
+
+/** One of many bodies of different lengths, none of which is like another. */
+function partOf(nth: number): Buffer {
+  const at = (nth * 40_009) % (BODY.length - 300_000);
+  return BODY.subarray(at, at + 50_000 + ((nth * 7_919) % 200_000));
+}
 
 /** Pieces of many sizes: smaller ones than what is copied, and larger ones than what is read at once. */
 function* pieces(): Generator<Buffer> {
@@ -54,9 +62,9 @@ async function read(body: Readable): Promise<Buffer> {
   return Buffer.concat(got);
 }
 
-function overHttp1(path: string, isSecure: boolean): Promise<Buffer> {
+function overHttp1(path: string, isSecure: boolean, agent: Agent | false = false): Promise<Buffer> {
   const { proxy, ca } = secure;
-  const to = { host: '127.0.0.1', path, headers: { host: 'a.test' }, agent: false };
+  const to = { host: '127.0.0.1', path, headers: { host: 'a.test' }, agent };
   const asked = isSecure
     ? secureRequest({ ...to, port: proxy.securePort, ca, servername: 'a.test' })
     : plainRequest({ ...to, port: proxy.port });
@@ -91,3 +99,33 @@ for (const path of ['/length', '/chunked']) {
     });
   }
 }
+
+const CLIENTS = 6;
+const PARTS = 25;
+
+test('responses of some hundred KB that follow one another on kept connections of HTTP/1.1 arrive unchanged', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+  const client = async (first: number): Promise<void> => {
+    for (let nth = first; nth < first + PARTS; nth++) assert.ok((await overHttp1(`/part/${nth}`, false, agent)).equals(partOf(nth)));
+  };
+  try {
+    await Promise.all(Array.from({ length: CLIENTS }, (_, at) => client(at * PARTS)));
+  } finally {
+    agent.destroy();
+  }
+});
+
+test('responses of some hundred KB that follow one another on a connection of HTTP/2 arrive unchanged', async () => {
+  const session = connectHttp2(`https://a.test:${secure.proxy.securePort}`, { ca: secure.ca, host: '127.0.0.1' });
+  const client = async (first: number): Promise<void> => {
+    for (let nth = first; nth < first + PARTS; nth++) {
+      const body = await read(session.request({ ':path': `/part/${nth}`, ':authority': 'a.test' }));
+      assert.ok(body.equals(partOf(nth)));
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: CLIENTS }, (_, at) => client(at * PARTS)));
+  } finally {
+    session.destroy();
+  }
+});

@@ -357,6 +357,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
   private finish(x: Exchange, trailers: string): void {
     if (this.x !== x) return; // The receiver of the last piece has canceled the rest, and the connection is closed.
     x.trace?.spans?.attemptOver(null);
+    this.buffer.bodyEnds(x.client);
     this.release();
     this.reused = true;
     try {

@@ -11,6 +11,15 @@ import { handleOf } from './node-handle.ts';
 const BUFFER = Buffer.allocUnsafeSlow(65_536);
 const LARGE = 'L'.repeat(4_000_000);
 
+/** Issued once, because each takes three processes. */
+let issued: ReturnType<CertificatesFixture['issue']> | undefined;
+function certificate(): NonNullable<typeof issued> {
+  if (issued !== undefined) return issued;
+  using authority = new CertificatesFixture();
+  issued = authority.issue('a.test');
+  return issued;
+}
+
 /** Both ends of a connection, ours read directly. What we read is kept as text, and each event of the socket by its name. */
 class Ends {
   readonly client: Socket;
@@ -32,8 +41,7 @@ class Ends {
   }
 
   static async open(kind: (typeof KINDS)[number], before = ''): Promise<Ends> {
-    using authority = kind.secure ? new CertificatesFixture() : null;
-    const pair = authority?.issue('a.test');
+    const pair = kind.secure ? certificate() : undefined;
     const server = pair === undefined ? createServer({ allowHalfOpen: true }) : createSecureServer({ ...pair, allowHalfOpen: true });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

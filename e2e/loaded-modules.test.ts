@@ -26,7 +26,7 @@ test('no process and no worker loads Node’s fetch and WebSocket when it starts
   for (const module of LOADED) assert.equal(await loadsFetch(REPOSITORY + module), false, module);
 });
 
-test('a worker loads no schemas: the main thread has validated what it gets', async () => {
+test('a worker loads no schemas, because the main thread has validated its input', async () => {
   const code = `
     import { registerHooks } from 'node:module';
     const loaded = [];

@@ -72,7 +72,7 @@ test('the last spans are sent when the process ends', async () => {
   );
 });
 
-test('a collector that is away delays no request and is reported, and the spans that waited are sent when it is back', async () => {
+test('an unavailable collector delays no request and is reported, and the waiting spans are sent when it is back', async () => {
   using folder = new Folder();
   const port = await freePort();
   await using dataplane = await startFixed(folder, ['--otlp-endpoint', `http://127.0.0.1:${port}`]);

@@ -301,7 +301,7 @@ test('conditions are sent once a data plane has said that it accepts them, and w
   );
 });
 
-test('a data plane that does not say that it accepts conditions is never sent any', async (t) => {
+test('a data plane that does not announce support for conditions gets none', async (t) => {
   const conditions = new Changing();
   const { dataplane, set } = await working(t, file('a.example'), undefined, { conditions });
   await dataplane.frame(0);

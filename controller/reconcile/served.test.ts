@@ -57,7 +57,7 @@ test('of several data planes the one that is behind decides, unless its stream i
   assert.equal(words().length, 2);
 });
 
-test('a snapshot that changes nothing is served at once, and one that needs no frame, too', () => {
+test('a snapshot that changes nothing is served at once, and so is one that needs no frame', () => {
   const { served, build, heard } = hearing();
   const first = build(cluster('a.example'));
   served.applied('one', applies(first));

@@ -71,7 +71,7 @@ test('a directory that is gone keeps the open file in use when it is reopened', 
   assert.equal(readFileSync(path, 'utf8'), 'one\ntwo\n');
 });
 
-test('a path that can’t be opened is tried again after a second, and nothing of what waited is lost', () => {
+test('a path that can’t be opened is tried again after a second, and no waiting line is lost', () => {
   using place = folder();
   const log = output(join(place.path, 'none', 'a.log'));
   add(log, 'one');

@@ -44,7 +44,7 @@ test('rejected spans are reported with the reason of the collector', async () =>
   assert.deepEqual(outcome, { kind: 'delivered', rejected: 3, reason: 'the collector rejected spans: too old' });
 });
 
-test('a collector that rejects nonsense has rejected nothing, and what it says can’t control a terminal', async () => {
+test('a collector that rejects nonsense has rejected nothing, and its message can’t control a terminal', async () => {
   for (const rejectedSpans of ['-3', -3, 'many', {}, true, { valueOf: 1, toString: 1 }])
     assert.equal(
       (await post({ status: 200, body: JSON.stringify({ partialSuccess: { rejectedSpans, errorMessage: rejectedSpans } }) })).kind,

@@ -64,7 +64,7 @@ test('many spans are sent at once, in batches of about half a megabyte', async (
   assert.equal(scene.sent.length, 3);
 });
 
-test('a collector that is away gets the same batch again, after longer and longer pauses', async () => {
+test('an unavailable collector gets the same batch again, after longer and longer pauses', async () => {
   const scene = new Scene();
   scene.answers.push(away(), away(), away());
   await scene.after(1_000, 'a');
@@ -117,7 +117,7 @@ test('a batch that is refused is lost, and spans that are rejected are counted',
   assert.equal(scene.rings.lost(), 5, 'no more than were sent');
 });
 
-test('at most 8 MB wait, what is on its way included; the rest is dropped and counted', async () => {
+test('at most 8 MB wait, including bytes in flight; the rest is dropped and counted', async () => {
   const scene = new Scene();
   for (let nth = 0; nth < 20; nth++) scene.answers.push(away());
   const text = 'x'.repeat(1 << 19);
@@ -126,7 +126,7 @@ test('at most 8 MB wait, what is on its way included; the rest is dropped and co
   assert.equal(scene.rings.lost(), 2 * 5);
 });
 
-test('at the end everything is sent once more, and what fails is counted', async () => {
+test('at the end everything is sent once more, and failures are counted', async () => {
   const scene = new Scene();
   scene.answers.push(away(), DELIVERED, away());
   await scene.after(1_000, 'a');

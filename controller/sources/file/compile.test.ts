@@ -50,7 +50,7 @@ test('a repeated header is a warning, and the file compiles', () => {
   ]);
 });
 
-test('an unused matcher is a warning, unless it comes from an imported text', () => {
+test('an unused matcher causes a warning, unless it comes from an imported text', () => {
   const shared = '(common) {\n  @bots header User-Agent *bot*\n}\n';
   const compiled = compile(
     `${shared}a.example {\n  import common\n  @get method GET\n  @put method PUT\n  handle {\n    respond @put 405\n    respond ok\n  }\n}\n`,

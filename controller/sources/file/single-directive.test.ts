@@ -13,7 +13,7 @@ const reasonsOf = (name: string, text: string): string => {
   return reading.reasons.join('\n');
 };
 
-test('a text is what follows the name of a directive, also with a block', () => {
+test('the text is what follows the name of a directive, with or without a block', () => {
   assert.deepEqual(membersOf('ip_filter', ' allow 10.0.0.0/8 ').ip_filter?.allow, ['10.0.0.0/8']);
   const cors = membersOf('cors', 'https://a.test {\n  credentials\n  max_age 1h\n}').cors;
   assert.deepEqual([cors?.credentials, cors?.max_age_secs], [true, 3_600]);

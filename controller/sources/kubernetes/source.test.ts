@@ -6,7 +6,7 @@ import { createKubernetesSource } from './source.ts';
 import { putSite } from './testing/fake-objects.ts';
 import { eventually, fakeCluster } from './testing/watched.ts';
 
-test('an API server that is away is said once, whatever the number of kinds that it has, and so is its return', async (t) => {
+test('an unavailable API server is logged once, whatever the number of kinds, and so is its return', async (t) => {
   const { server, parts, run } = await fakeCluster(t);
   putSite(server, 'web', 'web.example', '10.0.0.1');
   const settings = { kubeconfig: server.kubeconfig, ingressClass: 'sluice', namespaces: null, publish: null, portMap: new Map() };

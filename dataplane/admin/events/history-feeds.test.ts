@@ -83,7 +83,7 @@ test('a failure is sent in place of the history, which is asked for again', asyn
   stop();
 });
 
-test('a thousand readers of the same period cost one answer, one that comes later gets it at once, and nothing is left of them', async () => {
+test('a thousand readers of the same period cost one answer, a later one gets it at once, and nothing is left of them', async () => {
   const fixture = new Fixture();
   const readers = Array.from({ length: 1_000 }, () => fixture.follow(HOUR));
   await fixture.answer('{"a":1}');

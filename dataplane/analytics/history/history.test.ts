@@ -49,7 +49,7 @@ test('the thread is started for the first counts, or a moment after the process'
   assert.equal(late.history.running, true);
 });
 
-test('an idle thread ends, and what it counted is answered by the next one', async (t) => {
+test('an idle thread ends, and the next one answers with its counts', async (t) => {
   const { history, clock, views, ended } = kept(t);
   history.add([domainReport('a.test', { requests: 3 })]);
   const before = await views('a.test');

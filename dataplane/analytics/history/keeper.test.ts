@@ -143,7 +143,7 @@ describe('history', () => {
     look(setup.keeper());
   });
 
-  it('adds to what is saved already, also from another process during a takeover', () => {
+  it('adds to the counts that are saved already, also from another process during a takeover', () => {
     using setup = new Setup();
     const [old, successor] = [setup.keeper(), setup.keeper()];
     old.add([visits('a.test', [1, 2])]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReadBuffer } from './read-buffer.ts';
 
-test('a buffer of a body is used again once what was in it has been sent, and not before', () => {
+test('a buffer of a body is reused once its content has been sent, and not before', () => {
   const buffers = new ReadBuffer();
   const first = buffers.nextOf(0, 0);
   const second = buffers.nextOf(100, 40);

@@ -57,7 +57,7 @@ test('a path is relative to the file it is in, even if that is a link', async ()
   assert.deepEqual((await compileIn('linked', { Sluicefile: 'import sites\n', 'more/x': site('x.example') })).domains, ['x.example']);
 });
 
-test('a pattern that matches nothing is a warning', async () => {
+test('a pattern that matches nothing causes a warning', async () => {
   mkdirSync(join(root, 'nothing/sites'), { recursive: true });
   assert.deepEqual((await compileIn('nothing', { Sluicefile: `import sites/*\n${site('a.example')}` })).problems, [
     'Sluicefile:1:8: import "sites/*" matches no file',

@@ -124,7 +124,7 @@ describe('sluice.dev/forward_auth', () => {
     assert.deepEqual(routed(near, { auth: serviceOf('shop/login', '10.0.0.8') }).forward_auth?.upstreams, ['10.0.0.8:8080']);
   });
 
-  test('closes the paths, and says why, where it can’t be asked', () => {
+  test('closes the paths, and says why, if it can’t be reached', () => {
     for (const [auth, reason] of [
       [undefined, /the service sso\/login does not exist/],
       [server({}), /needs the annotation sluice\.dev\/forward_auth_from=shop/],

@@ -29,7 +29,7 @@ test('a Gateway gets the address that it requests, and none if the proxy does no
   assert.notDeepEqual(assigned.get(a), assigned.get(b));
 });
 
-test('a Gateway keeps the address that it reports, unless another one requests it or an older one reports it, too', () => {
+test('a Gateway keeps the address that it reports, unless another one requests it or an older one also reports it', () => {
   const [old, young] = [reporting('old', ['192.0.2.4']), reporting('young', ['192.0.2.4'])];
   const asking = gateway('asking', '192.0.2.5');
   const other = reporting('other', ['192.0.2.5']);

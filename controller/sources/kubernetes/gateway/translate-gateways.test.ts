@@ -289,7 +289,7 @@ test('a Gateway says what is wrong with its listeners, and serves the others', (
   );
 });
 
-test('an Ingress and a Gateway share a host: of their paths the more specific one comes first', () => {
+test('an Ingress and a Gateway share a host: the more specific of their paths comes first', () => {
   const rules = [{ matches: [prefix('/api')], backendRefs: [to('a')] }];
   const result = translated({
     ingresses: [ingressOf('n/i', 'h.test', 'b')],

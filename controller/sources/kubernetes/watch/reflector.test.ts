@@ -167,7 +167,7 @@ test('a server that refuses is asked less and less often, and then continues', a
   assert.equal(lists(), 1);
 });
 
-test('an object that changes only in what is not used is no change, and stays the same object', async (t) => {
+test('an object that changes only in unused parts counts as unchanged, and stays the same object', async (t) => {
   const { server, reflector, changes, statuses, put } = await reflecting(t);
   const before = reflector.objects.get('default/a');
   const { length } = changes;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RepeatedValue } from './repeated-value.ts';
 
-test('a value is what the message says, whatever the messages before it said', () => {
+test('a value is the one in the message, whatever earlier messages contained', () => {
   const values = new RepeatedValue();
   const messages = [
     'a.test',

@@ -233,7 +233,7 @@ test('a long Priority value is not read', () => {
   assert.deepEqual(readPriority('u=9, i=?0, x'), { urgency: 3, incremental: false });
 });
 
-test('a window that was released grows no more, so that nothing of what all may grow by is lost', () => {
+test('a released window no longer grows, so that no part of the shared allowance is lost', () => {
   for (let nth = 0; nth < 200; nth++) {
     const window = new ReceiveWindow(1_048_576, 4_194_304);
     window.release();

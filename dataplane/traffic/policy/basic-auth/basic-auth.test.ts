@@ -134,7 +134,7 @@ for (const path of [
     assert.match((await proxy.request(get(path, as('ann:x')))).line, / 400 /);
   });
 
-test('a disguised path is served if all servers read it alike, or if nothing is guarded', async () => {
+test('a disguised path is served if all servers interpret it alike, or if nothing is guarded', async () => {
   const handles = [{ path: '/inside/*', basic_auth: { users: [{ name: 'ann', hash: hashSync('x', 4) }] } }, { path: '/open/*' }];
   using proxy = await ProxyFixture.start([
     guarded('', {}, { basic_auth: null, handles }),

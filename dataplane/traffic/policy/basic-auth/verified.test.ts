@@ -13,7 +13,7 @@ test('the least recently used pair is forgotten first', () => {
   assert.deepEqual([verified.has('0'), verified.has('1'), verified.has('2'), verified.has('one more')], [true, false, true, true]);
 });
 
-test('a pair combines hash, user and password under one key, and reveals none of them', () => {
+test('a pair combines hash, user and password under one key, and reveals none of the three', () => {
   const verified = new VerifiedPasswords(Buffer.alloc(32, 1));
   const pair = pairOf(verified, 'hash', 'user', 'password');
   assert.equal(pairOf(verified, 'hash', 'user', 'password'), pair);

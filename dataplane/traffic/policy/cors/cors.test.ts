@@ -77,7 +77,7 @@ test('any method is allowed by its name', async () => {
   assert.match((await asked('a b')).line, / 403 /);
 });
 
-test('a preflight is answered before the password, and what is not allowed is refused', async () => {
+test('a preflight is answered before the password, and is rejected if it is not allowed', async () => {
   using upstream = await UpstreamFixture.serving(ok('app'));
   const more = { ...site('a.test', upstream), respond: null, basic_auth: { users: [{ name: 'bob', hash: HASH }] } };
   using proxy = await ProxyFixture.start([open({ methods: ['GET', 'PUT'], headers: ['X-One', 'X-Two'], max_age_secs: 60 }, more)]);

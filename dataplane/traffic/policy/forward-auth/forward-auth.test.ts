@@ -175,7 +175,7 @@ test('a client that leaves cancels the question', async () => {
   assert.equal(upstream.requests.length, 0);
 });
 
-test('an approval with a long body doesn’t delay the request, and one over HTTP/2 is asked about, too', async () => {
+test('an approval with a long body doesn’t delay the request, and requests over HTTP/2 are checked too', async () => {
   using auth = await UpstreamFixture.serving(`HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(100_000)}`);
   using upstream = await UpstreamFixture.serving(ok('page'));
   using proxy = await ProxyFixture.start([guarded(auth, upstream)]);

@@ -76,7 +76,7 @@ test('accepts tokens of every algorithm that fits a key, and copies claims in pl
   }
 });
 
-test('a token that is not exactly what a key has signed is answered with 401 and a challenge', async () => {
+test('a token that differs from what a key has signed is answered with 401 and a challenge', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.start([guarded(upstream, { copy_claims: [{ claim: 'sub', to: 'X-User' }] })]);
   const exp = proxy.clock.now() / 1_000 + 100;

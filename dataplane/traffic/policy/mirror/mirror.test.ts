@@ -12,7 +12,7 @@ async function mirrored(upstream: UpstreamFixture, shadow: { readonly address: s
   return ProxyFixture.start([{ ...site('a.test', upstream), mirror: { upstream: shadow.address, ...more } }]);
 }
 
-test('a copy has what the upstream gets, with its body, and its response goes nowhere', async () => {
+test('a copy equals the request for the upstream, with its body, and its response is discarded', async () => {
   using upstream = await UpstreamFixture.serving(ok('original'));
   using shadow = await UpstreamFixture.serving('HTTP/1.1 500 No\r\nSet-Cookie: a=b\r\nContent-Length: 4\r\n\r\ncopy');
   using proxy = await ProxyFixture.start([

@@ -65,7 +65,7 @@ test('a * also stands for the spellings that upstreams may confuse with a name',
   );
 });
 
-test('a * removes neither Host nor what the proxy sends itself', async () => {
+test('a * removes neither Host nor the fields that the proxy itself sends', async () => {
   const got = await sent([{ name: '*', value: null }], 'X-A: 1\r\n');
   assert.deepEqual(
     ['x-a', 'host', 'x-forwarded-for', 'x-forwarded-host'].map((name) => got?.(name)),

@@ -53,7 +53,7 @@ test('the first matching line of the site applies, then that of the block, to th
   assert.deepEqual(await forwarded(more, '/a', '/ab', '/b', '/api/users/7.json?x'), ['/first', '/second', '/b', '/v2/users/7?x']);
 });
 
-test('a client can not lead a rewritten path out of what the site has written', async () => {
+test('a client can’t lead a rewritten path out of the prefix that the site has written', async () => {
   const escapes = ['..', '%2e%2e', '.%2E', '%252e%252e', '..%2f', '..%5c', '..\\', '..;x', '..%3bx', '%2e%2e%2f%2e%2e'];
   for (const to of ['/static{path}', '/static/{query.p}', '/static/{header.x-p}', '/static/x{uri}'])
     for (const hidden of escapes) {

@@ -30,7 +30,7 @@ async function sendWaiting(proxy: ProxyFixture, text: string): Promise<Wire> {
 
 const echo = (name: string) => UpstreamFixture.serving(({ line }: Message) => ok(`${name} ${line.split(' ')[1]}`, FRESH));
 
-test('a fetch that waits for a target goes to the one that its block has in the newest table, for all who wait for it', async () => {
+test('a fetch that waits for a target goes to the one that its block has in the newest table, for all clients that wait for it', async () => {
   using main = await echo('site');
   using api = await echo('api');
   const gone = await refusingAddress();

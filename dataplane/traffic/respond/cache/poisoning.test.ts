@@ -118,7 +118,7 @@ for (const status of [400, 401, 403, 406, 413, 429, 431]) {
   });
 }
 
-test('a body of a GET does not decide what others get', async () => {
+test('the body of a GET does not affect the responses to others', async () => {
   using upstream = await UpstreamFixture.serving(echo);
   using proxy = await caching(upstream);
   await proxy.request('GET / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\nevil');
@@ -126,7 +126,7 @@ test('a body of a GET does not decide what others get', async () => {
   assert.doesNotMatch((await proxy.request(get('/'))).body, /evil/);
 });
 
-test('another host that a trusted proxy names does not decide what others get', async () => {
+test('another host that a trusted proxy names does not affect the responses to others', async () => {
   using upstream = await UpstreamFixture.serving(echo);
   using proxy = await caching(upstream, {}, ['127.0.0.1/32']);
   await proxy.request(asking('/', 'X-Forwarded-Host: evil.test'));

@@ -114,7 +114,7 @@ test('what is secret is never indexed, by us or by others (RFC 7541 7.1.3)', () 
     for (let times = 0; times < 3; times++) assert.match(pair.lines(`${line}\r\n`)[0], /^1/, line);
 });
 
-test('a line of an unknown name is indexed when it comes again', () => {
+test('a line of an unknown name is indexed when it occurs again', () => {
   const pair = new Pair();
   const line = 'X-Served-By: cache-of-the-encoder-test\r\n';
   assert.match(pair.lines(line)[0], /^00/);

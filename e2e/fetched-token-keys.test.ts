@@ -19,7 +19,7 @@ function tokenOf(kid: string, { privateKey }: Keys): string {
   return `${text}.${sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
 }
 
-test('jwt fetches keys from the issuer, keeps them while it is away and over a restart, and fetches new ones for a new key', async () => {
+test('jwt fetches keys from the issuer, keeps them while it is unavailable and over a restart, and fetches new ones for a new key', async () => {
   using folder = new Folder();
   const [first, second] = [make(), make()];
   let keys = [jwkOf('1', first)];

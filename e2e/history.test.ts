@@ -132,7 +132,7 @@ describe('the history of a data plane', { concurrency: true }, () => {
     assert.ok(!existsSync(folder.file('state/analytics.db')));
   });
 
-  test('what both processes of a takeover count is one history', async () => {
+  test('the counts of both processes of a takeover form one history', async () => {
     using folder = new Folder();
     await using app = await Upstream.start('app', (_, response) => response.end('ok'));
     const stateDir = folder.file('state');

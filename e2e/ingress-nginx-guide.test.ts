@@ -97,7 +97,7 @@ test('each row without an equivalent says so', () => {
     assert.ok(Object.keys(ours).length > 0 || /^(?:no equal|not needed|lines in that block)/.test(text), theirs.join());
 });
 
-test('what keeps a copied Ingress from being served is what the guide names', () => {
+test('the annotations that keep a copied Ingress from being served are those that the guide names', () => {
   for (const [name, protection] of PROTECTING) {
     const row = guideRows.find(({ theirs }) => theirs.includes(name));
     assert.ok(row, name);

@@ -46,7 +46,7 @@ test('a route without secrets stays unchanged', () => {
   assert.equal(redacted(route.value), route.value);
 });
 
-test('redaction hides what a site sends to its upstream in fields and parameters, except placeholders and hosts', () => {
+test('redaction hides the values that a site sends to its upstream in fields and parameters, except placeholders and hosts', () => {
   const changes = {
     request_headers: [
       { name: 'Authorization', value: 'Bearer hunter2' },

@@ -11,7 +11,7 @@ function noted(members: Partial<RouteInput>): string {
   return notesOn({ ...parsed.value, controller: null, overrides: null, since: '' }).join(', ');
 }
 
-test('the notes of a route name what limits or protects it', () => {
+test('the notes of a route name its limits and protections', () => {
   assert.equal(noted({}), '');
   assert.equal(noted({ rate_limit_rps: 5, basic_auth: USERS, ip_filter: { allow: ['10.0.0.0/8'] } }), '5/s, password, addresses');
 });

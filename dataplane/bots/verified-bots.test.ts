@@ -82,7 +82,7 @@ test('forged addresses do not make it forget those that are verified', async () 
   assert.ok(fixture.replies.some(([{ verified }, worker]) => verified && worker === 2));
 });
 
-test('private addresses are no search engines, and nothing is asked about them', async () => {
+test('private addresses are not search engines, and are never looked up', async () => {
   const fixture = new Fixture();
   await fixture.claim('10.0.0.1');
   assert.deepEqual([fixture.looked.length, fixture.replies[0]?.[0].verified], [0, false]);

@@ -81,7 +81,7 @@ for (const [name, reason, listener] of [
     await assert.rejects(fetchKeys({ url: server.url, private: true }), ({ message }: Error) => reason.test(message));
   });
 
-test('nothing is sent without TLS to an address that is not private, nor to any if that was not asked for', async () => {
+test('nothing is sent without TLS to an address that is not private, nor to any address unless that was requested', async () => {
   let requests = 0;
   using server = await serving(() => requests++);
   await assert.rejects(fetchKeys({ url: server.url, private: false }), /only fetched from loopback and private addresses/);

@@ -172,7 +172,7 @@ describe('values read at a scrape', () => {
     assert.deepEqual(own(second, 'sluice_upstream_healthy'), { 'sluice_upstream_healthy{address="10.0.0.2:80"}': 0 });
   });
 
-  it('include what each route has of the cache', async () => {
+  it('include the share of the cache that each route has', async () => {
     const share = { bytes: 300, entries: 2, evicted: 5 };
     const cache = { size: 1_000, used: 400, entries: 3, evicted: 6, routes: [['a.example', share]] as const };
     const lines = await scrape(metricsOf(() => ({ ...NOTHING, cache })));

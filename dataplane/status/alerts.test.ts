@@ -134,7 +134,7 @@ describe('alerts', () => {
     assert.equal(new Set(actions).size, actions.length);
   });
 
-  it('say of objects of a cluster what to do there', () => {
+  it('give advice that fits objects of a cluster', () => {
     const codes = ['bad_annotation', 'bad_host', 'bad_path', 'bad_route', 'no_authentication', 'no_backend', 'no_port', 'no_certificate'];
     const actions = [...codes, 'path_taken', 'unknown_label'].map(
       (code) => only(withStatus({ problems: [problem(code, { source: 'kubernetes', origin: 'ingress shop/web' })] })).action,

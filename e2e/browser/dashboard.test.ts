@@ -275,7 +275,7 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
   });
 
   // From here on, tests change what is served.
-  test('what is wrong comes first with what to do, disappears by itself, and leads to its host', async () => {
+  test('alerts come first with what to do, disappear by themselves, and lead to their hosts', async () => {
     await using shown = await scene.show();
     const { page } = shown;
     await shown.open('#/');

@@ -119,7 +119,7 @@ describe('an HTTPRoute', { skip }, () => {
     assert.equal((await answer('filters.test', '/in')).path, '/out');
   });
 
-  test('is refused with the reason where no listener allows it, and the status of each object says so', async () => {
+  test('is rejected with the reason if no listener allows it, and the status of each object says so', async () => {
     const closed = {
       ...HTTP,
       name: 'closed',

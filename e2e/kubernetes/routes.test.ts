@@ -73,7 +73,7 @@ describe('an Ingress', { skip }, () => {
     assert.equal((await podOf('paths.test', '/cart/x?y=1')).path, '/cart/x?y=1');
   });
 
-  test('shares its host with others: each path belongs to the oldest, and what is wrong spoils nothing else', async () => {
+  test('shares its host with others: each path belongs to the oldest, and a mistake affects nothing else', async () => {
     await cluster.apply(...['mine', 'yours'].flatMap((name) => app({ name })), ...app({ name: 'theirs', namespace: 'default' }));
     await cluster.apply(ingress({ name: 'first' }, 'shared.test', [{ path: '/', service: 'mine' }]));
     await pair.serves(200, 'shared.test');
@@ -132,7 +132,7 @@ describe('an Ingress', { skip }, () => {
     await pair.serves(404, 'unheard-of.test');
   });
 
-  test('is changed by annotations like those of labels, each for its own paths, and a wrong one keeps what was right', async () => {
+  test('is changed by annotations like labels, each for its own paths, and an invalid one leaves the last valid version', async () => {
     await cluster.apply(...app({ name: 'plain' }));
     const annotated = (annotations: Record<string, string>) =>
       ingress({ name: 'annotated' }, 'annotated.test', [{ path: '/limited', service: 'plain' }], { annotations });

@@ -69,7 +69,7 @@ describe('an Ingress', { skip }, () => {
     await reports('web', '');
   });
 
-  test('that another controller takes over keeps what that one has written', async () => {
+  test('that another controller takes over keeps the status written by that controller', async () => {
     await cluster.apply(...app({ name: 'moved' }));
     await startController('--publish-address', '203.0.113.7');
     const paths = [{ path: '/', service: 'moved' }];

@@ -54,7 +54,7 @@ describe('a domain', () => {
   for (const [text, expected] of Object.entries(BAD))
     it(`may not be ${JSON.stringify(text.slice(0, 30))}`, () => assert.match(reason(text), expected));
 
-  it('may not contain a letter that becomes ASCII only in lower case', () => {
+  it('must not contain a letter that becomes ASCII only in lower case', () => {
     assert.match(reason('\u212a.example'), /letters, digits/, 'the Kelvin sign becomes k');
     assert.match(reason('\u0130.example'), /letters, digits/, 'the dotted capital I becomes i and a dot');
   });

@@ -139,7 +139,7 @@ test('both processes exit if the parent is killed', { skip: LINUX }, async (t) =
   await until(() => notes().includes('end orphaned') && !alive(controller as number));
 });
 
-test('what planned their start has ended', { skip: LINUX }, async (t) => {
+test('the process that planned their start has ended', { skip: LINUX }, async (t) => {
   const { notes, child } = await running(t);
   await until(() => notes().includes('frame a.example'));
   await until(() => childrenOf(child, 'cli/main').length === 0);

@@ -60,7 +60,7 @@ test('an idle thread ends, and the next one answers with its counts', async (t) 
   assert.equal(history.running, true);
 });
 
-test('what is counted and asked while the thread ends is kept for the next one', async (t) => {
+test('counts and queries that arrive while the thread ends are kept for the next one', async (t) => {
   const { history, clock, views } = kept(t);
   history.add([domainReport('a.test', { requests: 1 })]);
   const one = await views('a.test');

@@ -49,7 +49,7 @@ for (const code of ['ENOSPC', 'EIO', 'EROFS'])
       assert.deepEqual(readdirSync(join(disk.path, 'v1/writing')), []);
     });
 
-test('what can be read is read while nothing can be written', () => {
+test('readable files are read while nothing can be written', () => {
   using disk = new Disk();
   const { switched, broken } = failing('ENOSPC');
   const process = disk.open({ writeSync: broken(systemFs.writeSync as never) }).write(textEntry('/a', 'x'));

@@ -64,7 +64,7 @@ function tierOf(cacheSize = 8_000_000) {
 const PURGE = { kind: 'tag', tag: 't' } as const;
 const kept = (length = 1_000, more = {}) => entry('/a', { lifetime: 600, length, ...more });
 
-test('only what may be on disk is looked for there, and for half a second at most', () => {
+test('a response is looked up on disk only if it may be there, and for half a second at most', () => {
   const { tier, clock, thread } = tierOf();
   const found: (readonly object[])[] = [];
   const look = (key: string) => tier.read(key, 1_000, (entries) => found.push(entries));
@@ -177,7 +177,7 @@ test('a cache that gets no size loses its files', () => {
   assert.deepEqual(tierOf(0).thread().kinds(), ['clear'], 'what changed while it was off has not been removed');
 });
 
-test('what a process that is being replaced purges is passed on', () => {
+test('purges of a process that is being replaced are passed on', () => {
   const { thread, noted } = tierOf();
   thread().says({ kind: 'noted', purge: PURGE });
   assert.deepEqual(noted, [PURGE]);

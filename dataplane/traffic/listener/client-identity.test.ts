@@ -116,7 +116,7 @@ async function visit(
   return { session, reused };
 }
 
-describe('what an upstream gets to know about a client certificate', () => {
+describe('the information about a client certificate for the upstream', () => {
   const expected = {
     subject: 'O=Example,CN=ann',
     name: 'ann.staff.test',

@@ -54,7 +54,7 @@ test('a fixed response without a body has no Content-Type, and a 204 has no Cont
   assert.equal(field((await proxy.request(get('/none'))).head, 'Content-Length'), null);
 });
 
-test('what the upstream gets is changed only after access rules, which judge the request that the client sent', async () => {
+test('the request for the upstream is changed only after access rules, which judge the request of the client', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   const hash = '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga';
   using proxy = await ProxyFixture.start([

@@ -145,7 +145,7 @@ test('a request over HTTP/2 is logged like one over HTTP/1.1', async () => {
   assert.deepEqual([line.request.headers['User-Agent'], line.request.headers.Cookie], [['two'], ['REDACTED']]);
 });
 
-test('an upgraded connection is logged once, when it ends, with its byte counts', async () => {
+test('an upgraded connection is logged once, when it ends, with the bytes that it carried', async () => {
   using upstream = await UpstreamFixture.serving((_, wire) => {
     wire.send('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello');
     return null;

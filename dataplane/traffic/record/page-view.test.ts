@@ -18,7 +18,7 @@ test('only a GET with a success or 304 is a page view', () => {
   for (const method of ['POST', 'HEAD', 'PUT', 'OPTIONS']) assert.ok(!viewed({ method }), method);
 });
 
-test('what the browser wants it for decides first', () => {
+test('the browser’s destination of the request decides first', () => {
   for (const dest of ['document', 'iframe', 'frame', 'empty']) assert.ok(viewed({ dest }), dest);
   for (const type of ['application/json', 'text/plain', null]) assert.ok(!viewed({ dest: 'empty', type }), `fetched ${type}`);
   for (const dest of [

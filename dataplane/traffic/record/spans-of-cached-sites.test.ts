@@ -62,7 +62,7 @@ test('of several clients that wait for one response, the attempt belongs to the 
   assert.ok(field(request.head, 'traceparent')?.includes(`-${attempts[0]?.spanId}-`));
 });
 
-test('what the cache requests in the background belongs to the trace of the request that caused it, and is no attempt of that', async () => {
+test('background requests of the cache belong to the trace of the request that caused them, and are not its attempts', async () => {
   using upstream = await UpstreamFixture.serving(ok('x', 'Cache-Control: max-age=10, stale-while-revalidate=60\r\n'));
   using proxy = await traced(cached(upstream));
   await proxy.request(get());

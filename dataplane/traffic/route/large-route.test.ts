@@ -18,7 +18,7 @@ const large = (handles: readonly Handle[], more: Partial<RouteInput> = {}): Rout
 };
 const bodyAt = async (proxy: ProxyFixture, path: string, fields = ''): Promise<string> => (await proxy.request(get(path, fields))).body;
 
-test('the first block that matches handles a request, and the site what no block matches', async () => {
+test('the first block that matches handles a request, and the site handles all others', async () => {
   const handles: Handle[] = [
     { path: '/a', respond: fixed('exact') },
     { path: null, match: { header: [{ name: 'X-Canary', values: ['yes'] }] }, respond: fixed('canary') },

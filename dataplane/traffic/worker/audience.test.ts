@@ -166,7 +166,7 @@ for (const protocol of [http1, http2])
     });
   });
 
-test('what is listed of a host between two reports is bounded, and every request is still counted', async () => {
+test('the lists of a host between two reports are bounded, and every request is still counted', async () => {
   const session = connect(`http://127.0.0.1:${proxy.port}`);
   const total = 2_500;
   for (let from = 0; from < total; from += 50)

@@ -92,7 +92,7 @@ for (const coding of codings)
       await allClosed();
     });
 
-    test('is empty if nothing comes in chunks', async () => {
+    test('is empty if nothing arrives in chunks', async () => {
       using upstream = await UpstreamFixture.serving(`${head(coding, null)}0\r\n\r\n`);
       using proxy = await measuring(upstream);
       const { line, body } = await proxy.request(get());
@@ -165,7 +165,7 @@ test('members of gzip and frames of zstd are one page', async () => {
   }
 });
 
-test('what follows the coded page is dropped, however much it is, and never reaches the next response', async () => {
+test('bytes after the encoded page are dropped, however many they are, and never reach the next response', async () => {
   for (const [coding, garbage] of [
     ['br', Buffer.alloc(MEGABYTE, 'HTTP/1.1 200 OK\r\n\r\n')],
     ['zstd', Buffer.alloc(MEGABYTE, 'garbage')],

@@ -76,7 +76,7 @@ test('an upstream’s error keeps its page without intercept', async () => {
   assert.equal((await proxy.request(get())).body, 'an error page of the upstream');
 });
 
-test('intercept replaces the upstream’s error page and what describes it, and keeps everything else', async () => {
+test('intercept replaces the upstream’s error page and the fields that describe it, and keeps everything else', async () => {
   const fields =
     'ETag: "1"\r\nContent-Encoding: br\r\nLast-Modified: now\r\nSet-Cookie: a=b\r\nRetry-After: 7\r\nWWW-Authenticate: Basic\r\n';
   using upstream = await UpstreamFixture.serving(({ line }) => {

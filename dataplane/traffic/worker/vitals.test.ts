@@ -59,14 +59,14 @@ test('each path has its methods, and everything else under /.sluice/ is 404, wha
     );
 });
 
-test('where analytics are off nothing is served and nothing is taken', async () => {
+test('if analytics are off, nothing is served and no report is accepted', async () => {
   using proxy = await measuring();
   assert.equal(await statusOf(proxy, get('/.sluice/vitals.js').replace('a.test', 'b.test')), 404);
   assert.equal(await statusOf(proxy, post('{"lcp":1}').replace('a.test', 'b.test')), 404);
   assert.deepEqual(observed(proxy), []);
 });
 
-test('what a page has measured is taken, any subset of it, and members that are unknown are ignored', async () => {
+test('any subset of a page’s measurements is accepted, and unknown members are ignored', async () => {
   using proxy = await measuring();
   const posted = ['{"lcp":1234.5,"cls":0.12,"inp":80}', '{"cls":0,"ttfb":3}', '{"lcp":60000,"cls":100,"inp":60000}', '{}'];
   for (const [at, body] of posted.entries())

@@ -49,7 +49,7 @@ test('the cache is on, off or on with a lifetime, and a block says more', () => 
   });
 });
 
-test('lines with key add up to what decides which response a request gets', () => {
+test('lines with key together decide which response a request gets', () => {
   assert.deepEqual(
     read(block('key ignore_query utm_* gclid', 'key ignore_query fbclid', 'key header X-Device', 'key cookie currency lang')),
     {

@@ -55,7 +55,7 @@ test('the server, the path and the fields to copy, in a line or a block as in a 
   });
 });
 
-test('header_up changes what the authentication server gets, and is only a warning where that is sent anyway', () => {
+test('header_up changes the request to the authentication server, and only causes a warning for fields that are sent anyway', () => {
   const { auth, mistakes, warnings } = read(
     'auth:80',
     ...['uri /', 'header_up X-Original-URL {scheme}://{host}{uri}', 'header_up -Accept-Language', 'header_up Host {upstream_hostport}'],

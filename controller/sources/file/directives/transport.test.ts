@@ -50,7 +50,7 @@ test('the size of a response head is in bytes', () => {
   assert.deepEqual(transportOf('max_response_header_size 1MB'), { max_response_header_bytes: 1_048_576 });
 });
 
-test('tls_client_auth reads a certificate and its key, and what it can not use is an error at the file', async () => {
+test('tls_client_auth reads a certificate and its key, and reports unusable ones at the name of the file', async () => {
   const [own, other, server, old] = await Promise.all([
     makePair([], { subject: 'CN=proxy', usages: ['1.3.6.1.5.5.7.3.2'] }),
     makePair(['proxy']),

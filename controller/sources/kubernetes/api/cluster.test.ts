@@ -11,7 +11,7 @@ import { openCluster } from './cluster.ts';
 
 const { signal } = new AbortController();
 
-test('names the namespace of its account, and what is missing in a kubeconfig', async (t) => {
+test('reports the namespace of its account, and what is missing in a kubeconfig', async (t) => {
   const { cluster } = await fakeCluster(t);
   assert.equal(cluster.namespace, 'sluice');
   const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'));

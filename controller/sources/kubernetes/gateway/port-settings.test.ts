@@ -39,6 +39,6 @@ test('the ports of listeners are opened besides the usual ones, mapped as config
   );
 });
 
-test('without a GatewayClass of ours nothing is said of ports', () => {
+test('without a GatewayClass of this controller, no ports are set', () => {
   assert.equal(translate(clusterOf({})).settings, null);
 });

@@ -125,7 +125,7 @@ test('a process with the same identity, as after a crash of its container, conti
   assert.partialDeepStrictEqual(spec(), { holderIdentity: 'pod-1', leaseTransitions: 4 });
 });
 
-test('without the right to it, it says so once and holds nothing', async (t) => {
+test('without permission for it, this is logged once and there is no holder', async (t) => {
   const { server, candidate } = await electing(t);
   server.answer = () => ({ status: 403, message: 'no leases for you' });
   const one = candidate('one');

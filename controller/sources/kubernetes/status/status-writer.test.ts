@@ -75,7 +75,7 @@ test('only the newest of many statuses wanted in a row is written, with at most 
   assert.ok(server.mostAtOnce <= 8 + 1, `${server.mostAtOnce}`);
 });
 
-test('what another one overwrites is restored, and other members stay', async (t) => {
+test('members that another controller overwrites are restored, and other members stay', async (t) => {
   const { server, want, status } = await writing(t, ['a']);
   want(addressed('192.0.2.1'));
   await eventually('the status', () => status('a') !== undefined);
@@ -129,7 +129,7 @@ test('only the leader writes, everything once it is one, and nothing any more wh
   assert.equal(written().length, length);
 });
 
-test('knows what it wrote in an earlier life, the addresses and what is refused; another object of the same name is left alone', async (t) => {
+test('knows what an earlier process wrote, the addresses, and the refusals; another object of the same name is left alone', async (t) => {
   const { server, store, writer, want, status } = await writing(t, ['a']);
   const seen: StatusContext[] = [];
   const build: Build = (context) => {

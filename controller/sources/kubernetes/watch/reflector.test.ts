@@ -143,7 +143,7 @@ test('a list whose later pages have expired starts over, and nothing of it count
   assert.ok(hosts().startsWith('a.example b.example') && changes.length > before);
 });
 
-test('while the server is away everything stays, and what happened meanwhile is caught up with', async (t) => {
+test('while the server is unavailable everything stays, and changes in the meantime are found afterwards', async (t) => {
   const { server, hosts, put, lists, failures } = await reflecting(t);
   await server.stop();
   put('c');

@@ -257,7 +257,7 @@ test('finds the value of a forwarded field by name, whether it is first, last or
   assert.equal(fieldIn('', 'host'), null);
 });
 
-test('what tells people from machines is noted from a request', () => {
+test('the facts that distinguish people from machines are recorded from a request', () => {
   const { fields } = scan('User-Agent: Mozilla/5.0\r\nsec-fetch-dest: document\r\nSec-GPC: 1\r\nSec-Purpose: prefetch;prerender\r\n');
   assert.deepEqual(
     [fields.userAgent, fields.fetchDestination, fields.privacyControl, fields.prefetch],

@@ -118,7 +118,7 @@ test('rejections by the proxy can be read by the page, too', async () => {
   assert.deepEqual(status, ['401', '429']);
 });
 
-test('what the upstream says about other origins is replaced, and its Vary is kept', async () => {
+test('the CORS fields of the upstream are replaced, and its Vary is kept', async () => {
   using upstream = await UpstreamFixture.serving(
     ok('app', 'Access-Control-Allow-Origin: *\r\nAccess-Control-Allow-Credentials: true\r\nVary: Accept, origin\r\nX-Kept: 1\r\n'),
   );

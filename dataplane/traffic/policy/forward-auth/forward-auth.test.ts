@@ -16,7 +16,7 @@ const guarded = (auth: { readonly address: string }, upstream: { readonly addres
 const asking = (path: string, ...fields: string[]): string =>
   get(path).replace('\r\n\r\n', `\r\n${fields.map((line) => `${line}\r\n`).join('')}\r\n`);
 
-test('the authentication server is asked about each request, over one connection, and sees what the client sent', async () => {
+test('the authentication server checks each request, over one connection, and sees the original request of the client', async () => {
   using auth = await UpstreamFixture.serving(ALLOWED);
   using upstream = await UpstreamFixture.serving(ok('page'));
   using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
@@ -69,7 +69,7 @@ test('the upstream gets the copied fields from the authentication server only, i
   assert.doesNotMatch(head, /admin|root|X_|x_|x\.|X~/);
 });
 
-test('header_up changes what the authentication server gets, in every spelling, and not what the upstream gets', async () => {
+test('header_up changes the request to the authentication server, in every spelling, and not the one to the upstream', async () => {
   using auth = await UpstreamFixture.serving(ALLOWED);
   using upstream = await UpstreamFixture.serving(ok('page'));
   const request_headers = [

@@ -69,7 +69,7 @@ test('the original neither waits for a mirror that hangs, refuses, cuts off or n
   );
 });
 
-test('while too many copies are under way, requests are not copied', async () => {
+test('while too many copies are in flight, requests are not copied', async () => {
   using upstream = await UpstreamFixture.serving(ok('original'));
   using hanging = await UpstreamFixture.serving(() => null);
   using proxy = await mirrored(upstream, hanging);

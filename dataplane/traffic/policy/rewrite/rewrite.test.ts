@@ -96,7 +96,7 @@ for (const [change, sent, becomes] of [
     assert.deepEqual(await forwarded({ uri: [change] }, sent), [becomes]);
   });
 
-test('lines of uri apply in order after rewrite, and to what the ones before have made', async () => {
+test('lines of uri apply in order after rewrite, each to the result of the one before', async () => {
   const more: Partial<RouteInput> = {
     uri: [{ replace: { find: 'a', by: 'b' } }, { replace: { find: 'b', by: 'c' } }, { strip_prefix: '/no', match: { method: ['POST'] } }],
     rewrites: [{ to: '/a' }],

@@ -73,7 +73,7 @@ test('a response marked for all is stored and used even with cookies and credent
   ]);
 });
 
-test('requests with cookies only get responses that are marked as meant for everyone', async () => {
+test('requests with cookies only get responses that are marked as public', async () => {
   using upstream = await UpstreamFixture.serving(ok('x', FRESH));
   using proxy = await caching(upstream);
   assert.deepEqual(await statuses(proxy, asking('/'), asking('/', 'Cookie: s=1'), asking('/')), ['fwd=uri-miss', 'fwd=vary-miss', 'hit']);
@@ -224,7 +224,7 @@ test('the key has host, port and query; a request with another one is another re
     assert.match((await proxy.request(request)).head, /fwd=uri-miss/, request);
 });
 
-test('ttl gives a lifetime to responses that say nothing, by status, and cache off in a block turns it off', async () => {
+test('ttl gives a lifetime by status to responses that state none, and cache off in a block turns it off', async () => {
   using upstream = await UpstreamFixture.serving((request: Message) =>
     request.line.includes('404') ? 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n' : ok('x'),
   );

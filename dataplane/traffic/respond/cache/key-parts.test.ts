@@ -30,7 +30,7 @@ async function results(proxy: ProxyFixture, ...requests: readonly string[]): Pro
   return found;
 }
 
-test('ignored query parameters do not decide, and do not reach the upstream, so that none can be in what others get', async () => {
+test('ignored query parameters do not decide, and do not reach the upstream, so that none can affect the responses to others', async () => {
   using upstream = await echoing();
   using proxy = await caching(upstream, { ignore_query: ['utm_*'] });
   const first = await proxy.request(get('/a?utm_source=evil&id=1&utm%5Fid=evil'));

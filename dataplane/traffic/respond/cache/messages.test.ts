@@ -86,7 +86,7 @@ test('an interim response goes only to the client whose request it answers', asy
   for (const client of [first, second]) assert.match((await client?.readHead()) ?? '', /^HTTP\/1\.1 200 /);
 });
 
-test('if the client for which a response was requested leaves, the others that wait get it once it is known to be meant for everyone', async () => {
+test('if the client for which a response was requested leaves, the others that wait get it once it is known to be for everyone', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await caching(upstream);
   const [first, second, third] = await sendWaiting(proxy, get(), get(), get());

@@ -64,7 +64,7 @@ for (const line of ['X-Device: evil', 'x-device: evil', 'X_Device: evil', 'X.Dev
         assert.equal((await proxy.request(asking('/', 'User-Agent: phone'))).body, body, 'stored for its own kind');
       });
 
-test('what forward_auth and jwt copy is a part of the key, also if a client has sent the same', async () => {
+test('fields that forward_auth and jwt copy are part of the key, even if a client has sent the same', async () => {
   const key = (fields: string, names: string[]) => compileDecided(names)?.(fields);
   assert.equal(key('A: 1\r\nRemote_User: x\r\nremote-user: y\r\n', ['Remote-User']), 'Remote_User: x\r\nremote-user: y\r\n');
   assert.equal(key('A: 1\r\n', ['Remote-User']), '');
@@ -181,7 +181,7 @@ test('a coded response without Vary is not sent to clients that do not accept it
   assert.equal((await proxy.request(get('/'))).body, 'plain');
 });
 
-test('what a policy adds to the request of one client does not decide what others get', async () => {
+test('fields that a policy adds to the request of one client do not affect the responses to others', async () => {
   using upstream = await UpstreamFixture.serving(echo);
   using proxy = await caching(upstream, {
     request_headers: [{ name: 'X-Seen', value: '{header.x-any}' }],

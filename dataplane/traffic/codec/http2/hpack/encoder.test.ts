@@ -101,14 +101,14 @@ test('fields of the static table take a byte', () => {
     assert.deepEqual(pair.field(name, value), [hex, `${name}: ${value}`]);
 });
 
-test('what differs from message to message is not indexed', () => {
+test('fields that differ from message to message are not indexed', () => {
   const pair = new Pair();
   for (const line of ['ETag: "1"', 'Last-Modified: x', 'Location: /', 'X-Request-ID: 1', 'Age: 1', 'Expires: 0', 'traceparent: 00'])
     for (let times = 0; times < 3; times++) assert.match(pair.lines(`${line}\r\n`)[0], /^0/, line);
   for (let times = 0; times < 3; times++) assert.match(pair.field(':path', '/a')[0], /^0/);
 });
 
-test('what is secret is never indexed, by us or by others (RFC 7541 7.1.3)', () => {
+test('secret fields are never indexed, by us or by others (RFC 7541 7.1.3)', () => {
   const pair = new Pair();
   for (const line of ['Authorization: a', 'Proxy-Authorization: a', 'Cookie: a', 'Set-Cookie: a', 'X-API-Key: a', 'X-Auth-Token: a'])
     for (let times = 0; times < 3; times++) assert.match(pair.lines(`${line}\r\n`)[0], /^1/, line);
@@ -122,7 +122,7 @@ test('a line of an unknown name is indexed when it occurs again', () => {
   assert.equal(pair.lines(line)[0], 'be');
 });
 
-test('what is indexed is in Huffman code where that is shorter, and literals are sent as they are', () => {
+test('indexed fields are in Huffman code where that is shorter, and literals are sent unencoded', () => {
   const pair = new Pair();
   assert.equal(pair.lines('Cache-Control: no-cache\r\n')[0], '5886a8eb10649cbf');
   assert.equal(pair.lines('Server: \\{}\r\n')[0], '7603 5c7b7d'.replace(' ', ''));

@@ -50,7 +50,7 @@ type OnAccepted = (head: ResponseHead, reply: IncomingMessage, socket: Socket, e
 /**
  * Upgraded connections (RFC 9110 7.8), of any protocol. Once the policies have allowed a request and the connection to its
  * target is established, the client's socket is handed to http-proxy. That reads a head that we wrote, never the
- * client's; after the target's response it relays bytes in both directions until one side ends.
+ * client's. After the target's response, bytes are relayed in both directions until one side ends.
  */
 export class Tunnels {
   private readonly tools: TunnelTools;

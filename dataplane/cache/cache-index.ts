@@ -4,8 +4,8 @@ import type { DiskPurge, DiskTier } from './disk/disk-tier.ts';
 import { matches } from './matching.ts';
 import { type RouteShare, RouteShares } from './route-shares.ts';
 import { Tags } from './tags.ts';
-import { TargetIndex, targetKey } from './target-index.ts';
 import { TinyLfu } from './tiny-lfu.ts';
+import { targetKey, UrlIndex } from './url-index.ts';
 
 /** The overhead of an entry besides its body and fields, in this index and in those of the workers (bytes). */
 const ENTRY_BYTES = 2_048;
@@ -50,7 +50,7 @@ export class CacheIndex {
   private readonly policy: TinyLfu<Held>;
   private readonly ids = new Map<number, Held>();
   private readonly keys = new Map<string, Held[]>();
-  private readonly places = new TargetIndex<Held>();
+  private readonly places = new UrlIndex<Held>();
   private readonly tags = new Tags<Held>();
   private readonly purges: { readonly number: number; readonly purge: Purge }[] = [];
   private readonly shares = new RouteShares();

@@ -1,6 +1,6 @@
 import type { Purge } from '../../shared/wire/purge.ts';
 import type { CacheEntry } from '../traffic/protocol.ts';
-import { answers, pathOf } from './target-index.ts';
+import { answers, pathOf } from './url-index.ts';
 
 /** The properties of a response that decide whether a purge removes it. */
 export type Purgeable = Pick<CacheEntry, 'host' | 'target' | 'queryRule' | 'tags'>;

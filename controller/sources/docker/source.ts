@@ -11,7 +11,7 @@ import type { DockerSettings } from './flags.ts';
 import { DataplaneNetworks } from './network/network-reach.ts';
 import { DOCKER_SOURCE, type EngineSnapshot, type Translation } from './routes/engine-snapshot.ts';
 import type { LastGood } from './routes/last-good.ts';
-import { lostReadiness, type Readiness, readinessOf } from './routes/readiness.ts';
+import { type ContainerReadiness, lostReadiness, readinessOf } from './routes/readiness.ts';
 import { RetainedRoutes } from './routes/retained-routes.ts';
 import { translate as toRoutes } from './routes/translate.ts';
 import { TargetHealth } from './target-health.ts';
@@ -43,7 +43,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
   let isListed = false;
   let readings: readonly Reading[] = [];
   let lastGood: LastGood = new Map();
-  let readiness: ReadonlyMap<string, Readiness> = new Map();
+  let readiness: ReadonlyMap<string, ContainerReadiness> = new Map();
 
   const publish = () => {
     if (!emit || !isListed) return;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { parseDomain } from '../../../shared/values/host.ts';
-import type { Format } from '../../analytics/history/keeper.ts';
+import type { AnswerFormat } from '../../analytics/history/keeper.ts';
 import { parseRange, type RangeQuery } from '../../analytics/history/range.ts';
 import type { AdminDependencies } from '../dependencies.ts';
 import { ApiError } from '../http/errors.ts';
@@ -33,7 +33,7 @@ export function readRange(query: URLSearchParams, { clock }: Pick<AdminDependenc
 export async function historyText(
   host: string,
   range: RangeQuery,
-  format: Format,
+  format: AnswerFormat,
   { history }: Pick<AdminDependencies, 'history'>,
 ): Promise<string> {
   if (history === null) throw new ApiError('historyOff');

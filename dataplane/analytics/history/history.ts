@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
-import type { Format, HistoryAnswer } from './keeper.ts';
+import type { AnswerFormat, HistoryAnswer } from './keeper.ts';
 import type { FromHistory, HistoryStart, ToHistory } from './messages.ts';
 import type { RangeQuery } from './range.ts';
 
@@ -72,7 +72,7 @@ export class History {
     if (reports.length > 0) this.post({ kind: 'add', reports });
   }
 
-  answer(host: string, range: RangeQuery, format: Format): Promise<HistoryAnswer> {
+  answer(host: string, range: RangeQuery, format: AnswerFormat): Promise<HistoryAnswer> {
     return this.request((id) => ({ kind: 'answer', id, host, range, format }));
   }
 

@@ -16,7 +16,7 @@ export type KeeperTools = {
 };
 
 /** `unavailable`: why the file can't be read now, as a sentence. */
-export type Format = 'json' | 'csv';
+export type AnswerFormat = 'json' | 'csv';
 
 export type HistoryAnswer =
   | { readonly kind: 'history'; readonly text: string }
@@ -105,7 +105,7 @@ export class HistoryKeeper {
   }
 
   /** `host` ALL_HOSTS is all of them together. */
-  answer(host: string, asked: RangeQuery, format: Format): HistoryAnswer {
+  answer(host: string, asked: RangeQuery, format: AnswerFormat): HistoryAnswer {
     const { store } = this;
     if (store === null) return { kind: 'unavailable', reason: this.reason };
     try {

@@ -1,6 +1,6 @@
 import type { LogLevel } from '../../../shared/runtime/log-level.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
-import type { Format, HistoryAnswer } from './keeper.ts';
+import type { AnswerFormat, HistoryAnswer } from './keeper.ts';
 import type { RangeQuery } from './range.ts';
 import type { Retention } from './store.ts';
 
@@ -9,7 +9,7 @@ export type HistoryStart = { readonly path: string; readonly retention: Retentio
 
 export type ToHistory =
   | { readonly kind: 'add'; readonly reports: readonly DomainReport[] }
-  | { readonly kind: 'answer'; readonly id: number; readonly host: string; readonly range: RangeQuery; readonly format: Format }
+  | { readonly kind: 'answer'; readonly id: number; readonly host: string; readonly range: RangeQuery; readonly format: AnswerFormat }
   | { readonly kind: 'forget'; readonly id: number; readonly host: string }
   | { readonly kind: 'close' };
 

@@ -1,8 +1,8 @@
 import type { Purge } from '../../../shared/wire/purge.ts';
 import { matches } from '../matching.ts';
 import { Tags } from '../tags.ts';
-import { TargetIndex, targetKey } from '../target-index.ts';
 import { TinyLfu } from '../tiny-lfu.ts';
+import { targetKey, UrlIndex } from '../url-index.ts';
 import type { SavedHead } from './entry-shape.ts';
 import type { KeyFilter } from './key-filter.ts';
 
@@ -38,7 +38,7 @@ export class DiskIndex {
   private readonly names = new Map<string, OnDisk>();
   private readonly ids = new Map<number, OnDisk>();
   private readonly keys = new Map<string, OnDisk[]>();
-  private readonly places = new TargetIndex<OnDisk>();
+  private readonly places = new UrlIndex<OnDisk>();
   private readonly tags = new Tags<OnDisk>();
   bytes = 0;
 

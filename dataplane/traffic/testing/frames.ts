@@ -65,7 +65,7 @@ export class Frames {
   readonly socket: Socket;
   private waiting: Buffer = Buffer.alloc(0);
   private preface: number;
-  private readonly lookers = new Set<() => void>();
+  private readonly waiters = new Set<() => void>();
 
   /** `preface` is the number of bytes that precede the first frame. */
   private constructor(socket: Socket, preface = 0) {
@@ -74,12 +74,12 @@ export class Frames {
     socket.on('data', (chunk: Buffer) => {
       this.waiting = Buffer.concat([this.waiting, chunk]);
       this.read();
-      this.look();
+      this.wake();
     });
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       this.closed = true;
-      this.look();
+      this.wake();
     });
   }
 
@@ -156,7 +156,7 @@ export class Frames {
     if (met()) return;
     await new Promise<void>((resolve, reject) => {
       const settle = (how: () => void): void => {
-        this.lookers.delete(look);
+        this.waiters.delete(look);
         clearTimeout(timer);
         how();
       };
@@ -166,7 +166,7 @@ export class Frames {
         else if (this.closed) settle(() => reject(new Error(`closed while waiting for ${what}; frames: ${seen()}`)));
       };
       const timer = setTimeout(() => settle(() => reject(new Error(`waited for ${what}; frames: ${seen()}`))), PATIENCE_MS);
-      this.lookers.add(look);
+      this.waiters.add(look);
     });
   }
 
@@ -194,8 +194,8 @@ export class Frames {
     }
   }
 
-  private look(): void {
-    for (const looker of [...this.lookers]) looker();
+  private wake(): void {
+    for (const waiter of [...this.waiters]) waiter();
   }
 
   [Symbol.dispose](): void {

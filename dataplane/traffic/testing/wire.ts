@@ -24,25 +24,25 @@ export class Wire {
   /** Bytes received, read or not. */
   total = 0;
   private waiting: Buffer = Buffer.alloc(0);
-  private readonly lookers = new Set<() => void>();
+  private readonly waiters = new Set<() => void>();
 
   constructor(socket: Socket) {
     this.socket = socket;
     socket.on('data', (chunk: Buffer) => {
       this.total += chunk.length;
       this.waiting = Buffer.concat([this.waiting, chunk]);
-      this.look();
+      this.wake();
     });
     socket.on('end', () => {
       this.ended = true;
-      this.look();
+      this.wake();
     });
     socket.on('error', () => {
       this.failed = true;
     });
     socket.on('close', () => {
       this.closed = true;
-      this.look();
+      this.wake();
     });
   }
 
@@ -76,7 +76,7 @@ export class Wire {
     if (met()) return;
     await new Promise<void>((resolve, reject) => {
       const settle = () => {
-        this.lookers.delete(look);
+        this.waiters.delete(look);
         clearTimeout(timer);
       };
       const look = () => {
@@ -92,7 +92,7 @@ export class Wire {
         settle();
         reject(new Error(`waited for ${what}; unread: ${JSON.stringify(this.unread.slice(0, 300))}`));
       }, PATIENCE_MS);
-      this.lookers.add(look);
+      this.waiters.add(look);
       look();
     });
   }
@@ -160,8 +160,8 @@ export class Wire {
     return text;
   }
 
-  private look(): void {
-    for (const looker of [...this.lookers]) looker();
+  private wake(): void {
+    for (const waiter of [...this.waiters]) waiter();
   }
 }
 

@@ -50,7 +50,7 @@ class Setup {
     });
   }
 
-  async ask(path = '/', options: { method?: string; headers?: Record<string, string> } = {}) {
+  async request(path = '/', options: { method?: string; headers?: Record<string, string> } = {}) {
     const answer = await this.begin(path, options);
     const pieces: Buffer[] = [];
     for await (const piece of answer) pieces.push(piece as Buffer);
@@ -81,7 +81,7 @@ describe('a page gets the script before the end of its head, and nothing else ch
         'x-own': 'kept',
       };
       using setup = await serving(fields, body);
-      const { status, fields: got, bytes } = await setup.ask();
+      const { status, fields: got, bytes } = await setup.request();
       assert.equal(status, 200);
       assert.equal(decode(bytes).toString(), MEASURED);
       assert.deepEqual(
@@ -89,7 +89,7 @@ describe('a page gets the script before the end of its head, and nothing else ch
         ['W/"1"', undefined, undefined, 'kept', HTML['content-type'], coding],
       );
       // HEAD has the fields of GET.
-      const head = await setup.ask('/', { method: 'HEAD' });
+      const head = await setup.request('/', { method: 'HEAD' });
       const names = (one: IncomingHttpHeaders) =>
         Object.keys(one)
           .filter((name) => name !== 'transfer-encoding')
@@ -164,14 +164,14 @@ describe('left exactly as it is', () => {
         body,
         status,
       );
-      const { fields: got, bytes } = await setup.ask();
+      const { fields: got, bytes } = await setup.request();
       assert.equal(bytes.toString(), PAGE);
       assert.deepEqual([got.etag, got['accept-ranges'], got['content-length']], ['"1"', 'bytes', String(Buffer.byteLength(body))]);
     });
 
   test('the answer to POST', async () => {
     using setup = await serving({ etag: '"1"' });
-    const { fields, bytes } = await setup.ask('/', { method: 'POST' });
+    const { fields, bytes } = await setup.request('/', { method: 'POST' });
     assert.deepEqual([bytes.toString(), fields.etag], [PAGE, '"1"']);
   });
 
@@ -181,7 +181,7 @@ describe('left exactly as it is', () => {
   ] as const)
     test(`the text of a page whose policy ${why}`, async () => {
       using setup = await serving({ 'content-security-policy': policy });
-      const { fields, bytes } = await setup.ask();
+      const { fields, bytes } = await setup.request();
       assert.deepEqual([bytes.toString(), fields['content-security-policy']], [PAGE, policy]);
     });
 
@@ -189,7 +189,7 @@ describe('left exactly as it is', () => {
     for (const policy of ["script-src 'none'", 'script-src &#39;self&#39;']) {
       const page = PAGE.replace('<title>', `<meta http-equiv="Content-Security-Policy" content="${policy}"><title>`);
       using setup = await serving({}, page);
-      assert.equal((await setup.ask()).bytes.toString(), page);
+      assert.equal((await setup.request()).bytes.toString(), page);
     }
   });
 
@@ -197,7 +197,7 @@ describe('left exactly as it is', () => {
     using setup = await Setup.of((_, response) =>
       response.writeHead(200, ['content-type', 'text/html', 'content-type', 'text/plain', 'etag', '"1"']).end(PAGE),
     );
-    const { fields, bytes } = await setup.ask();
+    const { fields, bytes } = await setup.request();
     assert.deepEqual([bytes.toString(), fields.etag], [PAGE, '"1"']);
   });
 
@@ -205,34 +205,34 @@ describe('left exactly as it is', () => {
     const policy = (at: number) => `<meta http-equiv="Content-Security-Policy" content="script-src 'self' 'nonce-${at}'">`;
     const page = PAGE.replace('<title>', `${Array.from({ length: 2_000 }, (_, at) => policy(at)).join('')}<title>`);
     using setup = await serving({}, page);
-    assert.equal((await setup.ask()).bytes.toString(), page);
+    assert.equal((await setup.request()).bytes.toString(), page);
   });
 
   test('the text of a page whose own <meta> names another encoding', async () => {
     for (const meta of ['<meta charset="windows-1251">', '<meta http-equiv=Content-Type content="text/html; charset=shift_jis">']) {
       const page = PAGE.replace('<title>', `${meta}<title>`);
       using setup = await serving({ 'content-type': 'text/html' }, page);
-      assert.equal((await setup.ask()).bytes.toString(), page);
+      assert.equal((await setup.request()).bytes.toString(), page);
     }
   });
 
   test('the text of a fragment', async () => {
     using setup = await serving({}, '<li>one</li><li>two</li>');
-    assert.equal((await setup.ask()).bytes.toString(), '<li>one</li><li>two</li>');
+    assert.equal((await setup.request()).bytes.toString(), '<li>one</li><li>two</li>');
   });
 
   test('everything where analytics are off', async () => {
     using setup = await Setup.of((_, response) => response.writeHead(200, { ...HTML, etag: '"1"' }).end(PAGE), null);
-    const { fields, bytes } = await setup.ask();
+    const { fields, bytes } = await setup.request();
     assert.deepEqual([bytes.toString(), fields.etag], [PAGE, '"1"']);
-    assert.equal((await setup.ask('/.sluice/vitals.js')).status, 404);
+    assert.equal((await setup.request('/.sluice/vitals.js')).status, 404);
   });
 });
 
 test('a nonce of the policy is used, and a <base> does not move the script to another host', async () => {
   const page = PAGE.replace('<title>', '<base href="https://cdn.example/"><title>');
   using setup = await serving({ 'content-security-policy': "script-src 'nonce-abc' 'strict-dynamic'" }, page);
-  const { bytes } = await setup.ask();
+  const { bytes } = await setup.request();
   assert.equal(
     bytes.toString(),
     page.replace('</head>', '<script defer src="http://a.test/.sluice/vitals.js" nonce="abc"></script></head>'),
@@ -241,13 +241,13 @@ test('a nonce of the policy is used, and a <base> does not move the script to an
 
 test('a 304 keeps the tag that its client knows', async () => {
   using setup = await serving({ etag: '"1"' }, '', 304);
-  assert.equal((await setup.ask('/', { headers: { 'if-none-match': 'W/"1"' } })).fields.etag, 'W/"1"');
-  assert.equal((await setup.ask('/', { headers: { 'if-none-match': '"1"' } })).fields.etag, '"1"');
+  assert.equal((await setup.request('/', { headers: { 'if-none-match': 'W/"1"' } })).fields.etag, 'W/"1"');
+  assert.equal((await setup.request('/', { headers: { 'if-none-match': '"1"' } })).fields.etag, '"1"');
 });
 
 test('a page whose coding is damaged is visibly truncated', async () => {
   using setup = await serving({ 'content-encoding': 'gzip' }, Buffer.concat([zlib.gzipSync(PAGE).subarray(0, 40), Buffer.alloc(400, 7)]));
-  await assert.rejects(setup.ask(), /aborted|hang up|reset/);
+  await assert.rejects(setup.request(), /aborted|hang up|reset/);
 });
 
 test('a client that leaves in the middle of an endless page ends it at the server', async () => {

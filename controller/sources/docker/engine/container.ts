@@ -13,7 +13,7 @@ export type Container = {
   /** `bridge`, `host`, `none`, `container:ID`, or a network's name. */
   readonly networkMode: string;
   readonly publishedPorts: readonly PublishedPort[];
-  readonly status: ContainerStatus;
+  readonly status: EngineStatus;
   readonly health: ContainerHealth;
   /** RFC 3339; null if it never ran. */
   readonly startedAt: string | null;
@@ -27,7 +27,7 @@ export type ContainerNetwork = { readonly name: string; readonly id: string; rea
 export type PublishedPort = { readonly containerPort: number; readonly hostIp: string; readonly hostPort: number };
 
 const STATUSES = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
-export type ContainerStatus = (typeof STATUSES)[number];
+export type EngineStatus = (typeof STATUSES)[number];
 const HEALTHS = ['starting', 'healthy', 'unhealthy'] as const;
 export type ContainerHealth = 'none' | (typeof HEALTHS)[number];
 

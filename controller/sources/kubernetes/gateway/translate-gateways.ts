@@ -17,7 +17,7 @@ import { Grants } from './grants.ts';
 import { type GatewayHost, gatewayHost } from './hosts/gateway-hosts.ts';
 import { HostRules } from './hosts/host-rules.ts';
 import { domainOf } from './hosts/hostnames.ts';
-import { type Passthroughs, tlsHosts } from './hosts/tls-hosts.ts';
+import { type HostPassthroughs, tlsHosts } from './hosts/tls-hosts.ts';
 import { allowsNamespace, type BoundListener, bindListeners } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
 import { portSettings } from './port-settings.ts';
@@ -33,7 +33,7 @@ export type GatewayTranslation = {
   /** By domain. */
   readonly hosts: ReadonlyMap<string, GatewayHost>;
   /** Where TLS connections are passed on to, by domain. */
-  readonly passthroughs: ReadonlyMap<string, Passthroughs>;
+  readonly passthroughs: ReadonlyMap<string, HostPassthroughs>;
   readonly gateways: readonly { readonly gateway: Gateway; readonly listeners: readonly BoundListener[] }[];
   readonly routes: readonly JudgedRoute[];
   readonly statuses: readonly DesiredStatus[];

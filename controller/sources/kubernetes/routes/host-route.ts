@@ -2,7 +2,7 @@ import { BLOCK_MEMBERS } from '../../../../shared/policy/policies.ts';
 import { handleSchema, type RouteDraft, type RouteInput } from '../../../../shared/route.ts';
 import type { GatewayHost } from '../gateway/hosts/gateway-hosts.ts';
 import { domainOf, type Hostname } from '../gateway/hosts/hostnames.ts';
-import type { Passthroughs } from '../gateway/hosts/tls-hosts.ts';
+import type { HostPassthroughs } from '../gateway/hosts/tls-hosts.ts';
 import { compareMatches } from '../gateway/rules/conditions.ts';
 import type { HttpMatch } from '../objects/http-route.ts';
 import { originOf, type PathClaim } from './claim.ts';
@@ -63,7 +63,7 @@ const matchOf = ({ path }: PathClaim): HttpMatch => ({
 const NOT_FOUND = { status: 404, body: '' };
 
 /** How Gateways serve a host: its requests, its TLS connections that are passed on, or both. */
-export type GatewaySite = { readonly name: Hostname; readonly http: GatewayHost | null; readonly passthroughs: Passthroughs | null };
+export type GatewaySite = { readonly name: Hostname; readonly http: GatewayHost | null; readonly passthroughs: HostPassthroughs | null };
 
 /**
  * The route of a host that Gateways serve, and perhaps other objects too. Among blocks with equal matches, those of Gateways come first.

@@ -1,7 +1,7 @@
 import { compileQueryRule } from '../../../../shared/policy/cache/query-rule.ts';
 import type { Purge } from '../../../../shared/wire/purge.ts';
 import { matches, type Purgeable } from '../../matching.ts';
-import { targetKey } from '../../target-index.ts';
+import { targetKey } from '../../url-index.ts';
 
 /** With more than this, everything that has not been indexed yet counts as purged. */
 const MAX = 100_000;

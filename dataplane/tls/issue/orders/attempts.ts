@@ -4,10 +4,10 @@ import * as z from 'zod';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import { PersistentMap } from '../../store/persistent-map.ts';
-import type { Attempt } from './order-scheduler.ts';
+import type { OrderAttempt } from './order-scheduler.ts';
 
 /** `settings` is a digest of the settings in effect at the failure; absent in files of earlier versions. */
-type Saved = Attempt & { readonly settings?: string | undefined };
+type Saved = OrderAttempt & { readonly settings?: string | undefined };
 
 const schema: z.ZodType<Saved> = z.object({
   failures: z.int().min(0),
@@ -35,7 +35,7 @@ export class Attempts {
     this.settings = createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 16);
   }
 
-  get(name: string): Attempt | null {
+  get(name: string): OrderAttempt | null {
     const saved = this.saved.get(name);
     if (saved === null) return null;
     const { settings = this.settings, ...attempt } = saved;
@@ -43,7 +43,7 @@ export class Attempts {
   }
 
   /** null deletes the entry. */
-  set(name: string, attempt: Attempt | null): void {
+  set(name: string, attempt: OrderAttempt | null): void {
     this.saved.set(name, attempt && { ...attempt, ...(this.settings !== undefined && { settings: this.settings }) });
   }
 }

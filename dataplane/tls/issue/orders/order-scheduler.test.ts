@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { ChallengeError, IssueError } from '../issue-error.ts';
-import { type Attempt, type CurrentCertificate, OrderScheduler } from './order-scheduler.ts';
+import { type CurrentCertificate, type OrderAttempt, OrderScheduler } from './order-scheduler.ts';
 
 const DAY = 86_400_000;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -13,7 +13,7 @@ class Scene {
   readonly clock = new ManualClock();
   readonly log = memoryLog();
   readonly held = new Map<string, CurrentCertificate>();
-  readonly attempts = new Map<string, Attempt>();
+  readonly attempts = new Map<string, OrderAttempt>();
   readonly orders: { name: string; replaces: string | null; settle: (error?: Error) => void }[] = [];
   uncertified: readonly string[] = [];
   hint: string | null = null;

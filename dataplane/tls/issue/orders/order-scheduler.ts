@@ -14,7 +14,7 @@ const LONGEST_TIMER_MS = 6 * 3_600_000;
 export const MAX_REASON_LENGTH = 2_048;
 
 /** The failed attempts for a name. */
-export type Attempt = {
+export type OrderAttempt = {
   /** Consecutive failures. An unreachable authority does not count. */
   readonly failures: number;
   /** Milliseconds since 1970. */
@@ -44,8 +44,8 @@ export type OrderSchedulerTools = {
   hint(name: string): Promise<string | null>;
   /** Failed attempts, kept over restarts so that backoffs are observed. */
   readonly attempts: {
-    get(name: string): Attempt | null;
-    set(name: string, attempt: Attempt | null): void;
+    get(name: string): OrderAttempt | null;
+    set(name: string, attempt: OrderAttempt | null): void;
   };
   /** Receives all names without a certificate whose order is backing off, whenever that set changes. */
   uncertified(names: readonly string[]): void;
@@ -117,7 +117,7 @@ export class OrderScheduler {
   }
 
   /** When a name will be renewed (ms since 1970) and the last failure; null if we do not order for this name. */
-  planFor(name: string): { readonly renewAt: number | null; readonly attempt: Attempt | null } | null {
+  planFor(name: string): { readonly renewAt: number | null; readonly attempt: OrderAttempt | null } | null {
     if (!this.entries.has(name)) return null;
     const held = this.tools.current(name);
     return { renewAt: held?.automatic ? this.renewalOf(name, held) : null, attempt: this.tools.attempts.get(name) };

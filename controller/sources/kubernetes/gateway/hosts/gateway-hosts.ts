@@ -3,7 +3,7 @@ import type { HostBlock } from '../../routes/host-block.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
 import type { RouteBackends } from '../rules/route-backends.ts';
-import { blocksOfRule, type Handle } from '../rules/rule-blocks.ts';
+import { blocksOfRule, type RuleBlock } from '../rules/rule-blocks.ts';
 import type { HostRules, ListenAddress, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
 
@@ -67,7 +67,7 @@ function blocksOf(
   map: PortMap,
   backends: RouteBackends,
 ): HostBlock[] {
-  const variants = new Map<string, { readonly blocks: readonly Handle[]; readonly places: ServedPlace[] }>();
+  const variants = new Map<string, { readonly blocks: readonly RuleBlock[]; readonly places: ServedPlace[] }>();
   for (const place of places) {
     if (!place.matches.has(match)) continue;
     const { blocks } = blocksOfRule(route, rule, number, match, place, backends);

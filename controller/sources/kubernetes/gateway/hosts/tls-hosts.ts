@@ -8,8 +8,8 @@ import type { RouteBackends } from '../rules/route-backends.ts';
 import type { ListenAddress } from './host-rules.ts';
 import { coveringNames, type Hostname } from './hostnames.ts';
 
-export type Passthroughs = NonNullable<RouteInput['tls_passthrough']>;
-type Upstreams = NonNullable<Passthroughs[number]['upstreams']>;
+export type HostPassthroughs = NonNullable<RouteInput['tls_passthrough']>;
+type Upstreams = NonNullable<HostPassthroughs[number]['upstreams']>;
 
 /** A listener that passes connections on, with the routes of each of its hosts, the oldest first. */
 type Passing = { readonly bound: BoundListener; readonly routes: Map<Hostname, TlsRoute[]> };
@@ -23,7 +23,7 @@ export function tlsHosts(
   attachments: readonly Attachment<TlsRoute>[],
   map: PortMap,
   backends: RouteBackends,
-): ReadonlyMap<Hostname, Passthroughs> {
+): ReadonlyMap<Hostname, HostPassthroughs> {
   const passing = listeners
     .filter(({ isServed, listener }) => isServed && listener.protocol === 'TLS')
     .map((bound): Passing => ({ bound, routes: routesOf(bound, attachments) }));
@@ -51,7 +51,7 @@ function entriesFor(
   ending: ReadonlySet<string>,
   map: PortMap,
   backends: RouteBackends,
-): Passthroughs {
+): HostPassthroughs {
   const names = coveringNames(name);
   const places = Map.groupBy(passing, ({ bound }) => placeKey(bound));
   return [...places]
@@ -75,7 +75,7 @@ function entryAt(
   map: PortMap,
   route: TlsRoute | undefined,
   backends: RouteBackends,
-): Passthroughs[number] {
+): HostPassthroughs[number] {
   return {
     ports: [mapPort(map, port)],
     ...(address !== null && { local_ips: [address] }),

@@ -11,10 +11,10 @@ import { fails, type Verdict } from '../status/verdict.ts';
 
 type Handle = NonNullable<RouteInput['handles']>[number];
 /** The members of a block that determine where its requests are sent. */
-export type Pool = Pick<Handle, 'upstreams' | 'tls' | 'transport'>;
+export type BackendPool = Pick<Handle, 'upstreams' | 'tls' | 'transport'>;
 
 /** The targets of a backend; `fault` is the reason if there can't be any. */
-export type RouteTargets = { readonly pool: Pool; readonly fault: null } | { readonly pool: null; readonly fault: Verdict };
+export type RouteTargets = { readonly pool: BackendPool; readonly fault: null } | { readonly pool: null; readonly fault: Verdict };
 
 /** The Service that a route refers to, and its namespace. */
 type Wanted = { readonly kind: RouteKind; readonly namespace: string };

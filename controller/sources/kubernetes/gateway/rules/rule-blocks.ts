@@ -7,13 +7,13 @@ import { conditionOfMatch, type MatchMembers } from './conditions.ts';
 import { parseDuration } from './durations.ts';
 import { type Arrival, type FilterMembers, joinMembers, readFilter } from './filters.ts';
 import { mirrorsOf } from './mirrors.ts';
-import type { Pool, RouteBackends } from './route-backends.ts';
+import type { BackendPool, RouteBackends } from './route-backends.ts';
 
-export type Handle = NonNullable<RouteInput['handles']>[number];
+export type RuleBlock = NonNullable<RouteInput['handles']>[number];
 
 /** The blocks of a rule for one of its matches, and what is wrong with it. */
 export type RuleBlocks = {
-  readonly blocks: readonly Handle[];
+  readonly blocks: readonly RuleBlock[];
   /** A backend that can't be used: its requests are answered with 500. */
   readonly unresolved: Verdict | null;
   /** Something that is not supported: all requests of the rule are answered with 500. */
@@ -66,7 +66,7 @@ function membersOf({ filters, timeouts }: HttpRule, match: HttpMatch, arrival: A
   return members;
 }
 
-type BlockMembers = Partial<Handle> & { readonly share?: { readonly from: number; readonly to: number; readonly of: number } };
+type BlockMembers = Partial<RuleBlock> & { readonly share?: { readonly from: number; readonly to: number; readonly of: number } };
 
 /** One block for each backend with a weight, so that its share does not depend on the number of its targets. */
 function groupsOf(
@@ -121,7 +121,7 @@ function targetMembers({ filters }: RouteBackend, match: HttpMatch, arrival: Arr
 }
 
 /** The service exists but has no targets, so the response is 503. */
-function destination(pool: Pool, { timeouts }: HttpRule): Partial<Handle> {
+function destination(pool: BackendPool, { timeouts }: HttpRule): Partial<RuleBlock> {
   if (pool.upstreams?.length === 0) return { respond: UNAVAILABLE };
   const limits = limitsOf(timeouts);
   const used = { ...pool, ...ROLLOUT_OPTIONS };
@@ -132,7 +132,7 @@ function destination(pool: Pool, { timeouts }: HttpRule): Partial<Handle> {
 function limitsOf({
   request,
   backendRequest,
-}: HttpRule['timeouts']): Pick<NonNullable<Handle['transport']>, 'request_timeout_secs' | 'response_header_timeout_secs'> | null {
+}: HttpRule['timeouts']): Pick<NonNullable<RuleBlock['transport']>, 'request_timeout_secs' | 'response_header_timeout_secs'> | null {
   const secsOf = (text: string | undefined) => {
     const time = text === undefined ? null : parseDuration(text);
     return time?.ok ? time.value / 1_000 : undefined;
@@ -145,7 +145,7 @@ function limitsOf({
   };
 }
 
-function block(name: string, condition: MatchMembers, { share, ...members }: BlockMembers): Handle {
+function block(name: string, condition: MatchMembers, { share, ...members }: BlockMembers): RuleBlock {
   const match = { ...condition, ...(share && { share }) };
   return { path: null, ...(Object.keys(match).length > 0 && { match: { name, ...match } }), ...members };
 }
@@ -154,7 +154,7 @@ function block(name: string, condition: MatchMembers, { share, ...members }: Blo
 const known = new Map<string, string | null>();
 const MAX_KNOWN = 50_000;
 
-function faultOf({ upstreams: _, ...handle }: Handle): string | null {
+function faultOf({ upstreams: _, ...handle }: RuleBlock): string | null {
   const text = JSON.stringify(handle);
   const before = known.get(text);
   if (before !== undefined) return before;

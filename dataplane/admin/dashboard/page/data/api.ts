@@ -4,7 +4,7 @@ const BASE = new URL('..', location.href);
 const STORED = 'sluice-token';
 
 /** A request that failed; `status` 0: there was no response. */
-export class ApiFailure extends Error {
+export class RequestFailure extends Error {
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -30,10 +30,10 @@ export async function request(path: string, signal: AbortSignal): Promise<Respon
     response = await fetch(new URL(path, BASE), { headers, signal, cache: 'no-store' });
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new ApiFailure(0, '');
+    throw new RequestFailure(0, '');
   }
   if (response.ok) return response;
-  throw new ApiFailure(response.status, await reasonOf(response));
+  throw new RequestFailure(response.status, await reasonOf(response));
 }
 
 /** @throws ApiFailure */
@@ -43,7 +43,7 @@ export async function get<T>(path: string, signal: AbortSignal): Promise<T> {
     return (await response.json()) as T;
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new ApiFailure(0, '');
+    throw new RequestFailure(0, '');
   }
 }
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Overview } from '../../../../../shared/wire/dashboard.ts';
 import type { History } from '../../../../../shared/wire/history.ts';
-import { ApiFailure, request } from './api.ts';
+import { RequestFailure, request } from './api.ts';
 import { EventParser } from './event-stream.ts';
 import type { Loaded } from './load.ts';
 
@@ -66,8 +66,8 @@ async function keepFollowing(query: string, ended: AbortSignal, changed: (change
       });
     } catch (error) {
       if (ended.aborted) return;
-      if (error instanceof ApiFailure && error.status === 401) return changed({ state: 'lost', unauthorized: true });
-      if (error instanceof ApiFailure) refusal = error.message;
+      if (error instanceof RequestFailure && error.status === 401) return changed({ state: 'lost', unauthorized: true });
+      if (error instanceof RequestFailure) refusal = error.message;
     }
     if (ended.aborted) return;
     changed({ state: 'lost', refusal });

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ERRORS } from '../strings.ts';
-import { ApiFailure, get } from './api.ts';
+import { get, RequestFailure } from './api.ts';
 
 /** `value` stays unchanged while a newer one is being loaded. */
 export type Loaded<T> = { readonly value: T | null; readonly failure: string | null; readonly status: number; readonly loading: boolean };
@@ -27,7 +27,7 @@ export function useLoaded<T>(path: string, everyMs = 0, version: string | number
         setLoaded({ path, value, failure: null, status: 200, loading: false });
       } catch (error) {
         if (ended.signal.aborted) return;
-        const { status, message } = error instanceof ApiFailure ? error : { status: 0, message: String(error) };
+        const { status, message } = error instanceof RequestFailure ? error : { status: 0, message: String(error) };
         setLoaded((before) => ({ ...before, failure: message || ERRORS.network, status, loading: false }));
         if (status === 0 || status === 429 || status >= 500) next = AGAIN_MS;
       }

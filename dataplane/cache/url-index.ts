@@ -6,7 +6,7 @@ type Filter = (target: string) => string;
 type UsedRule = { readonly filter: Filter; entries: number };
 
 /** Stored responses by host and target. */
-export class TargetIndex<P extends Indexed> {
+export class UrlIndex<P extends Indexed> {
   private readonly byKey = new Map<string, Set<P>>();
   /** The rules about query parameters of each host's entries. */
   private readonly rules = new Map<string, Map<string, UsedRule>>();

@@ -10,7 +10,7 @@ import { until } from '../harness/until.ts';
 import { assetPath } from './harness/assets.ts';
 import { Cluster, clusterNetwork } from './harness/cluster.ts';
 import { allowedBy, type Role } from './harness/granted.ts';
-import { app, ingress } from './harness/objects.ts';
+import { app, ingress, namespaceObject } from './harness/objects.ts';
 import type { ContainerSpec, PodSpec } from './harness/pods/pod.ts';
 import { rolledOut } from './harness/rollout.ts';
 
@@ -81,7 +81,7 @@ const SERVICE_MONITORS = {
 
 describe('the chart', { skip }, () => {
   test('serves Ingresses of its namespaces and its Sluicefile, whose changes need no new pod, and leaves nothing behind', async () => {
-    await cluster.kubectl(['create', 'namespace', 'shop']);
+    await cluster.apply(namespaceObject('shop'));
     const values = ['--set', 'namespaces={shop}', '--set', 'replicas=1', '--set', 'shutdown.delaySeconds=1'];
     const file = (text: string) => ['--set', `sluicefile=file.test { respond "${text}" }`];
     const notes = await helm('install', 'edge', CHART, '-n', 'edge', '--create-namespace', ...values, ...file('one'));
@@ -145,8 +145,8 @@ describe('the chart', { skip }, () => {
     const { output } = await run('helm', ['template', 'sluice', CHART, '-n', 'sluice', ...options.flatMap((one) => ['--set', one])]);
     await cluster.defineGateways();
     await cluster.apply(SERVICE_MONITORS);
-    await cluster.kubectl(['wait', '--for=condition=Established', `crd/${SERVICE_MONITORS.metadata.name}`]);
-    await cluster.kubectl(['create', 'namespace', 'sluice']);
+    await cluster.established(SERVICE_MONITORS.metadata.name);
+    await cluster.apply(namespaceObject('sluice'));
     for (const manifests of [await cluster.kubectl(['kustomize', folder.path]), output]) {
       const names = await cluster.kubectl(['apply', '--dry-run=server', '-o', 'name', '-f', '-'], manifests);
       assert.match(names, /gatewayclass\.gateway\.networking\.k8s\.io\/sluice/);

@@ -9,9 +9,11 @@ import { allowedBy, type Role } from './harness/granted.ts';
 import type { KubernetesObject } from './harness/object-path.ts';
 import { app, GATEWAY_CLASS, gatewayObject, ingress, tlsSecret } from './harness/objects.ts';
 import type { ProcessPod } from './harness/pods/process-pod.ts';
-import { rolledOut } from './harness/rollout.ts';
+import { restart, rolledOut, scale } from './harness/rollout.ts';
+import { Visitors } from './harness/visitors.ts';
 
 const skip = clusterNetwork();
+const SERVICE = ['sluice', 'sluice'] as const;
 
 let cluster: Cluster;
 before(async () => {
@@ -122,5 +124,66 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
       150_000,
     );
     assert.deepEqual([...cluster.requestsOfAccounts()].sort(), granted);
+  });
+});
+
+/** Waits until every pod of Sluice serves it. */
+async function allServe(host: string): Promise<void> {
+  for (const { address } of cluster.kubelet.processPods('sluice').values())
+    await until(`${host} to be served`, async () => (await ask({ host: address, port: 8080 }, '/', { headers: { host } })).status === 200);
+}
+
+/** The log lines of Sluice about a host. */
+const logged = (host: string): string =>
+  [...cluster.kubelet.processPods('sluice').values()]
+    .flatMap((pod) => ['dataplane', 'controller'].flatMap((name) => pod.container(name).output.split('\n')))
+    .filter((line) => line.includes(host))
+    .join('\n');
+
+/** Ends visitors that must not have lost a request. */
+async function lostNothing(visitors: Visitors): Promise<void> {
+  const failures = await visitors.end();
+  assert.equal(failures.length, 0, `${failures.join('\n')}\n${logged(visitors.host)}`);
+}
+
+describe('behind the manifests of deploy/kubernetes/gateway', { skip }, () => {
+  // A pod that a test above has deleted is replaced by then.
+  before(() => rolledOut(cluster, 'sluice', 'sluice'));
+
+  test('an app that stops listening as soon as it gets SIGTERM is replaced, and scaled up and down, without a lost request', async () => {
+    await cluster.apply(
+      ...app({ name: 'busy' }, { replicas: 3 }),
+      ingress({ name: 'busy' }, 'busy.test', [{ path: '/', service: 'busy' }]),
+    );
+    await allServe('busy.test');
+    const visitors = await Visitors.start(cluster, SERVICE, 'busy.test');
+    await visitors.more(100);
+    for (const change of [
+      () => restart(cluster, 'default', 'busy'),
+      () => scale(cluster, 'default', 'busy', 6),
+      () => scale(cluster, 'default', 'busy', 1),
+      () => restart(cluster, 'default', 'busy'),
+    ]) {
+      await change();
+      await rolledOut(cluster, 'default', 'busy');
+      await visitors.more(100);
+    }
+    await lostNothing(visitors);
+  });
+
+  test('a rollout of Sluice itself loses no request', async () => {
+    await cluster.apply(
+      ...app({ name: 'kept' }, { replicas: 2 }),
+      ingress({ name: 'kept' }, 'kept.test', [{ path: '/', service: 'kept' }]),
+    );
+    await allServe('kept.test');
+    const visitors = await Visitors.start(cluster, SERVICE, 'kept.test');
+    await visitors.more(100);
+    const before = new Set(cluster.kubelet.processPods('sluice').keys());
+    await restart(cluster, 'sluice', 'sluice');
+    await rolledOut(cluster, 'sluice', 'sluice');
+    await visitors.more(100);
+    await lostNothing(visitors);
+    for (const name of cluster.kubelet.processPods('sluice').keys()) assert.ok(!before.has(name), `${name} is a new pod`);
   });
 });

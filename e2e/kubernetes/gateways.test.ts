@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { makePair } from '../../shared/certificates/testing/pairs.ts';
+import { ask } from '../harness/http.ts';
 import { REPOSITORY } from '../harness/process.ts';
 import { until } from '../harness/until.ts';
 import { Cluster, clusterNetwork } from './harness/cluster.ts';
@@ -21,7 +22,7 @@ before(async () => {
   cluster = await Cluster.start();
   await cluster.defineGateways();
   await cluster.apply(GATEWAY_CLASS);
-  pair = await Pair.start({ kubeconfig: cluster.kubeconfig });
+  pair = await Pair.withoutController('0.0.0.0');
 });
 after(async () => {
   await pair?.[Symbol.asyncDispose]();
@@ -38,7 +39,48 @@ const prefix = (value: string) => ({ path: { type: 'PathPrefix', value } });
 const answer = async (host: string, path = '/') => JSON.parse((await pair.serves(200, host, path)).text) as { pod: string; path: string };
 const appOf = async (host: string, path = '/') => (await answer(host, path)).pod.replace(/-[a-z0-9]+-[a-z0-9]+$/, '');
 
+describe('Gateways with addresses of their own', { skip }, () => {
+  const addresses = ['10.77.200.1', '10.77.200.2'];
+  const addressOf = async (name: string) => {
+    const path = `/apis/gateway.networking.k8s.io/v1/namespaces/default/gateways/${name}`;
+    const { status } = await cluster.api<{ readonly status?: { readonly addresses?: readonly { readonly value: string }[] } }>('GET', path);
+    return status?.addresses?.[0]?.value;
+  };
+  const reported = (name: string) => until(`the address of ${name}`, () => addressOf(name));
+  const podAt = async (host: string, address: string) => {
+    const { status, text } = await ask({ host: address, port: pair.httpPort }, '/', { headers: { host } });
+    return status === 200 ? (JSON.parse(text) as { pod: string }).pod.split('-')[0] : `${status}`;
+  };
+  const serves = (expected: string, host: string, address: string) =>
+    until(`${expected} for ${host} at ${address}`, async () => (await podAt(host, address)) === expected);
+
+  test('serve different routes for the same host, and keep their addresses', async () => {
+    await pair.startController(cluster.kubeconfig, ['--publish-address', addresses.join()]);
+    await cluster.apply(...app({ name: 'first' }), ...app({ name: 'second' }));
+    const rules = (name: string) => [{ backendRefs: [to(name)] }];
+    await cluster.apply(gateway('first', HTTP), route('first', 'first', rules('first'), { hostnames: ['a.test'] }));
+    const first = await reported('first');
+    await cluster.apply(gateway('second', HTTP), route('second', 'second', rules('second')));
+    const second = await reported('second');
+    assert.deepEqual([first, second].sort(), addresses);
+    await serves('first', 'a.test', first);
+    await serves('404', 'b.test', first);
+    // The second Gateway has every host, including that of the first one.
+    await serves('second', 'a.test', second);
+    await serves('second', 'b.test', second);
+
+    await cluster.delete('gateway/first');
+    await serves('404', 'a.test', first);
+    assert.equal(await addressOf('second'), second);
+    await serves('second', 'a.test', second);
+    await cluster.delete('gateway/second', 'httproute/first', 'httproute/second');
+    await pair.stopController();
+  });
+});
+
 describe('an HTTPRoute', { skip }, () => {
+  before(() => pair.startController(cluster.kubeconfig));
+
   test('is attached to a Gateway, and its most specific match decides, whatever the order of its rules', async () => {
     await cluster.apply(...['any', 'deep', 'exact', 'header'].flatMap((name) => app({ name })));
     const rules = [

@@ -60,7 +60,7 @@ before(async () => {
   writeFileSync(folder.file('cert.pem'), cert);
   writeFileSync(folder.file('key.pem'), key);
   await cluster.apply(ISSUERS);
-  await cluster.kubectl(['wait', '--for=condition=Established', 'crd/clusterissuers.cert-manager.io']);
+  await cluster.established(ISSUERS.metadata.name);
 });
 after(async () => {
   folder?.[Symbol.dispose]();

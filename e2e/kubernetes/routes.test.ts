@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
+import { visit } from '../harness/http.ts';
+import { GUIDE, guideManifests, guideRows } from '../harness/nginx-guide.ts';
 import { until } from '../harness/until.ts';
 import { Cluster, clusterNetwork } from './harness/cluster.ts';
-import { app, INGRESS_CLASS, ingress } from './harness/objects.ts';
+import { credentials, NOTICED, seenIn } from './harness/noticed-annotations.ts';
+import { app, INGRESS_CLASS, ingress, namespaceObject } from './harness/objects.ts';
 import { Pair } from './harness/pair.ts';
 
 const skip = clusterNetwork();
@@ -263,5 +266,64 @@ describe('a TLS Secret', { skip }, () => {
     await until('the mistake to be told', async () =>
       (await pair.command('status')).includes('the key does not belong to the certificate'),
     );
+  });
+});
+
+describe('the guide for users of ingress-nginx', { skip }, () => {
+  const rows = guideRows.filter(({ ours }) => Object.keys(ours).length > 0);
+  const hostOf = (row: number): string => `row${row}.test`;
+  before(async () => {
+    await cluster.apply(...['shop', 'sso'].map(namespaceObject));
+    await cluster.apply(...app({ name: 'shop', namespace: 'shop' }), ...app({ name: 'login', namespace: 'sso' }));
+    for (const manifest of guideManifests) await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], manifest);
+    const paths = [{ path: '/', service: 'shop' }];
+    await cluster.apply(
+      ...rows.map(({ ours }, at) => ingress({ name: `row${at}`, namespace: 'shop' }, hostOf(at), paths, { annotations: ours })),
+    );
+    await pair.serves(401, 'intern.shop.example');
+    await until('every row to be served', async () => (await pair.command('routes')).includes(hostOf(rows.length - 1)));
+  });
+
+  for (const [written, notice] of Object.entries(NOTICED))
+    test(`visitors notice ${written}`, async () => {
+      const row = rows.findIndex(({ ours }) => {
+        const [[name, value] = ['', ''], more] = Object.entries(ours);
+        return more === undefined && `${name.replace('sluice.dev/', '')}: ${value}` === written;
+      });
+      assert.ok(row >= 0, 'it is a row of the guide');
+      await notice((path, more) => visit(pair.httpPort, hostOf(row), path, more));
+    });
+
+  test('no row is rejected', async () => {
+    const rows = (await pair.command('status')).split('\n').filter((line) => line.includes('ingress shop/row'));
+    assert.ok(rows.length > 0);
+    assert.deepEqual(
+      rows.filter((line) => !line.includes('accepted, resolved, programmed')),
+      [],
+    );
+  });
+
+  test('its users and passwords admit clients that know one', async () => {
+    assert.equal((await visit(pair.httpPort, 'intern.shop.example', '/', credentials('ann', 'only in the docs'))).status, 200);
+    assert.equal((await pair.visit('intern.shop.example')).status, 401);
+  });
+
+  test('its login page is shown to clients without a session, and the app learns who the others are', async () => {
+    const stranger = await pair.visit('account.shop.example', '/cart?a=1');
+    assert.equal(stranger.status, 302);
+    assert.equal(stranger.headers.location, 'https://login.example/start?rd=http://account.shop.example/cart%3Fa%3D1');
+    const known = await visit(pair.httpPort, 'account.shop.example', '/', {
+      headers: { cookie: 'session=ann', 'x-auth-request-user': 'eve' },
+    });
+    assert.equal(seenIn(known).headers['x-auth-request-user'], 'ann');
+  });
+
+  test('while the Secret is missing, the paths are closed', async () => {
+    await cluster.api('DELETE', '/api/v1/namespaces/shop/secrets/team');
+    await pair.serves(503, 'intern.shop.example');
+    assert.match(await pair.command('explain', 'intern.shop.example'), /503|Secret/);
+    await cluster.kubectl(['apply', '-f', '-'], guideManifests[0]);
+    await pair.serves(401, 'intern.shop.example');
+    assert.match(GUIDE, /the paths of the Ingress answer 503/);
   });
 });

@@ -4,7 +4,7 @@ import { ask } from '../harness/http.ts';
 import { REPOSITORY } from '../harness/process.ts';
 import { until } from '../harness/until.ts';
 import { Cluster, clusterNetwork } from './harness/cluster.ts';
-import { rolledOut } from './harness/rollout.ts';
+import { restart, rolledOut } from './harness/rollout.ts';
 import { Visitors } from './harness/visitors.ts';
 
 const skip = clusterNetwork();
@@ -44,7 +44,7 @@ describe('Sluice as a sidecar', { skip }, () => {
   test('a rollout of the app loses no request', async () => {
     const visitors = await Visitors.start(cluster, ['default', 'app'], 'shop.test');
     await visitors.more(100);
-    await cluster.kubectl(['rollout', 'restart', 'deployment/app']);
+    await restart(cluster, 'default', 'app');
     await rolledOut(cluster, 'default', 'app');
     await visitors.more(100);
     assert.deepEqual(await visitors.end(), []);

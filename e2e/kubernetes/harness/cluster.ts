@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { freePort } from '../../harness/ports.ts';
@@ -20,10 +20,21 @@ const APPLY = 'application/apply-patch+yaml';
 /** Programs that live for a minute at most need more memory rather than a sixth more CPU time to collect garbage. */
 const RARELY_COLLECTED = { GOGC: '400' };
 
+/** The kinds of objects that tests delete, and their versions. */
+const DELETABLE = {
+  ingress: 'networking.k8s.io/v1',
+  service: 'v1',
+  gateway: 'gateway.networking.k8s.io/v1',
+  httproute: 'gateway.networking.k8s.io/v1',
+};
+type Deletable = keyof typeof DELETABLE;
+
 type AuditEvent = {
   readonly verb: string;
   readonly objectRef?: { readonly apiGroup?: string; readonly resource?: string; readonly subresource?: string };
 };
+
+type Definition = { readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } };
 
 /** The tests' own network, in which every address of POD_NETWORK is local. @returns the text for `skip` if there is none. */
 export function clusterNetwork(): string | undefined {
@@ -74,8 +85,12 @@ export class Cluster implements ApiServer {
     for (const object of objects) await this.api('PATCH', `${pathOf(object)}?fieldManager=tests&force=true`, object, APPLY);
   }
 
-  async delete(...names: readonly string[]): Promise<void> {
-    await this.kubectl(['delete', '--wait=false', ...names]);
+  /** Deletes objects of the namespace `default`, and waits neither for their finalizers nor for those that they own. */
+  async delete(...names: readonly `${Deletable}/${string}`[]): Promise<void> {
+    for (const name of names) {
+      const [kind, own] = name.split('/') as [Deletable, string];
+      await this.api('DELETE', pathOf({ apiVersion: DELETABLE[kind], kind, metadata: { name: own } }));
+    }
   }
 
   kubectl(args: readonly string[], input = ''): Promise<string> {
@@ -116,7 +131,17 @@ export class Cluster implements ApiServer {
   /** Makes the objects of the Gateway API known. */
   async defineGateways(): Promise<void> {
     await this.kubectl(['apply', '--server-side', '-f', GATEWAY_DEFINITIONS]);
-    await this.kubectl(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
+    const names = readdirSync(GATEWAY_DEFINITIONS).flatMap((file) => /\.io_([a-z]+)\.yaml$/.exec(file)?.[1] ?? []);
+    for (const name of names) await this.established(`${name}.gateway.networking.k8s.io`);
+  }
+
+  /** Waits until the objects of a CustomResourceDefinition can be used. */
+  async established(name: string): Promise<void> {
+    const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}/status`;
+    await until(`${name} to be established`, async () => {
+      const { status } = await this.api<Definition>('GET', path);
+      return status.conditions?.some((condition) => condition.type === 'Established' && condition.status === 'True');
+    });
   }
 
   async stopApiServer(): Promise<void> {
@@ -146,11 +171,9 @@ export class Cluster implements ApiServer {
     return new Set(requests);
   }
 
-  private writeCredentials(): void {
-    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    writeFileSync(join(this.folder, 'key.pem'), privateKey.export({ type: 'pkcs1', format: 'pem' }));
-    writeFileSync(join(this.folder, 'tokens.csv'), `${TOKEN},admin,1,"system:masters"\n`);
-    const cluster = { server: `https://127.0.0.1:${this.port}`, 'insecure-skip-tls-verify': true };
+  /** Writes the credentials of an administrator. @param port where the API server is reached, which may be another one than its own. */
+  writeKubeconfig(path: string, port: number): void {
+    const cluster = { server: `https://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true };
     const config = {
       apiVersion: 'v1',
       kind: 'Config',
@@ -159,7 +182,14 @@ export class Cluster implements ApiServer {
       contexts: [{ name: 'tests', context: { cluster: 'tests', user: 'admin' } }],
       'current-context': 'tests',
     };
-    writeFileSync(this.kubeconfig, JSON.stringify(config));
+    writeFileSync(path, JSON.stringify(config));
+  }
+
+  private writeCredentials(): void {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    writeFileSync(join(this.folder, 'key.pem'), privateKey.export({ type: 'pkcs1', format: 'pem' }));
+    writeFileSync(join(this.folder, 'tokens.csv'), `${TOKEN},admin,1,"system:masters"\n`);
+    this.writeKubeconfig(this.kubeconfig, this.port);
     const rules = [{ level: 'Metadata', userGroups: ['system:serviceaccounts'], omitStages: ['RequestReceived'] }, { level: 'None' }];
     writeFileSync(join(this.folder, 'audit.json'), JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules }));
   }

@@ -4,6 +4,8 @@ type Named = { readonly name: string; readonly namespace?: string };
 
 const metadata = ({ name, namespace = 'default' }: Named, more: object = {}) => ({ name, namespace, ...more });
 
+export const namespaceObject = (name: string): KubernetesObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+
 /** An app of some pods, whose containers listen on `port`, and the Service in front of them on port 80, named `http`. */
 export function app(named: Named, { replicas = 1, port = 8080, annotations = {} as Record<string, string> } = {}): KubernetesObject[] {
   const labels = { app: named.name };

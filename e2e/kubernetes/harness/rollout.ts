@@ -2,16 +2,53 @@ import { until } from '../../harness/until.ts';
 import type { Cluster } from './cluster.ts';
 
 type Pods = { readonly items: readonly { readonly metadata: { readonly deletionTimestamp?: string } }[] };
+type Deployment = {
+  readonly metadata: { readonly generation: number };
+  readonly spec: { readonly replicas: number };
+  readonly status: {
+    readonly observedGeneration?: number;
+    readonly replicas?: number;
+    readonly updatedReplicas?: number;
+    readonly availableReplicas?: number;
+  };
+};
+
+const PATIENCE_MS = 240_000;
+const pathOf = (namespace: string, name: string): string => `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
 
 /** Waits until the pods of a Deployment are its newest ones, all ready, and no others are left. */
 export async function rolledOut(cluster: Cluster, namespace: string, name: string): Promise<void> {
-  await cluster.kubectl(['-n', namespace, 'rollout', 'status', `deployment/${name}`, '--timeout=240s']);
+  await until(
+    `the pods of ${name} to be its newest, and ready`,
+    async () => {
+      const { metadata, spec, status } = await cluster.api<Deployment>('GET', pathOf(namespace, name));
+      const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
+      return (
+        observedGeneration >= metadata.generation && [replicas, updatedReplicas, availableReplicas].every((one) => one === spec.replicas)
+      );
+    },
+    PATIENCE_MS,
+  );
   await until(
     `the old pods of ${name} to have ended`,
     async () => {
       const { items } = await cluster.api<Pods>('GET', `/api/v1/namespaces/${namespace}/pods`);
       return items.every(({ metadata }) => metadata.deletionTimestamp === undefined);
     },
-    180_000,
+    PATIENCE_MS,
   );
+}
+
+/** Replaces the pods of a Deployment, as `kubectl rollout restart` does. */
+export async function restart(cluster: Cluster, namespace: string, name: string): Promise<void> {
+  const annotations = { 'kubectl.kubernetes.io/restartedAt': new Date().toISOString() };
+  await change(cluster, namespace, name, { template: { metadata: { annotations } } });
+}
+
+export async function scale(cluster: Cluster, namespace: string, name: string, replicas: number): Promise<void> {
+  await change(cluster, namespace, name, { replicas });
+}
+
+async function change(cluster: Cluster, namespace: string, name: string, spec: object): Promise<void> {
+  await cluster.api('PATCH', pathOf(namespace, name), { spec }, 'application/merge-patch+json');
 }

@@ -1,43 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { type Answer, type Ask, visit } from '../harness/http.ts';
-import { GUIDE, guideManifests, guideRows } from '../harness/nginx-guide.ts';
-import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork } from './harness/cluster.ts';
-import { app, INGRESS_CLASS, ingress } from './harness/objects.ts';
-import { Pair } from './harness/pair.ts';
-
-const skip = clusterNetwork();
-
-let cluster: Cluster;
-let pair: Pair;
-const rows = guideRows.filter(({ ours }) => Object.keys(ours).length > 0);
-const hostOf = (row: number): string => `row${row}.test`;
-
-before(async () => {
-  if (skip !== undefined) return;
-  cluster = await Cluster.start();
-  pair = await Pair.start({ kubeconfig: cluster.kubeconfig });
-  const namespaces = ['shop', 'sso'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
-  await cluster.apply(INGRESS_CLASS, ...namespaces);
-  await cluster.apply(...app({ name: 'shop', namespace: 'shop' }), ...app({ name: 'login', namespace: 'sso' }));
-  for (const manifest of guideManifests) await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], manifest);
-  const paths = [{ path: '/', service: 'shop' }];
-  await cluster.apply(
-    ...rows.map(({ ours }, at) => ingress({ name: `row${at}`, namespace: 'shop' }, hostOf(at), paths, { annotations: ours })),
-  );
-  await pair.serves(401, 'intern.shop.example');
-  await until('every row to be served', async () => (await pair.command('routes')).includes(hostOf(rows.length - 1)));
-});
-after(async () => {
-  await pair?.[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
-});
+import type { Answer, Ask } from '../../harness/http.ts';
+import { until } from '../../harness/until.ts';
 
 type Visitor = (path: string, more?: Ask) => Promise<Answer>;
 type Seen = { readonly path: string; readonly host: string; readonly headers: Readonly<Record<string, string>> };
-const seenIn = ({ text }: Answer): Seen => JSON.parse(text) as Seen;
-const credentials = (user: string, password: string) => ({
+export const seenIn = ({ text }: Answer): Seen => JSON.parse(text) as Seen;
+export const credentials = (user: string, password: string) => ({
   headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
 });
 const fromApp = { headers: { origin: 'https://app.example' } };
@@ -50,8 +18,8 @@ const redirects = (status: number, from: string, to: string) => async (ask: Visi
   assert.deepEqual([answer.status, answer.headers.location], [status, to]);
 };
 
-/** The effect of a row for visitors, by its annotations. */
-const NOTICED: Readonly<Record<string, (ask: Visitor) => Promise<void>>> = {
+/** The effect of a row of the guide for users of ingress-nginx for visitors, by its annotations. */
+export const NOTICED: Readonly<Record<string, (ask: Visitor) => Promise<void>>> = {
   'redir: / /app 302': redirects(302, '/', '/app'),
   'redir: /* https://new.example 301': redirects(301, '/x', 'https://new.example'),
   'redir: /* https://new.example 302': redirects(302, '/x', 'https://new.example'),
@@ -112,48 +80,3 @@ const NOTICED: Readonly<Record<string, (ask: Visitor) => Promise<void>>> = {
   'request_header: X-Forwarded-Prefix /app': async (ask) => assert.equal(seenIn(await ask('/')).headers['x-forwarded-prefix'], '/app'),
   'header.X-Robots-Tag: noindex': async (ask) => assert.equal((await ask('/')).headers['x-robots-tag'], 'noindex'),
 };
-
-describe('the guide for users of ingress-nginx', { skip }, () => {
-  for (const [written, notice] of Object.entries(NOTICED))
-    test(`visitors notice ${written}`, async () => {
-      const row = rows.findIndex(({ ours }) => {
-        const [[name, value] = ['', ''], more] = Object.entries(ours);
-        return more === undefined && `${name.replace('sluice.dev/', '')}: ${value}` === written;
-      });
-      assert.ok(row >= 0, 'it is a row of the guide');
-      await notice((path, more) => visit(pair.httpPort, hostOf(row), path, more));
-    });
-
-  test('no row is rejected', async () => {
-    const rows = (await pair.command('status')).split('\n').filter((line) => line.includes('ingress shop/row'));
-    assert.ok(rows.length > 0);
-    assert.deepEqual(
-      rows.filter((line) => !line.includes('accepted, resolved, programmed')),
-      [],
-    );
-  });
-
-  test('its users and passwords admit clients that know one', async () => {
-    assert.equal((await visit(pair.httpPort, 'intern.shop.example', '/', credentials('ann', 'only in the docs'))).status, 200);
-    assert.equal((await pair.visit('intern.shop.example')).status, 401);
-  });
-
-  test('its login page is shown to clients without a session, and the app learns who the others are', async () => {
-    const stranger = await pair.visit('account.shop.example', '/cart?a=1');
-    assert.equal(stranger.status, 302);
-    assert.equal(stranger.headers.location, 'https://login.example/start?rd=http://account.shop.example/cart%3Fa%3D1');
-    const known = await visit(pair.httpPort, 'account.shop.example', '/', {
-      headers: { cookie: 'session=ann', 'x-auth-request-user': 'eve' },
-    });
-    assert.equal(seenIn(known).headers['x-auth-request-user'], 'ann');
-  });
-
-  test('while the Secret is missing, the paths are closed', async () => {
-    await cluster.delete('-n', 'shop', 'secret/team');
-    await pair.serves(503, 'intern.shop.example');
-    assert.match(await pair.command('explain', 'intern.shop.example'), /503|Secret/);
-    await cluster.kubectl(['apply', '-f', '-'], guideManifests[0]);
-    await pair.serves(401, 'intern.shop.example');
-    assert.match(GUIDE, /the paths of the Ingress answer 503/);
-  });
-});

@@ -18,9 +18,9 @@ type Lent = { readonly buffer: Buffer; readonly passed: number };
 type Receiver = { readonly unsent: number };
 
 /**
- * The buffers for reading one connection. A head, and with it most complete messages, is read into one buffer shared by all
- * connections of the worker, without an allocation. A longer body is read into buffers of the connection's own, which are reused once what
- * was in them has been sent: buffers are outside of V8's heap, and whoever allocates many of them makes it collect all of its garbage.
+ * The buffers for reading one connection. A head, and with it most complete messages, is read into one buffer shared by all connections of
+ * the worker, without an allocation. A longer body is read into buffers of the connection's own, which are reused once what was in them has
+ * been sent: buffers are outside V8's heap, and allocating many of them makes it collect all of its garbage.
  */
 export class ReadBuffer {
   private static readonly shared = Buffer.allocUnsafeSlow(SIZE);

@@ -55,7 +55,7 @@ class Side implements SessionOwner {
     stream.headReceived = true;
   }
 
-  /** A request without a body, whose response goes to nobody. */
+  /** A request without a body, whose response is discarded. */
   ask(): Http2Stream {
     const stream = this.session.open();
     assert.ok(stream !== null);

@@ -191,7 +191,7 @@ export class Http2Stream {
     this.endEarly(code);
   }
 
-  /** It is closed, and nobody wants what has come before. */
+  /** It is closed, and earlier input is no longer needed. */
   private dropInput(): void {
     this.dropsInput = true;
     this.dropKept();

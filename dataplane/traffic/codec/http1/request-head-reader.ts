@@ -1,7 +1,8 @@
 import { AppendBuffer } from '../../io/append-buffer.ts';
 import { CR, LF } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './request-head.ts';
+import { HEAD_END_LENGTH, headEnd } from './head-end.ts';
+import { faultOfPartialHead, MAX_REQUEST_HEAD, RequestHead } from './request-head.ts';
 
 /** Finds request heads in the bytes that a client sends, however they are split. */
 export class RequestHeadReader {
@@ -34,15 +35,15 @@ export class RequestHeadReader {
       this.incomplete = null;
       return start;
     }
-    const end = buffer.indexOf(HEAD_END, this.incomplete === null ? 0 : this.incomplete.scannedTo);
-    if (end < 0 || end + 4 > MAX_REQUEST_HEAD) {
+    const end = headEnd(buffer, this.incomplete === null ? 0 : this.incomplete.scannedTo);
+    if (end < 0 || end + HEAD_END_LENGTH > MAX_REQUEST_HEAD) {
       this.fault = this.readPartial(buffer, end);
       return -1;
     }
     this.incomplete = null;
-    this.fault = this.head.parse(buffer, 0, end + 4);
+    this.fault = this.head.parse(buffer, 0, end + HEAD_END_LENGTH);
     this.whole = this.fault === null;
-    return this.whole ? end + 4 : -1;
+    return this.whole ? end + HEAD_END_LENGTH : -1;
   }
 
   private readPartial(buffer: Buffer, end: number): Fault | null {

@@ -10,9 +10,6 @@ export const MAX_REQUEST_HEAD = 16_384;
 /** Most bytes of a request target. */
 export const MAX_TARGET = 8_192;
 
-/** The end of a head: an empty line. */
-export const HEAD_END = Buffer.from('\r\n\r\n');
-
 const VERSION_LENGTH = 8;
 const H = 72;
 const SLASH = 47;

@@ -3,7 +3,7 @@ import { AppendBuffer } from '../../io/append-buffer.ts';
 import { CR, LF } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { MAX_ANSWER_FIELDS } from './fields.ts';
-import { HEAD_END } from './request-head.ts';
+import { HEAD_END_LENGTH, headEnd } from './head-end.ts';
 import { faultOfPartialAnswer, ResponseHead } from './response-head.ts';
 
 /** Limits for a response head. */
@@ -58,8 +58,8 @@ export class ResponseHeadReader {
   read(buffer: Buffer, start: number, limits: HeadLimits, overrides: ReadonlyMap<number, string> | null): number {
     const { head } = this;
     head.fields.most = limits.lines;
-    const found = buffer.indexOf(HEAD_END, Math.max(start, this.incomplete?.scannedTo ?? 0));
-    const end = found < 0 ? -1 : found + HEAD_END.length;
+    const found = headEnd(buffer, Math.max(start, this.incomplete?.scannedTo ?? 0));
+    const end = found < 0 ? -1 : found + HEAD_END_LENGTH;
     if (end >= 0 && end - start <= limits.bytes && head.parse(buffer, start, end, overrides) === null) return this.over(end);
     return this.readTolerantly(buffer, start, limits, overrides);
   }

@@ -1,7 +1,7 @@
 import { CR, LF } from '../../chars.ts';
 import { ChunkedDecoder } from '../../chunked.ts';
 import { FAULT } from '../../fault.ts';
-import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from '../../request-head.ts';
+import { faultOfPartialHead, MAX_REQUEST_HEAD, RequestHead } from '../../request-head.ts';
 import type { OurMessage, OurReading, Reader } from './reading.ts';
 
 /** Uses the codec as a client connection does, and records the result. */
@@ -28,7 +28,7 @@ export class RequestReader implements Reader {
     let start = 0;
     while (buffer[start] === CR && buffer[start + 1] === LF) start += 2;
     if (start === buffer.length) return start;
-    const end = buffer.indexOf(HEAD_END, start);
+    const end = buffer.indexOf('\r\n\r\n', start);
     if (end < 0 || end + 4 - start > MAX_REQUEST_HEAD) {
       const stop = end < 0 ? buffer.length : start + MAX_REQUEST_HEAD;
       this.reading.fault = faultOfPartialHead(buffer, start, stop, this.head) ?? (stop - start < MAX_REQUEST_HEAD ? null : FAULT.longHead);

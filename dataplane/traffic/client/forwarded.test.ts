@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { HOPS_FIELD } from '../../../shared/name.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
@@ -21,6 +22,29 @@ test('the upstream receives the address, scheme, host and id of the request', as
   assert.equal(upstreamField('X-Forwarded-Proto'), 'http');
   assert.equal(upstreamField('X-Forwarded-Host'), 'a.test');
   assert.match(upstreamField('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
+});
+
+test('each request of a connection, and its response, has its own values, whatever those before it had', async () => {
+  using upstream = await UpstreamFixture.serving(({ head }) => {
+    const type = field(head, 'User-Agent') ?? 'none';
+    return `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${type.length}\r\n\r\n${type}`;
+  });
+  using proxy = await ProxyFixture.start([site('a.test', upstream), site('b.test', upstream)]);
+  const client = await proxy.connect();
+  const ids = new Set<string | null>();
+  const requests = ['a.test', 'a.test', 'A.test', 'b.test:80', 'b.test', 'a.test', 'b.test', 'b.test'];
+  for (const [nth, host] of requests.entries()) {
+    const agent = nth === 4 ? '' : `agent/${nth >> 1}`;
+    const hops = nth === 5 ? `${HOPS_FIELD}: 3\r\n` : '';
+    client.send(`GET /${nth} HTTP/1.1\r\nHost: ${host}\r\n${agent === '' ? '' : `User-Agent: ${agent}\r\n`}${hops}\r\n`);
+    const { head: answer, body } = await client.readAnswer();
+    const head = upstream.requests[nth]?.head ?? '';
+    const at = (name: string): string | null => field(head, name);
+    const told = [at('Host'), at('X-Forwarded-Host'), at('User-Agent'), at(HOPS_FIELD), field(answer, 'Content-Type'), body];
+    assert.deepEqual(told, [host, host, agent || null, hops === '' ? '1' : '4', agent || 'none', agent || 'none']);
+    ids.add(at('X-Request-ID'));
+  }
+  assert.equal(ids.size, requests.length);
 });
 
 test("a client can't forge these fields in any spelling", async () => {

@@ -324,6 +324,6 @@ describe('the guide for users of ingress-nginx', { skip }, () => {
     assert.match(await pair.command('explain', 'intern.shop.example'), /503|Secret/);
     await cluster.kubectl(['apply', '-f', '-'], guideManifests[0]);
     await pair.serves(401, 'intern.shop.example');
-    assert.match(GUIDE, /the paths of the Ingress answer 503/);
+    assert.match(GUIDE, /the paths of the Ingress respond with 503/);
   });
 });

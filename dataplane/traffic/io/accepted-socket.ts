@@ -4,18 +4,21 @@ import { type DirectReader, DirectSocket } from './direct-socket.ts';
 import { type ConnectionEnd, END_OF_INPUT, type Handle, type PendingWrite, readResult, streamOf, type TcpHandle } from './node-handle.ts';
 import { ReadBuffer } from './read-buffer.ts';
 
-/** Receives the bytes of an accepted connection, and its events. */
+/** Receives the bytes of an accepted connection, and its events. What one of its methods throws is passed to `onFault`. */
 export interface AcceptedReader extends DirectReader {
-  /** The connection has a stream from now on, which reports its events itself. */
-  onStream(socket: Socket): void;
-  /** Without a stream: the client has ended its side. */
+  /** The client has ended its side. */
   onEnd(): void;
-  /** Without a stream: the connection has been closed. Called in a later tick. */
+  /** More can be written. */
+  onDrain(): void;
+  /** The connection has been closed, possibly after an error. Called in a later tick. */
   onClose(): void;
 }
 
+/** The listeners of a connection's stream. */
+type Listeners = Readonly<Record<'end' | 'drain' | 'error' | 'close', () => void>>;
+
 const OWNER = Symbol('owner');
-type Owned = { [OWNER]?: AcceptedSocket };
+type Owned = { [OWNER]?: AcceptedSocket | null };
 type OwnedHandle = TcpHandle & Owned;
 
 /**
@@ -28,7 +31,8 @@ export class AcceptedSocket {
   private handle: OwnedHandle | null;
   private stream: Socket | null;
   private direct: DirectSocket | null = null;
-  private reader: AcceptedReader | null = null;
+  private listeners: Listeners | null = null;
+  reader: AcceptedReader | null = null;
   private buffer: Buffer | null = null;
   private reading = false;
   private paused = false;
@@ -63,15 +67,36 @@ export class AcceptedSocket {
     const socket = handle === null ? new Socket().destroy() : streamOf(handle, this.allowHalfOpen);
     this.stream = socket;
     this.handle = null;
-    if (handle !== null && reader !== null) this.readStream(socket, reader);
+    if (handle !== null && reader !== null) {
+      this.listeners = listen(socket, reader);
+      this.readStream(socket, reader);
+    }
     if (this.paused) this.direct?.pause();
     return socket;
   }
 
   private readStream(socket: Socket, reader: AcceptedReader): void {
     this.direct = new DirectSocket(socket, reader);
-    reader.onStream(socket);
     this.direct.read();
+  }
+
+  get hasStream(): boolean {
+    return this.stream !== null;
+  }
+
+  /**
+   * Passes on its handle to what `use` makes of it, if it has no stream and is not closed. From then on it is not read, and nothing is
+   * reported any more. If `use` returns null, the connection stays as it is.
+   */
+  takeHandle<T>(use: (handle: TcpHandle) => T | null): T | null {
+    const { handle } = this;
+    const used = handle && use(handle);
+    if (handle === null || used === null) return null;
+    this.handle = null;
+    this.reader = null;
+    handle[OWNER] = null;
+    if (this.reading) handle.readStop();
+    return used;
   }
 
   // Its ends and its state.
@@ -127,7 +152,11 @@ export class AcceptedSocket {
     const { handle } = this;
     this.reader = reader;
     this.paused = false;
-    if (handle === null) return this.readStream(this.socket, reader);
+    if (handle === null) {
+      const { socket } = this;
+      this.listeners = listen(socket, reader);
+      return this.readStream(socket, reader);
+    }
     this.buffer = reader.nextBuffer();
     handle[OWNER] = this;
     handle.useUserBuffer(this.buffer);
@@ -158,16 +187,32 @@ export class AcceptedSocket {
     else this.start(handle);
   }
 
-  /** Returns reading to the stream, paused, so that others can read it. */
+  /** Returns reading to the stream, paused, so that others can read it. Here only its close is still reported. */
   release(): Socket {
-    const { socket } = this;
+    const { socket, listeners } = this;
     this.direct?.release();
+    if (listeners !== null) socket.off('end', listeners.end).off('drain', listeners.drain);
     return socket;
   }
 
   /** Reads on after `release`. */
   readAgain(): void {
+    const { socket, listeners } = this;
     this.direct?.read();
+    if (listeners !== null) socket.on('end', listeners.end).on('drain', listeners.drain);
+  }
+
+  /** As `release`, but nothing is reported any more: others are responsible for its errors and its close, too. */
+  handOver(): Socket {
+    const socket = this.release();
+    this.forget();
+    return socket;
+  }
+
+  /** Others are responsible for a stream that has been released. */
+  forget(): void {
+    const { listeners, stream } = this;
+    if (listeners !== null) stream?.off('error', listeners.error).off('close', listeners.close);
   }
 
   /** @returns the buffer for the next read; nothing if it is the same. */
@@ -188,10 +233,6 @@ export class AcceptedSocket {
     this.reading = false;
     if (status === END_OF_INPUT) this.reader?.onEnd();
     else this.destroy();
-  }
-
-  onFault(error: unknown): void {
-    this.reader?.onFault(error);
   }
 
   // Writing. A closed connection discards what is written.
@@ -243,7 +284,7 @@ export class AcceptedSocket {
     if (handle === null) return void this.stream?.destroy();
     this.handle = null;
     handle.close();
-    process.nextTick(closed, this);
+    if (this.reader !== null) process.nextTick(closed, this.reader);
   }
 
   /** Ends it so that the client can tell that the message was truncated: see `cut`. */
@@ -252,28 +293,49 @@ export class AcceptedSocket {
     if (handle === null) return void (this.stream !== null && cut(this.stream));
     this.handle = null;
     if (handle.reset() !== 0) handle.close();
-    process.nextTick(closed, this);
-  }
-
-  close(): void {
-    const { reader } = this;
-    this.reader = null;
-    reader?.onClose();
+    if (this.reader !== null) process.nextTick(closed, this.reader);
   }
 }
 
-const closed = (socket: AcceptedSocket): void => socket.close();
+function closed(reader: AcceptedReader): void {
+  try {
+    reader.onClose();
+  } catch (error) {
+    reader.onFault(error);
+  }
+}
+
+function listen(socket: Socket, reader: AcceptedReader): Listeners {
+  const guarded = (act: () => void) => (): void => {
+    try {
+      act();
+    } catch (error) {
+      reader.onFault(error);
+    }
+  };
+  const listeners: Listeners = {
+    end: guarded(() => reader.onEnd()),
+    drain: guarded(() => reader.onDrain()),
+    // The close event that follows is reported.
+    error: () => void socket.destroy(),
+    close: () => closed(reader),
+  };
+  socket.on('end', listeners.end).on('drain', listeners.drain).on('error', listeners.error).on('close', listeners.close);
+  return listeners;
+}
 
 /** The one listener of all connections without a stream. */
 function onRead(this: Handle & Owned): Uint8Array | undefined {
   const result = readResult();
   const owner = this[OWNER];
-  if (owner === undefined || result === 0) return undefined;
+  if (owner == null || result === 0) return undefined;
+  // It may be given up meanwhile.
+  const { reader } = owner;
   try {
     if (result > 0) return owner.arrived(result);
     owner.ended(result);
   } catch (error) {
-    owner.onFault(error);
+    reader?.onFault(error);
   }
   return undefined;
 }

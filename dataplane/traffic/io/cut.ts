@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { isEncrypted } from './node-handle.ts';
 
 /** Ends a connection so that the peer can tell the message was truncated: by a reset, or over TLS without close_notify (RFC 8446 6.1). */
 export function cut(socket: Socket): void {
-  if (socket instanceof TLSSocket) socket.destroy();
+  if (isEncrypted(socket)) socket.destroy();
   else socket.resetAndDestroy();
 }

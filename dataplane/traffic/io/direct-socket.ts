@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
-import { type Handle, handleOf, type PendingWrite, readResult, systemError, writeError } from './node-handle.ts';
+import { type Handle, handleOf, isEncrypted, type PendingWrite, readResult, systemError, writeError } from './node-handle.ts';
 import { ReadBuffer } from './read-buffer.ts';
 
 /** Receives the bytes of a socket. */
@@ -59,7 +58,7 @@ export class DirectSocket {
     this.reader = reader;
     this.find = find;
     this.sink = find(socket);
-    this.isSecure = socket instanceof TLSSocket;
+    this.isSecure = isEncrypted(socket);
   }
 
   // Reading.

@@ -1,10 +1,11 @@
 import { type Server, Socket } from 'node:net';
+import type { Server as TlsServer } from 'node:tls';
 import { getSystemErrorMap, getSystemErrorName } from 'node:util';
 
 /*
  * The only file that uses what Node does not document: the handle below a socket, which reads and writes without the buffers, events and
  * callbacks of Node's streams, and the one below a server, which accepts without making them. If a version of Node has other handles,
- * `handleOf` returns null and `acceptHandles` does nothing, and the streams are used.
+ * `handleOf` and `tlsOver` return null and `acceptHandles` does nothing, and the streams are used.
  */
 
 /** A write that the system could not complete at once. */
@@ -40,6 +41,26 @@ export type TcpHandle = Handle & {
   getsockname(end: ConnectionEnd): number;
 };
 
+/** TLS above a TCP connection, on the side of the server. */
+export type TlsHandle = Handle & {
+  /** The handshake is complete. */
+  onhandshakedone: (this: TlsHandle) => void;
+  /** The handshake has failed, or later a record can't be read. Its alert has been written. */
+  onerror: (this: TlsHandle, error: Error) => void;
+  /** Takes bytes as if they had been read. */
+  receive(bytes: Buffer): void;
+  setALPNProtocols(list: Buffer): void;
+  getALPNNegotiatedProtocol(): string | false;
+  getServername(): string | false;
+  getProtocol(): string | null;
+  getCipher(): { readonly standardName?: string } | undefined;
+  isSessionReused(): boolean;
+  /** Closes the TCP connection. */
+  close(closed: () => void): void;
+  /** Frees what the library holds. To be called when it is closed, never from within a callback of the library. */
+  destroySSL(): void;
+};
+
 /** An address and a port, as handles report them. */
 export type ConnectionEnd = { address?: string; port?: number };
 
@@ -54,10 +75,15 @@ const VALUES = STATE?.values ?? new Int32Array(0);
 const READ_RESULT = STATE?.readResult ?? 0;
 const WRITE_ERROR = STATE?.writeError ?? 0;
 
-function findState(): StreamState | null {
+function bindingOf(name: string): object | null {
   const load: unknown = Reflect.get(process, 'binding');
-  const binding: unknown = typeof load === 'function' ? load.call(process, 'stream_wrap') : null;
-  if (typeof binding !== 'object' || binding === null) return null;
+  const binding: unknown = typeof load === 'function' ? load.call(process, name) : null;
+  return typeof binding === 'object' ? binding : null;
+}
+
+function findState(): StreamState | null {
+  const binding = bindingOf('stream_wrap');
+  if (binding === null) return null;
   const member = (name: string): unknown => Reflect.get(binding, name);
   const [values, readResult, writeError] = ['streamBaseState', 'kReadBytesOrError', 'kLastWriteErr'].map(member);
   if (!(values instanceof Int32Array) || typeof readResult !== 'number' || typeof writeError !== 'number') return null;
@@ -66,6 +92,12 @@ function findState(): StreamState | null {
 
 /** The kinds of handles that are used; for each, whether those with a prototype are as expected. */
 const STREAM = { methods: METHODS, known: new WeakMap<object, boolean>() };
+const TLS_METHODS = [
+  ...METHODS,
+  ...['receive', 'setALPNProtocols', 'getALPNNegotiatedProtocol', 'getServername', 'getProtocol', 'getCipher'],
+  ...['isSessionReused', 'close', 'destroySSL', 'getpeername', 'getsockname'],
+];
+const TLS = { methods: TLS_METHODS, known: new WeakMap<object, boolean>() };
 const TCP = { methods: TCP_METHODS, known: new WeakMap<object, boolean>() };
 
 function has(value: unknown, { methods, known }: typeof STREAM): value is object {
@@ -80,6 +112,7 @@ function has(value: unknown, { methods, known }: typeof STREAM): value is object
 }
 
 const isHandle = (value: unknown): value is Handle => has(value, STREAM);
+const isTlsHandle = (value: unknown): value is TlsHandle => has(value, TLS);
 const isTcpHandle = (value: unknown): value is TcpHandle => has(value, TCP);
 
 /** The handle of a socket; null if it is closed, or if it can only be used through its stream. */
@@ -117,6 +150,48 @@ export function streamOf(handle: TcpHandle, allowHalfOpen: boolean): Socket {
   const options: object = { handle, allowHalfOpen, pauseOnCreate: true };
   return new Socket(options);
 }
+
+/** Makes TLS above a connection; null where that is not as expected. Found when it is first needed: `node:tls` completes its methods. */
+let wrapTls: ((handle: TcpHandle, context: object, isServer: true, hasWrites: false) => unknown) | null | undefined;
+
+function findWrapTls(): typeof wrapTls {
+  const binding = bindingOf('tls_wrap');
+  const kind: unknown = binding && Reflect.get(binding, 'TLSWrap');
+  const wrap: unknown = binding && Reflect.get(binding, 'wrap');
+  if (typeof kind !== 'function' || typeof wrap !== 'function' || !isTlsHandle(Object.create(kind.prototype))) return null;
+  return (...values) => Reflect.apply(wrap, binding, values);
+}
+
+/** Keeps TLS alive as long as its connection: the library does not. */
+const SECURED = Symbol('secured');
+
+/**
+ * Begins TLS on a connection that nothing has been written to, with the certificate and the options of a server.
+ * `protocols` are those of ALPN as RFC 7301 3.1 lists them.
+ * @returns null if it can't be begun in this way; the connection is then as before.
+ */
+export function tlsOver(handle: TcpHandle, server: TlsServer, protocols: Buffer): TlsHandle | null {
+  if (wrapTls === undefined) wrapTls = findWrapTls();
+  const shared: unknown = Reflect.get(server, '_sharedCreds');
+  const context: unknown = typeof shared === 'object' && shared !== null ? Reflect.get(shared, 'context') : null;
+  if (wrapTls == null || typeof context !== 'object' || context === null) return null;
+  const tls = wrapTls(handle, context, true, false);
+  if (!isTlsHandle(tls)) throw new Error('TLS of Node is not as expected');
+  // Its own `close` and the addresses come from there.
+  Object.assign(tls, { _parent: handle, reading: false });
+  Object.assign(handle, { [SECURED]: tls });
+  tls.setALPNProtocols(protocols);
+  return tls;
+}
+
+/** The stream of a TLS connection whose handshake is complete, paused. As with those of Node, closing it frees `ssl`. */
+export function tlsStreamOf(handle: TlsHandle): Socket {
+  const options: object = { handle, allowHalfOpen: true, pauseOnCreate: true };
+  return Object.assign(new Socket(options), { encrypted: true, ssl: handle });
+}
+
+/** Whether a socket's bytes go through TLS. */
+export const isEncrypted = (socket: Socket): boolean => 'encrypted' in socket;
 
 /** The result of a read at the end of what the peer sends. */
 export const END_OF_INPUT = [...getSystemErrorMap()].find(([, [name]]) => name === 'EOF')?.[0] ?? Number.NaN;

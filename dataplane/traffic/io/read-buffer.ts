@@ -99,6 +99,11 @@ export class ReadBuffer {
     return ReadBuffer.isShared(bytes) ? Buffer.from(bytes) : bytes;
   }
 
+  /** The buffer that all connections share. Bytes have to be copied from it before the next read. */
+  static get common(): Buffer {
+    return ReadBuffer.shared;
+  }
+
   /** The first `length` bytes of a buffer. */
   static beginning(buffer: Buffer, length: number): Buffer {
     if (buffer !== ReadBuffer.shared || length > MOST_REMEMBERED) return buffer.subarray(0, length);

@@ -15,7 +15,6 @@ import type { Certificates, PresentedCertificate } from './certificates.ts';
 import type { Hello } from './hello.ts';
 import { Ports } from './ports.ts';
 import { ProxyHeaderReader } from './proxy-header.ts';
-import { tlsFacts } from './tls-facts.ts';
 import { TlsHandshake } from './tls-handshake.ts';
 import type { TlsServers } from './tls-servers.ts';
 
@@ -228,14 +227,14 @@ export class Listener {
         this.admission.leave(UNCOUNTED);
         return socket.cut();
       }
-      if (at.secure) this.expectTls(socket.socket, address, port, place, at.port);
+      if (at.secure) this.expectTls(socket, address, port, place, at.port);
       else this.serve(socket, peerOf(address, null, trusted, socket, at.port, port), place, false);
     } catch (error) {
       this.drop(socket, place ?? UNCOUNTED, error);
     }
   }
 
-  private expectTls(raw: Socket, address: string, port: number | null, place: number, localPort: number): void {
+  private expectTls(raw: AcceptedSocket, address: string, port: number | null, place: number, localPort: number): void {
     const { certificates } = this;
     const handshake = new TlsHandshake(raw, {
       monotonic: this.tools.monotonic,
@@ -243,7 +242,7 @@ export class Listener {
       find: (hello) => this.presentedFor(askedFor(hello, raw), localPort) ?? this.defaultAt(raw, hello, localPort),
       passthrough: (hello) => {
         const pass = this.passthrough(askedFor(hello, raw), localPort, plainAddress(raw.localAddress ?? ''));
-        return pass && ((stage, head) => this.passOn(stage, pass, { socket: raw, head, address, port, localPort }, place));
+        return pass && ((stage, socket, head) => this.passOn(stage, pass, { socket, head, address, port, localPort }, place));
       },
       findChallenge: (name) => certificates.findChallenge(name),
       mayWait: (stage, hello) => {
@@ -259,14 +258,15 @@ export class Listener {
         return may;
       },
       tlsServers: this.tlsServers,
-      done: (stage, socket, presented) => {
+      done: (stage, stream, facts, presented) => {
+        const socket = AcceptedSocket.ofStream(stream);
         this.connections.delete(stage);
         this.waiting.delete(stage);
         try {
-          const peer = peerOf(address, presented, this.trusts(address), raw, localPort, port, tlsFacts(socket, presented.auth !== null));
-          this.serve(AcceptedSocket.ofStream(socket), peer, place, socket.alpnProtocol === 'h2');
+          const peer = peerOf(address, presented, this.trusts(address), socket, localPort, port, facts);
+          this.serve(socket, peer, place, facts.protocol === 'h2');
         } catch (error) {
-          this.drop(AcceptedSocket.ofStream(socket), place, error);
+          this.drop(socket, place, error);
         }
       },
       gone: (stage, reason) => {
@@ -297,7 +297,7 @@ export class Listener {
   }
 
   /** The default certificate of the place where a connection arrived. */
-  private defaultAt({ localAddress = '' }: Socket, hello: Hello, port: number): PresentedCertificate | null {
+  private defaultAt({ localAddress = '' }: AcceptedSocket, hello: Hello, port: number): PresentedCertificate | null {
     const presented = this.certificates.findDefault(plainAddress(localAddress), port);
     if (presented === null || hello.serverName === null) return presented;
     const auth = this.clientAuthOf(hello.serverName, port);
@@ -348,4 +348,4 @@ const portsOf = ({ httpPort, otherHttpPorts, httpsPort, otherHttpsPorts }: Traff
 const plainAddress = (address: string): string => (address.startsWith(IPV4_IN_IPV6) ? address.slice(IPV4_IN_IPV6.length) : address);
 
 /** A client that connects by address sends no server name, so the address it reached is used. */
-const askedFor = ({ serverName }: Hello, { localAddress = '' }: Socket): string => serverName ?? plainAddress(localAddress);
+const askedFor = ({ serverName }: Hello, { localAddress = '' }: AcceptedSocket): string => serverName ?? plainAddress(localAddress);

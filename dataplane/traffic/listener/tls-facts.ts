@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import type { TlsFacts } from '../exchange/exchange.ts';
+import type { Negotiated } from '../io/server-tls.ts';
 import { PresentedIdentity } from './client-identity.ts';
 
 const VERSIONS: Readonly<Record<string, number>> = { 'TLSv1.2': 0x0303, 'TLSv1.3': 0x0304 };
@@ -17,21 +18,30 @@ const SUITES: Readonly<Record<string, number>> = {
   TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: 0xcca9,
 };
 
-/**
- * The parameters that the handshake of this connection negotiated. They have to be read while the connection is open. `verified`: whether
- * the client had to present a certificate.
- */
-export function tlsFacts(socket: TLSSocket, verified: boolean): TlsFacts {
+/** The parameters that the handshake of this connection negotiated. They have to be read while the connection is open. */
+export function tlsFacts(negotiated: Negotiated, client: TlsFacts['client']): TlsFacts {
   // Absent, whatever its type says, if the client has already left.
-  const cipher: { standardName?: string } | undefined = socket.getCipher();
-  const presented = verified ? socket.getPeerX509Certificate() : undefined;
-  const serverName: unknown = Reflect.get(socket, 'servername');
+  const cipher: { standardName?: string } | undefined = negotiated.getCipher();
   return {
-    resumed: socket.isSessionReused(),
-    version: VERSIONS[socket.getProtocol() ?? ''] ?? 0,
+    resumed: negotiated.isSessionReused(),
+    version: VERSIONS[negotiated.getProtocol() ?? ''] ?? 0,
     cipherSuite: SUITES[cipher?.standardName ?? ''] ?? 0,
-    protocol: socket.alpnProtocol || '',
-    serverName: typeof serverName === 'string' ? serverName : '',
-    client: presented === undefined ? null : new PresentedIdentity(presented),
+    protocol: negotiated.alpnProtocol || '',
+    serverName: negotiated.servername || '',
+    client,
   };
+}
+
+/** The same for a socket. `verified`: whether the client had to present a certificate. */
+export function factsOfSocket(socket: TLSSocket, verified: boolean): TlsFacts {
+  const presented = verified ? socket.getPeerX509Certificate() : undefined;
+  const servername: unknown = Reflect.get(socket, 'servername');
+  const negotiated: Negotiated = {
+    alpnProtocol: socket.alpnProtocol,
+    servername: typeof servername === 'string' ? servername : null,
+    getCipher: () => socket.getCipher(),
+    getProtocol: () => socket.getProtocol(),
+    isSessionReused: () => socket.isSessionReused(),
+  };
+  return tlsFacts(negotiated, presented === undefined ? null : new PresentedIdentity(presented));
 }

@@ -1,11 +1,16 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { refusal } from '../client/http1/refusal.ts';
+import type { TlsFacts } from '../exchange/exchange.ts';
 import { type Faults, guard, guarded } from '../exchange/faults.ts';
+import type { AcceptedReader, AcceptedSocket } from '../io/accepted-socket.ts';
 import { AppendBuffer } from '../io/append-buffer.ts';
+import { ReadBuffer } from '../io/read-buffer.ts';
+import type { ServerTls } from '../io/server-tls.ts';
 import type { PresentedCertificate } from './certificates.ts';
 import { type Hello, MAX_HELLO, readHello } from './hello.ts';
-import { ACME_TLS_PROTOCOL, type TlsServers } from './tls-servers.ts';
+import { factsOfSocket, tlsFacts } from './tls-facts.ts';
+import { ACME_TLS_PROTOCOL, HANDSHAKE_MS, type TlsServers } from './tls-servers.ts';
 
 /** Time limit for the ClientHello (ms). */
 const HELLO_MS = 5_000;
@@ -30,23 +35,23 @@ export type HandshakeTools = {
   monotonic(): number;
   readonly faults: Faults;
   /** The certificate for a name, or for a client that sent none. */
-  find(hello: Hello, socket: Socket): PresentedCertificate | null;
+  find(hello: Hello): PresentedCertificate | null;
   /** The function that takes over the connection if TLS is not terminated here; null if it is. `head` is the part that has been read. */
-  passthrough(hello: Hello, socket: Socket): ((handshake: TlsHandshake, head: Buffer) => void) | null;
+  passthrough(hello: Hello): ((handshake: TlsHandshake, socket: Socket, head: Buffer) => void) | null;
   /** The certificate for an authority's challenge of the name; null if none is pending. */
   findChallenge(name: string): PresentedCertificate | null;
   /** Whether the name will have a certificate soon, and there is room to wait for it. */
   mayWait(handshake: TlsHandshake, hello: Hello): boolean;
   readonly tlsServers: TlsServers;
   /** The handshake is complete; from here on the socket is a connection like any other. */
-  done(handshake: TlsHandshake, socket: TLSSocket, presented: PresentedCertificate): void;
+  done(handshake: TlsHandshake, socket: Socket, facts: TlsFacts, presented: PresentedCertificate): void;
   /** The connection ended before that. `reason` is empty if the client just left. */
   gone(handshake: TlsHandshake, reason: string): void;
 };
 
 /** A connection before its TLS handshake is complete: the ClientHello is read first, since its name selects the certificate and rules. */
-export class TlsHandshake {
-  private readonly socket: Socket;
+export class TlsHandshake implements AcceptedReader {
+  private readonly socket: AcceptedSocket;
   private readonly tools: HandshakeTools;
   private deadline: number;
   private gathering = new AppendBuffer();
@@ -55,34 +60,53 @@ export class TlsHandshake {
   private lingering = false;
   /** Its ClientHello, while it waits for a certificate. */
   private waitsFor: Hello | null = null;
+  /** The handshake itself, if it is without a stream. */
+  private tls: ServerTls | null = null;
+  /** Whether the ClientHello has been read, or refused. */
+  private over = false;
 
-  constructor(socket: Socket, tools: HandshakeTools) {
+  constructor(socket: AcceptedSocket, tools: HandshakeTools) {
     this.socket = socket;
     this.tools = tools;
     this.deadline = tools.monotonic() + HELLO_MS;
-    socket.on('data', this.read);
-    socket.on('end', this.ended);
-    socket.on('error', this.ended);
-    socket.on('close', this.closed);
-    // It is paused if a PROXY header was in front.
-    socket.resume();
+    socket.read(this);
+  }
+
+  nextBuffer(): Buffer {
+    return ReadBuffer.common;
+  }
+
+  onEnd(): void {
+    this.socket.destroy();
+  }
+
+  onDrain(): void {
+    // Nothing waits for that.
+  }
+
+  onClose(): void {
+    this.leave();
   }
 
   sweep(now: number): void {
     if (now < this.deadline) return;
     if (this.waitsFor !== null) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
     if (!this.lingering) this.reason = 'the handshake took too long';
-    this.socket.destroy();
+    this.end();
+  }
+
+  private end(): void {
+    if (this.tls === null) this.socket.destroy();
+    else this.tls.destroy();
   }
 
   /** The worker shuts down: a connection that has sent nothing yet ends now, unless `patient`. */
   drain(patient: boolean): void {
-    if (this.gathered.length === 0 && !patient) this.socket.destroy();
+    if (this.gathered.length === 0 && !patient) this.end();
   }
 
-  private readonly read = (chunk: Buffer): void => guard(this, this.receive, chunk);
-
-  private receive(chunk: Buffer): void {
+  receive(chunk: Buffer): void {
+    if (this.over) return;
     this.gathered = this.gathering.join(this.gathered, chunk);
     if (!this.gathering.shouldParse(this.gathered.length) && this.gathered.length <= MAX_HELLO) return;
     const reading = readHello(this.gathered);
@@ -92,11 +116,11 @@ export class TlsHandshake {
   }
 
   private choose(hello: Hello): void {
-    const pass = this.tools.passthrough(hello, this.socket);
+    const pass = this.tools.passthrough(hello);
     // The target may get its certificate by the same kind of challenge.
     if (pass !== null && !(isChallenge(hello) && this.challengeFor(hello.serverName) !== null)) return this.handOn(pass);
     if (isChallenge(hello)) return this.answerChallenge(hello.serverName);
-    const presented = this.tools.find(hello, this.socket);
+    const presented = this.tools.find(hello);
     if (presented !== null) return this.startHandshake(presented);
     if (!this.tools.mayWait(this, hello)) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
     if (this.waitsFor === null) this.deadline = this.tools.monotonic() + EXPECTED_MS;
@@ -115,11 +139,8 @@ export class TlsHandshake {
     return name === null ? null : this.tools.findChallenge(name);
   }
 
-  private handOn(pass: (handshake: TlsHandshake, head: Buffer) => void): void {
-    const { socket } = this;
-    socket.pause();
-    socket.off('data', this.read).off('end', this.ended).off('error', this.ended).off('close', this.closed);
-    pass(this, this.gathered);
+  private handOn(pass: (handshake: TlsHandshake, socket: Socket, head: Buffer) => void): void {
+    pass(this, this.socket.handOver(), this.gathered);
   }
 
   /** The certificates have changed, or different ones are expected. */
@@ -128,24 +149,39 @@ export class TlsHandshake {
   }
 
   private startHandshake(presented: PresentedCertificate): void {
-    const { socket, tools } = this;
+    const { tools, gathered } = this;
     this.waitsFor = null;
-    this.deadline = NEVER;
-    // Paused, so that the bytes put back wait for the next reader.
-    socket.pause();
-    socket.off('data', this.read).off('end', this.ended);
-    socket.unshift(this.gathered);
-    readInPieces(socket);
+    this.over = true;
     // Frees the bytes that were read, because the connection may last for days.
     this.gathered = NOTHING;
     this.gathering = new AppendBuffer();
-    const release = presented.auth === null ? null : this.lingerOnce();
+    this.tls = tools.tlsServers.secure(this.socket, presented, {
+      secured: ({ socket, negotiated }) => tools.done(this, socket, tlsFacts(negotiated, null), presented),
+      failed: (reason) => {
+        this.reason = reason;
+      },
+      closed: this.closed,
+      onFault: (error) => this.onFault(error),
+    });
+    this.deadline = this.tls === null ? NEVER : tools.monotonic() + HANDSHAKE_MS;
+    if (this.tls === null) this.startOnStream(presented, gathered);
+    else this.tls.begin(gathered);
+  }
+
+  /** The same with streams, which is for rules about client certificates, challenges, and what has a stream anyway. */
+  private startOnStream(presented: PresentedCertificate, gathered: Buffer): void {
+    const { tools } = this;
+    // Paused, so that the bytes put back wait for the next reader.
+    const socket = this.socket.release();
+    socket.unshift(gathered);
+    readInPieces(socket);
+    const release = presented.auth === null ? null : this.lingerOnce(socket);
     const begun = tools.tlsServers.begin(socket, presented, {
       done: guarded(this, (secure) => {
         release?.();
         if (presented.published.challenge === true) return this.dismiss(secure);
-        socket.off('close', this.closed);
-        tools.done(this, secure, presented);
+        this.socket.forget();
+        tools.done(this, secure, factsOfSocket(secure, presented.auth !== null), presented);
       }),
       failed: (reason) => {
         this.reason = reason;
@@ -159,8 +195,8 @@ export class TlsHandshake {
    * library closes the connection at once, and with unread input that becomes a reset, which could discard the alert before the client
    * reads it. @returns a function that restores the library's behavior, for when the handshake can't fail any more.
    */
-  private lingerOnce(): () => void {
-    const { socket, tools } = this;
+  private lingerOnce(socket: Socket): () => void {
+    const { tools } = this;
     const { destroy } = socket;
     const release = (): void => {
       socket.destroy = destroy;
@@ -181,19 +217,17 @@ export class TlsHandshake {
   }
 
   private refuse(answer: Buffer | string, reason: string): void {
-    const { socket } = this;
+    const { socket } = this.socket;
     this.reason = reason;
     this.waitsFor = null;
+    this.over = true;
     this.deadline = this.tools.monotonic() + HELLO_MS;
-    socket.off('data', this.read).off('end', this.ended);
     socket.end(answer);
     // Further input is discarded, so that the response is not lost to a reset.
-    socket.resume().on('end', this.ended);
+    this.socket.resume();
   }
 
-  private readonly ended = (): void => {
-    this.socket.destroy();
-  };
+  private readonly ended = (): void => this.end();
 
   private readonly closed = (): void => guard(this, this.leave);
 
@@ -202,10 +236,11 @@ export class TlsHandshake {
   }
 
   onFault(error: unknown): void {
-    const { socket, tools } = this;
+    const { socket, tools, tls } = this;
     tools.faults.note('connection', error);
-    if (socket.destroyed) tools.faults.step(() => tools.gone(this, ''));
-    else tools.faults.step(() => socket.resetAndDestroy());
+    if (tls !== null) tools.faults.step(() => tls.destroy());
+    else if (socket.destroyed) tools.faults.step(() => tools.gone(this, ''));
+    else tools.faults.step(() => socket.cut());
   }
 }
 

@@ -4,6 +4,9 @@ import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node
 import { CIPHERS } from '../../../shared/ciphers.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { type Faults, guarded } from '../exchange/faults.ts';
+import type { AcceptedSocket } from '../io/accepted-socket.ts';
+import { tlsOver } from '../io/node-handle.ts';
+import { ServerTls, type ServerTlsOwner } from '../io/server-tls.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { PresentedCertificate } from './certificates.ts';
 
@@ -12,6 +15,8 @@ const MAX_SERVERS = 1_000;
 
 /** In our order of preference; the first that the client offers is chosen (RFC 7301). */
 const PROTOCOLS = ['h2', 'http/1.1'];
+/** The same as a list of ALPN (RFC 7301 3.1). */
+const PROTOCOL_LIST = Buffer.concat(PROTOCOLS.flatMap((name) => [Buffer.of(name.length), Buffer.from(name)]));
 /** The protocol of an authority's challenge (RFC 8737); nothing follows the handshake. */
 export const ACME_TLS_PROTOCOL = 'acme-tls/1';
 
@@ -21,7 +26,7 @@ const TICKET_SECS = 60_480;
 const VERIFIED_TICKET_SECS = 3_600;
 const TICKET_KEY_BYTES = 48;
 /** Handshake timeout (ms). */
-const HANDSHAKE_MS = 10_000;
+export const HANDSHAKE_MS = 10_000;
 
 export type HandshakeEnd = {
   /** The handshake is complete. */
@@ -67,6 +72,17 @@ export class TlsServers {
     socket.once('close', () => this.underWay.delete(ends));
     server.emit('connection', socket);
     return true;
+  }
+
+  /**
+   * The same on a connection without a stream, for a certificate without a rule for those of clients. The caller enforces the time limit.
+   * @returns null if that is not possible; the connection is then as before.
+   */
+  secure(socket: AcceptedSocket, presented: PresentedCertificate, owner: ServerTlsOwner): ServerTls | null {
+    if (presented.auth !== null || presented.published.challenge === true || socket.hasStream) return null;
+    const server = this.serverOf(presented);
+    const handle = server && socket.takeHandle((tcp) => tlsOver(tcp, server, PROTOCOL_LIST));
+    return handle === null ? null : new ServerTls(handle, owner);
   }
 
   private serverOf(presented: PresentedCertificate): Server | null {

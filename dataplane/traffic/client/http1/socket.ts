@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import type { FaultOwner } from '../../exchange/fault-owner.ts';
-import { guard } from '../../exchange/faults.ts';
 import type { AcceptedReader, AcceptedSocket } from '../../io/accepted-socket.ts';
 import { LINGER_BYTES } from './limits.ts';
 import type { RequestBody } from './request-body.ts';
@@ -13,16 +12,12 @@ export type SocketOwner = FaultOwner & {
   leave(): void;
 };
 
-type Listeners = Readonly<Record<'drained' | 'ended' | 'gone' | 'failed', () => void>>;
-
 /** The socket of an HTTP/1.x client: passes on its events, each guarded for its owner, and closes it properly. */
 export class ClientSocket implements AcceptedReader {
   private readonly socket: AcceptedSocket;
   private readonly owner: SocketOwner;
   private readonly body: RequestBody;
   private discarded = 0;
-  /** Those of its stream; null while it has none. */
-  private listeners: Listeners | null = null;
 
   constructor(socket: AcceptedSocket, owner: SocketOwner, body: RequestBody) {
     this.socket = socket;
@@ -31,23 +26,16 @@ export class ClientSocket implements AcceptedReader {
     socket.read(this);
   }
 
-  onStream(socket: Socket): void {
-    const { owner } = this;
-    const drained = (): void => guard(owner, owner.unblock);
-    const ended = (): void => this.onEnd();
-    const gone = (): void => this.onClose();
-    const failed = (): void => void socket.destroy();
-    // The close event that follows an error is handled: the client is gone.
-    socket.on('drain', drained).on('end', ended).on('error', failed).on('close', gone);
-    this.listeners = { drained, ended, gone, failed };
+  onDrain(): void {
+    this.owner.unblock();
   }
 
   onEnd(): void {
-    guard(this.owner, this.owner.inputOver);
+    this.owner.inputOver();
   }
 
   onClose(): void {
-    guard(this.owner, this.owner.leave);
+    this.owner.leave();
   }
 
   nextBuffer(): Buffer {
@@ -64,22 +52,17 @@ export class ClientSocket implements AcceptedReader {
 
   /** Pauses it so that a tunnel can read its stream. */
   stopReading(): Socket {
-    const socket = this.socket.release();
-    if (this.listeners !== null) socket.off('drain', this.listeners.drained).off('end', this.listeners.ended);
-    return socket;
+    return this.socket.release();
   }
 
   /** Reads again after that. */
   listen(): void {
     this.socket.readAgain();
-    if (this.listeners !== null) this.socket.socket.on('drain', this.listeners.drained).on('end', this.listeners.ended);
   }
 
   /** The same permanently: its errors and its end are also handled elsewhere from now on. */
   handOver(): Socket {
-    const socket = this.stopReading();
-    if (this.listeners !== null) socket.off('error', this.listeners.failed).off('close', this.listeners.gone);
-    return socket;
+    return this.socket.handOver();
   }
 
   /** Starts counting discarded bytes. */

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
 import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import { RequestHead } from '../../codec/http1/request-head.ts';
 import { ERROR } from '../../codec/http2/frame.ts';
@@ -236,8 +235,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
 
   /** Only if the connection was opened for that very host: for another host the client opens a second connection. */
   private outlived(x: Exchange): void {
-    const { socket } = this;
-    if (socket instanceof TLSSocket && socket.servername !== false && socket.servername?.toLowerCase() === x.host) this.session.close();
+    if (this.peer.tls?.serverName.toLowerCase() === x.host) this.session.close();
   }
 
   sweep(now: number): void {

@@ -64,7 +64,7 @@ const UNREAD = {
   nextBuffer: () => Buffer.alloc(1),
   receive: ignore,
   onFault: assert.ifError,
-  onStream: ignore,
+  onDrain: ignore,
   onEnd: ignore,
   onClose: ignore,
 };

@@ -1,0 +1,121 @@
+import type { Socket } from 'node:net';
+import { type Handle, readResult, type TlsHandle, tlsStreamOf } from './node-handle.ts';
+
+/** What a handshake negotiated, in the words of Node's `TLSSocket`. */
+export type Negotiated = Pick<TlsHandle, 'getCipher' | 'getProtocol' | 'isSessionReused'> & {
+  readonly alpnProtocol: string | false | null;
+  readonly servername: string | false | null;
+};
+
+export type ServerTlsOwner = {
+  /** The handshake is complete. Its connection's stream has to be asked for now. */
+  secured(tls: ServerTls): void;
+  /** It has failed, and the connection is about to be closed. */
+  failed(reason: string): void;
+  /** The connection is closed. */
+  closed(): void;
+  /** Something has thrown: the connection has to be destroyed. */
+  onFault(error: unknown): void;
+};
+
+/** Bytes that are passed to the library at a time: after a piece of more than 1,023 bytes it holds 16 KB as long as the connection lasts. */
+const PIECE = 1_000;
+
+const OF_HANDLE = Symbol('of the handle');
+type Owned = { [OF_HANDLE]?: ServerTls };
+
+/** The handshake of a TLS connection, without a stream: those of Node's own cost about as much as the handshake. */
+export class ServerTls {
+  private readonly handle: TlsHandle;
+  /** Null once it has been told of the end of the handshake. */
+  owner: ServerTlsOwner | null;
+  private stream: Socket | null = null;
+  private isClosed = false;
+
+  constructor(handle: TlsHandle & Owned, owner: ServerTlsOwner) {
+    this.handle = handle;
+    this.owner = owner;
+    handle[OF_HANDLE] = this;
+    handle.onhandshakedone = onHandshakeDone;
+    handle.onerror = onError;
+    handle.onread = onRead;
+  }
+
+  /** Begins with bytes that have been read. */
+  begin(bytes: Buffer): void {
+    const { handle } = this;
+    for (let at = 0; at < bytes.length && !this.isClosed; at += PIECE) handle.receive(bytes.subarray(at, at + PIECE));
+    // Once there is a stream, that reads.
+    if (this.isClosed || this.stream !== null) return;
+    handle.reading = true;
+    if (handle.readStart() !== 0) this.destroy();
+  }
+
+  /** Its stream, paused. */
+  get socket(): Socket {
+    this.stream ??= tlsStreamOf(this.handle);
+    return this.stream;
+  }
+
+  /** What was negotiated. */
+  get negotiated(): Negotiated {
+    const { handle } = this;
+    return {
+      alpnProtocol: handle.getALPNNegotiatedProtocol(),
+      servername: handle.getServername(),
+      getCipher: () => handle.getCipher(),
+      getProtocol: () => handle.getProtocol(),
+      isSessionReused: () => handle.isSessionReused(),
+    };
+  }
+
+  done(): void {
+    if (this.isClosed) return;
+    this.owner?.secured(this);
+    this.owner = null;
+  }
+
+  failed(reason: string): void {
+    this.owner?.failed(reason);
+    this.destroy();
+  }
+
+  /** Closes the connection. Its owner is told, usually later, if the handshake has not been completed. */
+  destroy(): void {
+    const { handle, owner, stream } = this;
+    this.owner = null;
+    if (stream !== null) {
+      stream.destroy();
+      return owner?.closed();
+    }
+    if (this.isClosed) return;
+    this.isClosed = true;
+    handle.close(() => {
+      handle.destroySSL();
+      owner?.closed();
+    });
+  }
+}
+
+function onHandshakeDone(this: Handle & Owned): void {
+  step(this[OF_HANDLE], (tls) => tls.done());
+}
+
+function onError(this: Handle & Owned, { message }: Error): void {
+  step(this[OF_HANDLE], (tls) => tls.failed(message));
+}
+
+/** During the handshake only its end or an error is read. */
+function onRead(this: Handle & Owned): undefined {
+  if (readResult() < 0) step(this[OF_HANDLE], (tls) => tls.destroy());
+}
+
+function step(tls: ServerTls | undefined, act: (tls: ServerTls) => void): void {
+  if (tls === undefined) return;
+  try {
+    act(tls);
+  } catch (error) {
+    if (tls.owner === null) tls.destroy();
+    else tls.owner.onFault(error);
+  }
+}

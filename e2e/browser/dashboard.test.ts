@@ -100,6 +100,11 @@ class Shown {
   async open(view: string): Promise<void> {
     await this.page.goto(`${this.url}${view}`);
     await this.page.locator('.connection.live').waitFor();
+    await this.figures();
+  }
+
+  /** Waits until the view has its figures. */
+  async figures(): Promise<void> {
     await until('the figures', async () => (await this.page.locator('main > p.empty[role=status]').count()) === 0);
   }
 
@@ -231,6 +236,9 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     assert.deepEqual(await shown.violations(), []);
     await page.keyboard.press('Enter');
     await page.waitForURL(/#\/hosts\/shop\.test$/);
+    // Until then the graph is that of all hosts.
+    await page.locator('h1', { hasText: 'shop.test' }).waitFor();
+    await shown.figures();
     const graph = page.locator('[role=slider]');
     await graph.focus();
     const read = () => graph.getAttribute('aria-valuetext');

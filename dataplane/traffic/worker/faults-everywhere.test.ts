@@ -50,10 +50,10 @@ type FaultPoint = {
 
 /**
  * Only one place of an area throws in a pass: a second exception would hit the cleanup after the first, which need not survive that. The
- * cache and the exchanges that it creates clean up after each other.
+ * cache and the exchanges that it creates clean up after each other, and the codec cleans up what it reads and writes with.
  */
 const areaOf = (file: string, owner: string): string =>
-  owner === 'InternalExchange' || file.startsWith('respond/cache/') ? 'cache' : (file.split('/')[0] as string);
+  owner === 'InternalExchange' || file.startsWith('respond/cache/') ? 'cache' : (file.replace(/^io\//, 'codec/').split('/')[0] as string);
 
 /** Every method and getter of every class on the traffic path. */
 async function places(): Promise<FaultPoint[]> {

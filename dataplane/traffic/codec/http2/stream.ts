@@ -259,10 +259,11 @@ export class Http2Stream {
     const { session } = this;
     const bytes = Math.min(to - from, this.sendWindow, session.sendWindow);
     if (bytes <= 0) return 0;
-    this.sendWindow -= bytes;
-    session.sendWindow -= bytes;
     const whole = ends && bytes === to - from;
     session.sendData(this, whole, buffer, from, from + bytes);
+    // After that: bytes that are not sent because of an exception would never be acknowledged, and the connection's window stay smaller.
+    this.sendWindow -= bytes;
+    session.sendWindow -= bytes;
     return bytes;
   }
 

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { REPOSITORY } from '../harness/process.ts';
+
+test('the package contains the documentation, licence and launcher, and no sources', () => {
+  const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: REPOSITORY, encoding: 'utf8' });
+  const found = JSON.parse(told) as { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
+  const paths = new Set(Object.values(found).flatMap(({ files }) => files.map(({ path }) => path)));
+  const documents = readdirSync(join(REPOSITORY, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+  for (const path of [
+    'sluice',
+    'LICENSE',
+    'README.md',
+    'SECURITY.md',
+    'deploy/systemd/sluice.service',
+    'deploy/grafana/dashboard.json',
+    'deploy/grafana/alerts.yml',
+    'package.json',
+    ...documents.map((name) => `docs/${name}`),
+  ])
+    assert.ok(paths.has(path), path);
+  for (const path of paths) assert.doesNotMatch(path, /^(?:controller|dataplane|shared|e2e)\/|\.test\./);
+});
+
+describe('a build', () => {
+  let dist: string;
+  before(() => {
+    dist = mkdtempSync(join(tmpdir(), 'dist-'));
+    execFileSync(process.execPath, ['scripts/build.ts', dist], { cwd: REPOSITORY });
+  });
+  after(() => rmSync(dist, { recursive: true }));
+  const scripts = () => readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'));
+  const textOf = (name: string) => readFileSync(join(dist, name), 'utf8');
+
+  test('contains the licenses of the packages in it, and ASCII only, which Node keeps in half the memory', () => {
+    const licenses = textOf('licenses.txt');
+    for (const bundled of ['zod', 'pino', 'http-proxy-3', 'prom-client', '@kubernetes/client-node'])
+      assert.match(licenses, new RegExp(`^${bundled} \\d+\\.\\d+`, 'm'));
+    for (const name of scripts()) assert.match(textOf(name), /^[\x00-\x7f]*$/, name);
+  });
+
+  test('imports no node:http, not even in packages: that would load Node’s fetch and WebSocket', () => {
+    for (const name of scripts()) assert.doesNotMatch(textOf(name), /(?:from|import)\s*\(?["'](?:node:)?http["']/, name);
+  });
+
+  test('reads kubeconfigs without the classes of the objects of a cluster', () => {
+    const [library, ...others] = scripts().filter((name) => textOf(name).includes('loadFromClusterAndUser('));
+    assert.ok(library);
+    assert.match(library, /^controller\/kube-config-\w+\.js$/);
+    assert.deepEqual(others, []);
+    assert.doesNotMatch(textOf(library), /\bV1Pod\b|\bCoreV1Api\b/);
+  });
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { childrenOf, familyOf, Pair } from '../harness/pair.ts';
+import { run, SLUICE } from '../harness/process.ts';
+import { until } from '../harness/until.ts';
+import { Upstream } from '../harness/upstream.ts';
+
+const entry = [SLUICE, 'dataplane'];
+
+test('a standalone data plane that is killed or aborts is restarted with its routes', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('one');
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, entry });
+  await dataplane.route('a.test', upstream.address);
+  for (const signal of ['SIGKILL', 'SIGABRT'] as const) {
+    const [pid = 0] = familyOf(dataplane.program.pid);
+    process.kill(pid, signal);
+    await until('another process', () => !familyOf(dataplane.program.pid).includes(pid));
+    await until('it to serve', async () => (await dataplane.visit('a.test').catch(() => null))?.status === 200);
+  }
+  assert.match(dataplane.program.stdout, /"process":"parent",.*"code":137,.*"msg":"the process exited and is being restarted"/);
+  assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+});
+
+test('killing the parent leaves no process behind', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, entry });
+  const [pid = 0] = familyOf(dataplane.program.pid);
+  dataplane.program.child.kill('SIGKILL');
+  await until('its child to end', () => !isAlive(pid));
+});
+
+test('a second data plane with the same state directory prints one line that names the first, and exits with 2', async () => {
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, 'site.test {\n  respond "here"\n}\n');
+  const state = folder.file('state');
+  const named = (command: string) =>
+    new RegExp(
+      `^sluice ${command}: ${state} is in use: version \\S+ as process ${pair.program.pid}, since 20\\S+Z; .*upgrade.*--state-dir PATH\\n$`,
+    );
+  const { dataplane } = await childrenOf(pair.program.pid);
+  for (const [command, ...more] of [['run', '--config', folder.file('Sluicefile')], ['dataplane']] as const) {
+    const second = await run([command, ...more, '--state-dir', state, '--http-port', '1', '--workers', '1']);
+    assert.equal(second.code, 2, command);
+    assert.match(second.stderr, named(command));
+  }
+  assert.equal((await pair.visit('site.test')).text, 'here');
+  assert.equal((await childrenOf(pair.program.pid)).dataplane, dataplane);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { Pair } from '../harness/pair.ts';
+import { RawClient } from '../harness/raw.ts';
+import { until } from '../harness/until.ts';
+import { Upstream } from '../harness/upstream.ts';
+
+test('SIGTERM lets a response in progress finish, accepts no more connections, and exits with 0', async () => {
+  using folder = new Folder();
+  const held: (() => void)[] = [];
+  await using upstream = await Upstream.start('slow', (_, response) => {
+    response.write('first ');
+    held.push(() => response.end('last'));
+  });
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.route('slow.test', upstream.address);
+  const answer = dataplane.visit('slow.test');
+  await until('the request to be under way', () => held.length === 1);
+  const exit = dataplane.program.kill('SIGTERM');
+  await until('new connections to be refused', () =>
+    dataplane.visit('unrouted.test').then(
+      () => false,
+      (error: Error) => error.message.includes('ECONNREFUSED'),
+    ),
+  );
+  held[0]?.();
+  assert.equal((await answer).text, 'first last');
+  assert.deepEqual(await exit, { code: 0, signal: null });
+});
+
+test('a second SIGTERM exits immediately', async () => {
+  using folder = new Folder();
+  let asked = false;
+  await using upstream = await Upstream.start('silent', () => {
+    asked = true;
+  });
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.route('slow.test', upstream.address);
+  const answer = dataplane.visit('slow.test').catch((error: Error) => error);
+  await until('the request to be under way', () => asked);
+  dataplane.program.child.kill('SIGTERM');
+  await dataplane.program.said('draining');
+  assert.equal((await dataplane.program.kill('SIGTERM')).code, 1);
+  assert.ok((await answer) instanceof Error, 'the response is recognizably incomplete');
+});
+
+test('a response that does not arrive is given up at the end of the drain timeout', async () => {
+  using folder = new Folder();
+  let asked = false;
+  await using upstream = await Upstream.start('silent', () => {
+    asked = true;
+  });
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '1s'] });
+  await dataplane.route('slow.test', upstream.address);
+  const answer = dataplane.visit('slow.test').catch((error: Error) => error);
+  await until('the request to be under way', () => asked);
+  const began = performance.now();
+  assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+  assert.ok(performance.now() - began >= 900, 'the drain is not cut short');
+  assert.match(dataplane.program.output, /"within":1000,"msg":"draining"/);
+  assert.ok((await answer) instanceof Error);
+});
+
+test('an idle connection does not delay shutdown', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('one');
+  // Waiting for it would take longer than any test.
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '1h'] });
+  await dataplane.route('a.test', upstream.address);
+  using idle = await RawClient.open(dataplane.httpPort);
+  // Closes the connection when the other side ends it, as browsers do.
+  idle.socket.once('end', () => idle.socket.end());
+  await idle.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').sees('"name":"one"');
+  assert.equal((await dataplane.program.kill('SIGTERM')).code, 0);
+  await idle.toEnd();
+});
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  test(`run drains on ${signal}, too: the response arrives, both processes end, and it exits with 0`, async () => {
+    using folder = new Folder();
+    const held: (() => void)[] = [];
+    await using upstream = await Upstream.start('slow', (_, response) => {
+      response.write('first ');
+      held.push(() => response.end('last'));
+    });
+    await using pair = await Pair.start(folder, `slow.test {\n  reverse_proxy ${upstream.address}\n}\n`);
+    const answer = pair.visit('slow.test');
+    await until('the request to be under way', () => held.length === 1);
+    const exit = pair.program.kill(signal);
+    await pair.program.said('"msg":"draining"');
+    await until('new connections to be refused', () =>
+      pair.visit('unrouted.test').then(
+        () => false,
+        (error: Error) => error.message.includes('ECONNREFUSED'),
+      ),
+    );
+    held[0]?.();
+    assert.equal((await answer).text, 'first last');
+    assert.deepEqual(await exit, { code: 0, signal: null });
+    assert.doesNotMatch(pair.program.output, /"level":"(?:error|fatal)"/);
+  });
+
+test('with a shutdown delay, SIGTERM first turns /ready to 503 while everything is served, and a second one ends at once', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('up');
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--shutdown-delay', '10m'] });
+  await dataplane.route('a.test', upstream.address);
+  dataplane.program.child.kill('SIGTERM');
+  const ready = await until('/ready to be 503', async () => {
+    const answer = await dataplane.admin('GET', '/ready');
+    return answer.status === 503 ? answer.text : undefined;
+  });
+  assert.match(ready, /shutting down/);
+  assert.equal((await dataplane.admin('GET', '/health')).status, 200);
+  assert.equal((await dataplane.visit('a.test')).status, 200);
+  await dataplane.route('b.test', upstream.address);
+  assert.equal((await dataplane.visit('b.test')).status, 200);
+  assert.equal((await dataplane.program.kill('SIGTERM')).code, 1);
+});
+
+test('the drain begins after the shutdown delay', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--shutdown-delay', '1s'] });
+  const began = performance.now();
+  assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+  assert.ok(performance.now() - began >= 900, 'the delay is not cut short');
+});
+
+test('during the shutdown delay of run, the controller goes on', async () => {
+  using folder = new Folder();
+  const site = (word: string) => `site.test {\n  respond "${word}"\n}\n`;
+  await using pair = await Pair.start(folder, site('first'), { flags: ['--shutdown-delay', '10m'] });
+  pair.program.child.kill('SIGTERM');
+  await until('/ready to be 503', async () => (await pair.admin('/ready')).status === 503);
+  pair.write(site('second'));
+  await until('the change to be served', async () => (await pair.visit('site.test')).text === 'second');
+  assert.equal((await pair.program.kill('SIGTERM')).code, 1);
+});
+
+test('run ends both processes after the shutdown delay', async () => {
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, 'site.test {\n  respond "x"\n}\n', { flags: ['--shutdown-delay', '1s'] });
+  assert.deepEqual(await pair.program.kill('SIGTERM'), { code: 0, signal: null });
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { missing } from '../components.ts';
+import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { familyOf } from '../harness/pair.ts';
+import { Program, REPOSITORY, run, SLUICE } from '../harness/process.ts';
+import { until } from '../harness/until.ts';
+
+const UNITS = join(REPOSITORY, 'deploy/systemd');
+const services = readdirSync(UNITS).filter((name) => name.endsWith('.service'));
+
+/** Prints each datagram followed by an empty line, because Node has no Unix datagram sockets. */
+const RECEIVER =
+  '$| = 1; socket(S, AF_UNIX, SOCK_DGRAM, 0); bind(S, sockaddr_un($ARGV[0])); while (defined recv(S, $m, 65536, 0)) { print "$m\n\n" }';
+
+const unable = missing('perl') ?? missing('systemd-notify');
+test('a service manager is notified of readiness, of an upgrade with its time, and of shutdown', {
+  skip: unable,
+}, async () => {
+  using folder = new Folder();
+  await using manager = new Program('perl', ['-MSocket', '-e', RECEIVER, folder.file('notify')]);
+  await until('the manager to listen', () => readdirSync(folder.path).includes('notify'));
+  const heard = () => manager.stdout.replaceAll('BARRIER=1\n', '');
+  const env = { NOTIFY_SOCKET: folder.file('notify') };
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), entry: [SLUICE, 'dataplane'], env });
+  const saysNext = async (after: number, expected: RegExp) => {
+    await until(`${expected}`, () => expected.test(heard().slice(after))).catch(() => assert.fail(`${expected} in ${heard()}`));
+    return heard().length;
+  };
+  const [pid = 0] = familyOf(dataplane.program.pid);
+  const ready = await saysNext(0, /^READY=1\nSTATUS=serving: version \S+, process \d+\s*$/);
+  assert.match(heard(), new RegExp(`process ${pid}`));
+  assert.doesNotMatch(readFileSync(`/proc/${pid}/environ`, 'utf8'), /NOTIFY_SOCKET/);
+
+  const before = process.hrtime.bigint() / 1_000n;
+  assert.equal((await run(['upgrade', '--state-dir', folder.file('state')])).code, 0);
+  const again = await saysNext(
+    ready,
+    /^\s*RELOADING=1\nMONOTONIC_USEC=\d+\nSTATUS=starting the successor\s+READY=1\nSTATUS=serving: .*\s*$/,
+  );
+  const moment = BigInt(/MONOTONIC_USEC=(\d+)/.exec(heard())?.[1] ?? 0);
+  assert.ok(before <= moment && moment <= process.hrtime.bigint() / 1_000n, `${moment} is a moment of the upgrade`);
+
+  assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+  await saysNext(again, /^\s*STOPPING=1\nSTATUS=finishing open requests\s*$/);
+});
+
+test('systemd understands every line of the units', { skip: missing('systemd-analyze') }, async () => {
+  using folder = new Folder();
+  for (const name of services) {
+    // systemd checks the path of the program, which differs here.
+    const unit = readFileSync(join(UNITS, name), 'utf8').replaceAll('/usr/local/bin/sluice', SLUICE);
+    writeFileSync(folder.file(name), unit);
+  }
+  await using verify = new Program('systemd-analyze', ['verify', '--man=no', ...services.map((name) => folder.file(name))]);
+  assert.deepEqual([(await verify.exited).code, verify.output], [0, '']);
+});

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { Dataplane, Folder, TOKEN } from '../harness/dataplane.ts';
+import { ask } from '../harness/http.ts';
+import { freePort } from '../harness/ports.ts';
+import { Program, SLUICE } from '../harness/process.ts';
+import { RawClient } from '../harness/raw.ts';
+import { until } from '../harness/until.ts';
+import { Upstream } from '../harness/upstream.ts';
+
+/** The client of a takeover socket, simulated by the test. */
+class Successor {
+  private readonly socket: Socket;
+  private received = '';
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      this.received += text;
+    });
+  }
+
+  static async of(folder: Folder): Promise<Successor> {
+    const socket = connect(folder.file('takeover.sock'));
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new Successor(socket);
+  }
+
+  async says(message: object, answer: string): Promise<void> {
+    this.socket.write(`${JSON.stringify(message)}\n`);
+    await until(`${answer} in ${this.received}`, () => this.received.includes(answer));
+  }
+
+  [Symbol.dispose](): void {
+    this.socket.destroy();
+  }
+}
+
+const INTRODUCTION = { takeover: { version: '9', pid: 1 } };
+
+test('a successor that exits before it serves changes nothing, and pending changes are saved', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('one');
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.route('a.test', upstream.address);
+  let posted: Promise<void> | undefined;
+  {
+    using successor = await Successor.of(folder);
+    await successor.says(INTRODUCTION, '"released"');
+    posted = dataplane.route('b.test', upstream.address);
+    assert.equal((await dataplane.visit('a.test')).status, 200, 'traffic continues');
+    assert.match((await dataplane.admin('GET', '/routes')).text, /a\.test/, 'the Admin API still answers reads');
+  }
+  await posted;
+  assert.equal((await dataplane.visit('b.test')).status, 200);
+  await dataplane.program.said('the takeover failed: this process continues');
+});
+
+test('the Admin API is reopened if the successor exits after it was closed', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('one');
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  {
+    using successor = await Successor.of(folder);
+    await successor.says(INTRODUCTION, '"released"');
+    await successor.says({ serving: {} }, '"admin"');
+    await assert.rejects(dataplane.admin('GET', '/routes'), /ECONNREFUSED/);
+  }
+  await until('the Admin API to answer', async () => (await ask({ port: dataplane.adminPort }, '/health')).status === 200);
+  await dataplane.route('a.test', upstream.address);
+  assert.equal((await dataplane.visit('a.test')).status, 200);
+});
+
+test('a second concurrent takeover is rejected with the reason and exit code 2', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  using first = await Successor.of(folder);
+  await first.says(INTRODUCTION, '"released"');
+  await using second = successor(dataplane, folder);
+  assert.equal((await second.exited).code, 2);
+  assert.match(second.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: another process is taking over right now\n$/);
+});
+
+/** A data plane simulated by the test: it handles a takeover up to a step, and then dies or takes everything back. */
+async function predecessor(folder: Folder, answers: readonly string[], dies: boolean): Promise<Server> {
+  const server = createServer((socket) => {
+    const left = [...answers];
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (text) => {
+      if (text.includes('"describe"')) return void socket.end('{"description":{}}\n');
+      const answer = left.shift();
+      if (answer !== undefined) return void socket.write(`{"${answer}":{}}\n`);
+      if (dies) server.close();
+      socket.destroy();
+    });
+  });
+  server.listen(folder.file('takeover.sock'));
+  await once(server, 'listening');
+  return server;
+}
+
+const STEPS = [[], ['released'], ['released', 'admin']];
+
+test('if the old process is killed at any step of a takeover, the new one serves', async () => {
+  for (const answers of STEPS) {
+    using folder = new Folder();
+    await using upstream = await Upstream.start('one');
+    await using _ = await predecessor(folder, answers, true);
+    await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--takeover'] });
+    await dataplane.program.said('data plane started');
+    await dataplane.route('a.test', upstream.address);
+    assert.equal((await dataplane.visit('a.test')).status, 200);
+  }
+});
+
+test('if the old process takes everything back at any step, the new one prints one line and exits with 2', async () => {
+  for (const answers of STEPS) {
+    using folder = new Folder();
+    await using _ = await predecessor(folder, answers, false);
+    const ports = ['--http-port', `${await freePort()}`, '--bind', '127.0.0.1', '--admin-listen', `127.0.0.1:${await freePort()}`];
+    const args = ['dataplane', ...ports, '--state-dir', folder.path, '--workers', '1', '--takeover', '--log-level', 'error'];
+    await using program = new Program(SLUICE, args, { SLUICE_ADMIN_TOKEN: TOKEN });
+    assert.equal((await program.exited).code, 2);
+    assert.match(program.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: the other process is gone\n$/);
+  }
+});
+
+test('--takeover without a running process starts as usual', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--takeover'] });
+  assert.match(dataplane.program.output, /no running process to take over from/);
+});
+
+test('the old process finishes a response in progress, and a kept connection gets one more response', async () => {
+  using folder = new Folder();
+  const held: (() => void)[] = [];
+  await using upstream = await Upstream.start('slow', (request, response) => {
+    if (request.url !== '/held') return void response.end('quick');
+    response.write('first ');
+    held.push(() => response.end('last'));
+  });
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.route('a.test', upstream.address);
+  using kept = await RawClient.open(dataplane.httpPort);
+  kept.socket.once('end', () => kept.socket.end());
+  await kept.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').sees('quick');
+  const answer = dataplane.visit('a.test', '/held');
+  await until('the request to be under way', () => held.length === 1);
+  await using next = successor(dataplane, folder);
+  await next.said('data plane started');
+  await dataplane.program.said('draining');
+  // A connection that is opened while the old listeners close may be reset by the kernel (net.ipv4.tcp_migrate_req).
+  await until('the new process to respond', async () => (await dataplane.visit('a.test')).text === 'quick');
+  kept.received = '';
+  assert.match(await kept.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').sees('quick'), /^connection: close/im);
+  held[0]?.();
+  assert.equal((await answer).text, 'first last');
+  assert.deepEqual(await dataplane.program.exited, { code: 0, signal: null });
+});
+
+test('a process that has handed over exits immediately on a second SIGTERM', async () => {
+  using folder = new Folder();
+  let asked = false;
+  await using upstream = await Upstream.start('silent', () => {
+    asked = true;
+  });
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.route('a.test', upstream.address);
+  const answer = dataplane.visit('a.test').catch((error: Error) => error);
+  await until('the request to be under way', () => asked);
+  await using next = successor(dataplane, folder);
+  await next.said('data plane started');
+  await dataplane.program.said('draining');
+  dataplane.program.child.kill('SIGTERM');
+  await until('it to be in a hurry', () => dataplane.program.output.split('"draining"').length > 2);
+  assert.equal((await dataplane.program.kill('SIGTERM')).code, 1);
+  assert.doesNotMatch(dataplane.program.stderr, /Error/);
+  assert.ok((await answer) instanceof Error);
+  assert.equal((await ask({ port: dataplane.adminPort }, '/health')).status, 200, 'the first one still responds');
+});
+
+test('a port in use by another process is still rejected without --takeover', async () => {
+  using folder = new Folder();
+  using other = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await using second = new Program(SLUICE, [
+    ...['dataplane', '--http-port', `${dataplane.httpPort}`, '--bind', '127.0.0.1', '--state-dir', other.path],
+    ...['--admin-listen', `127.0.0.1:${await freePort()}`],
+  ]);
+  assert.equal((await second.exited).code, 2);
+  assert.match(second.stderr, /the address is already in use/);
+});
+
+/** A second data plane with the same ports and state. */
+function successor({ httpPort, adminPort }: Dataplane, folder: Folder): Program {
+  const ports = ['--http-port', `${httpPort}`, '--bind', '127.0.0.1', '--admin-listen', `127.0.0.1:${adminPort}`];
+  const args = ['dataplane', ...ports, '--state-dir', folder.path, '--workers', '2', '--takeover'];
+  return new Program(SLUICE, args, { SLUICE_ADMIN_TOKEN: TOKEN });
+}

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
-import { REPOSITORY } from './harness/process.ts';
 import { ROOMS } from './rooms.ts';
+import { REPOSITORY } from './testing/process.ts';
 
 /** Test code may be anywhere and import anything. */
 const FOR_TESTS = /\.test\.ts$|\/testing\//;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { missing } from '../components.ts';
-import { Upstream } from '../harness/upstream.ts';
-import type { Pebble } from './harness/pebble.ts';
-import { Scene } from './harness/scene.ts';
+import { Upstream } from '../testing/upstream.ts';
+import type { Pebble } from './testing/pebble.ts';
+import { Scene } from './testing/scene.ts';
 
 const skip = missing('pebble');
 const LIMITS = { skip };

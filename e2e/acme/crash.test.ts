@@ -3,11 +3,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { missing } from '../components.ts';
-import type { Dataplane } from '../harness/dataplane.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
-import type { Pebble } from './harness/pebble.ts';
-import { Scene } from './harness/scene.ts';
+import type { Dataplane } from '../testing/dataplane.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
+import type { Pebble } from './testing/pebble.ts';
+import { Scene } from './testing/scene.ts';
 
 const skip = missing('pebble');
 const NAME = 'shop.example.com';

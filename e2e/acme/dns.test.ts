@@ -8,9 +8,9 @@ import { parseTsigKey } from '../../dataplane/tls/issue/dns/tsig-key.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { missing } from '../components.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
-import { Named } from './harness/named.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
+import { Named } from './testing/named.ts';
 
 const LIMITS = { skip: missing('named') };
 const NAME = '_acme-challenge.example.com';

@@ -4,12 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { missing } from '../components.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
-import { Pebble } from './harness/pebble.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
+import { Pebble } from './testing/pebble.ts';
 
 const skip = missing('pebble') ?? missing('curl') ?? missing('h2load');
 const run = promisify(execFile);

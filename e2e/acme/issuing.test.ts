@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
-import { frame, NDJSON } from '../harness/dataplane.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
-import type { Pebble } from './harness/pebble.ts';
-import { get, Scene } from './harness/scene.ts';
+import { frame, NDJSON } from '../testing/dataplane.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
+import type { Pebble } from './testing/pebble.ts';
+import { get, Scene } from './testing/scene.ts';
 
 const skip = missing('pebble');
 

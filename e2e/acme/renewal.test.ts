@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
-import type { Pebble } from './harness/pebble.ts';
-import { RenewalFront } from './harness/renewal-front.ts';
-import { get, Scene, serialOf } from './harness/scene.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
+import type { Pebble } from './testing/pebble.ts';
+import { RenewalFront } from './testing/renewal-front.ts';
+import { get, Scene, serialOf } from './testing/scene.ts';
 
 const skip = missing('pebble');
 const HOUR = 3_600_000;

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
-import { Dataplane, frame, NDJSON } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
-import type { Pebble } from './harness/pebble.ts';
-import { Scene } from './harness/scene.ts';
+import { Dataplane, frame, NDJSON } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
+import type { Pebble } from './testing/pebble.ts';
+import { Scene } from './testing/scene.ts';
 
 const skip = missing('pebble');
 

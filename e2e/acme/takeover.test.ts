@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
-import type { Pebble } from './harness/pebble.ts';
-import { Scene } from './harness/scene.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
+import type { Pebble } from './testing/pebble.ts';
+import { Scene } from './testing/scene.ts';
 
 const skip = missing('pebble');
 

@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { missing } from '../components.ts';
-import { Dataplane, Folder, TOKEN } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { Program, REPOSITORY } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { Program, REPOSITORY } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 /** The shell lines of a page. */
 const shellOf = (page: string): string[] =>

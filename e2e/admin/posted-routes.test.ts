@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 test('every worker serves a posted route when its 201 arrives, and none when the response to its DELETE arrives', async () => {
   using folder = new Folder();

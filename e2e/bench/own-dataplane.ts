@@ -1,5 +1,5 @@
-import { Dataplane } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
+import { Dataplane } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
 
 type Options = Omit<Parameters<typeof Dataplane.start>[0], 'workers'>;
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { chromium, type Page, type Browser as Process } from 'playwright-core';
 import { missing } from '../components.ts';
-import type { Folder } from '../harness/dataplane.ts';
+import type { Folder } from '../testing/dataplane.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 /** Keeps the browser from connecting to anything but the test. */

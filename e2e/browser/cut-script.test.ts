@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
+import { Upstream } from '../testing/upstream.ts';
 import { Browser, missingBrowser, pageProtocol } from './browser.ts';
 
 const PAGE = `<!doctype html><title>shop</title><script src="/app.js" onload="window.outcome = 'loaded'" onerror="window.outcome = 'failed'"></script>`;

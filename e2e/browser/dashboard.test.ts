@@ -5,11 +5,11 @@ import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { bytes, count, duration, percent } from '../../dataplane/admin/dashboard/page/data/format.ts';
 import type { History, HistoryCounts } from '../../shared/wire/history.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { childrenOf, Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { childrenOf, Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 import { Browser, missingBrowser } from './browser.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

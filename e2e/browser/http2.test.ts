@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { digestOf, LARGE, messageApp } from '../harness/message-app.ts';
-import { freePort } from '../harness/ports.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { digestOf, LARGE, messageApp } from '../testing/message-app.ts';
+import { freePort } from '../testing/ports.ts';
 import { Browser, missingBrowser, pageProtocol } from './browser.ts';
 
 const UPLOAD = Buffer.alloc(5_000_000, 'abc');

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 import { Browser, missingBrowser } from './browser.ts';
 
 /** A compressed page with a strict policy, whose button keeps the browser busy for 60 ms. */

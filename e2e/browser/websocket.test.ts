@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { addressOf, chatApp } from '../harness/chat-app.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
+import { addressOf, chatApp } from '../testing/chat-app.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
 import { Browser, missingBrowser, pageProtocol } from './browser.ts';
 
 test('a browser opens WebSockets on the HTTP/2 connection of its page', {

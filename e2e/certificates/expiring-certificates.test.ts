@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { makePair } from '../../shared/certificates/testing/pairs.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
 
 const DAY = 86_400_000;
 

@@ -6,12 +6,12 @@ import { connect, type PeerCertificate } from 'node:tls';
 import { type MadePair, makePair } from '../../shared/certificates/testing/pairs.ts';
 import type { Applied } from '../../shared/wire/apply.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { run } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
+import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { run } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
 
 const authority = await makePair([], { subject: 'CN=tests', authority: true });
 const pairFor = (...names: string[]): Promise<MadePair> => makePair(names, { signer: authority.signs });

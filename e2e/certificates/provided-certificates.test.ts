@@ -4,11 +4,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
-import { Program, SLUICE } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
+import { Program, SLUICE } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 /** The response over TLS for this name. @throws the error that ended the handshake. */
 async function getSecurely(port: number, name: string, ca: string): Promise<string> {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { FullRoute } from '../../shared/wire/status.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { run } from '../harness/process.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { run } from '../testing/process.ts';
 
 const HASH = `$2b$10$${'a'.repeat(53)}`;
 const FILE = `a.test, *.b.test {

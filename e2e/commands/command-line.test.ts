@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { run } from '../harness/process.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { run } from '../testing/process.ts';
 
 const oneLine = (text: string): boolean => text.trim().split('\n').length === 1;
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { REPOSITORY, run } from '../harness/process.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { REPOSITORY, run } from '../testing/process.ts';
 
 const SITE = 'shop.example {\n  respond "open"\n}\n';
 const folder = new Folder();

@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import type { Overview } from '../../shared/wire/dashboard.ts';
 import { Browser, missingBrowser, pageProtocol } from '../browser/browser.ts';
 import { missing } from '../components.ts';
-import { checkout } from '../harness/checkout.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { visit } from '../harness/http.ts';
-import { isFree } from '../harness/ports.ts';
-import { Program } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
+import { checkout } from '../testing/checkout.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { visit } from '../testing/http.ts';
+import { isFree } from '../testing/ports.ts';
+import { Program } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
 
 const USUAL_PORTS = [8080, 8443, 9101, 9102, 9103, 6190, 6191];
 const LAST_LINE = 'Ctrl-C ends everything.';

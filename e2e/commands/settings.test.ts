@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { Folder } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { until } from '../harness/until.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { until } from '../testing/until.ts';
 
 type Setting = { readonly name: string; readonly value: unknown; readonly origin: string };
 const SITE = 'site.test {\n  respond "here"\n}\n';

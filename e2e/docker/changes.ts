@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ask } from '../harness/http.ts';
-import { until } from '../harness/until.ts';
-import { App } from './harness/app.ts';
-import type { Discovery } from './harness/discovery.ts';
-import type { Engine } from './harness/engine.ts';
-import type { Load } from './harness/load.ts';
+import { ask } from '../testing/http.ts';
+import { until } from '../testing/until.ts';
+import { App } from './testing/app.ts';
+import type { Discovery } from './testing/discovery.ts';
+import type { Engine } from './testing/engine.ts';
+import type { Load } from './testing/load.ts';
 
 /** Changes of containers, under load. */
 export function changesThatLoseNothing(scene: () => { engine: Engine; discovery: Discovery }): void {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { missing } from '../components.ts';
-import { type Answer, visit } from '../harness/http.ts';
-import { until } from '../harness/until.ts';
-import { Compose } from './harness/compose.ts';
-import { Engine } from './harness/engine.ts';
-import { IMAGE } from './harness/image/image.ts';
-import { buildProduct, importSocketProxy, PRODUCT } from './harness/image/product.ts';
-import { Load } from './harness/load.ts';
-import { ownNetwork } from './harness/own-network.ts';
+import { type Answer, visit } from '../testing/http.ts';
+import { until } from '../testing/until.ts';
+import { Compose } from './testing/compose.ts';
+import { Engine } from './testing/engine.ts';
+import { IMAGE } from './testing/image/image.ts';
+import { buildProduct, importSocketProxy, PRODUCT } from './testing/image/product.ts';
+import { Load } from './testing/load.ts';
+import { ownNetwork } from './testing/own-network.ts';
 import { upgradesInContainers } from './upgrades.ts';
 
 const skip = ownNetwork() ?? missing('docker-compose') ?? missing('haproxy');

@@ -1,9 +1,9 @@
 import { after, before, describe } from 'node:test';
 import { changesThatLoseNothing } from './changes.ts';
-import { Discovery } from './harness/discovery.ts';
-import { Engine } from './harness/engine.ts';
-import { ownNetwork } from './harness/own-network.ts';
 import { labelsOfContainers } from './labels.ts';
+import { Discovery } from './testing/discovery.ts';
+import { Engine } from './testing/engine.ts';
+import { ownNetwork } from './testing/own-network.ts';
 import { twoHundredContainers } from './two-hundred.ts';
 
 const skip = ownNetwork();

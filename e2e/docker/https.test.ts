@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { Pebble } from '../acme/harness/pebble.ts';
+import { Pebble } from '../acme/testing/pebble.ts';
 import { missing } from '../components.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
-import { until } from '../harness/until.ts';
-import { App } from './harness/app.ts';
-import { Discovery } from './harness/discovery.ts';
-import { Engine } from './harness/engine.ts';
-import { ownNetwork } from './harness/own-network.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
+import { until } from '../testing/until.ts';
+import { App } from './testing/app.ts';
+import { Discovery } from './testing/discovery.ts';
+import { Engine } from './testing/engine.ts';
+import { ownNetwork } from './testing/own-network.ts';
 
 const skip = missing('pebble') ?? ownNetwork();
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { until } from '../harness/until.ts';
-import { App } from './harness/app.ts';
-import type { Discovery } from './harness/discovery.ts';
-import type { Engine } from './harness/engine.ts';
+import { until } from '../testing/until.ts';
+import { App } from './testing/app.ts';
+import type { Discovery } from './testing/discovery.ts';
+import type { Engine } from './testing/engine.ts';
 
 /** What labels of containers do, and what is reported about them. */
 export function labelsOfContainers(scene: () => { engine: Engine; discovery: Discovery }): void {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { until } from '../harness/until.ts';
-import { App } from './harness/app.ts';
-import { Discovery } from './harness/discovery.ts';
-import { Engine } from './harness/engine.ts';
-import { ownNetwork } from './harness/own-network.ts';
+import { until } from '../testing/until.ts';
+import { App } from './testing/app.ts';
+import { Discovery } from './testing/discovery.ts';
+import { Engine } from './testing/engine.ts';
+import { ownNetwork } from './testing/own-network.ts';
 
 const skip = ownNetwork();
 

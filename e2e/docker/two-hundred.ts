@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { App } from './harness/app.ts';
-import type { Discovery } from './harness/discovery.ts';
-import type { Engine } from './harness/engine.ts';
+import { App } from './testing/app.ts';
+import type { Discovery } from './testing/discovery.ts';
+import type { Engine } from './testing/engine.ts';
 
 /** Half of them are never started, but the engine lists them, too. */
 const COUNT = 200;

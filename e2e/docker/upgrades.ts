@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { visit } from '../harness/http.ts';
-import { Program, REPOSITORY } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
 import { Visitors } from '../takeover/visitors.ts';
-import { Compose } from './harness/compose.ts';
-import type { Engine } from './harness/engine.ts';
-import { importPause, rebuildProduct } from './harness/image/product.ts';
+import { visit } from '../testing/http.ts';
+import { Program, REPOSITORY } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Compose } from './testing/compose.ts';
+import type { Engine } from './testing/engine.ts';
+import { importPause, rebuildProduct } from './testing/image/product.ts';
 
 const FILE = 'docker-compose.lossless.yml';
 const HOST = 'shop.localhost';

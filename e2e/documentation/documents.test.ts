@@ -16,8 +16,8 @@ import {
 } from '../../controller/sources/file/directives/caddy-words.ts';
 import { DATAPLANE_FLAGS } from '../../dataplane/settings/flags.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { REPOSITORY, run } from '../harness/process.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { REPOSITORY, run } from '../testing/process.ts';
 
 const documents = [
   'README.md',

@@ -3,13 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
-import { checkout } from '../harness/checkout.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { freePort } from '../harness/ports.ts';
-import { Program, REPOSITORY } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { checkout } from '../testing/checkout.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { freePort } from '../testing/ports.ts';
+import { Program, REPOSITORY } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const dedent = (text: string): string => text.replace(/^ {3}/gm, '');
 

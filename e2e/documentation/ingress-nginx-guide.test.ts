@@ -4,7 +4,7 @@ import { DIRECTIVES } from '../../controller/sources/kubernetes/annotations/ingr
 import { PROTECTING } from '../../controller/sources/kubernetes/annotations/nginx-annotations.ts';
 import { translate } from '../../controller/sources/kubernetes/routes/translate.ts';
 import { clusterOf, ingressOf, serviceOf } from '../../controller/sources/kubernetes/testing/cluster-snapshot.ts';
-import { GUIDE, guideRows } from '../harness/nginx-guide.ts';
+import { GUIDE, guideRows } from '../testing/nginx-guide.ts';
 
 /** The meaning of each row as members of the route, by its annotations. */
 const MEANT: Readonly<Record<string, object>> = {

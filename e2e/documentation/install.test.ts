@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { checkout } from '../harness/checkout.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { Program } from '../harness/process.ts';
+import { checkout } from '../testing/checkout.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { Program } from '../testing/process.ts';
 
 const STAMP = 'node_modules/.installed-lockfile';
 

@@ -3,10 +3,10 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { REPOSITORY } from '../harness/process.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { REPOSITORY } from '../testing/process.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 /** What a visitor gets: a status with its body or location, or which service received which path. */
 type Seen = readonly [status: number, what: string];

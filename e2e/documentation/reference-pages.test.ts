@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { REPOSITORY } from '../harness/process.ts';
 import { PAGES } from '../reference/pages.ts';
+import { REPOSITORY } from '../testing/process.ts';
 
 for (const [name, make] of Object.entries(PAGES))
   test(`${name} matches the code`, async () => {

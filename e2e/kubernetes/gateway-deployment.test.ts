@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { ask } from '../harness/http.ts';
-import { REPOSITORY } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork } from './harness/cluster.ts';
-import { allowedBy, type Role } from './harness/granted.ts';
-import type { KubernetesObject } from './harness/object-path.ts';
-import { app, GATEWAY_CLASS, gatewayObject, ingress, tlsSecret } from './harness/objects.ts';
-import type { ProcessPod } from './harness/pods/process-pod.ts';
-import { restart, rolledOut, scale } from './harness/rollout.ts';
-import { Visitors } from './harness/visitors.ts';
+import { ask } from '../testing/http.ts';
+import { REPOSITORY } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Cluster, clusterNetwork } from './testing/cluster.ts';
+import { allowedBy, type Role } from './testing/granted.ts';
+import type { KubernetesObject } from './testing/object-path.ts';
+import { app, GATEWAY_CLASS, gatewayObject, ingress, tlsSecret } from './testing/objects.ts';
+import type { ProcessPod } from './testing/pods/process-pod.ts';
+import { restart, rolledOut, scale } from './testing/rollout.ts';
+import { Visitors } from './testing/visitors.ts';
 
 const skip = clusterNetwork();
 const SERVICE = ['sluice', 'sluice'] as const;

@@ -6,12 +6,12 @@ import { after, before, describe, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { makePair } from '../../shared/certificates/testing/pairs.ts';
-import { ask } from '../harness/http.ts';
-import { REPOSITORY } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork } from './harness/cluster.ts';
-import { app, GATEWAY_CLASS, gatewayObject, tlsSecret } from './harness/objects.ts';
-import { Pair } from './harness/pair.ts';
+import { ask } from '../testing/http.ts';
+import { REPOSITORY } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Cluster, clusterNetwork } from './testing/cluster.ts';
+import { app, GATEWAY_CLASS, gatewayObject, tlsSecret } from './testing/objects.ts';
+import { Pair } from './testing/pair.ts';
 
 const skip = clusterNetwork();
 

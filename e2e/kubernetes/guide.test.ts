@@ -3,12 +3,12 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { Program, REPOSITORY } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { assetPath } from './harness/assets.ts';
-import { Cluster, clusterNetwork } from './harness/cluster.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { Program, REPOSITORY } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { assetPath } from './testing/assets.ts';
+import { Cluster, clusterNetwork } from './testing/cluster.ts';
 
 const skip = clusterNetwork();
 

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork } from './harness/cluster.ts';
-import { app, INGRESS_CLASS, ingress } from './harness/objects.ts';
-import { Pair } from './harness/pair.ts';
-import { SeverablePort } from './harness/severable-port.ts';
+import { until } from '../testing/until.ts';
+import { Cluster, clusterNetwork } from './testing/cluster.ts';
+import { app, INGRESS_CLASS, ingress } from './testing/objects.ts';
+import { Pair } from './testing/pair.ts';
+import { SeverablePort } from './testing/severable-port.ts';
 
 const skip = clusterNetwork();
 

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { visit } from '../harness/http.ts';
-import { GUIDE, guideManifests, guideRows } from '../harness/nginx-guide.ts';
-import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork } from './harness/cluster.ts';
-import { credentials, NOTICED, seenIn } from './harness/noticed-annotations.ts';
-import { app, INGRESS_CLASS, ingress, namespaceObject } from './harness/objects.ts';
-import { Pair } from './harness/pair.ts';
+import { visit } from '../testing/http.ts';
+import { GUIDE, guideManifests, guideRows } from '../testing/nginx-guide.ts';
+import { until } from '../testing/until.ts';
+import { Cluster, clusterNetwork } from './testing/cluster.ts';
+import { credentials, NOTICED, seenIn } from './testing/noticed-annotations.ts';
+import { app, INGRESS_CLASS, ingress, namespaceObject } from './testing/objects.ts';
+import { Pair } from './testing/pair.ts';
 
 const skip = clusterNetwork();
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { ask } from '../harness/http.ts';
-import { REPOSITORY } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork } from './harness/cluster.ts';
-import { restart, rolledOut } from './harness/rollout.ts';
-import { Visitors } from './harness/visitors.ts';
+import { ask } from '../testing/http.ts';
+import { REPOSITORY } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Cluster, clusterNetwork } from './testing/cluster.ts';
+import { restart, rolledOut } from './testing/rollout.ts';
+import { Visitors } from './testing/visitors.ts';
 
 const skip = clusterNetwork();
 

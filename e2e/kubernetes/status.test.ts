@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { until } from '../harness/until.ts';
-import { Cluster, clusterNetwork } from './harness/cluster.ts';
-import { app, INGRESS_CLASS, ingress } from './harness/objects.ts';
-import { Pair } from './harness/pair.ts';
+import { until } from '../testing/until.ts';
+import { Cluster, clusterNetwork } from './testing/cluster.ts';
+import { app, INGRESS_CLASS, ingress } from './testing/objects.ts';
+import { Pair } from './testing/pair.ts';
 
 const skip = clusterNetwork();
 

@@ -16,10 +16,10 @@ import {
 } from 'node:fs';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { childrenOf, familyOf, Pair } from '../harness/pair.ts';
-import { DATAPLANE, Program } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { childrenOf, familyOf, Pair } from '../testing/pair.ts';
+import { DATAPLANE, Program } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
 
 type Line = { status: number; size: number; request_id: string; request: { uri: string; host: string; client_ip: string } };
 

@@ -4,8 +4,8 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { REPOSITORY } from '../harness/process.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { REPOSITORY } from '../testing/process.ts';
 import { expressionsOf, GRAFANA, readDashboard } from './files.ts';
 
 /** Units that the dashboard uses, by their identifiers in Grafana. */

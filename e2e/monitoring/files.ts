@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { REPOSITORY } from '../harness/process.ts';
+import { REPOSITORY } from '../testing/process.ts';
 
 /** The files that a user of Prometheus and Grafana takes from the repository. */
 export const GRAFANA = join(REPOSITORY, 'deploy/grafana');

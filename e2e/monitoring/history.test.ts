@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } f
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import type { History } from '../../shared/wire/history.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const ok = (dataplane: Dataplane, path = '/analytics/a.test/history'): Promise<History> =>
   dataplane.admin('GET', path).then(({ status, text }) => {

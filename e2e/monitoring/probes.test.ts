@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { freePort } from '../harness/ports.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { freePort } from '../testing/ports.ts';
 
 test('the probe listener serves health, readiness and metrics without a token, and nothing else', async () => {
   using folder = new Folder();

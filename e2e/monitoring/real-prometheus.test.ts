@@ -4,12 +4,12 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
-import { Folder, TOKEN } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Folder, TOKEN } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 import { expressionsOf, GRAFANA, metricsIn, namesIn, readDashboard, withVariables } from './files.ts';
 import { type Alert, Prometheus } from './prometheus.ts';
 

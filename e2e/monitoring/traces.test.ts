@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { attributesOf, Collector } from '../harness/collector.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { attributesOf, Collector } from '../testing/collector.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const lostIn = (metrics: string): number => Number(/^sluice_spans_lost_total (\d+)$/m.exec(metrics)?.[1]);
 const fixed = { domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'x' } };

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { hashSync } from 'bcrypt';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import type { Answer } from '../harness/http.ts';
-import { Pair } from '../harness/pair.ts';
-import { run } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import type { Answer } from '../testing/http.ts';
+import { Pair } from '../testing/pair.ts';
+import { run } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const as = (user: string, password: string) => ({
   headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },

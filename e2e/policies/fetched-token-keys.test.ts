@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { Folder } from '../harness/dataplane.ts';
-import { visitOverHttp2 } from '../harness/http2.ts';
-import { Pair } from '../harness/pair.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { visitOverHttp2 } from '../testing/http2.ts';
+import { Pair } from '../testing/pair.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 type Keys = { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
 const jwkOf = (kid: string, { publicKey }: Keys) => ({ ...publicKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'ES256' });

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { REPOSITORY } from '../harness/process.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { REPOSITORY } from '../testing/process.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 /**
  * The samples of the reference, with servers that behave like oauth2-proxy, and as documented for Authelia and Authentik: the path of the

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { visitOverHttp2 } from '../harness/http2.ts';
-import { Pair } from '../harness/pair.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { visitOverHttp2 } from '../testing/http2.ts';
+import { Pair } from '../testing/pair.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 describe('policies of a Sluicefile', () => {
   const folder = new Folder();

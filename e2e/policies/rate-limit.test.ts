@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import type { Answer } from '../harness/http.ts';
-import { until } from '../harness/until.ts';
+import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
+import type { Answer } from '../testing/http.ts';
+import { until } from '../testing/until.ts';
 
 /** Low enough that a busy machine sends three times as many in a second. */
 const LIMIT = 10;

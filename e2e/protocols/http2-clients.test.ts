@@ -8,9 +8,9 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { missing } from '../components.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { digestOf, LARGE, type MessageApp, messageApp } from '../harness/message-app.ts';
-import { freePort } from '../harness/ports.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { digestOf, LARGE, type MessageApp, messageApp } from '../testing/message-app.ts';
+import { freePort } from '../testing/ports.ts';
 
 const run = promisify(execFile);
 const BODY = randomBytes(5_000_000);

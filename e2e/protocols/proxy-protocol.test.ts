@@ -3,12 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { missing, NGINX_STREAM } from '../components.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
-import { Program, run } from '../harness/process.ts';
-import { exchange } from '../harness/raw.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
+import { Program, run } from '../testing/process.ts';
+import { exchange } from '../testing/raw.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 /** A client address on loopback that differs from that of the proxy in front. */
 const CLIENT = '127.0.0.77';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { exchange, RawClient } from '../harness/raw.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { exchange, RawClient } from '../testing/raw.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const HOST = 'Host: a.test\r\n';
 const MEGABYTE = 1_048_576;

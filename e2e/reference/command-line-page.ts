@@ -4,7 +4,7 @@ import { CONTROLLER_FLAGS } from '../../controller/flags.ts';
 import { DATAPLANE_FLAGS } from '../../dataplane/settings/flags.ts';
 import { COMMAND_EXAMPLES } from '../../shared/command-examples.ts';
 import { envTwin, type Flag } from '../../shared/runtime/flags.ts';
-import { run } from '../harness/process.ts';
+import { run } from '../testing/process.ts';
 
 /** Flags of the commands that run as long-lived processes. */
 const PROCESS_FLAGS: Readonly<Record<string, readonly Flag[]>> = { dataplane: DATAPLANE_FLAGS, controller: CONTROLLER_FLAGS };

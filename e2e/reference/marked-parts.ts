@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { REPOSITORY } from '../harness/process.ts';
+import { REPOSITORY } from '../testing/process.ts';
 
 /** A page in which the parts between `<!-- made by scripts/reference.sh: NAME -->` and `<!-- /NAME -->` are regenerated. */
 export const withParts =

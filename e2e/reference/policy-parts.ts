@@ -5,7 +5,7 @@ import { DIRECTIVES, ELSEWHERE } from '../../controller/sources/kubernetes/annot
 import { LABELS } from '../../controller/sources/labels/label-rules.ts';
 import { CLUSTER_PREFIX, LABEL_PREFIX } from '../../shared/name.ts';
 import { SITE_POLICIES } from '../../shared/policy/policies.ts';
-import { REPOSITORY } from '../harness/process.ts';
+import { REPOSITORY } from '../testing/process.ts';
 
 /** The sections about the policies' directives, which are next to their descriptions. */
 export function policySections(): string {

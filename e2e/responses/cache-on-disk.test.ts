@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { childrenOf, Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { childrenOf, Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const MEMORY = ['--cache-size', '10mb'];
 const DISK = [...MEMORY, '--cache-disk-size', '100mb'];

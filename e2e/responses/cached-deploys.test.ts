@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { test } from 'node:test';
-import { Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const DEPLOYS = 5;
 const VISITORS = 8;

@@ -3,12 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
-import { Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { Program } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { Program } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const TEXT = 'A line of text that is repeated.\n'.repeat(100);
 

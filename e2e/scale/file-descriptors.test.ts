@@ -4,12 +4,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { missing } from '../components.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { ask as get } from '../harness/http.ts';
-import { freePort } from '../harness/ports.ts';
-import { RawClient } from '../harness/raw.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { ask as get } from '../testing/http.ts';
+import { freePort } from '../testing/ports.ts';
+import { RawClient } from '../testing/raw.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const skip = missing('prlimit') ?? (existsSync('/proc/self/fd') ? undefined : 'needs /proc');
 const ask = (host: string): string => `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 test('a frame with 100,000 routes is served and restored after a restart', async () => {
   using folder = new Folder();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Program, REPOSITORY } from '../harness/process.ts';
+import { Program, REPOSITORY } from '../testing/process.ts';
 
 /** The modules that a process and a worker load before they serve. Importing the entry points themselves would start them. */
 const LOADED = [

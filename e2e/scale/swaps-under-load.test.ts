@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Agent, get, request } from 'node:http';
 import { test } from 'node:test';
-import { Dataplane, Folder, TOKEN } from '../harness/dataplane.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const SWAPS = 1_000;
 const VISITORS = 8;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
 
 const SITES = `
 (bots) {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { test } from 'node:test';
-import { Folder } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { childrenOf, Pair } from '../harness/pair.ts';
-import { freePort } from '../harness/ports.ts';
-import { run } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { childrenOf, Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { run } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
 
 const TOKEN = 'not-for-anybodys-eyes-7d1f';
 const LINUX = process.platform === 'linux' ? false : 'reads /proc';

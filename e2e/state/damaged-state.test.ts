@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { closeSync, openSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
-import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const DOMAINS = 200;
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 test('a full disk during a save is answered with 503 and no partial change, and saving works again when there is space', async (context) => {
   using folder = new Folder();

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
-import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
-import type { Answer } from '../harness/http.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
+import type { Answer } from '../testing/http.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const DOCKER = { source: 'docker', controller: 'engine' };
 const UNUSED = 'not used until their controller confirms them';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { childrenOf, familyOf, Pair } from '../harness/pair.ts';
-import { run, SLUICE } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { childrenOf, familyOf, Pair } from '../testing/pair.ts';
+import { run, SLUICE } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const entry = [SLUICE, 'dataplane'];
 

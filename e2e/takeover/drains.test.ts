@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { RawClient } from '../harness/raw.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { RawClient } from '../testing/raw.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 test('SIGTERM lets a response in progress finish, accepts no more connections, and exits with 0', async () => {
   using folder = new Folder();

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { Program } from '../harness/process.ts';
+import { Program } from '../testing/process.ts';
 
 /** The sysctls for queued connections of a closed listener, and for the range of client ports. */
 const SETUP =

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Folder } from '../harness/dataplane.ts';
-import { childrenOf, Pair } from '../harness/pair.ts';
-import { until } from '../harness/until.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { childrenOf, Pair } from '../testing/pair.ts';
+import { until } from '../testing/until.ts';
 
 const SITE = 'site.test {\n  respond "here"\n}\n';
 

@@ -1,7 +1,7 @@
-import { Folder, TOKEN } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { DATAPLANE, Program } from '../harness/process.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Folder, TOKEN } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { DATAPLANE, Program } from '../testing/process.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 export const HOST = 'steady.test';
 export const HTTP_PORT = 8080;

@@ -3,10 +3,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { familyOf } from '../harness/pair.ts';
-import { Program, REPOSITORY, run, SLUICE } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { familyOf } from '../testing/pair.ts';
+import { Program, REPOSITORY, run, SLUICE } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
 
 const UNITS = join(REPOSITORY, 'deploy/systemd');
 const services = readdirSync(UNITS).filter((name) => name.endsWith('.service'));

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { Dataplane, Folder, TOKEN } from '../harness/dataplane.ts';
-import { ask } from '../harness/http.ts';
-import { freePort } from '../harness/ports.ts';
-import { Program, SLUICE } from '../harness/process.ts';
-import { RawClient } from '../harness/raw.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { freePort } from '../testing/ports.ts';
+import { Program, SLUICE } from '../testing/process.ts';
+import { RawClient } from '../testing/raw.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 /** The client of a takeover socket, simulated by the test. */
 class Successor {

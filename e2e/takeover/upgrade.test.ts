@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { checkout } from '../harness/checkout.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { childrenOf, familyOf, Pair } from '../harness/pair.ts';
-import { Program, run, SLUICE } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { checkout } from '../testing/checkout.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { childrenOf, familyOf, Pair } from '../testing/pair.ts';
+import { Program, run, SLUICE } from '../testing/process.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 const HANDED_OVER = /^sluice \S+ \(process (\d+)\) handed over to sluice \S+ \(process (\d+)\)\n$/;
 const entry = [SLUICE, 'dataplane'];

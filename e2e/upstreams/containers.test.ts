@@ -3,9 +3,9 @@ import { after, before, describe, test } from 'node:test';
 import { fakeId } from '../../controller/sources/docker/testing/fake-container.ts';
 import type { Alert } from '../../shared/wire/dashboard.ts';
 import type { FullRoute } from '../../shared/wire/status.ts';
-import { app, type PairWithEngine, startPairWithEngine } from '../harness/pair-with-engine.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { app, type PairWithEngine, startPairWithEngine } from '../testing/pair-with-engine.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 describe('with a container engine', () => {
   let pair: PairWithEngine;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
-import { Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 /** GETs over one HTTP/2 connection, all at once. @returns their statuses. */
 async function statusesOverHttp2(port: number, host: string, count: number): Promise<number[]> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
-import { until } from '../harness/until.ts';
-import { Upstream } from '../harness/upstream.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
+import { until } from '../testing/until.ts';
+import { Upstream } from '../testing/upstream.ts';
 
 /** A TCP server that handles its n-th connection with the given function. */
 class Scripted {
@@ -202,7 +202,7 @@ describe('upstream failures', () => {
   test('a small body is buffered before an upstream is contacted', async () => {
     using upstream = await Scripted.start((socket) => socket.write(OK));
     await dataplane.route('held.test', upstream.address);
-    const { RawClient } = await import('../harness/raw.ts');
+    const { RawClient } = await import('../testing/raw.ts');
     using client = await RawClient.open(dataplane.httpPort);
     client.write('POST / HTTP/1.1\r\nHost: held.test\r\nContent-Length: 10\r\n\r\n12345');
     // Another complete request shows that the half-sent body could have been forwarded by now.

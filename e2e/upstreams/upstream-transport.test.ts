@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { Http2UpstreamFixture, okay } from '../../dataplane/traffic/testing/http2-upstream.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { Pair } from '../harness/pair.ts';
-import { until } from '../harness/until.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { Pair } from '../testing/pair.ts';
+import { until } from '../testing/until.ts';
 
 type Upstream = { address: string; transport?: string; healthy: boolean; reason: string | null; last_failure?: { code: string } };
 

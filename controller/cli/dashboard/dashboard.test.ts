@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { until } from '../../../e2e/harness/until.ts';
+import { until } from '../../../e2e/testing/until.ts';
 import { admin, LAUNCHER, sluice, temporary } from '../testing/run-command.ts';
 
 const WITH_PAGE: Record<string, [number, unknown]> = { 'GET /status': [200, {}], 'GET /dashboard/': [200, '<!doctype html>the page'] };

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { makeChain, makePair, type Signer } from '../../../shared/certificates/testing/pairs.ts';
-import { Folder, TOKEN } from '../../harness/dataplane.ts';
-import { DATAPLANE, type Exit, type Program, SLUICE } from '../../harness/process.ts';
+import { Folder, TOKEN } from '../../testing/dataplane.ts';
+import { DATAPLANE, type Exit, type Program, SLUICE } from '../../testing/process.ts';
 import { EDGE, TwoMachines } from './two-machines.ts';
 
 const PORT = 6190;

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { missing } from '../../components.ts';
-import { Program } from '../../harness/process.ts';
+import { Program } from '../../testing/process.ts';
 
 /** The address of the data plane. The other address is also its own, but in no certificate. */
 export const EDGE = '192.0.2.1';

@@ -1,4 +1,4 @@
-import { type Dataplane, Folder, frame, NDJSON } from '../../harness/dataplane.ts';
+import { type Dataplane, Folder, frame, NDJSON } from '../../testing/dataplane.ts';
 import { atMost, type Figure, median } from '../figure.ts';
 import { ownDataplane } from '../own-dataplane.ts';
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Agent, createServer, get, type Server } from 'node:http';
-import { until } from '../../harness/until.ts';
-import { Cluster, clusterNetwork } from '../../kubernetes/harness/cluster.ts';
-import type { KubernetesObject } from '../../kubernetes/harness/object-path.ts';
-import { INGRESS_CLASS, ingress } from '../../kubernetes/harness/objects.ts';
-import { Pair } from '../../kubernetes/harness/pair.ts';
+import { Cluster, clusterNetwork } from '../../kubernetes/testing/cluster.ts';
+import type { KubernetesObject } from '../../kubernetes/testing/object-path.ts';
+import { INGRESS_CLASS, ingress } from '../../kubernetes/testing/objects.ts';
+import { Pair } from '../../kubernetes/testing/pair.ts';
+import { until } from '../../testing/until.ts';
 import { median } from '../figure.ts';
 import type { ClusterTimes } from './cluster.ts';
 

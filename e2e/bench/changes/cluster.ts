@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { missingAssets } from '../../kubernetes/harness/assets.ts';
+import { missingAssets } from '../../kubernetes/testing/assets.ts';
 import { atMost, type Figure, shown } from '../figure.ts';
 
 const WORLD = fileURLToPath(new URL('./cluster-world.ts', import.meta.url));

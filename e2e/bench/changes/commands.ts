@@ -1,5 +1,5 @@
-import { Folder } from '../../harness/dataplane.ts';
-import { Program, run } from '../../harness/process.ts';
+import { Folder } from '../../testing/dataplane.ts';
+import { Program, run } from '../../testing/process.ts';
 import { atMost, type Figure, median } from '../figure.ts';
 import { ownDataplane } from '../own-dataplane.ts';
 

@@ -1,7 +1,7 @@
-import { Folder } from '../../harness/dataplane.ts';
-import { ask } from '../../harness/http.ts';
-import { Program } from '../../harness/process.ts';
-import { Upstream } from '../../harness/upstream.ts';
+import { Folder } from '../../testing/dataplane.ts';
+import { ask } from '../../testing/http.ts';
+import { Program } from '../../testing/process.ts';
+import { Upstream } from '../../testing/upstream.ts';
 import { atMost, type Figure, percentile } from '../figure.ts';
 import { ownDataplane } from '../own-dataplane.ts';
 

@@ -1,4 +1,4 @@
-import { Folder, frame, NDJSON } from '../../harness/dataplane.ts';
+import { Folder, frame, NDJSON } from '../../testing/dataplane.ts';
 import { HOST, onCores, started } from '../contenders/contender.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
 import type { Contest } from '../contest/contest.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { started } from '../../../controller/sources/docker/testing/docker-source.ts';
 import { fakeId } from '../../../controller/sources/docker/testing/fake-container.ts';
-import { Folder } from '../../harness/dataplane.ts';
-import { childrenOf, Pair } from '../../harness/pair.ts';
-import { app, startPairWithEngine } from '../../harness/pair-with-engine.ts';
-import { Upstream } from '../../harness/upstream.ts';
+import { Folder } from '../../testing/dataplane.ts';
+import { childrenOf, Pair } from '../../testing/pair.ts';
+import { app, startPairWithEngine } from '../../testing/pair-with-engine.ts';
+import { Upstream } from '../../testing/upstream.ts';
 import { atMost, type Figure, median } from '../figure.ts';
 
 const ROUNDS = 9;

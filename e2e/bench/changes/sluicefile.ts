@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { compileBytes, compileFile } from '../../../controller/sources/file/compile.ts';
 import { ODD_PIECES, repeated } from '../../../controller/sources/file/testing/odd-files.ts';
-import { Folder } from '../../harness/dataplane.ts';
-import { run } from '../../harness/process.ts';
+import { Folder } from '../../testing/dataplane.ts';
+import { run } from '../../testing/process.ts';
 import { atMost, type Figure, median } from '../figure.ts';
 
 const ROUNDS = 5;

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { Folder } from '../../harness/dataplane.ts';
-import { visit } from '../../harness/http.ts';
-import { freePort } from '../../harness/ports.ts';
-import { Upstream } from '../../harness/upstream.ts';
+import { Folder } from '../../testing/dataplane.ts';
+import { visit } from '../../testing/http.ts';
+import { freePort } from '../../testing/ports.ts';
+import { Upstream } from '../../testing/upstream.ts';
 import { run } from '../contenders/sluice.ts';
 import { PROXY_CORE } from '../contest/placement.ts';
 import type { Timing } from '../contest/rounds.ts';

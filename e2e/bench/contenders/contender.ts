@@ -1,8 +1,8 @@
 import { request as overTls } from 'node:https';
-import type { Folder } from '../../harness/dataplane.ts';
-import { ask } from '../../harness/http.ts';
-import type { Program } from '../../harness/process.ts';
-import { until } from '../../harness/until.ts';
+import type { Folder } from '../../testing/dataplane.ts';
+import { ask } from '../../testing/http.ts';
+import type { Program } from '../../testing/process.ts';
+import { until } from '../../testing/until.ts';
 import { familyOf } from '../processes.ts';
 
 /** The host that every proxy under measurement routes to the upstream. */

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { freePort } from '../../harness/ports.ts';
-import { Program } from '../../harness/process.ts';
+import { freePort } from '../../testing/ports.ts';
+import { Program } from '../../testing/process.ts';
 import { type Contender, HOST, onCores, started, type Task } from './contender.ts';
 
 /** HAProxy with one thread per core, doing what our default policies do. */

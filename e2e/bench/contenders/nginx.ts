@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
-import type { Folder } from '../../harness/dataplane.ts';
-import { freePort } from '../../harness/ports.ts';
-import { Program } from '../../harness/process.ts';
+import type { Folder } from '../../testing/dataplane.ts';
+import { freePort } from '../../testing/ports.ts';
+import { Program } from '../../testing/process.ts';
 import { type Contender, HOST, onCores, type Secure, started, type Task } from './contender.ts';
 import { pathOf } from './programs.ts';
 

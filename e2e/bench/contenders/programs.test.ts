@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Folder } from '../../harness/dataplane.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { pathOf, versionOf } from './programs.ts';
 
 test('a program in the named folder is preferred to that in PATH', () => {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { freePort } from '../../harness/ports.ts';
-import { Program, SLUICE } from '../../harness/process.ts';
+import { freePort } from '../../testing/ports.ts';
+import { Program, SLUICE } from '../../testing/process.ts';
 import { type Contender, HOST, onCores, started, type Task } from './contender.ts';
 
 /** `sluice run` as installed, with one worker per core. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
-import { Folder } from '../../harness/dataplane.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { type Contender, HOST, type Secure, type Task } from '../contenders/contender.ts';
 import { type PeerName, peersHere } from '../contenders/peers.ts';
 import { sluice } from '../contenders/sluice.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { type Dataplane, Folder, frame, NDJSON } from '../../harness/dataplane.ts';
-import { ask } from '../../harness/http.ts';
-import { Upstream } from '../../harness/upstream.ts';
+import { type Dataplane, Folder, frame, NDJSON } from '../../testing/dataplane.ts';
+import { ask } from '../../testing/http.ts';
+import { Upstream } from '../../testing/upstream.ts';
 import { atMost, type Figure, percentile } from '../figure.ts';
 import { ownDataplane } from '../own-dataplane.ts';
 

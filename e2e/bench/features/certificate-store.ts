@@ -4,7 +4,7 @@ import { makePair } from '../../../shared/certificates/testing/pairs.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
-import { Folder } from '../../harness/dataplane.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { atMost, type Figure } from '../figure.ts';
 
 const CERTIFICATES = 10_000;

@@ -1,5 +1,5 @@
-import { Collector } from '../../harness/collector.ts';
-import { Folder } from '../../harness/dataplane.ts';
+import { Collector } from '../../testing/collector.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { type Contender, HOST, started } from '../contenders/contender.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
 import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';

@@ -1,4 +1,4 @@
-import { Program } from '../../harness/process.ts';
+import { Program } from '../../testing/process.ts';
 import { HOST } from '../contenders/contender.ts';
 import type { Load, Measured } from './load.ts';
 

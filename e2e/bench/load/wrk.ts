@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { Folder } from '../../harness/dataplane.ts';
-import { Program } from '../../harness/process.ts';
+import { Folder } from '../../testing/dataplane.ts';
+import { Program } from '../../testing/process.ts';
 import { HOST } from '../contenders/contender.ts';
 import type { Load, Measured } from './load.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
-import { Folder } from '../../harness/dataplane.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { HOST } from '../contenders/contender.ts';
 import { atMost, type Figure } from '../figure.ts';
 import { ownDataplane } from '../own-dataplane.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { Folder } from '../../harness/dataplane.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { type Contender, HOST } from '../contenders/contender.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
 import { roomySluice } from '../contenders/sluice.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Folder, frame, NDJSON } from '../../harness/dataplane.ts';
-import { Upstream } from '../../harness/upstream.ts';
+import { Folder, frame, NDJSON } from '../../testing/dataplane.ts';
+import { Upstream } from '../../testing/upstream.ts';
 import { atMost, type Figure } from '../figure.ts';
 import { ownDataplane } from '../own-dataplane.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Folder } from '../../harness/dataplane.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
 import { withCompetitors } from '../contest/competitors.ts';
 import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';

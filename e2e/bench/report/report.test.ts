@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Folder } from '../../harness/dataplane.ts';
-import { Program, REPOSITORY } from '../../harness/process.ts';
+import { Folder } from '../../testing/dataplane.ts';
+import { Program, REPOSITORY } from '../../testing/process.ts';
 import type { Entry } from '../contest/contest.ts';
 import { atLeast, atMost, shown } from '../figure.ts';
 import { changesSince } from './base.ts';

@@ -1,7 +1,7 @@
 import { Session } from 'node:inspector/promises';
 import { getHeapStatistics } from 'node:v8';
 import { ProxyFixture } from '../../../dataplane/traffic/testing/test-proxy.ts';
-import { Folder } from '../../harness/dataplane.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { HOST } from '../contenders/contender.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
 import { LOAD_CORE, UPSTREAM_CORE } from '../contest/placement.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
-import { Folder } from '../../harness/dataplane.ts';
-import { Program } from '../../harness/process.ts';
-import { Upstream } from '../../harness/upstream.ts';
+import { Folder } from '../../testing/dataplane.ts';
+import { Program } from '../../testing/process.ts';
+import { Upstream } from '../../testing/upstream.ts';
 import { LOAD_CORE, PROXY_CORE } from '../contest/placement.ts';
 import { atMost, type Figure, shown } from '../figure.ts';
 import { ownDataplane } from '../own-dataplane.ts';

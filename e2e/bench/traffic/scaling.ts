@@ -1,4 +1,4 @@
-import { Folder } from '../../harness/dataplane.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
 import { sluice } from '../contenders/sluice.ts';
 import { basisOf, type Contest, entryOf, ratiosOf } from '../contest/contest.ts';

@@ -1,4 +1,4 @@
-import { Folder } from '../../harness/dataplane.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
 import { withCompetitors } from '../contest/competitors.ts';
 import { type Contest, disturbances, entryOf, type Run } from '../contest/contest.ts';

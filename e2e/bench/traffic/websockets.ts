@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { Program } from '../../harness/process.ts';
+import { Program } from '../../testing/process.ts';
 import { onCores } from '../contenders/contender.ts';
 import { withCompetitors } from '../contest/competitors.ts';
 import type { Contest } from '../contest/contest.ts';

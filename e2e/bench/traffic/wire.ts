@@ -1,4 +1,4 @@
-import { Folder } from '../../harness/dataplane.ts';
+import { Folder } from '../../testing/dataplane.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
 import { cachingSluice } from '../contenders/sluice.ts';
 import { withCompetitors } from '../contest/competitors.ts';

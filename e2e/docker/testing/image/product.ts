@@ -1,7 +1,7 @@
 import { realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Folder } from '../../../harness/dataplane.ts';
-import { Program, REPOSITORY } from '../../../harness/process.ts';
+import { Folder } from '../../../testing/dataplane.ts';
+import { Program, REPOSITORY } from '../../../testing/process.ts';
 import { APPS, type Engine, GATEWAY } from '../engine.ts';
 import { fillRoot, IMAGE, importFolder } from './image.ts';
 import { LockedRegistry } from './registry.ts';

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Exit, Program, REPOSITORY } from '../../harness/process.ts';
+import { type Exit, Program, REPOSITORY } from '../../testing/process.ts';
 import type { Engine } from './engine.ts';
 import { IMAGE } from './image/image.ts';
 

@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Program, REPOSITORY, SLUICE } from '../../../harness/process.ts';
+import { Program, REPOSITORY, SLUICE } from '../../../testing/process.ts';
 import type { ContainerSpec, PodSpec } from './pod.ts';
 
 /** Images: the program that runs without `command`. Nothing is pulled; the programs are those of this checkout. */
 const IMAGES: ReadonlyMap<string, readonly string[]> = new Map([
   ['sluice', ['/opt/bin/sluice']],
-  ['app', [process.execPath, join(REPOSITORY, 'e2e/kubernetes/harness/pods/sample-app.ts')]],
+  ['app', [process.execPath, join(REPOSITORY, 'e2e/kubernetes/testing/pods/sample-app.ts')]],
 ]);
 
 /** What Node has compiled for the processes of containers, whose users may not write elsewhere; undefined if nothing is kept. */

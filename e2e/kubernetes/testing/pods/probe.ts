@@ -1,4 +1,4 @@
-import { ask } from '../../../harness/http.ts';
+import { ask } from '../../../testing/http.ts';
 import type { ProbeSpec } from './pod.ts';
 
 type Options = {

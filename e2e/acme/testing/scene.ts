@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type TLSSocket } from 'node:tls';
-import { Dataplane, Folder } from '../../harness/dataplane.ts';
-import { freePort } from '../../harness/ports.ts';
+import { Dataplane, Folder } from '../../testing/dataplane.ts';
+import { freePort } from '../../testing/ports.ts';
 import { Pebble } from './pebble.ts';
 
 type AuthorityOptions = Partial<Parameters<typeof Pebble.start>[1]>;

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type Docker from 'dockerode';
 import { build } from 'esbuild';
-import { Folder } from '../../../harness/dataplane.ts';
+import { Folder } from '../../../testing/dataplane.ts';
 
 /** The image of every test container: busybox, Node with its libraries, and the app on port 80. */
 export const IMAGE = 'sluice-tests:base';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Answer, Ask } from '../../harness/http.ts';
-import { until } from '../../harness/until.ts';
+import type { Answer, Ask } from '../../testing/http.ts';
+import { until } from '../../testing/until.ts';
 
 type Visitor = (path: string, more?: Ask) => Promise<Answer>;
 type Seen = { readonly path: string; readonly host: string; readonly headers: Readonly<Record<string, string>> };

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { REPOSITORY } from '../../../harness/process.ts';
+import { REPOSITORY } from '../../../testing/process.ts';
 
 type Locked = {
   readonly name?: string;

@@ -1,4 +1,4 @@
-import { until } from '../../harness/until.ts';
+import { until } from '../../testing/until.ts';
 import type { Cluster } from './cluster.ts';
 
 type Pods = { readonly items: readonly { readonly metadata: { readonly deletionTimestamp?: string } }[] };

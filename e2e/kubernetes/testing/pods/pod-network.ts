@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { Program } from '../../../harness/process.ts';
-import { until } from '../../../harness/until.ts';
+import { Program } from '../../../testing/process.ts';
+import { until } from '../../../testing/until.ts';
 
 const run = promisify(execFile);
 const BRIDGE = 'pods';

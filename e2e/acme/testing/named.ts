@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import type { Folder } from '../../harness/dataplane.ts';
-import { freePort, isFree } from '../../harness/ports.ts';
-import { Program } from '../../harness/process.ts';
-import { until } from '../../harness/until.ts';
+import type { Folder } from '../../testing/dataplane.ts';
+import { freePort, isFree } from '../../testing/ports.ts';
+import { Program } from '../../testing/process.ts';
+import { until } from '../../testing/until.ts';
 
 const KEY = { name: 'acme-key', algorithm: 'hmac-sha256', secret: 'c2VjcmV0IG9mIHRoZSB0ZXN0cyBhbmQgbm8gb3RoZXI=' };
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
-import type { Folder } from '../../harness/dataplane.ts';
+import type { Folder } from '../../testing/dataplane.ts';
 import type { Pebble } from './pebble.ts';
 
 /** Milliseconds since 1970. */

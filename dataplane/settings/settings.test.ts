@@ -220,7 +220,7 @@ describe('readSettings', () => {
     assert.match(usage([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":0}' }), /SLUICE_FILE_GLOBALS .* http_port: /);
   });
 
-  it('rejects flags and variables that are not implemented yet', () => {
+  it('rejects flags and variables that are not available in this version', () => {
     const planned = DATAPLANE_FLAGS.filter((flag) => flag.unavailable).map((flag) => flag.name);
     assert.deepEqual(planned.join(' '), 'geoip');
     for (const name of planned) {
@@ -230,7 +230,7 @@ describe('readSettings', () => {
     }
   });
 
-  it('prints every implemented flag for --help, whatever the other arguments', () => {
+  it('prints every available flag for --help, whatever the other arguments', () => {
     assert.equal(readSettings(['stray', '--help'], {}).help, true);
     for (const flag of DATAPLANE_FLAGS) assert.equal(dataplaneHelp().includes(`--${flag.name}`), flag.unavailable !== true);
   });

@@ -29,7 +29,7 @@ const AGENT = { header: [{ name: 'User-Agent', values: ['curl/*'] }] };
 
 const TABLE: readonly [what: string, condition: object, request: Request, expected: boolean][] = [
   ['a path that is one of several', { path: ['/a', '/b/*'] }, { path: '/b/c' }, true],
-  ['a path that is none of them', { path: ['/a', '/b/*'] }, { path: '/b' }, false],
+  ['a path that matches neither pattern', { path: ['/a', '/b/*'] }, { path: '/b' }, false],
   ['the path without its query', { path: ['/a'] }, { path: '/a', query: 'b' }, true],
   ['a path with the suffix', { path: ['*.php'] }, { path: '/x/y.php', query: 'a' }, true],
   ['a path without the suffix', { path: ['*.php'] }, { path: '/x.php/y' }, false],

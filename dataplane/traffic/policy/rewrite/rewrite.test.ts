@@ -104,7 +104,7 @@ test('lines of uri apply in order after rewrite, each to the result of the one b
   assert.deepEqual(await forwarded(more, '/x'), ['/c']);
 });
 
-test('access rules judge the path that the client sent, whatever it is rewritten to', async () => {
+test('access rules judge the path that the client sent, even if it is rewritten', async () => {
   const handles: RouteInput['handles'] = [{ path: '/admin/*', ip_filter: { deny: ['0.0.0.0/0'] } }];
   const more = { rewrites: [{ from: '/public/*', to: '/admin/{remainder}' }], handles };
   assert.deepEqual(await forwarded(more, '/admin/x', '/public/x', '/public/..;/admin/x'), ['403', '/admin/x', '400']);

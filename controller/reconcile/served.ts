@@ -40,20 +40,20 @@ export class ServedSnapshots {
       if (result === 'rejected' || result === 'conflicted') refused.set(domain, reason ?? result);
       else refused.delete(domain);
     for (const domain of applied.removed) refused.delete(domain);
-    this.see(dataplane, state, refused);
+    this.record(dataplane, state, refused);
   }
 
   /** A state needs no frame: the data plane serves it already. */
   unchanged(dataplane: string, state: DesiredState): void {
     const view = this.views.get(dataplane);
-    if (view) this.see(dataplane, state, view.refused);
+    if (view) this.record(dataplane, state, view.refused);
   }
 
   disconnected(dataplane: string): void {
     if (this.views.delete(dataplane)) this.notify();
   }
 
-  private see(dataplane: string, state: DesiredState, refused: Map<string, string>): void {
+  private record(dataplane: string, state: DesiredState, refused: Map<string, string>): void {
     this.views.set(dataplane, { order: this.states.get(state)?.order ?? 0, state, refused });
     this.notify();
   }

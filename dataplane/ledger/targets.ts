@@ -90,16 +90,16 @@ export class Targets {
   /** `most` failures in a row take it out for `secs`; 0 never. @returns whether this failure takes the target out. */
   failed(slot: number, now: number, most = FAILURES_TO_EJECT, secs = EJECTED_SECS): boolean {
     const failures = Atomics.add(this.words, this.word(slot, FAILURES), 1) + 1;
-    return most > 0 && failures >= most && this.takeOut(slot, now, secs);
+    return most > 0 && failures >= most && this.removeFor(slot, now, secs);
   }
 
   /** Takes it out for `secs`, however many of its requests in flight succeed. @returns whether it was in. */
   eject(slot: number, now: number, secs: number): boolean {
     this.store(slot, FAILURES, 0);
-    return this.takeOut(slot, now, secs);
+    return this.removeFor(slot, now, secs);
   }
 
-  private takeOut(slot: number, now: number, secs: number): boolean {
+  private removeFor(slot: number, now: number, secs: number): boolean {
     const already = this.ejected(slot, now);
     this.store(slot, OUT_UNTIL, Math.floor(now / 1_000) + secs);
     return !already;

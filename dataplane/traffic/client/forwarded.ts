@@ -60,7 +60,7 @@ const lines = (chain: string, proto: string, client: string): string =>
   `X-Forwarded-For: ${chain}\r\nX-Forwarded-Proto: ${proto}\r\nX-Real-IP: ${client}\r\n`;
 
 /** More hops than any chain of proxies has; entries further left are ignored. */
-const MOST_HOPS = 64;
+const MAX_HOPS = 64;
 
 /** The client's address and the lines for the upstream, except host and id. */
 export function originOf(peer: Peer, head: RequestHead, trusts: (address: string) => boolean): Origin {
@@ -79,7 +79,7 @@ export function originOf(peer: Peer, head: RequestHead, trusts: (address: string
  */
 function clientOfChain(chain: string, nearest: string, trusts: (address: string) => boolean): string {
   let client = nearest;
-  for (let end = chain.length, hops = 0; end >= 0 && hops < MOST_HOPS; hops++) {
+  for (let end = chain.length, hops = 0; end >= 0 && hops < MAX_HOPS; hops++) {
     const comma = chain.lastIndexOf(',', end - 1);
     const hop = chain.slice(comma + 1, end).trim();
     end = end === 0 ? -1 : comma;

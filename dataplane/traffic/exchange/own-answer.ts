@@ -1,4 +1,4 @@
-import { MOST_HOPS } from '../codec/hops.ts';
+import { MAX_HOPS } from '../codec/hops.ts';
 
 /** A response that comes from the proxy itself. */
 export type OwnAnswer = {
@@ -68,7 +68,7 @@ export const LOOP: OwnAnswer = {
   status: 508,
   fields: '',
   body: null,
-  reason: `the request has passed through ${MOST_HOPS} proxies like this one: a route leads back to the proxy itself`,
+  reason: `the request has passed through ${MAX_HOPS} proxies like this one: a route leads back to the proxy itself`,
 };
 /** For OPTIONS and TRACE that must not be forwarded further (RFC 9110 7.6.2). The request is never echoed: it may hold secrets (9.3.8). */
 export const LAST_HOP: OwnAnswer = { status: 200, fields: '', body: '', reason: 'Max-Forwards is 0' };

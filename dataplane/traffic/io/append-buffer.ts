@@ -1,9 +1,9 @@
 /** The allocation is twice the bytes it must hold, up to this size, unless the constructor sets another limit. */
-const MOST_DOUBLED = 131_072;
+const MAX_DOUBLED = 131_072;
 const LEAST_ALLOCATION = 1_024;
 const NOTHING = Buffer.alloc(0);
 /** Bytes of one incomplete head that may be parsed repeatedly. Beyond that, it is parsed again only after it has doubled. */
-const MOST_REPARSED = 262_144;
+const MAX_REPARSED = 262_144;
 
 /**
  * Collects the bytes of an incomplete message and remembers how far they have been scanned. A head that arrives byte by byte costs only a
@@ -19,7 +19,7 @@ export class AppendBuffer {
   private readonly mostDoubled: number;
 
   /** `mostDoubled`: allocations up to this many bytes are doubled. Beyond it, every piece costs a copy. */
-  constructor(mostDoubled = MOST_DOUBLED) {
+  constructor(mostDoubled = MAX_DOUBLED) {
     this.mostDoubled = mostDoubled;
   }
 
@@ -47,7 +47,7 @@ export class AppendBuffer {
 
   /** Whether to parse an incomplete head of this length (bytes) now. If so, the parse is counted. */
   shouldParse(length: number): boolean {
-    if (this.parsedBytes > MOST_REPARSED && length < this.parsedLength * 2) return false;
+    if (this.parsedBytes > MAX_REPARSED && length < this.parsedLength * 2) return false;
     this.parsedLength = length;
     this.parsedBytes += length;
     return true;

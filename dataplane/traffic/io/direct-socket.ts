@@ -17,7 +17,7 @@ export interface DirectReader {
  * has encrypted its bytes by then, and the stream learns of it only if it has to wait for it. Larger ones are the stream's, so that senders
  * notice when the peer does not read.
  */
-const MOST_OWN = 16_384;
+const MAX_OWN_WRITE_BYTES = 16_384;
 
 type Write = Socket['_write'];
 type Written = Parameters<Write>[2];
@@ -235,7 +235,7 @@ export class DirectSocket {
 
   /** Where so many bytes may be written past the stream; null if they have to wait for others, or the stream has ended. */
   private sinkFor(bytes: number): Sink | null {
-    return (bytes <= MOST_OWN || !this.isSecure) && this.flushed && this.socket.writable ? this.sink : null;
+    return (bytes <= MAX_OWN_WRITE_BYTES || !this.isSecure) && this.flushed && this.socket.writable ? this.sink : null;
   }
 
   /** The write over TLS that the stream knows nothing of, whether by this object or by another for the same socket. */

@@ -1,15 +1,15 @@
 /** Most bytes per read. */
 const SIZE = 65_536;
 /** A kept piece of this size (bytes) may occupy a whole buffer. */
-const MOST_COPIED = 32_768;
+const MAX_COPIED = 32_768;
 /** Beginnings of the shared buffer up to this length (bytes) are remembered. */
-const MOST_REMEMBERED = 2_048;
+const MAX_REMEMBERED = 2_048;
 
 /** Buffers of bodies that the worker keeps for the next ones. */
-const MOST_SPARE = 8;
+const MAX_SPARE = 8;
 
 /** Buffers of bodies that have been read, and whose last bytes may not have been sent yet. */
-const MOST_ENDED = 16;
+const MAX_ENDED = 16;
 
 /** A buffer whose bytes have been passed on, and how many bytes had been by then. */
 type Lent = { readonly buffer: Buffer; readonly passed: number };
@@ -25,7 +25,7 @@ type Receiver = { readonly unsent: number };
 export class ReadBuffer {
   private static readonly shared = Buffer.allocUnsafeSlow(SIZE);
   /** The beginnings of the shared buffer, by length, each made once: a head is read for every message. */
-  private static readonly beginnings: (Buffer | undefined)[] = Array.from({ length: MOST_REMEMBERED + 1 });
+  private static readonly beginnings: (Buffer | undefined)[] = Array.from({ length: MAX_REMEMBERED + 1 });
   /** Buffers that no connection uses. */
   private static readonly spare: Buffer[] = [];
   /** Those that no connection reads into any more, with the receivers of what is in them, the oldest first. */
@@ -58,7 +58,7 @@ export class ReadBuffer {
     ReadBuffer.ended.push({ buffer: own, receiver });
     if (lent.length > 0) this.lent = [];
     this.own = null;
-    if (ReadBuffer.ended.length > MOST_ENDED) ReadBuffer.ended = ReadBuffer.ended.slice(-MOST_ENDED);
+    if (ReadBuffer.ended.length > MAX_ENDED) ReadBuffer.ended = ReadBuffer.ended.slice(-MAX_ENDED);
   }
 
   /** @returns a buffer of a body that has ended and been sent. */
@@ -73,7 +73,7 @@ export class ReadBuffer {
     let oldest = lent[0];
     while (oldest !== undefined && oldest.passed <= sent) {
       lent.shift();
-      if (ReadBuffer.spare.length < MOST_SPARE) ReadBuffer.spare.push(oldest.buffer);
+      if (ReadBuffer.spare.length < MAX_SPARE) ReadBuffer.spare.push(oldest.buffer);
       oldest = lent[0];
     }
   }
@@ -92,7 +92,7 @@ export class ReadBuffer {
   /** @returns `bytes` if no later read overwrites them, or else a copy. A large piece is returned as it is and its buffer replaced. */
   keep(bytes: Buffer): Buffer {
     if (bytes.buffer === this.own?.buffer) {
-      if (bytes.length < MOST_COPIED) return Buffer.from(bytes);
+      if (bytes.length < MAX_COPIED) return Buffer.from(bytes);
       this.own = null;
       return bytes;
     }
@@ -106,7 +106,7 @@ export class ReadBuffer {
 
   /** The first `length` bytes of a buffer. */
   static beginning(buffer: Buffer, length: number): Buffer {
-    if (buffer !== ReadBuffer.shared || length > MOST_REMEMBERED) return buffer.subarray(0, length);
+    if (buffer !== ReadBuffer.shared || length > MAX_REMEMBERED) return buffer.subarray(0, length);
     let bytes = ReadBuffer.beginnings[length];
     if (bytes === undefined) {
       bytes = buffer.subarray(0, length);

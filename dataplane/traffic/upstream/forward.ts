@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { MOST_HOPS } from '../codec/hops.ts';
+import { MAX_HOPS } from '../codec/hops.ts';
 import { answer } from '../exchange/answer.ts';
 import type { Progress } from '../exchange/attempt.ts';
 import type { Exchange, NamedEndpoint, PassiveHealth, Upstream } from '../exchange/exchange.ts';
@@ -20,7 +20,7 @@ import { limitTime } from './time-limit.ts';
 import { blame } from './verdict.ts';
 
 /** How many targets below their limit are tried for a request at once. */
-const MOST_PICKS = 16;
+const MAX_PICKS = 16;
 
 export type ForwardTools = {
   readonly faults: Faults;
@@ -64,7 +64,7 @@ export class Forwarder implements Responder, Upstream {
 
   respond(x: Exchange): void {
     if (endsHere(x.upstreamMethod, x.fields)) return answer(x, x.method === 'TRACE' ? NO_TRACE : LAST_HOP);
-    if (x.hops > MOST_HOPS) return answer(x, LOOP);
+    if (x.hops > MAX_HOPS) return answer(x, LOOP);
     x.upstream = this;
     x.affinityLine = '';
     this.budget.request(x.startedAt);
@@ -88,7 +88,7 @@ export class Forwarder implements Responder, Upstream {
     const { pool, queue } = this;
     if (queue?.precedes(x)) return this.wait(x);
     // Another worker may be faster at each of them.
-    for (let tries = 0; tries < MOST_PICKS; tries++) {
+    for (let tries = 0; tries < MAX_PICKS; tries++) {
       const endpoint = pool.pick(this.tools.clock.now(), x);
       if (endpoint === null) break;
       const reserved = endpoint.reserve(pool.mostInFlight);

@@ -114,10 +114,10 @@ export class Hold {
   tick(): void {
     if (this.groups.size === 0) return;
     const now = this.tools.clock.monotonic();
-    for (const [pool, group] of [...this.groups]) this.tools.faults.step(() => this.look(pool, group, now));
+    for (const [pool, group] of [...this.groups]) this.tools.faults.step(() => this.check(pool, group, now));
   }
 
-  private look(pool: Pool, group: Group, now: number): void {
+  private check(pool: Pool, group: Group, now: number): void {
     for (const held of [...group.waiting]) if (now >= held.until) this.end(held);
     // The client of the probing request may have left, or it was answered by something other than a target.
     if (group.probe !== null && group.probe.x.status !== 0) group.probe = null;

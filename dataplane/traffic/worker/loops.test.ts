@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { test } from 'node:test';
-import { MOST_HOPS } from '../codec/hops.ts';
+import { MAX_HOPS } from '../codec/hops.ts';
 import { Http2Client } from '../testing/http2-upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
@@ -19,7 +19,7 @@ async function circle(protocol?: 'h2c'): Promise<ProxyFixture> {
 /** The request has looped this many times and no more. */
 async function cameRound(proxy: ProxyFixture): Promise<void> {
   await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
-  assert.equal(proxy.counted().get('a.test')?.requests, MOST_HOPS + 2);
+  assert.equal(proxy.counted().get('a.test')?.requests, MAX_HOPS + 2);
   assert.match(JSON.stringify(proxy.log), /"status":508.*a route leads back to the proxy itself/);
 }
 

@@ -2,7 +2,7 @@ import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange
 import type { AcceptedSocket } from '../../io/accepted-socket.ts';
 
 /** Most bytes that are buffered: a source of small pieces must notice when its client does not read. */
-const MOST_GATHERED = 65_536;
+const MAX_GATHERED_BYTES = 65_536;
 
 /** The usual status line, which is not put together for each response. */
 const OK_LINE = 'HTTP/1.1 200 OK\r\n';
@@ -84,7 +84,7 @@ export class AnswerWriter {
     x.bodySent += length;
     if (length <= SMALL_PIECE) {
       this.out += buffer.toString('latin1', from, to);
-      if (this.out.length > MOST_GATHERED) this.flush();
+      if (this.out.length > MAX_GATHERED_BYTES) this.flush();
     } else {
       const { socket, out } = this;
       const piece = buffer.subarray(from, to);

@@ -1,6 +1,6 @@
 /** Limits for reading the rest of a body after its response: bytes, milliseconds in all, and milliseconds between two pieces. */
-const MOST_BYTES = 67_108_864;
-const MOST_MS = 30_000;
+const MAX_DRAIN_BYTES = 67_108_864;
+const MAX_DRAIN_MS = 30_000;
 const IDLE_MS = 5_000;
 
 /**
@@ -22,13 +22,13 @@ export class Drain {
   /** Discards bytes. @returns whether more may follow. */
   discard(bytes: number): boolean {
     this.bytes += bytes;
-    return this.bytes <= MOST_BYTES;
+    return this.bytes <= MAX_DRAIN_BYTES;
   }
 
   /** Whether a limit has been reached. */
   over(now: number): boolean {
     if (this.bytes !== this.bytesBefore) this.heardAt = now;
     this.bytesBefore = this.bytes;
-    return this.bytes > MOST_BYTES || now - this.since >= MOST_MS || now - this.heardAt >= IDLE_MS;
+    return this.bytes > MAX_DRAIN_BYTES || now - this.since >= MAX_DRAIN_MS || now - this.heardAt >= IDLE_MS;
   }
 }

@@ -4,7 +4,7 @@ import { CODE, FLAG, FRAME, type Frames } from '../../testing/frames.ts';
 import { SecureFixture } from '../../testing/secure-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
-const MOST_STREAM = 0x7fffffff;
+const MAX_STREAM_ID = 0x7fffffff;
 
 /** The last streams and codes of the GOAWAYs so far. */
 const farewells = (client: Frames): [number, number][] =>
@@ -19,7 +19,7 @@ test('a connection of a worker that shuts down ends in two steps, and requests t
   await client.until('an answer', () => client.status(1) === 200);
   secure.proxy.drain();
   await client.until('the first GOAWAY', () => pings(client).length === 1);
-  assert.deepEqual(farewells(client), [[MOST_STREAM, CODE.none]]);
+  assert.deepEqual(farewells(client), [[MAX_STREAM_ID, CODE.none]]);
   client.request(3);
   const [ping] = pings(client);
   client.send(FRAME.ping, FLAG.ack, 0, ping?.payload ?? '');

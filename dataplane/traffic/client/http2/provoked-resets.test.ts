@@ -6,7 +6,7 @@ import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** Below the most concurrent requests that a client may have. */
 const BATCH = 100;
-const MOST_BATCHES = 12;
+const MAX_BATCHES = 12;
 /** A stream error may be treated as one of the connection (RFC 9113 5.4.2), which bounds it even better. */
 const CODES: readonly number[] = [CODE.calm, CODE.protocol, CODE.flowControl, CODE.frameSize, CODE.streamClosed];
 
@@ -49,7 +49,7 @@ describe('a client is disconnected before the requests that it has the proxy res
       const client = (await Frames.plain(proxy.port)).greet();
       await client.answered();
       let batches = 0;
-      for (; batches < MOST_BATCHES && !client.closed; batches++) {
+      for (; batches < MAX_BATCHES && !client.closed; batches++) {
         const streams = Array.from({ length: BATCH }, (_, at) => 2 * (batches * BATCH + at) + 1);
         client.write(Buffer.concat(streams.map(request)));
         await eventually('the requests', () => client.closed || inFlight.total() === BATCH);

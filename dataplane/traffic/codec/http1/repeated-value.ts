@@ -1,5 +1,5 @@
 /** Values of longer messages (bytes) are not remembered, because an idle connection would keep them in memory. */
-const MOST_REMEMBERED = 2_048;
+const MAX_REMEMBERED = 2_048;
 
 /**
  * The value of a field that most messages of a connection repeat, such as Host. It remains the same string from message to message, so it is
@@ -13,7 +13,7 @@ export class RepeatedValue {
   find(raw: string, from: number, to: number): string {
     if (this.last.length === to - from && raw.startsWith(this.last, from)) return this.again();
     const value = raw.slice(from, to);
-    if (raw.length > MOST_REMEMBERED) return value;
+    if (raw.length > MAX_REMEMBERED) return value;
     this.last = value;
     this.isPart = true;
     return value;

@@ -12,7 +12,7 @@ import { type Http2Stream, LARGE } from './stream.ts';
 import { TrailerBlock } from './trailer-block.ts';
 
 /** Settings in one frame. */
-const MOST_SETTINGS = 32;
+const MAX_SETTINGS = 32;
 const SETTING_BYTES = 6;
 const PING_BYTES = 8;
 const PRIORITY_BYTES = 5;
@@ -34,7 +34,7 @@ export class Incoming implements FrameSink {
   private reused = false;
   /** Null until a PRIORITY_UPDATE comes before its request. */
   private priorities: PendingPriorities | null = null;
-  /** Whether the peer has given a sign of life since the last `takeHeard`. */
+  /** Whether the peer has given a sign of life since the last `readHeard`. */
   heard = false;
   /** The DATA frame that is being read: its stream, null if that is closed; what is left; how much of it is padding, -1 if unknown. */
   private dataStream: Http2Stream | null = null;
@@ -49,7 +49,7 @@ export class Incoming implements FrameSink {
   }
 
   /** Whether a frame has come since the last call. */
-  takeHeard(): boolean {
+  readHeard(): boolean {
     const { heard } = this;
     this.heard = false;
     return heard;
@@ -251,7 +251,7 @@ export class Incoming implements FrameSink {
     stream.headReceived = true;
     if (ends) stream.inputEnded = true;
     // What the client has said most recently is in the frame, although that came first (RFC 9218 7.1).
-    const updated = this.priorities?.take(id);
+    const updated = this.priorities?.removeUpTo(id);
     if (updated !== undefined) stream.priority = updated;
     else if (block.priority !== '') stream.priority = readPriority(block.priority);
     this.owner.request(stream, block, session.decoder.tooLarge);
@@ -327,7 +327,7 @@ export class Incoming implements FrameSink {
       return this.spend(COST.ignored);
     }
     if (length % SETTING_BYTES !== 0) return session.fail(ERROR.frameSize, 'SETTINGS has six bytes for each');
-    if (length > MOST_SETTINGS * SETTING_BYTES) return session.fail(ERROR.enhanceYourCalm, 'too many settings');
+    if (length > MAX_SETTINGS * SETTING_BYTES) return session.fail(ERROR.enhanceYourCalm, 'too many settings');
     const { initialWindowSize } = session.peer;
     const code = session.peer.apply(buffer, from, to, session.limits.isServer);
     if (code !== ERROR.none) return session.fail(code, 'a setting has an invalid value');

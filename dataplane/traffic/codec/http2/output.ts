@@ -2,7 +2,7 @@ import { FLAG, FRAME_HEADER, TYPE, writeFrameHeader, writeWord } from './frame.t
 
 /** The first buffer of a write (bytes), and the largest. */
 const LEAST_ROOM = 512;
-const MOST_ROOM = 65_536;
+const MAX_BUFFER_BYTES = 65_536;
 /** A piece of a body up to this many bytes is copied behind its frame's header; a longer one is sent from where it is. */
 export const COPIED = 4_096;
 
@@ -27,7 +27,7 @@ export class Output {
     const { buffer } = this;
     if (buffer !== null && buffer.length - this.used >= bytes) return buffer;
     this.closePart();
-    const fresh = Buffer.allocUnsafe(Math.max(bytes, buffer === null ? this.guess : Math.min(MOST_ROOM, buffer.length * 2)));
+    const fresh = Buffer.allocUnsafe(Math.max(bytes, buffer === null ? this.guess : Math.min(MAX_BUFFER_BYTES, buffer.length * 2)));
     this.buffer = fresh;
     this.used = 0;
     this.flushed = 0;
@@ -91,7 +91,7 @@ export class Output {
     this.closePart();
     const { parts } = this;
     // Most turns of a busy connection are alike; one that becomes idle shrinks again.
-    this.guess = Math.min(MOST_ROOM, Math.max(LEAST_ROOM, this.used * 2, this.guess - (this.guess >> 3)));
+    this.guess = Math.min(MAX_BUFFER_BYTES, Math.max(LEAST_ROOM, this.used * 2, this.guess - (this.guess >> 3)));
     this.parts = [];
     this.buffer = null;
     this.used = 0;

@@ -12,7 +12,7 @@ export class PendingPriorities {
   }
 
   /** The request on a stream has come, so none will come on a lower one (RFC 9113 5.1.1). @returns its priority, if there is one. */
-  take(stream: number): Priority | undefined {
+  removeUpTo(stream: number): Priority | undefined {
     const priority = this.byStream.get(stream);
     for (const pending of this.byStream.keys()) if (pending <= stream) this.byStream.delete(pending);
     return priority;

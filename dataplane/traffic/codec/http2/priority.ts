@@ -2,7 +2,7 @@
 export const DEFAULT_URGENCY = 3;
 const LEAST_URGENT = 7;
 /** Longer values say nothing that we know, and take longer to read than they are worth. */
-const MOST_CHARACTERS = 256;
+const MAX_CHARACTERS = 256;
 
 /** How a response is scheduled among the others of its connection (RFC 9218 4). */
 export type Priority = { readonly urgency: number; readonly incremental: boolean };
@@ -20,7 +20,7 @@ export const NO_SIGNAL: Priority = { urgency: DEFAULT_URGENCY, incremental: true
 export function readPriority(value: string): Priority {
   let urgency = DEFAULT_URGENCY;
   let incremental = false;
-  if (value.length > MOST_CHARACTERS) return { urgency, incremental };
+  if (value.length > MAX_CHARACTERS) return { urgency, incremental };
   for (const member of value.split(',')) {
     const [item = ''] = member.trim().split(';');
     const [, key, text] = /^([ui])(?:=(.*))?$/.exec(item.trim()) ?? [];

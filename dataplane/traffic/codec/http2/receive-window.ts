@@ -1,7 +1,7 @@
 import { MAX_WINDOW } from './frame.ts';
 
 /** How many bytes all windows of a thread together may be larger than they were at first. */
-const MOST_GROWTH = 67_108_864;
+const MAX_GROWTH = 67_108_864;
 
 let growth = 0;
 
@@ -51,7 +51,7 @@ export class ReceiveWindow {
 
   private grow(): void {
     if (this.released) return;
-    const more = Math.min(this.size, this.most - this.size, MOST_GROWTH - growth, MAX_WINDOW - this.size);
+    const more = Math.min(this.size, this.most - this.size, MAX_GROWTH - growth, MAX_WINDOW - this.size);
     if (more <= 0) return;
     growth += more;
     this.grown += more;

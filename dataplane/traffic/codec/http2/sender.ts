@@ -6,7 +6,7 @@ import type { Head, Http2Stream } from './stream.ts';
 /** What is gathered goes out beyond this many bytes, even within a turn. */
 const HIGH_WATER = 65_536;
 /** Bytes of frames that may be written to a peer that does not read. */
-const MOST_UNREAD = 65_536;
+const MAX_UNREAD = 65_536;
 const NO_CONTENT = 204;
 /** More characters than a status and a length have with their names. */
 const OWN_FIELDS = 64;
@@ -158,7 +158,7 @@ export class Sender {
 
   /** Whether much was written although the peer does not read: replies to its frames, which have no window. */
   get isStuck(): boolean {
-    return this.unread > MOST_UNREAD;
+    return this.unread > MAX_UNREAD;
   }
 
   /** The last thing that is sent (RFC 9113 6.8). */

@@ -130,7 +130,7 @@ export class Http2Session implements StreamSession {
 
   /** A PING that we sent has come back. */
   pingReturned(payload: Buffer): void {
-    if (this.isClosing && payload.equals(PING_GOING)) this.goFully();
+    if (this.isClosing && payload.equals(PING_GOING)) this.sendLastGoaway();
   }
 
   peerLeaves(lastStream: number, code: number): void {
@@ -325,7 +325,7 @@ export class Http2Session implements StreamSession {
     this.goingSince = this.owner.monotonic();
     const { sender } = this;
     // A peer that leaves opens no more streams.
-    if (!this.limits.isServer || !this.greeted || this.peerIsLeaving) this.goFully();
+    if (!this.limits.isServer || !this.greeted || this.peerIsLeaving) this.sendLastGoaway();
     else {
       sender.goAway(MAX_STREAM_ID, ERROR.none, '');
       sender.output.frameOf(TYPE.ping, 0, 0, PING_GOING);
@@ -337,7 +337,7 @@ export class Http2Session implements StreamSession {
     return this.goingSince >= 0;
   }
 
-  private goFully(): void {
+  private sendLastGoaway(): void {
     if (this.goneFully || this.ended) return;
     this.goneFully = true;
     this.lastAccepted = this.lastPeerStream;
@@ -379,8 +379,8 @@ export class Http2Session implements StreamSession {
     if (this.ended) return;
     this.budget.refill(now);
     if (this.greeted && this.liveness.settingsOverdue(now)) return this.fail(ERROR.settingsTimeout, 'our SETTINGS got no reply');
-    if (this.goingSince >= 0 && now - this.goingSince >= GOING_MS) this.goFully();
-    const state = this.liveness.check(now, this.incoming.takeHeard(), this.streams.size > 0);
+    if (this.goingSince >= 0 && now - this.goingSince >= GOING_MS) this.sendLastGoaway();
+    const state = this.liveness.check(now, this.incoming.readHeard(), this.streams.size > 0);
     if (state === 'gone') return this.fail(ERROR.none, 'a PING was not answered');
     if (state !== 'ask') return;
     this.sender.output.frameOf(TYPE.ping, 0, 0, PING_ALIVE);

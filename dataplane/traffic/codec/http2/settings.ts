@@ -2,7 +2,7 @@ import { DEFAULT_WINDOW, ERROR, MAX_FRAME, MAX_WINDOW, readWord, SETTING } from 
 
 /** Bytes of one setting: its identifier and its value (RFC 9113 6.5.1). */
 const SETTING_BYTES = 6;
-const MOST_FRAME = 16_777_215;
+const MAX_ALLOWED_FRAME = 16_777_215;
 
 /** What a peer has announced (RFC 9113 6.5.2), with the values that hold before it does. */
 export class PeerSettings {
@@ -45,7 +45,7 @@ export class PeerSettings {
         this.initialWindowSize = value;
         return ERROR.none;
       case SETTING.maxFrameSize:
-        if (value < MAX_FRAME || value > MOST_FRAME) return ERROR.protocol;
+        if (value < MAX_FRAME || value > MAX_ALLOWED_FRAME) return ERROR.protocol;
         this.maxFrameSize = value;
         return ERROR.none;
       case SETTING.enableConnectProtocol:

@@ -12,7 +12,7 @@ const TAIL = 16_384;
 /** A piece of a body with at least this many bytes is passed on by itself, as it is; others are gathered. */
 export const LARGE = 1_024;
 /** More than the window of a stream can hold unread. */
-const MOST_KEPT = 1_048_576;
+const MAX_KEPT = 1_048_576;
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -300,7 +300,7 @@ export class Http2Stream {
   }
 
   private keep(buffer: Buffer, from: number, to: number): void {
-    this.gathering ??= new AppendBuffer(MOST_KEPT);
+    this.gathering ??= new AppendBuffer(MAX_KEPT);
     this.kept = this.gathering.join(this.kept, buffer.subarray(from, to));
   }
 
@@ -364,13 +364,13 @@ export class Http2Stream {
   /** Reports what has happened since the last call. Called by the connection when its current work is done. */
   report(): void {
     try {
-      this.tell(this.receiver);
+      this.notify(this.receiver);
     } catch (error) {
       this.receiver?.onFault(error);
     }
   }
 
-  private tell(receiver: StreamReceiver | null): void {
+  private notify(receiver: StreamReceiver | null): void {
     if (!this.isPaused && !this.dropsInput) this.deliverKept();
     if (this.endsAfterKept && this.kept.length === 0 && !this.isPaused && !this.dropsInput) {
       this.endsAfterKept = false;

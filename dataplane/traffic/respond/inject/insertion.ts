@@ -23,7 +23,7 @@ export class Insertion {
   private readonly page: Page;
   private readonly policies: ContentSecurityPolicy[];
   private readonly emit: Emit;
-  private readonly scanner = new HeadScanner((name, attributes) => this.see(name, attributes));
+  private readonly scanner = new HeadScanner((name, attributes) => this.inspect(name, attributes));
   /** Held bytes that may begin the insertion point. */
   private held = NOTHING;
   private begun = false;
@@ -95,7 +95,7 @@ export class Insertion {
     return Buffer.from(`<script defer src="${origin}${BEACON_SCRIPT_PATH}"${nonce && ` nonce="${nonce}"`}></script>`, 'latin1');
   }
 
-  private see(name: string, attributes: Attributes): void {
+  private inspect(name: string, attributes: Attributes): void {
     if (name === 'base') {
       this.based ||= attributes.has('href');
       return;

@@ -31,8 +31,8 @@ const KEEP_ALIVE_MS = 30_000;
  * The largest head that any route may allow; each exchange has its own limit. Each field line counts 32 bytes more than its length (RFC
  * 9113 6.5.2).
  */
-const { most: MOST_BYTES } = RESPONSE_HEADER_BYTES;
-const MOST_LINES = linesFor(MOST_BYTES) + 1;
+const { most: MAX_HEADER_BYTES } = RESPONSE_HEADER_BYTES;
+const MAX_HEADER_LINES = linesFor(MAX_HEADER_BYTES) + 1;
 const LIMITS: SessionLimits = {
   isServer: false,
   streams: 0,
@@ -40,7 +40,7 @@ const LIMITS: SessionLimits = {
   mostStreamWindow: 1_048_576,
   connectionWindow: 4_194_304,
   mostConnectionWindow: 16_777_216,
-  fieldList: MOST_BYTES + 32 * MOST_LINES,
+  fieldList: MAX_HEADER_BYTES + 32 * MAX_HEADER_LINES,
 };
 
 /** The owner of a session. */

@@ -1,7 +1,7 @@
 import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, SP } from '../../http1/chars.ts';
 import { ByteStore } from './byte-store.ts';
 import { BAD_NAME, readName } from './field-names.ts';
-import { ENTRY_OVERHEAD, FieldTable, LINE_OVERHEAD, MOST_TABLE_BYTES } from './field-table.ts';
+import { ENTRY_OVERHEAD, FieldTable, LINE_OVERHEAD, MAX_TABLE_BYTES } from './field-table.ts';
 import { decodeHuffman, HAS_CONTROL, roomToDecode } from './huffman-decoder.ts';
 import { STATIC_END, STATIC_KNOWN, STATIC_LINES, STATIC_NAME_LENGTH, STATIC_START } from './static-lines.ts';
 import { FIRST_DYNAMIC } from './static-table.ts';
@@ -18,7 +18,7 @@ const MALFORMED = -1;
  * How much longer than allowed a list may be before it ends the connection. Two bytes can insert a name of 4 KB into the table again, so
  * such a list would cost far more than the bytes it arrives in (RFC 9113 10.5.1).
  */
-const MOST_EXCESS = 1_048_576;
+const MAX_EXCESS = 1_048_576;
 
 /** What is wrong with a field that HPACK can carry. Bits. */
 export const ODDITY = {
@@ -73,7 +73,7 @@ export class HpackDecoder {
    * @throws RangeError for another size.
    */
   constructor(tableBytes: number) {
-    if (tableBytes < INITIAL_TABLE_BYTES || tableBytes > MOST_TABLE_BYTES) throw new RangeError(`no table has ${tableBytes} bytes`);
+    if (tableBytes < INITIAL_TABLE_BYTES || tableBytes > MAX_TABLE_BYTES) throw new RangeError(`no table has ${tableBytes} bytes`);
     this.mostTableBytes = tableBytes;
   }
 
@@ -99,7 +99,7 @@ export class HpackDecoder {
         // A size in the middle of a block is an error (RFC 7541 4.2).
         if (first >= 0x20 || !this.readLiteral(buffer, to, 0x0f, lines, sink)) return false;
       }
-      if (this.listBytes > mostBytes + MOST_EXCESS) return false;
+      if (this.listBytes > mostBytes + MAX_EXCESS) return false;
     }
     return true;
   }

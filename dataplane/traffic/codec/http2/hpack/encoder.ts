@@ -5,7 +5,7 @@ import { STATIC_FIELDS } from './static-table.ts';
 import { writeInteger, writeShorterString, writeString } from './write-literal.ts';
 
 /** The most of the peer's table that we use, which is also what it offers before any setting (RFC 9113 6.5.2). */
-const MOST_TABLE_BYTES = 4_096;
+const MAX_TABLE_BYTES = 4_096;
 /** The first bits of the representations in RFC 7541 6, and the masks of the integers that follow. */
 const INDEXED = 0x80;
 const INDEXED_MASK = 0x7f;
@@ -33,13 +33,13 @@ const isWhite = (code: number): boolean => code === 32 || code === 9;
  * `mostBytes` before.
  */
 export class HpackEncoder {
-  private readonly index = new LineIndex(MOST_TABLE_BYTES);
+  private readonly index = new LineIndex(MAX_TABLE_BYTES);
   /** Comes before the first line of each block. */
   private readonly first: Entry = { text: '', line: '', bytes: 0, number: 0, next: null };
   /** The size that the peer knows of, the one to use from the next block on, and the smallest one since the last block. */
-  private announced = MOST_TABLE_BYTES;
-  private wanted = MOST_TABLE_BYTES;
-  private smallest = MOST_TABLE_BYTES;
+  private announced = MAX_TABLE_BYTES;
+  private wanted = MAX_TABLE_BYTES;
+  private smallest = MAX_TABLE_BYTES;
 
   /**
    * The most bytes of a block whose lines, names and values have this many characters. A field whose name and value have fewer than three
@@ -51,7 +51,7 @@ export class HpackEncoder {
 
   /** The peer's SETTINGS_HEADER_TABLE_SIZE, of which we use 4,096 bytes at most. Valid from the next block on. */
   limitTable(bytes: number): void {
-    this.wanted = Math.min(bytes, MOST_TABLE_BYTES);
+    this.wanted = Math.min(bytes, MAX_TABLE_BYTES);
     this.smallest = Math.min(this.smallest, this.wanted);
     this.index.resize(this.wanted);
   }

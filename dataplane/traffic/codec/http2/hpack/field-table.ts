@@ -12,7 +12,7 @@ const KNOWN_SHIFT = 2;
 const START_SHIFT = 8;
 const NAME_SHIFT = 16;
 /** The largest table whose entries fit these numbers. */
-export const MOST_TABLE_BYTES = 65_536;
+export const MAX_TABLE_BYTES = 65_536;
 
 /**
  * The dynamic table of a decoder (RFC 7541 2.3.2). Each entry is kept as a finished line together with what was found out about it, so that
@@ -36,12 +36,12 @@ export class FieldTable {
   private size = 0;
   private mostBytes: number;
 
-  /** `mostBytes`: the size as RFC 7541 4.1 counts it, 0–MOST_TABLE_BYTES. */
+  /** `mostBytes`: the size as RFC 7541 4.1 counts it, 0–MAX_TABLE_BYTES. */
   constructor(mostBytes: number) {
     this.mostBytes = mostBytes;
   }
 
-  /** Changes the size (RFC 7541 4.3). 0–MOST_TABLE_BYTES. */
+  /** Changes the size (RFC 7541 4.3). 0–MAX_TABLE_BYTES. */
   resize(mostBytes: number): void {
     this.mostBytes = mostBytes;
     this.evict(mostBytes);

@@ -17,7 +17,7 @@ const MAY_END = 1 << 26;
 const FAILS = 1 << 27;
 /** One of the symbols may not be part of a field value (RFC 9110 5.5). */
 const CONTROL = 1 << 28;
-const MOST_PADDING = 7;
+const MAX_PADDING = 7;
 const STEPS_PER_STATE = 256;
 
 /** What is added to the end that `decodeHuffman` returns if there is a symbol that may not be part of a field value (RFC 9110 5.5). */
@@ -47,7 +47,7 @@ function tree(): Int16Array {
 function buildSteps(): Int32Array {
   const children = tree();
   const mayEnd = new Set<number>();
-  for (let node = 0, bits = 0; bits <= MOST_PADDING; bits++) {
+  for (let node = 0, bits = 0; bits <= MAX_PADDING; bits++) {
     mayEnd.add(node);
     node = children[node * 2 + 1] as number;
   }

@@ -1,7 +1,7 @@
 import { CODE, CODE_BITS } from './huffman-code.ts';
 
 /** Codes with more bits are written in two parts, so that seven pending bits and the next part fit into 32 bits. */
-const MOST_AT_ONCE = 24;
+const MAX_AT_ONCE = 24;
 const LOW_BITS = 16;
 
 /** How many bytes the Latin-1 text takes in the Huffman code of RFC 7541 appendix B. */
@@ -20,7 +20,7 @@ export function encodeHuffman(text: string, out: Buffer, at: number): number {
     const symbol = text.charCodeAt(next) & 0xff;
     let code = CODE[symbol] as number;
     let bits = CODE_BITS[symbol] as number;
-    if (bits > MOST_AT_ONCE) {
+    if (bits > MAX_AT_ONCE) {
       pending = (pending << (bits - LOW_BITS)) | (code >>> LOW_BITS);
       count += bits - LOW_BITS;
       for (; count >= 8; count -= 8) out[end++] = pending >>> (count - 8);

@@ -2,7 +2,7 @@ import { ENTRY_OVERHEAD } from './field-table.ts';
 import { FIRST_DYNAMIC } from './static-table.ts';
 
 /** Entries that need more than this share of the table are not worth what they evict. */
-const MOST_SHARE = 0.75;
+const MAX_SHARE = 0.75;
 
 /** A field of the dynamic table. */
 export type Entry = {
@@ -47,7 +47,7 @@ export class LineIndex {
 
   /** Whether an entry with a name and value of so many bytes is worth its room. */
   holds(length: number): boolean {
-    return length + ENTRY_OVERHEAD <= this.mostBytes * MOST_SHARE;
+    return length + ENTRY_OVERHEAD <= this.mostBytes * MAX_SHARE;
   }
 
   /**

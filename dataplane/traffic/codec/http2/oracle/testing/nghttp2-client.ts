@@ -5,15 +5,15 @@ import { CODE, type Field, FLAG, FRAME, frame, PREFACE } from '../../../../testi
 
 const FRAME_HEAD = 9;
 /** RFC 9113 6.5.2: SETTINGS_MAX_FRAME_SIZE unless it is changed. */
-const MOST_PAYLOAD = 16_384;
+const MAX_PAYLOAD = 16_384;
 /** RFC 9113 6.5.2. */
 const HEADER_TABLE_SIZE = 1;
 /** `:status: 103` as a literal that changes no table. */
 const EARLY_HINTS = Buffer.from('\x08\x03103', 'latin1');
 /** More than any block has. */
-const MOST_FIELDS = 10_000;
+const MAX_FIELDS = 10_000;
 /** Node counts the fields of informational responses until their request is over. */
-const MOST_MEGABYTES = 10_000;
+const MAX_MEGABYTES = 10_000;
 const OK = Buffer.from([0x88]);
 
 /** The block of an informational response: sizes of the table, which may only begin a block, the status, and fields. */
@@ -48,8 +48,8 @@ export class Nghttp2Client {
     this.wire = ours;
     this.session = connect('http://a.test', {
       createConnection: () => theirs,
-      maxHeaderListPairs: MOST_FIELDS,
-      maxSessionMemory: MOST_MEGABYTES,
+      maxHeaderListPairs: MAX_FIELDS,
+      maxSessionMemory: MAX_MEGABYTES,
     });
     // What ends the session is read from the wire.
     this.session.on('error', nothing);
@@ -116,9 +116,9 @@ export class Nghttp2Client {
 
   private sendBlock(flags: number, block: Buffer): void {
     const stream = this.requests * 2 - 1;
-    for (let at = 0; at === 0 || at < block.length; at += MOST_PAYLOAD) {
-      const last = at + MOST_PAYLOAD >= block.length ? FLAG.endHeaders : 0;
-      const piece = block.subarray(at, at + MOST_PAYLOAD);
+    for (let at = 0; at === 0 || at < block.length; at += MAX_PAYLOAD) {
+      const last = at + MAX_PAYLOAD >= block.length ? FLAG.endHeaders : 0;
+      const piece = block.subarray(at, at + MAX_PAYLOAD);
       if (at === 0) this.send(FRAME.headers, flags | last, stream, piece);
       else this.send(FRAME.continuation, last, stream, piece);
     }

@@ -312,3 +312,32 @@ test('an exception of the receiver is reported to it, and reading goes on', asyn
     assert.deepEqual(ends.events, ['Error: too much']);
   }
 });
+
+test('an exception where the stream calls to write or to end is reported, and the socket is closed', async () => {
+  for (const kind of KINDS)
+    for (const [what, begin] of [
+      ['a write', ({ socket }: Ends) => socket.write('x')],
+      ['a write that another one delayed', ({ socket }: Ends) => [socket.write(LARGE), socket.write('x')]],
+      ['several such writes', ({ socket }: Ends) => [socket.write(LARGE), socket.write('x'), socket.write('y')]],
+      ['the end', ({ socket }: Ends) => socket.end()],
+    ] as const) {
+      using ends = await Ends.open(kind);
+      const { socket } = ends;
+      const { _write: write } = socket;
+      const fail = (): never => {
+        throw new Error(what);
+      };
+      socket._write = (chunk: Buffer, encoding, done) =>
+        chunk.length === LARGE.length ? write.call(socket, chunk, encoding, done) : fail();
+      socket._writev = fail;
+      socket._final = fail;
+      ends.direct.adoptWrites();
+      begin(ends);
+      ends.client.resume();
+      await eventually(`the close after ${what}`, () => ends.events.includes('close'));
+      assert.deepEqual(
+        ends.events.filter((event) => event !== 'drain'),
+        [`Error: ${what}`, 'close'],
+      );
+    }
+});

@@ -278,13 +278,31 @@ export class DirectSocket {
     socket._write = (chunk: unknown, encoding, written): void => {
       const { dispatched } = this;
       this.dispatched = 0;
-      if (dispatched === 0) this.afterOwn(written, () => write.call(socket, chunk, encoding, written));
-      else if (typeof dispatched === 'number') written(systemError(dispatched, 'write'));
-      else completes(dispatched, chunk, written);
+      this.attempt(() => {
+        if (dispatched === 0) this.afterOwn(written, () => write.call(socket, chunk, encoding, written));
+        else if (typeof dispatched === 'number') written(systemError(dispatched, 'write'));
+        else this.completes(dispatched, chunk, written);
+      });
     };
     if (writev !== undefined)
-      socket._writev = (chunks, written): void => this.afterOwn(written, () => writev.call(socket, chunks, written));
-    socket._final = (ended): void => this.afterOwn(ended, () => final.call(socket, ended));
+      socket._writev = (chunks, written): void => this.attempt(() => this.afterOwn(written, () => writev.call(socket, chunks, written)));
+    socket._final = (ended): void => this.attempt(() => this.afterOwn(ended, () => final.call(socket, ended)));
+  }
+
+  /**
+   * For what Node's stream or the handle calls: the stream takes an exception for an error of the connection, or it belongs to nothing.
+   * The stream may be in the middle of a write for the owner, which is therefore told in the next tick. It would wait for that write
+   * for ever, so it is destroyed.
+   */
+  private attempt(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      process.nextTick(() => {
+        this.onFault(error);
+        this.socket.destroy();
+      });
+    }
   }
 
   /** Continues when the write over TLS that the stream knows nothing of is complete, or passes on its error. */
@@ -296,15 +314,16 @@ export class DirectSocket {
       if (status < 0) failed(systemError(status, 'write'));
       else then();
     };
-    if (own.writeStatus === null) own.oncomplete = complete;
+    if (own.writeStatus === null) own.oncomplete = (status) => this.attempt(() => complete(status));
     else complete(own.writeStatus);
   }
-}
 
-function completes(write: PendingWrite, chunk: unknown, written: Written): void {
-  const complete = (status: number): void => written(status < 0 ? systemError(status, 'write') : null);
-  if (write.writeStatus === null) Object.assign(write, { oncomplete: complete, chunk });
-  else complete(write.writeStatus);
+  /** Tells the stream when a write that it has taken over is complete. */
+  private completes(write: PendingWrite, chunk: unknown, written: Written): void {
+    const complete = (status: number): void => written(status < 0 ? systemError(status, 'write') : null);
+    if (write.writeStatus === null) Object.assign(write, { oncomplete: (status: number) => this.attempt(() => complete(status)), chunk });
+    else complete(write.writeStatus);
+  }
 }
 
 /** The one listener of all handles that are read directly. */

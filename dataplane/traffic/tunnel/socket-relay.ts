@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FaultOwner } from '../exchange/fault-owner.ts';
+import { guarded } from '../exchange/faults.ts';
 import { type DirectReader, DirectSocket } from '../io/direct-socket.ts';
 import { ReadBuffer } from '../io/read-buffer.ts';
 
@@ -25,9 +26,15 @@ class Direction implements DirectReader {
   start(opposite: Direction): void {
     const to = opposite.from;
     this.to = to;
-    to.socket.on('drain', () => this.from.resume());
+    to.socket.on(
+      'drain',
+      guarded(this, () => this.from.resume()),
+    );
     // The other direction may still go on.
-    this.from.socket.on('end', () => to.socket.end());
+    this.from.socket.on(
+      'end',
+      guarded(this, () => to.socket.end()),
+    );
     this.from.read();
   }
 

@@ -4,6 +4,7 @@ import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody } from '../../exchange/relay.ts';
 import type { ByteRange } from './byte-ranges.ts';
 import { type DiskAccess, DiskTimeout } from './disk.ts';
+import { refusalOf } from './open.ts';
 
 /** Bytes per read. Large reads double the speed, and small ones bound the memory that many slow clients can take. */
 const SMALL = 65_536;
@@ -98,6 +99,7 @@ export class FileBody {
     try {
       return await this.disk.run<number>((done) => fs.read(this.fd, buffer, 0, length, this.position, done));
     } catch (error) {
+      refusalOf(error);
       if (!(error instanceof DiskTimeout)) return FAILURE.fileUnreadable;
       // The disk may still write to it.
       this.buffer = null;

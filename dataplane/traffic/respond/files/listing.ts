@@ -1,8 +1,9 @@
 import fs from 'node:fs';
-import type { DiskAccess } from './disk.ts';
+import { type DiskAccess, DiskTimeout } from './disk.ts';
 import type { Hidden } from './hidden.ts';
 import { type ListingEntry, listingHtml } from './listing-page.ts';
 import { byName } from './name-order.ts';
+import { refusalOf } from './open.ts';
 
 /** Names on a page. */
 const PER_PAGE = 1_000;
@@ -127,8 +128,10 @@ async function shownEntry(disk: DiskAccess, path: string, { name, isDirectory, i
   try {
     const { size, mtimeMs } = await disk.run<fs.Stats>((done) => fs.lstat(`${path}/${name}`, done));
     return { name, isDirectory, size: isDirectory ? null : size, modified: mtimeMs };
-  } catch {
-    // It was deleted after its name was read.
+  } catch (error) {
+    if (error instanceof DiskTimeout) throw error;
+    refusalOf(error);
+    // It was deleted after its name was read, or can't be described.
     return null;
   }
 }

@@ -1,10 +1,10 @@
 import { formatAdminAddress } from '../shared/api/admin-address.ts';
 import { controllerSocketBeside } from '../shared/api/controller-socket.ts';
 import { NAME } from '../shared/name.ts';
-import { runningBuild } from '../shared/runtime/build.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
-import type { Log } from '../shared/runtime/log.ts';
+import type { Log } from '../shared/runtime/log/log.ts';
+import { runningBuild } from '../shared/runtime/process/build.ts';
 import type { Random } from '../shared/runtime/random.ts';
 import type { ControllerSettings } from './flags.ts';
 import { type PushEvent, Pusher } from './push/pusher.ts';

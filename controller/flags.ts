@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { type AdminAddress, defaultAdminAddress, parseAdminAddress, verifiedBy } from '../shared/api/admin-address.ts';
 import { CONFIG_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_CONFIG_PATH, DEFAULT_CONTROLLER_LISTEN, NAME } from '../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../shared/runtime/flags.ts';
-import { LOG_LEVELS, type LogLevel } from '../shared/runtime/log-level.ts';
+import { LOG_LEVELS, type LogLevel } from '../shared/runtime/log/log-level.ts';
 import { splitAddress } from '../shared/values/address.ts';
 import { isLoopback } from '../shared/values/loopback.ts';
 import { accepted, type Parsed, refused } from '../shared/values/parsed.ts';

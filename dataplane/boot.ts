@@ -1,12 +1,12 @@
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../shared/name.ts';
-import { runningBuild } from '../shared/runtime/build.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
-import type { Log } from '../shared/runtime/log.ts';
+import type { Log } from '../shared/runtime/log/log.ts';
+import { runningBuild } from '../shared/runtime/process/build.ts';
+import { describeTakenBy, runningInstance } from '../shared/runtime/process/running-instance.ts';
 import type { Random } from '../shared/runtime/random.ts';
-import { describeTakenBy, runningInstance } from '../shared/runtime/running-instance.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { openLog } from './access-log/log-output.ts';
 import { listenOrUsageError } from './listen-error.ts';

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { runningBuild } from '../shared/runtime/build.ts';
+import { runningBuild } from '../shared/runtime/process/build.ts';
 import type { ServiceEvent } from '../shared/wire/events.ts';
 import type { Purge } from '../shared/wire/purge.ts';
 import { AccessLog } from './access-log/access-log.ts';

@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
-import type { UpgradeOutcome } from '../shared/runtime/parent.ts';
+import type { UpgradeOutcome } from '../shared/runtime/process/parent.ts';
 import { splitAddress } from '../shared/values/address.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { Admin } from './admin/admin.ts';

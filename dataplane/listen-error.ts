@@ -1,6 +1,6 @@
 import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
-import { SocketInUseError } from '../shared/runtime/unix-socket.ts';
+import { SocketInUseError } from '../shared/runtime/http/unix-socket.ts';
 import { ListenError } from './workers/worker-pool.ts';
 
 /** Opens the ports of the workers. @throws UsageError as `listenOrUsageError`, for the port that can't be opened. */

@@ -1,13 +1,13 @@
 import { DISK_OPERATIONS_PER_WORKER } from '../shared/limits.ts';
 import { ENV_PREFIX } from '../shared/name.ts';
-import { runningBuild } from '../shared/runtime/build.ts';
 import { systemClock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import { releaseMemoryWhenIdle } from '../shared/runtime/idle-memory.ts';
-import { createLog } from '../shared/runtime/log.ts';
-import { requestSuccessor, sendToParent } from '../shared/runtime/parent.ts';
+import { createLog } from '../shared/runtime/log/log.ts';
+import { runningBuild } from '../shared/runtime/process/build.ts';
+import { requestSuccessor, sendToParent } from '../shared/runtime/process/parent.ts';
+import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/process/supervised.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
-import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/supervised.ts';
 import { startDataplane } from './dataplane.ts';
 import { COMMAND, dataplaneHelp, readSettings } from './settings/settings.ts';
 

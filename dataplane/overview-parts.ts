@@ -1,6 +1,6 @@
-import { installedVersion, runningBuild } from '../shared/runtime/build.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
-import type { Log } from '../shared/runtime/log.ts';
+import type { Log } from '../shared/runtime/log/log.ts';
+import { installedVersion, runningBuild } from '../shared/runtime/process/build.ts';
 import type { AdminDependencies } from './admin/dependencies.ts';
 import type { OwnCertificate } from './admin/own-certificate.ts';
 import type { FailingHost } from './analytics/analytics.ts';

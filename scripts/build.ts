@@ -42,7 +42,7 @@ const leavePackages: Plugin = {
 
 /**
  * An import of node:http reads each of its exports, one of which loads Node's fetch and WebSocket; `require` reads none
- * (shared/runtime/http.ts). Packages import it, too.
+ * (shared/runtime/http/node-http.ts). Packages import it, too.
  */
 const requireHttp: Plugin = {
   name: 'require-http',

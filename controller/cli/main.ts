@@ -3,7 +3,7 @@ import { closest } from '../../shared/closest.ts';
 import { exampleIn } from '../../shared/command-examples.ts';
 import { NAME } from '../../shared/name.ts';
 import { helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
-import { sendToParent } from '../../shared/runtime/parent.ts';
+import { sendToParent } from '../../shared/runtime/process/parent.ts';
 import { CommandError, type Terminal } from './command/command.ts';
 import { terminalOf } from './command/terminal.ts';
 import { COMMANDS } from './commands.ts';

@@ -1,5 +1,5 @@
 import { NAME } from '../../shared/name.ts';
-import { runningBuild } from '../../shared/runtime/build.ts';
+import { runningBuild } from '../../shared/runtime/process/build.ts';
 import { JSON_FLAG, noArguments, wantsJson } from './command/admin-query.ts';
 import type { Command } from './command/command.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
 import { type Desired, desire, type Listing, type SourceView } from '../desired/desire.ts';
 import type { Snapshot, Source, UndatedProblem } from '../sources/source.ts';

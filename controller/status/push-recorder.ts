@@ -1,4 +1,4 @@
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Applied, RouteOutcome, TargetReport } from '../../shared/wire/apply.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
 import type { Report } from './report.ts';

@@ -6,9 +6,9 @@ import { ConnectionRoom } from '../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy, onThisMachine } from '../../shared/api/foreign-request.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { createServer } from '../../shared/runtime/http.ts';
-import type { Log } from '../../shared/runtime/log.ts';
-import { listenUnix } from '../../shared/runtime/unix-socket.ts';
+import { createServer } from '../../shared/runtime/http/node-http.ts';
+import { listenUnix } from '../../shared/runtime/http/unix-socket.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Report } from './report.ts';
 
 export type StatusServer = { readonly address: string; close(): Promise<void> };

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { sleep } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import { LineRings } from '../ledger/line-ring.ts';
 import type { OutputReport } from './log-writer.ts';
 

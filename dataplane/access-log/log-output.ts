@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
-import { openStdout } from '../../shared/runtime/stdout.ts';
+import { openStdout } from '../../shared/runtime/process/stdout.ts';
 import type { OutputName } from '../ledger/output-name.ts';
 
 /** The maximum number of bytes that wait for one output, and for all of them together. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
-import { SocketInUseError } from '../../shared/runtime/unix-socket.ts';
+import { SocketInUseError } from '../../shared/runtime/http/unix-socket.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
 import { agreeing, RunningAdmin, sendRequest, TOKEN } from './testing/running-admin.ts';
 import { frame, StreamClient } from './testing/stream-client.ts';

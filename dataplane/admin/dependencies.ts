@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { TargetReport } from '../../shared/wire/apply.ts';
 import type { Alert, Overview } from '../../shared/wire/dashboard.ts';

@@ -11,7 +11,7 @@ import { DAY, HOUR } from '../analytics/history/store.ts';
 import { Exchange, type Site } from '../traffic/exchange/exchange.ts';
 import { Countries } from '../traffic/match/countries.ts';
 import { Recorder } from '../traffic/record/recorder.ts';
-import { sampleExchange } from '../traffic/testing/sample-exchange.ts';
+import { sampleExchange } from '../traffic/testing/samples/sample-exchange.ts';
 import { DAYS, HOSTS, hostName, monthOfVisits, type Visit } from './testing/month-of-visits.ts';
 import { RunningAdmin } from './testing/running-admin.ts';
 

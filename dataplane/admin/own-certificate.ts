@@ -5,7 +5,7 @@ import type { Certificate } from '../../shared/certificates/certificate.ts';
 import { covers, shortAddress } from '../../shared/certificates/certificate-names.ts';
 import { CIPHERS } from '../../shared/ciphers.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 import { FolderWatcher } from '../tls/store/folder-watcher.ts';
 import { fingerprintOfPair, readPair } from '../tls/store/pair-folder.ts';

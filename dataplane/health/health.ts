@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { transportName } from '../../shared/upstreams/transport.ts';
 import type { Targets } from '../ledger/targets.ts';

@@ -4,7 +4,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { KeySource } from '../../shared/policy/jwt/key-source.ts';
 import { type JwtKey, readKeys } from '../../shared/policy/jwt/keys.ts';
 import { isPrivateAddress } from '../../shared/private-ranges.ts';
-import { request } from '../../shared/runtime/http.ts';
+import { request } from '../../shared/runtime/http/node-http.ts';
 
 /** How long a fetch may take as a whole (ms). */
 const TIMEOUT_MS = 10_000;

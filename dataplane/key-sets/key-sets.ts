@@ -1,6 +1,6 @@
 import type { KeySource } from '../../shared/policy/jwt/key-source.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { PublishedKeySet } from '../traffic/protocol.ts';
 import type { FetchedKeys } from './fetch-keys.ts';
 import { readSaved, type SavedKeys, writeSaved } from './saved-keys.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import * as z from 'zod';
 import { faultOfKey, faultOfKeys, type JwtKey, MAX_KEYS } from '../../shared/policy/jwt/keys.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 
 /** The keys of a set when they were fetched (ms since 1970), and for how long they are fresh (ms). */
 export type SavedKeys = { readonly keys: readonly JwtKey[]; readonly fetchedAt: number; readonly freshMs: number };

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { MAX_DOMAIN_LABELS } from '../../shared/domain-labels.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { DURATION_BOUNDS } from '../traffic/protocol.ts';
-import { domainReport } from '../traffic/testing/domain-report.ts';
+import { domainReport } from '../traffic/testing/samples/domain-report.ts';
 import { MAX_CONTROLLERS, MAX_PROBLEM_KINDS } from './controllers.ts';
 import type { MetricsSnapshot } from './gauges.ts';
 import { createMetrics } from './metrics.ts';

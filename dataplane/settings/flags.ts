@@ -11,8 +11,8 @@ import {
   NAME,
 } from '../../shared/name.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
-import { validateHeaderName, validateHeaderValue } from '../../shared/runtime/http.ts';
-import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log-level.ts';
+import { validateHeaderName, validateHeaderValue } from '../../shared/runtime/http/node-http.ts';
+import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log/log-level.ts';
 import { parseAddress, splitAddress } from '../../shared/values/address.ts';
 import { parseCidr } from '../../shared/values/cidr.ts';
 import { type Milliseconds, parseDuration } from '../../shared/values/duration.ts';

@@ -8,7 +8,7 @@ import {
   NAME,
 } from '../../shared/name.ts';
 import type { FlagValue } from '../../shared/runtime/flags.ts';
-import type { LogLevel } from '../../shared/runtime/log.ts';
+import type { LogLevel } from '../../shared/runtime/log/log.ts';
 import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT, type Globals, type SettingOrigin } from '../../shared/settings.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
 import { maxSocketsFor } from './file-descriptors.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { Publisher } from '../publish/publisher.ts';

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PASSTHROUGH_FILE } from '../../shared/name.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { RoutesChange } from '../publish/publisher.ts';
 
 type PassthroughPortTools = {

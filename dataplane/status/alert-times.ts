@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Alert } from '../../shared/wire/dashboard.ts';
 
 /** How often problems are checked for (ms). */

@@ -4,7 +4,7 @@ import { fileServerIn } from '../../shared/policy/file-server/effective.ts';
 import { errorRootsIn } from '../../shared/policy/handle-errors/error-roots.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { PROCESS_USER } from '../../shared/runtime/process-user.ts';
+import { PROCESS_USER } from '../../shared/runtime/process/process-user.ts';
 import type { LiveTable } from '../table/live-table.ts';
 import type { OwnedRoute } from '../table/table.ts';
 import { named } from './named-sites.ts';

@@ -1,6 +1,6 @@
-import { runningBuild } from '../../shared/runtime/build.ts';
-import { pidNamespace } from '../../shared/runtime/pid-namespace.ts';
-import { PARENT_VARIABLE } from '../../shared/runtime/supervised.ts';
+import { runningBuild } from '../../shared/runtime/process/build.ts';
+import { pidNamespace } from '../../shared/runtime/process/pid-namespace.ts';
+import { PARENT_VARIABLE } from '../../shared/runtime/process/supervised.ts';
 import type { InstanceDescription } from '../../shared/wire/takeover.ts';
 
 /** Describes this process to programs that want to replace or stop it. `startedAt` in ms since 1970. */

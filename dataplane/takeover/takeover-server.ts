@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
-import { listenUnix } from '../../shared/runtime/unix-socket.ts';
+import { listenUnix } from '../../shared/runtime/http/unix-socket.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import { type InstanceDescription, STEP_MS, SUCCESSOR_START_MS, type Upgraded, type UpgradeRequest } from '../../shared/wire/takeover.ts';
 import { Channel } from './channel.ts';
 

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import { type Random, systemRandom } from '../../shared/runtime/random.ts';
 import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { Keyring } from './keyring.ts';

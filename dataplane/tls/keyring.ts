@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 import { FRESH, readIfPresent } from './store/private-file.ts';

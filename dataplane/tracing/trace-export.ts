@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { sleep } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import { LineRings } from '../ledger/line-ring.ts';
 import { envelopeOf } from './envelope.ts';
 import type { OtlpDestination } from './otlp-request.ts';

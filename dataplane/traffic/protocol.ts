@@ -1,7 +1,7 @@
 import type { AvailableIssuers } from '../../shared/certificates/issuer.ts';
 import type { JwtKey } from '../../shared/policy/jwt/keys.ts';
 import type { BotName } from '../../shared/policy/under-attack/bots.ts';
-import type { LogLevel } from '../../shared/runtime/log.ts';
+import type { LogLevel } from '../../shared/runtime/log/log.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
 import type { LedgerBuffers } from '../ledger/ledger.ts';
 

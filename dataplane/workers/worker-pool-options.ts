@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
+import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { BotClaim, CacheFromWorker, TargetChange, TrafficReport, WholeState } from '../traffic/protocol.ts';
 

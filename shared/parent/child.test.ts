@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { ToParent } from '../runtime/parent.ts';
+import type { ToParent } from '../runtime/process/parent.ts';
 import { type Child, startChild } from './child.ts';
 
 /** A launcher that runs `code` with Node. */

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { systemClock } from '../runtime/clock.ts';
-import { isToParent, type ToParent, type UpgradeOutcome } from '../runtime/parent.ts';
-import { LAUNCHER_VARIABLE, PARENT_VARIABLE, SUPERVISED_VARIABLE } from '../runtime/supervised.ts';
+import { isToParent, type ToParent, type UpgradeOutcome } from '../runtime/process/parent.ts';
+import { LAUNCHER_VARIABLE, PARENT_VARIABLE, SUPERVISED_VARIABLE } from '../runtime/process/supervised.ts';
 
 /** The working directory of the parent. */
 const DIRECTORY = process.cwd();

@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 import { NAME } from '../name.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { whenOrphaned } from '../runtime/process/supervised.ts';
 import { systemRandom } from '../runtime/random.ts';
-import { whenOrphaned } from '../runtime/supervised.ts';
 import { type ChildEvents, type Launch, startChild } from './child.ts';
 import { Pair } from './pair.ts';
 import { Parent } from './parent.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RunPlan, ToParent } from '../runtime/parent.ts';
+import type { RunPlan, ToParent } from '../runtime/process/parent.ts';
 import { ManualClock } from '../runtime/testing/manual-clock.ts';
 import type { Child, ChildEvents, Launch } from './child.ts';
 import { Pair } from './pair.ts';

@@ -1,4 +1,4 @@
-import type { RunPlan, ToParent, UpgradeOutcome } from '../runtime/parent.ts';
+import type { RunPlan, ToParent, UpgradeOutcome } from '../runtime/process/parent.ts';
 import type { Child, ChildEvents, Launch } from './child.ts';
 import { Supervised, type SupervisedTools } from './supervised.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ToParent, UpgradeOutcome } from '../runtime/parent.ts';
+import type { ToParent, UpgradeOutcome } from '../runtime/process/parent.ts';
 import { ManualClock } from '../runtime/testing/manual-clock.ts';
 import type { ChildEvents, Launch } from './child.ts';
 import { Parent } from './parent.ts';

@@ -1,8 +1,8 @@
 import { type Backoff, createBackoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { ToParent, UpgradeOutcome } from '../runtime/parent.ts';
+import type { ToParent, UpgradeOutcome } from '../runtime/process/parent.ts';
+import { HANDED_OVER_EXIT } from '../runtime/process/supervised.ts';
 import type { Random } from '../runtime/random.ts';
-import { HANDED_OVER_EXIT } from '../runtime/supervised.ts';
 import { SUCCESSOR_START_MS, type VersionOf } from '../wire/takeover.ts';
 import type { Child, ChildEvents, Launch } from './child.ts';
 import { crashReason } from './crash-reason.ts';

@@ -9,7 +9,7 @@ import { ConnectionRoom } from '../../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy } from '../../../shared/api/foreign-request.ts';
 import { NAME } from '../../../shared/name.ts';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
-import { createServer } from '../../../shared/runtime/http.ts';
+import { createServer } from '../../../shared/runtime/http/node-http.ts';
 import { type Random, systemRandom } from '../../../shared/runtime/random.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
 import { BrowserPass } from './browser-pass.ts';

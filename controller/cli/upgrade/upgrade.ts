@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import type { Flag } from '../../../shared/runtime/flags.ts';
-import { LAUNCHER_VARIABLE } from '../../../shared/runtime/supervised.ts';
+import { LAUNCHER_VARIABLE } from '../../../shared/runtime/process/supervised.ts';
 import { TAKEOVER_SOCKET } from '../../../shared/wire/takeover.ts';
 import { JSON_FLAG, noArguments, wantsJson } from '../command/admin-query.ts';
 import type { Command } from '../command/command.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import { keyOf, type UndatedReading } from '../transition-times.ts';
 import type { EngineSnapshot } from './routes/engine-snapshot.ts';
 import { READY, readinessOf } from './routes/readiness.ts';

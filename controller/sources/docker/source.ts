@@ -1,6 +1,6 @@
 import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Reading, Snapshot, Source } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';

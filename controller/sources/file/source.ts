@@ -1,6 +1,6 @@
 import { aborted } from '../../../shared/runtime/aborted.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Reading, Snapshot, Source, UndatedProblem } from '../source.ts';
 import { createTransitionTimes, type UndatedReading } from '../transition-times.ts';
 import { type Compiled, compileFile } from './compile.ts';

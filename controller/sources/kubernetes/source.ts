@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
 import type { DirectiveReader } from '../directive-reader.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import { ADDED_LINES, APPLY_CONTENT_TYPE, KEEP_ALIVE_MS, SILENCE_MS, type StreamLine } from '../../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
 import type { LiveTable } from '../../table/live-table.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { RangeQuery } from '../../analytics/history/range.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Subscribe } from './event-stream.ts';

@@ -1,6 +1,6 @@
 import { SampleRandom } from '../../traffic/codec/http1/oracle/testing/sample-random.ts';
 import type { MachineReason, VitalsObservation } from '../../traffic/protocol.ts';
-import { BOTS, BROWSERS, type Browser, MONITORS } from '../../traffic/testing/browsers.ts';
+import { BOTS, BROWSERS, type Browser, MONITORS } from '../../traffic/testing/samples/browsers.ts';
 
 export const HOSTS = 50;
 export const DAYS = 31;

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
-import { domainReport } from '../../traffic/testing/domain-report.ts';
+import { domainReport } from '../../traffic/testing/samples/domain-report.ts';
 import { History } from './history.ts';
 import type { RangeQuery } from './range.ts';
 import { HOUR } from './store.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
 import type { AnswerFormat, HistoryAnswer } from './keeper.ts';
 import type { FromHistory, HistoryStart, ToHistory } from './messages.ts';

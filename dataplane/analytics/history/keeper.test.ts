@@ -9,7 +9,7 @@ import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import type { History } from '../../../shared/wire/history.ts';
 import type { Audience, DomainReport } from '../../traffic/protocol.ts';
 import { NOBODY } from '../../traffic/record/audience.ts';
-import { domainReport } from '../../traffic/testing/domain-report.ts';
+import { domainReport } from '../../traffic/testing/samples/domain-report.ts';
 import { someHashes } from '../testing/hashes.ts';
 import { HistoryKeeper } from './keeper.ts';
 import { parseRange } from './range.ts';

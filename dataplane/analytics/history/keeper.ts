@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
 import { csvOf, type HistorySource, historyOf } from './answer.ts';
 import { PlausibleClock } from './plausible-clock.ts';

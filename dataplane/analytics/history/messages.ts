@@ -1,4 +1,4 @@
-import type { LogLevel } from '../../../shared/runtime/log-level.ts';
+import type { LogLevel } from '../../../shared/runtime/log/log-level.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
 import type { AnswerFormat, HistoryAnswer } from './keeper.ts';
 import type { RangeQuery } from './range.ts';

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { releaseMemoryWhenIdle } from '../../../shared/runtime/idle-memory.ts';
-import type { Log, LogLevel } from '../../../shared/runtime/log.ts';
+import type { Log, LogLevel } from '../../../shared/runtime/log/log.ts';
 import { HistoryKeeper } from './keeper.ts';
 import type { FromHistory, HistoryStart, ToHistory } from './messages.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
-import { domainReport } from '../../traffic/testing/domain-report.ts';
+import { domainReport } from '../../traffic/testing/samples/domain-report.ts';
 import { hashes } from '../testing/hashes.ts';
 import { HistoryKeeper } from './keeper.ts';
 import { parseRange } from './range.ts';

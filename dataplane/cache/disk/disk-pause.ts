@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 
 /** How long the disk is left alone after a failure (ms). */
 const PAUSE_MS = 30_000;

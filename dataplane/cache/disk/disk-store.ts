@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 import { DiskFolder } from './disk-folder.ts';

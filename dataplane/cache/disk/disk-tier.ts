@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 import { digestOf } from './entry-shape.ts';

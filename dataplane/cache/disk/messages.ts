@@ -1,4 +1,4 @@
-import type { LogLevel } from '../../../shared/runtime/log-level.ts';
+import type { LogLevel } from '../../../shared/runtime/log/log-level.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 

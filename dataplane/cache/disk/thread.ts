@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import type { Log, LogLevel } from '../../../shared/runtime/log.ts';
+import type { Log, LogLevel } from '../../../shared/runtime/log/log.ts';
 import { systemFs } from './disk-fs.ts';
 import { DiskStore } from './disk-store.ts';
 import type { DiskStart, FromDisk, ToDisk } from './messages.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { NAME } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { UsageError } from '../../../shared/runtime/flags.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Globals } from '../../../shared/settings.ts';
 import type { Claims } from '../claims/claims.ts';
 import { type ControllerRecord, unsettled } from '../controllers/controllers.ts';

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import * as z from 'zod';
 import { isFramingHeader } from '../../../shared/response-header.ts';
 import { type RouteInput, readAppliedRoute, routeSchema } from '../../../shared/route.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import { type Globals, globalsSchema } from '../../../shared/settings.ts';
 import { type Claim, type Claims, LAYERS, type Layer } from '../claims/claims.ts';
 import { factsOf, type RouteFacts } from '../claims/facts.ts';

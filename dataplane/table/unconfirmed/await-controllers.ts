@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import { whyNotBelieved } from '../controllers/confirmation.ts';
 import type { Restored } from '../disk/restore.ts';
 import type { LiveTable } from '../live-table.ts';

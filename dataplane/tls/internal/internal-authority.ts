@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { CertificateGenerator, type GeneratedPair } from './certificate-generator.ts';
 import { CLOCK_SKEW_MS, openRoot } from './root.ts';

@@ -1,7 +1,7 @@
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import { issuerOf, type SiteIssuance } from '../../../shared/certificates/issuer.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { wildcardOf } from '../../../shared/values/host.ts';
 import type { StoreChange, StoredCertificate } from '../store/cert-store.ts';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { INTERNAL_ROOT_FILE, NAME } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { syncFolder, writeFresh, writePrivate } from '../store/private-file.ts';
 import type { CertificateGenerator, GeneratedPair } from './certificate-generator.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Publisher } from '../../publish/publisher.ts';
 import type { StoredCertificate } from '../store/cert-store.ts';

@@ -2,7 +2,7 @@ import { renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Bucket, Lease, NewCertificate, StoreChange, StoreContents, StoredCertificate } from './cert-store.ts';
 import { makeWritable } from './directory-access.ts';

@@ -1,5 +1,5 @@
 import { type FSWatcher, statSync, watch } from 'node:fs';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 
 /** Further folders are only polled, since the system limits watches. */
 const MAX = 1_000;

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync } from 'node:fs';
 import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import { writePrivate } from './private-file.ts';
 
 /** Changes are batched for this long (ms), so that a thousand names changing together cause one write. */

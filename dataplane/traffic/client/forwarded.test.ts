@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HOPS_FIELD } from '../../../shared/name.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
-import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 

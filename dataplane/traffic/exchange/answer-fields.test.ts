@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HeaderSpec } from '../../../shared/route.ts';
-import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 import { compileAnswerFields, ownFields } from './answer-fields.ts';

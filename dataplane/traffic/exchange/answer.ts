@@ -1,4 +1,4 @@
-import { STATUS_CODES } from '../../../shared/runtime/http.ts';
+import { STATUS_CODES } from '../../../shared/runtime/http/node-http.ts';
 import { httpDate } from '../codec/date.ts';
 import { withoutFields } from '../codec/http1/fields.ts';
 import { type AnswerFields, answeredFields, defaultFields, deferredFields } from './answer-fields.ts';

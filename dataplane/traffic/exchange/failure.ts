@@ -1,4 +1,4 @@
-import { PROCESS_USER } from '../../../shared/runtime/process-user.ts';
+import { PROCESS_USER } from '../../../shared/runtime/process/process-user.ts';
 
 /** Every way in which a response can end before it is complete, or can't begin. This is the only place that maps a failure to a status. */
 export type Failure = {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import { FAULT_SCOPES, type FaultScope } from '../protocol.ts';
 import { detachAttempt, type Exchange } from './exchange.ts';
 import type { FaultOwner } from './fault-owner.ts';

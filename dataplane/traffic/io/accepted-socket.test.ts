@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { eventually } from '../testing/test-proxy.ts';
+import { eventually } from '../testing/proxy/test-proxy.ts';
 import { type AcceptedReader, AcceptedSocket } from './accepted-socket.ts';
 import { acceptHandles } from './node-handle.ts';
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { connect as connectSecurely, createServer as createSecureServer, type TLSSocket } from 'node:tls';
 import { CertificatesFixture } from '../testing/certificates.ts';
-import { eventually } from '../testing/test-proxy.ts';
+import { eventually } from '../testing/proxy/test-proxy.ts';
 import { DirectSocket } from './direct-socket.ts';
 import { handleOf } from './node-handle.ts';
 

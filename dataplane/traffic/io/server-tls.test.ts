@@ -4,7 +4,7 @@ import { type AddressInfo, connect as connectPlain, createServer, type Socket } 
 import { test } from 'node:test';
 import { type ConnectionOptions, connect, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { CertificatesFixture } from '../testing/certificates.ts';
-import { eventually } from '../testing/test-proxy.ts';
+import { eventually } from '../testing/proxy/test-proxy.ts';
 import { cut } from './cut.ts';
 import { acceptHandles, type TcpHandle, tlsOver } from './node-handle.ts';
 import { ServerTls, type ServerTlsOwner } from './server-tls.ts';

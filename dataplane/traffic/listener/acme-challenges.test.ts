@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { CertificatesFixture } from '../testing/certificates.ts';
-import { ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 describe('a TLS-ALPN-01 challenge (RFC 8737)', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import type { TrafficSettings } from '../protocol.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, refusedConnection, type Wire } from '../testing/wire.ts';
 

@@ -1,4 +1,4 @@
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import { type ConnectionRefusal, type Connections, connectionKey, UNCOUNTED } from '../../ledger/connections.ts';
 import type { TrafficSettings } from '../protocol.ts';
 

@@ -11,7 +11,7 @@ import { type ConnectionOptions, connect, type SecureVersion, type TLSSocket } f
 import { type MadePair, makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 

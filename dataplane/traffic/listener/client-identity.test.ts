@@ -8,7 +8,7 @@ import { type ConnectionOptions, connect } from 'node:tls';
 import { makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
 import { CertificatesFixture } from '../testing/certificates.ts';
-import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 import { PresentedIdentity } from './client-identity.ts';

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { connect } from 'node:tls';
 import { defaultNameOf } from '../../../shared/certificates/default-certificate.ts';
 import { type MadePair, makePair } from '../../../shared/certificates/testing/pairs.ts';
-import { ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const own = await makePair(['own.test']);

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import { matcherOf } from '../../../shared/values/cidr.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
 import type { Arrived, ClientTools, OpenConnection } from '../client/client-tools.ts';

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
-import { get, ProxyFixture } from '../testing/test-proxy.ts';
+import { get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 
 /** A site that says at which address a request has arrived. */
 const TELLER: RouteInput = {

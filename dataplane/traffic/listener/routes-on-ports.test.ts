@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
 import { freePorts } from '../testing/free-ports.ts';
-import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, Wire } from '../testing/wire.ts';
 

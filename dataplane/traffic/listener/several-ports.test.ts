@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import { freePorts } from '../testing/free-ports.ts';
-import { get, ProxyFixture } from '../testing/test-proxy.ts';
+import { get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { Wire } from '../testing/wire.ts';
 

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { CertificatesFixture } from '../testing/certificates.ts';
-import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { Wire } from '../testing/wire.ts';
 import type { PublishedCertificate } from './certificates.ts';

@@ -2,7 +2,7 @@ import { constants, createHash, hkdfSync } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
 import { CIPHERS } from '../../../shared/ciphers.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import { type Faults, guarded } from '../exchange/faults.ts';
 import type { AcceptedSocket } from '../io/accepted-socket.ts';
 import { tlsOver } from '../io/node-handle.ts';

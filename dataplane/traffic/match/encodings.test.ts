@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 type Row = readonly [sent: string, matched: string, forwarded: string];

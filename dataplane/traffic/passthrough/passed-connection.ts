@@ -5,8 +5,8 @@ import type { Failure } from '../exchange/failure.ts';
 import { type Faults, guarded } from '../exchange/faults.ts';
 import type { PassedResult } from '../protocol.ts';
 import type { Passthrough } from '../route/compiled-route.ts';
-import { connectTo } from '../upstream/connect.ts';
-import type { Endpoint } from '../upstream/endpoint.ts';
+import { connectTo } from '../upstream/target/connect.ts';
+import type { Endpoint } from '../upstream/target/endpoint.ts';
 import { proxyHeader } from './proxy-header.ts';
 
 /** How long a connection continues after its target has left the route (ms). */

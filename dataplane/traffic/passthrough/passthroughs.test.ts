@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { type MadePair, makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
-import { eventually, failedAt, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, failedAt, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { refusingAddress } from '../testing/test-upstream.ts';
 
 type PassthroughInput = NonNullable<RouteInput['tls_passthrough']>[number];

@@ -3,7 +3,7 @@ import { guarded } from '../exchange/faults.ts';
 import { type AnswerSink, InternalExchange } from '../exchange/internal-exchange.ts';
 import type { PassedResult } from '../protocol.ts';
 import type { CompiledRoute, Passthrough } from '../route/compiled-route.ts';
-import type { Pool } from '../upstream/pool.ts';
+import type { Pool } from '../upstream/pool/pool.ts';
 import { PassedConnection, type PassedTools } from './passed-connection.ts';
 
 export type PassthroughTools = Pick<PassedTools, 'faults' | 'monotonic' | 'now'> & {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sampleExchange } from '../testing/sample-exchange.ts';
+import { sampleExchange } from '../testing/samples/sample-exchange.ts';
 import { isPageView } from './page-view.ts';
 
 type Seen = { method?: string; path?: string; status?: number; dest?: string | null; type?: string | null };

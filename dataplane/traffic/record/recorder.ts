@@ -20,7 +20,7 @@ import {
   UNROUTED,
   type VitalsObservation,
 } from '../protocol.ts';
-import type { TargetName } from '../upstream/endpoint.ts';
+import type { TargetName } from '../upstream/target/endpoint.ts';
 import { AudienceCounts } from './audience.ts';
 import { isPageView } from './page-view.ts';
 import { increment } from './tally.ts';

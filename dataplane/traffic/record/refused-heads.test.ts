@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Http2Client } from '../testing/http2-upstream.ts';
-import { get, ProxyFixture } from '../testing/test-proxy.ts';
+import { get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const MINUTE = 60_000;

@@ -1,4 +1,4 @@
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { RefusedHead } from '../client/client-tools.ts';
 
 /** Least time between two lines (ms). */

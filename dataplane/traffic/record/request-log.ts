@@ -1,4 +1,4 @@
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import { FAILURES_TO_EJECT } from '../../ledger/targets.ts';
 import { fieldIn } from '../codec/http1/fields.ts';
 import type { Exchange } from '../exchange/exchange.ts';

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { LineRing, LineRings } from '../../ledger/line-ring.ts';
 import type { TracingSettings } from '../protocol.ts';
 import { Http2UpstreamFixture, okay } from '../testing/http2-upstream.ts';
+import { eventually, failedAt, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { attributesOf, awaitedSpans, spansOf } from '../testing/spans.ts';
-import { eventually, failedAt, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const ALL: TracingSettings = { ratio: 1, trustsClients: false };

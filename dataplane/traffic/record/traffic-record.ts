@@ -1,12 +1,12 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { LineRing } from '../../ledger/line-ring.ts';
 import type { RefusedHead } from '../client/client-tools.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import type { Countries } from '../match/countries.ts';
 import type { MirrorResult, PassedResult, TrafficReport } from '../protocol.ts';
-import type { TargetName } from '../upstream/endpoint.ts';
+import type { TargetName } from '../upstream/target/endpoint.ts';
 import { AccessLines, type AccessLinesTools } from './access-lines.ts';
 import { type Mirrored, Recorder } from './recorder.ts';
 import { RefusedHeads } from './refused-heads.ts';

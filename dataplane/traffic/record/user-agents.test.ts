@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BOTS, BROWSERS, MONITORS } from '../testing/browsers.ts';
+import { BOTS, BROWSERS, MONITORS } from '../testing/samples/browsers.ts';
 import { UserAgents } from './user-agents.ts';
 
 const clientOf = (agents: UserAgents, text: string) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
-import { get, ProxyFixture } from '../testing/test-proxy.ts';
+import { get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 
 const says = (body: string) => ({ respond: { status: 200, body } });
 const users = [{ name: 'bob', hash: '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga' }];

@@ -1,6 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts';
 import type { HostIndex } from '../match/host-index.ts';
-import type { Pool } from '../upstream/pool.ts';
+import type { Pool } from '../upstream/pool/pool.ts';
 import type { CompiledBlock, CompiledRoute, Passthrough } from './compiled-route.ts';
 
 /** The block that answers a request: the first that matches in the order written, else the site itself. */

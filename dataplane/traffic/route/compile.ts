@@ -29,7 +29,7 @@ import { type FileTools, fileTools } from '../respond/files/file-tools.ts';
 import { FILTERS, type FilterKind } from '../respond/filters.ts';
 import { fixedResponder } from '../respond/fixed.ts';
 import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
-import type { Pool, Pools } from '../upstream/pool.ts';
+import type { Pool, Pools } from '../upstream/pool/pool.ts';
 import { type Ambiguity, compileAmbiguity } from './ambiguity.ts';
 import { type BlockTraits, keepsUsualSessions, traitsOf } from './block-traits.ts';
 import type { Blocks, CompiledBlock, CompiledRoute, Passthrough } from './compiled-route.ts';

@@ -6,7 +6,7 @@ import type { Pattern } from '../match/pattern.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { withChallenge } from '../policy/under-attack/own-paths.ts';
-import type { Pool } from '../upstream/pool.ts';
+import type { Pool } from '../upstream/pool/pool.ts';
 import type { Ambiguity } from './ambiguity.ts';
 import type { Variants } from './variants.ts';
 

@@ -3,8 +3,8 @@ import { type Exchange, forgetTried } from '../exchange/exchange.ts';
 import type { Faults } from '../exchange/faults.ts';
 import { serveLater } from '../exchange/later.ts';
 import type { HostIndex } from '../match/host-index.ts';
-import type { Endpoint } from '../upstream/endpoint.ts';
-import type { Pool } from '../upstream/pool.ts';
+import type { Pool } from '../upstream/pool/pool.ts';
+import type { Endpoint } from '../upstream/target/endpoint.ts';
 import { newestBlock, poolsNaming, poolsOf } from './choose.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Field, FLAG, FRAME, Frames, head } from './frames.ts';
-import { SecureFixture } from './secure-proxy.ts';
+import { SecureFixture } from './proxy/secure-proxy.ts';
 import { ok, UpstreamFixture } from './test-upstream.ts';
 
 /** The outcome that a claim promises. */

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { Compare } from '../policy/basic-auth/passwords.ts';
-import { eventually } from './test-proxy.ts';
+import { eventually } from './proxy/test-proxy.ts';
 
 type Begun = { readonly password: string; readonly hash: string; readonly settle: (fits: boolean) => void; readonly fail: () => void };
 

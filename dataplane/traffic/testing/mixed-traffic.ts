@@ -6,8 +6,8 @@ import { hashSync } from 'bcrypt';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import { Http2UpstreamFixture } from './http2-upstream.ts';
-import { SecureFixture } from './secure-proxy.ts';
-import { ProxyFixture, site } from './test-proxy.ts';
+import { SecureFixture } from './proxy/secure-proxy.ts';
+import { ProxyFixture, site } from './proxy/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from './test-upstream.ts';
 import { field, type Message, type Wire } from './wire.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { LineRing } from '../../ledger/line-ring.ts';
-import { eventually, type ProxyFixture } from './test-proxy.ts';
+import { eventually, type ProxyFixture } from './proxy/test-proxy.ts';
 
 type Value = { stringValue?: string; intValue?: string };
 // biome-ignore format: a span as tests read it

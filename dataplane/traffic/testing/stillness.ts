@@ -1,4 +1,4 @@
-import { eventually } from './test-proxy.ts';
+import { eventually } from './proxy/test-proxy.ts';
 
 /** Waits until a counter has not changed for a while. */
 export async function stillness(read: () => number): Promise<void> {

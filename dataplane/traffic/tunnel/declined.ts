@@ -5,8 +5,8 @@ import type { Attempt } from '../exchange/attempt.ts';
 import { FAILURE, type Failure } from '../exchange/failure.ts';
 import { guard } from '../exchange/faults.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../exchange/relay.ts';
-import { limitsFor } from '../upstream/limits.ts';
-import { brokeOff } from '../upstream/verdict.ts';
+import { brokeOff } from '../upstream/health/verdict.ts';
+import { limitsFor } from '../upstream/target/limits.ts';
 import type { Tunnel } from './tunnel.ts';
 
 /**

@@ -3,9 +3,9 @@ import type { Attempt } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import { guardExchange, guarded } from '../exchange/faults.ts';
-import { connectTo } from '../upstream/connect.ts';
-import type { Endpoint } from '../upstream/endpoint.ts';
-import { WaitingRoom } from '../upstream/waiting-room.ts';
+import { connectTo } from '../upstream/target/connect.ts';
+import type { Endpoint } from '../upstream/target/endpoint.ts';
+import { WaitingRoom } from '../upstream/target/waiting-room.ts';
 
 /** Most connections for tunnels to one target that may be connecting at a time; further requests wait. */
 const MOST = 64;

@@ -1,11 +1,11 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
-import { Agent } from '../../../shared/runtime/http.ts';
+import { Agent } from '../../../shared/runtime/http/node-http.ts';
 import type { Attempt } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { Endpoint } from '../upstream/endpoint.ts';
-import { limitsFor } from '../upstream/limits.ts';
-import { judge } from '../upstream/verdict.ts';
+import { judge } from '../upstream/health/verdict.ts';
+import type { Endpoint } from '../upstream/target/endpoint.ts';
+import { limitsFor } from '../upstream/target/limits.ts';
 
 /** How long a tunnel continues after its target has left the route (ms). */
 const GRACE_MS = 30_000;

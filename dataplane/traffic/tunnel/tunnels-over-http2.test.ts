@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream';
 import { afterEach, beforeEach, test } from 'node:test';
 import { targetKey } from '../../ledger/targets.ts';
 import { Http2Client } from '../testing/http2-upstream.ts';
-import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, type Wire } from '../testing/wire.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { connect, createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { CertificatesFixture } from '../testing/certificates.ts';
-import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { field, Wire } from '../testing/wire.ts';
 
 const UPGRADE = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n';

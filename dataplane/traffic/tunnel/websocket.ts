@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Agent, ClientRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { request } from '../../../shared/runtime/http.ts';
+import { request } from '../../../shared/runtime/http/node-http.ts';
 import { httpDate } from '../codec/date.ts';
 import { fieldIn, withoutFields } from '../codec/http1/fields.ts';
 import { withoutOws } from '../codec/http1/protocols.ts';

@@ -1,6 +1,6 @@
 import { type BalancingSpec, USUAL_COOKIE } from '../../../shared/balancing/balancing.ts';
 import { type Limits, USUAL } from '../exchange/limits.ts';
-import type { Pool } from './pool.ts';
+import type { Pool } from './pool/pool.ts';
 
 /** Describes what would happen to a request that is forwarded to a pool at `now` (ms since 1970). Does not advance the round robin. */
 export function explainPool(pool: Pool, holdMs: number, now: number): string {

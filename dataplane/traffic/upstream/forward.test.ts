@@ -10,12 +10,12 @@ import { type Downstream, Exchange } from '../exchange/exchange.ts';
 import { Faults } from '../exchange/faults.ts';
 import { RunQueue } from '../io/run-queue.ts';
 import type { TargetChange } from '../protocol.ts';
-import { NOT_SERVED } from '../testing/sample-exchange.ts';
-import { Endpoints } from './endpoints.ts';
+import { NOT_SERVED } from '../testing/samples/sample-exchange.ts';
 import { Forwarder } from './forward.ts';
 import { Hold } from './hold.ts';
-import { Pools } from './pool.ts';
-import { Resolver } from './resolver.ts';
+import { Endpoints } from './pool/endpoints.ts';
+import { Pools } from './pool/pool.ts';
+import { Resolver } from './target/resolver.ts';
 
 /** A client that records what it receives and lets a test wait for the end. */
 class KeptAnswer implements Downstream {

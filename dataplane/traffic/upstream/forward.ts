@@ -8,16 +8,16 @@ import type { Faults } from '../exchange/faults.ts';
 import type { Limits } from '../exchange/limits.ts';
 import { LAST_HOP, LOOP, NO_TRACE } from '../exchange/own-answer.ts';
 import type { Responder } from '../exchange/responder.ts';
-import type { Endpoint } from './endpoint.ts';
 import { explainPool } from './explain.ts';
+import { blame } from './health/verdict.ts';
 import type { Hold } from './hold.ts';
 import { endsHere } from './max-forwards.ts';
-import type { Pool } from './pool.ts';
-import { RequestQueue } from './request-queue.ts';
-import { IDEMPOTENT, isWithin, mayRetry, REFUSALS, type RetryRules } from './retry.ts';
-import { RetryBudget } from './retry-budget.ts';
+import type { Pool } from './pool/pool.ts';
+import { RequestQueue } from './pool/request-queue.ts';
+import { IDEMPOTENT, isWithin, mayRetry, REFUSALS, type RetryRules } from './retry/retry.ts';
+import { RetryBudget } from './retry/retry-budget.ts';
+import type { Endpoint } from './target/endpoint.ts';
 import { limitTime } from './time-limit.ts';
-import { blame } from './verdict.ts';
 
 /** How many targets below their limit are tried for a request at once. */
 const MAX_PICKS = 16;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { RouteInput } from '../../../shared/route.ts';
 import { targetKey } from '../../ledger/targets.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { freeAddress, ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, type Wire } from '../testing/wire.ts';
 

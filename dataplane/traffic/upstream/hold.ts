@@ -4,8 +4,8 @@ import { type Exchange, forgetTried, type Upstream } from '../exchange/exchange.
 import { FAILURE, type Failure, noTargetAvailable } from '../exchange/failure.ts';
 import { type Faults, guardExchange } from '../exchange/faults.ts';
 import { giveUpLater, retryLater, serveLater } from '../exchange/later.ts';
-import type { Endpoint } from './endpoint.ts';
-import type { Pool } from './pool.ts';
+import type { Pool } from './pool/pool.ts';
+import type { Endpoint } from './target/endpoint.ts';
 
 /** How often a request may be accepted and dropped by targets that were not shutting down. */
 const MAX_DROPS = 3;

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { TransportSpec } from '../../../shared/upstreams/transport.ts';
 import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
-import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const over = (target: { readonly address: string }, transport: TransportSpec): RouteInput => ({ ...site('a.test', target), transport });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { get, ProxyFixture } from '../testing/test-proxy.ts';
+import { get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 import { decrementMaxForwards, endsHere } from './max-forwards.ts';

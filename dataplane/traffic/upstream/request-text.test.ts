@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FORWARDING, type SampleRequest, sampleExchange } from '../testing/sample-exchange.ts';
+import { FORWARDING, type SampleRequest, sampleExchange } from '../testing/samples/sample-exchange.ts';
 import { requestHead } from './request-text.ts';
 
 const GET: SampleRequest = { method: 'GET', target: '/a?b', kept: 'Host: a\r\nB: c\r\n', length: -1, chunked: false };

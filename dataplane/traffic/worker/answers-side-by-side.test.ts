@@ -4,7 +4,7 @@ import { createServer, get, type IncomingMessage, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ProxyFixture } from '../testing/test-proxy.ts';
+import { ProxyFixture } from '../testing/proxy/test-proxy.ts';
 
 /** More than the sockets on this machine buffer between two ends. */
 const LARGE = 16_000_000;

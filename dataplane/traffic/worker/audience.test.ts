@@ -5,8 +5,8 @@ import { connect } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { type Audience, LIST_NAMES, type ListName } from '../protocol.ts';
-import { BOTS, BROWSERS, MONITORS } from '../testing/browsers.ts';
-import { ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
+import { BOTS, BROWSERS, MONITORS } from '../testing/samples/browsers.ts';
 
 type Fields = Readonly<Record<string, string>>;
 /** One way for a request to arrive. @returns its status. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
+import { eventually, get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { stillness } from '../testing/stillness.ts';
-import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const SIZE = 50_000_000;

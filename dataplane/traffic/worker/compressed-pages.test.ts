@@ -4,7 +4,7 @@ import type { EventEmitter } from 'node:events';
 import { describe, test } from 'node:test';
 import zlib from 'node:zlib';
 import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
 
 const PAGE = '<!doctype html><html><head><title>Grüße</title></head><body><p>Hello</p></body></html>';

@@ -6,9 +6,9 @@ import { connect as connectSecure } from 'node:tls';
 import type { RouteInput } from '../../../shared/route.ts';
 import { CODE, FLAG, FRAME, type Frames, head } from '../testing/frames.ts';
 import { Http2UpstreamFixture } from '../testing/http2-upstream.ts';
-import { SecureFixture } from '../testing/secure-proxy.ts';
+import { SecureFixture } from '../testing/proxy/secure-proxy.ts';
+import { type ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { cancelStream, cutStream, releaseStream } from '../testing/stream-ends.ts';
-import { type ProxyFixture, site } from '../testing/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, Wire } from '../testing/wire.ts';
 

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http2';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import { Http2Client, Http2UpstreamFixture, okay } from '../testing/http2-upstream.ts';
-import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const APPROVAL = 'HTTP/1.1 200 OK\r\nRemote-User: bob\r\nContent-Length: 0\r\n\r\n';

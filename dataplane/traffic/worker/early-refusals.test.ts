@@ -3,7 +3,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { targetKey } from '../../ledger/targets.ts';
-import { eventually, ProxyFixture } from '../testing/test-proxy.ts';
+import { eventually, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 
 const SAID = 'too much for me';
 const PIECE = Buffer.alloc(65_536, 'sluice');

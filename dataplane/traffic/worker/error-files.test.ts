@@ -5,9 +5,9 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import zlib from 'node:zlib';
 import type { RouteInput } from '../../../shared/route.ts';
-import { cachingProxy } from '../testing/caching-proxy.ts';
 import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { cachingProxy } from '../testing/proxy/caching-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, type Message } from '../testing/wire.ts';
 

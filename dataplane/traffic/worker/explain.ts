@@ -10,7 +10,7 @@ import type { PolicyTools } from '../policy/policy.ts';
 import type { DryRun, DryRunResult } from '../protocol.ts';
 import { blockFor, passthroughAt } from '../route/choose.ts';
 import type { CompiledRoute } from '../route/compiled-route.ts';
-import type { Pool } from '../upstream/pool.ts';
+import type { Pool } from '../upstream/pool/pool.ts';
 
 /** A placeholder client to which nothing may be sent. */
 const DISCARD: Downstream = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 
 test('explain shows the same one of several groups each time', async () => {
   const group = (from: number, to: number) => ({

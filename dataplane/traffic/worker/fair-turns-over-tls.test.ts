@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
-import { SecureFixture } from '../testing/secure-proxy.ts';
-import { site } from '../testing/test-proxy.ts';
+import { SecureFixture } from '../testing/proxy/secure-proxy.ts';
+import { site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { Wire } from '../testing/wire.ts';
 

@@ -4,7 +4,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { MixedTraffic } from '../testing/mixed-traffic.ts';
-import { eventually } from '../testing/test-proxy.ts';
+import { eventually } from '../testing/proxy/test-proxy.ts';
 
 /**
  * Methods outside of every exchange and connection: the worker applies a publication or reports an exception. Also single subtractions in

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { type Readable, Readable as Source } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { SecureFixture } from '../testing/secure-proxy.ts';
+import { SecureFixture } from '../testing/proxy/secure-proxy.ts';
 
 const WORDS = 1_500_000;
 /** No two places of it are alike, so that bytes which were overwritten, lost or swapped are noticed. */

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import zlib from 'node:zlib';
-import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 
 const SCRIPT = '<script defer src="/.sluice/vitals.js"></script>';
 const PAGE = '<!doctype html><html><head><title>Grüße</title></head><body><p>Hello</p></body></html>';

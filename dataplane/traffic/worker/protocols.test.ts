@@ -7,8 +7,8 @@ import { hashSync } from 'bcrypt';
 import { makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
 import { Http2UpstreamFixture } from '../testing/http2-upstream.ts';
-import { SecureFixture } from '../testing/secure-proxy.ts';
-import { site } from '../testing/test-proxy.ts';
+import { SecureFixture } from '../testing/proxy/secure-proxy.ts';
+import { site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, Wire } from '../testing/wire.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log, LogLevel } from '../../../shared/runtime/log.ts';
+import type { Log, LogLevel } from '../../../shared/runtime/log/log.ts';
 import type { FromWorker } from '../protocol.ts';
 
 /** Log levels, the least important first, as in `--log-level`. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FromWorker, TrafficReport } from '../protocol.ts';
-import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { Reporter } from './reporter.ts';
 
 const HOSTS = 601;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { targetKey } from '../../ledger/targets.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, type Wire } from '../testing/wire.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetKey } from '../../ledger/targets.ts';
-import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 test('10,000 connections that are closed or reset leak nothing', async () => {

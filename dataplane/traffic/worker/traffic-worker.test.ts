@@ -7,7 +7,7 @@ import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { createLedger } from '../../ledger/ledger.ts';
 import type { FromWorker } from '../protocol.ts';
-import { get, ProxyFixture, publication } from '../testing/test-proxy.ts';
+import { get, ProxyFixture, publication } from '../testing/proxy/test-proxy.ts';
 import { Wire } from '../testing/wire.ts';
 import { TrafficWorker } from './traffic-worker.ts';
 

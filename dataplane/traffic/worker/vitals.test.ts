@@ -4,7 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import type { VitalsObservation } from '../protocol.ts';
 import { Http2Client } from '../testing/http2-upstream.ts';
-import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { field } from '../testing/wire.ts';
 
 const ABSENT = { address: '127.0.0.1:1' };

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { createLedger } from '../../ledger/ledger.ts';
 import type { FromWorker, ToWorker, WorkerStart } from '../protocol.ts';
-import { eventually, get, publication, SETTINGS } from '../testing/test-proxy.ts';
+import { eventually, get, publication, SETTINGS } from '../testing/proxy/test-proxy.ts';
 import { Wire } from '../testing/wire.ts';
 
 /** Does what a library might do: it throws in a turn of its own and leaves a rejection unhandled, once the worker listens for both. */

@@ -1,5 +1,5 @@
 import { createAnalytics } from '../../../dataplane/analytics/analytics.ts';
-import { domainReport } from '../../../dataplane/traffic/testing/domain-report.ts';
+import { domainReport } from '../../../dataplane/traffic/testing/samples/domain-report.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 
 /** Prints the memory of the counts of one host (bytes): a small one, or one with as many and as long names as possible. */

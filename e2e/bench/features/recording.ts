@@ -1,7 +1,7 @@
 import { Countries } from '../../../dataplane/traffic/match/countries.ts';
 import { Recorder } from '../../../dataplane/traffic/record/recorder.ts';
-import { BROWSERS } from '../../../dataplane/traffic/testing/browsers.ts';
-import { sampleExchange } from '../../../dataplane/traffic/testing/sample-exchange.ts';
+import { BROWSERS } from '../../../dataplane/traffic/testing/samples/browsers.ts';
+import { sampleExchange } from '../../../dataplane/traffic/testing/samples/sample-exchange.ts';
 import { median } from '../figure.ts';
 
 /** Prints how long it takes to count a page view (ns): its visitor, browser, page and response. */

@@ -1,5 +1,5 @@
 import { createAnalytics } from '../../../dataplane/analytics/analytics.ts';
-import { domainReport } from '../../../dataplane/traffic/testing/domain-report.ts';
+import { domainReport } from '../../../dataplane/traffic/testing/samples/domain-report.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 
 /** Prints the resident memory (bytes) of this process after that many domains have had 10,000 visitors each. */

@@ -1,6 +1,6 @@
 import { Session } from 'node:inspector/promises';
 import { getHeapStatistics } from 'node:v8';
-import { ProxyFixture } from '../../../dataplane/traffic/testing/test-proxy.ts';
+import { ProxyFixture } from '../../../dataplane/traffic/testing/proxy/test-proxy.ts';
 import { Folder } from '../../testing/dataplane.ts';
 import { HOST } from '../contenders/contender.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';

@@ -1,4 +1,4 @@
-import type { Log, LogLevel } from '../log.ts';
+import type { Log, LogLevel } from '../log/log.ts';
 
 /** A log that keeps its lines in memory. */
 export function memoryLog(): Log & { readonly lines: { level: LogLevel; fields: object; message: string }[] } {

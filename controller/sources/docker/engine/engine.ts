@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import type Dockerode from 'dockerode';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { Agent } from '../../../../shared/runtime/http.ts';
+import { Agent } from '../../../../shared/runtime/http/node-http.ts';
 import { type ContainerSummary, readSummary } from './container-summary.ts';
 import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 import { type EngineEvent, readEvent } from './engine-event.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import https from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import * as http from '../../../../shared/runtime/http.ts';
+import * as http from '../../../../shared/runtime/http/node-http.ts';
 import { ApiFailure, refusedBy, unreachable } from './api-failure.ts';
 
 /** A page of a list. */

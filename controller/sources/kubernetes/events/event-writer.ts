@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { INGRESS_CONTROLLER } from '../../../../shared/name.ts';
 import { createBackoff } from '../../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { ApiFailure } from '../api/api-failure.ts';
 import type { Cluster } from '../api/cluster.ts';

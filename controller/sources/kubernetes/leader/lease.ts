@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { sleep } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { ApiFailure } from '../api/api-failure.ts';
 import type { Cluster } from '../api/cluster.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import type { Purge } from '../../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../../traffic/protocol.ts';

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import * as z from 'zod';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { DirectoryStore } from '../../store/directory-store.ts';
 import { AccountGoneError, IssueError } from '../issue-error.ts';
 import { type Account, AcmeClient, type AcmeSettings } from './acme-client.ts';

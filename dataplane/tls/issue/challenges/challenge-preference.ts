@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import { PersistentMap } from '../../store/persistent-map.ts';
 import { CHALLENGE_TYPES, type ChallengeType } from './challenge.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { DirectoryStore } from '../../store/directory-store.ts';
 
 /** How often other instances' tokens are polled (ms), and how long they get to find ours and pass them to their workers. */

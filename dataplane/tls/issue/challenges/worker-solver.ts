@@ -1,4 +1,4 @@
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Publisher, StateChange } from '../../../publish/publisher.ts';
 import type { Challenge, ChallengeSolver } from './challenge.ts';
 import { SharedTokens, type SharedTokensTools } from './shared-tokens.ts';

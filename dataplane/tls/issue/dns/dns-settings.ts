@@ -1,7 +1,7 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import type { DnsServer } from './exchange.ts';
 import { HookProvider } from './hook-provider.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import { PersistentMap } from '../../store/persistent-map.ts';
 import type { Challenge, ChallengeSolver } from '../challenges/challenge.ts';
 import { IssueError } from '../issue-error.ts';

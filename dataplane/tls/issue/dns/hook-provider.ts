@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import { IssueError } from '../issue-error.ts';
 import type { DnsProvider } from './provider.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import { PersistentMap } from '../../store/persistent-map.ts';
 import type { OrderAttempt } from './order-scheduler.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Lease, StoredCertificate } from '../../store/cert-store.ts';
 import type { DirectoryStore } from '../../store/directory-store.ts';
 import type { ResumableOrder } from '../acme/acme-client.ts';

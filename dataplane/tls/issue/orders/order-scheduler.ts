@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { ChallengeError, IssueError, type IssueFailureKind } from '../issue-error.ts';
 import { type Renewable, type RenewalWindow, renewalTime } from '../renewal/renewal-time.ts';

@@ -3,7 +3,7 @@ import * as https from 'node:https';
 import * as z from 'zod';
 import { NAME } from '../../../../shared/name.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { get } from '../../../../shared/runtime/http.ts';
+import { get } from '../../../../shared/runtime/http/node-http.ts';
 import type { RenewalWindow } from './renewal-time.ts';
 
 /** Limits of one response: its duration (ms) and size (bytes). */

@@ -11,8 +11,8 @@ import {
 import { after, before, describe, test } from 'node:test';
 import { CertificatesFixture } from '../../testing/certificates.ts';
 import { block, CODE, FLAG, FRAME, frame, head } from '../../testing/frames.ts';
-import { SecureFixture } from '../../testing/secure-proxy.ts';
-import { eventually, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
+import { eventually, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 

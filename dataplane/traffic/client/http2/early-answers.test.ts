@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CODE, FLAG, FRAME, type Frames, frame, head } from '../../testing/frames.ts';
-import { SecureFixture } from '../../testing/secure-proxy.ts';
-import { eventually, site } from '../../testing/test-proxy.ts';
+import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
+import { eventually, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 

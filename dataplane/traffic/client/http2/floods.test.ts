@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { block, CODE, type Field, FLAG, FRAME, type Frames, frame, head, MAX_FRAME, word } from '../../testing/frames.ts';
-import { SecureFixture } from '../../testing/secure-proxy.ts';
-import { eventually } from '../../testing/test-proxy.ts';
+import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
+import { eventually } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const MEGABYTE = 1_000_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CODE, FLAG, FRAME, type Frames } from '../../testing/frames.ts';
-import { SecureFixture } from '../../testing/secure-proxy.ts';
+import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const MAX_STREAM_ID = 0x7fffffff;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { block, CODE, type Field, FLAG, FRAME, type Frames, head } from '../../testing/frames.ts';
-import { SecureFixture } from '../../testing/secure-proxy.ts';
+import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 let upstream: UpstreamFixture;

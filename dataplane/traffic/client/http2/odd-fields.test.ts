@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { block, type Field, FLAG, FRAME, Frames, head } from '../../testing/frames.ts';
-import { eventually, ProxyFixture } from '../../testing/test-proxy.ts';
+import { eventually, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const SOCKET = head([':method', 'CONNECT'], [':protocol', 'websocket'], [':path', '/chat']);

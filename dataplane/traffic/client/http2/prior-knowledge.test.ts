@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { after, before, test } from 'node:test';
 import { block, CODE, FLAG, FRAME, Frames, frame, head, PREFACE } from '../../testing/frames.ts';
-import { eventually, get, ProxyFixture } from '../../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { CODE, type Field, FRAME, type Frames, head, INITIAL_WINDOW } from '../../testing/frames.ts';
-import { SecureFixture } from '../../testing/secure-proxy.ts';
+import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const PRIORITY_UPDATE = 16;

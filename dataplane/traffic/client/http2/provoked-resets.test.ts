@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, word } from '../../testing/frames.ts';
-import { eventually, ProxyFixture } from '../../testing/test-proxy.ts';
+import { eventually, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** Below the most concurrent requests that a client may have. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CODE, FLAG, FRAME, Frames, frame } from '../../testing/frames.ts';
-import { eventually, ProxyFixture } from '../../testing/test-proxy.ts';
+import { eventually, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** The most concurrent requests that a client may have. */

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CODE, FLAG, FRAME, type Frames, head, INITIAL_WINDOW, PREFACE, word } from '../../testing/frames.ts';
-import { SecureFixture } from '../../testing/secure-proxy.ts';
-import { eventually } from '../../testing/test-proxy.ts';
+import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
+import { eventually } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import type { Wire } from '../../testing/wire.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FLAG, FRAME, Frames, frame, head } from '../../testing/frames.ts';
-import { ProxyFixture } from '../../testing/test-proxy.ts';
+import { ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.repeat(40);

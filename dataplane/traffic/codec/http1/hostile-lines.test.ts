@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { Http2Client, Http2UpstreamFixture, h2c } from '../../testing/http2-upstream.ts';
-import { get, ProxyFixture } from '../../testing/test-proxy.ts';
+import { get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** A line that could be read as a request by a recipient that takes the last chunk for the end of the message. */

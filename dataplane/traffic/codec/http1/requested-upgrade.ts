@@ -1,4 +1,4 @@
-import { METHODS } from '../../../../shared/runtime/http.ts';
+import { METHODS } from '../../../../shared/runtime/http/node-http.ts';
 import { protocolsIn } from './protocols.ts';
 import type { RequestHead } from './request-head.ts';
 

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
+import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { describesConnection, mayDescribeConnection } from './connection-fields.ts';
 import { FieldLines, type FieldSink } from './hpack/decoder.ts';
 

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
+import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { displaySafe } from '../../../../shared/wire/errors.ts';
 import { fieldIn } from '../../codec/http1/fields.ts';
 

@@ -4,7 +4,7 @@ import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { fieldsIn } from '../../codec/http1/fields.ts';
 import type { TracingSettings } from '../../protocol.ts';
 import { Http2Client, Http2UpstreamFixture, okay } from '../../testing/http2-upstream.ts';
-import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';

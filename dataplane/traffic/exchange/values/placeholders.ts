@@ -1,6 +1,6 @@
 import type { PlainName, PrefixName } from '../../../../shared/placeholders/names.ts';
 import type { Placeholder } from '../../../../shared/placeholders/template.ts';
-import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
+import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { httpDate } from '../../codec/date.ts';
 import { fieldIn, fieldsIn } from '../../codec/http1/fields.ts';
 import type { ClientIdentity, NameKind } from '../client-identity.ts';

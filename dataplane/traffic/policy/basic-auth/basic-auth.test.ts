@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { hashSync } from 'bcrypt';
 import type { RouteInput } from '../../../../shared/route.ts';
 import { as, ManualCompares } from '../../testing/manual-compares.ts';
-import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 

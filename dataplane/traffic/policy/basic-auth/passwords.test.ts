@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashSync } from 'bcrypt';
 import { as, ManualCompares } from '../../testing/manual-compares.ts';
-import { eventually, get, ProxyFixture } from '../../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { field } from '../../testing/wire.ts';
 
 const HASH = hashSync('secret', 4);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
 import type { SharedSemaphore } from '../../../ledger/shared-semaphore.ts';
 import type { WrongGuesses } from '../../../ledger/wrong-guesses.ts';

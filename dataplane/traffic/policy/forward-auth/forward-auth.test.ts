@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { cachingProxy } from '../../testing/caching-proxy.ts';
 import { Http2Client } from '../../testing/http2-upstream.ts';
-import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { cachingProxy } from '../../testing/proxy/caching-proxy.ts';
+import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field, type Message } from '../../testing/wire.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { CertificatesFixture } from '../../testing/certificates.ts';
-import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 

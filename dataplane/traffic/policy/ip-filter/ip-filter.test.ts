@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
-import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 
 type Filter = Readonly<Record<string, readonly string[]>>;
 const users = [{ name: 'bob', hash: '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga' }];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { test } from 'node:test';
 import type { PublishedKeySet } from '../../protocol.ts';
-import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import type { Message } from '../../testing/wire.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { get, ProxyFixture } from '../../testing/test-proxy.ts';
+import { get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { field } from '../../testing/wire.ts';
 
 const limited = (domain: string, rate: number, more: Partial<RouteInput> = {}): RouteInput => ({

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
 import { Http2Client } from '../../testing/http2-upstream.ts';
-import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 import { leadingZeros } from './clearance.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { cachingProxy } from '../../testing/caching-proxy.ts';
-import { eventually, failedAt, get, type ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { cachingProxy } from '../../testing/proxy/caching-proxy.ts';
+import { eventually, failedAt, get, type ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { freeAddress, ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field, type Message, type Wire } from '../../testing/wire.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { cachingProxy } from '../../testing/caching-proxy.ts';
 import { Http2Client } from '../../testing/http2-upstream.ts';
-import { get, type ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { cachingProxy } from '../../testing/proxy/caching-proxy.ts';
+import { get, type ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field, type Message } from '../../testing/wire.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CACHE, cachingProxy } from '../../testing/caching-proxy.ts';
 import { Http2Client, Http2UpstreamFixture } from '../../testing/http2-upstream.ts';
-import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { CACHE, cachingProxy } from '../../testing/proxy/caching-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field, type Wire } from '../../testing/wire.ts';
 

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
+import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { httpTime } from '../../codec/http-time.ts';
 import { withoutFields } from '../../codec/http1/fields.ts';
 import type { Attempt } from '../../exchange/attempt.ts';

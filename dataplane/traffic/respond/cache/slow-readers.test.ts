@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { test } from 'node:test';
-import { cachingProxy } from '../../testing/caching-proxy.ts';
+import { cachingProxy } from '../../testing/proxy/caching-proxy.ts';
+import { site } from '../../testing/proxy/test-proxy.ts';
 import { stillness } from '../../testing/stillness.ts';
-import { site } from '../../testing/test-proxy.ts';
 import { UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** Larger than what the cache stores, and than all buffers between upstream and client. */

@@ -1,6 +1,6 @@
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
+import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { compileStatuses } from '../../../../shared/values/status.ts';
 import type { ErrorPage, ErrorPages, PageSearch } from '../../exchange/pages/error-pages.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { STATUS_CODES } from '../../../../shared/runtime/http.ts';
+import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { httpDate } from '../../codec/date.ts';
 import { fieldsIn } from '../../codec/http1/fields.ts';
 import { answer, answerThroughFilters } from '../../exchange/answer.ts';

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, mock, test } from 'node:test';
-import { get, ProxyFixture } from '../../testing/test-proxy.ts';
+import { get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { field, type Message } from '../../testing/wire.ts';
 
 const OLD = new Date('2020-01-02T03:04:05Z');

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../exchange/exchange.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../target/endpoint.ts';
 
 /** Chooses the target of a request, if not in turn. */
 export interface Balancer {

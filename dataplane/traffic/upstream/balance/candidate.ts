@@ -1,6 +1,6 @@
 import type { NamedEndpoint } from '../../exchange/exchange.ts';
-import type { Endpoint } from '../endpoint.ts';
-import type { HealthFlag } from '../health-flag.ts';
+import type { HealthFlag } from '../health/health-flag.ts';
+import type { Endpoint } from '../target/endpoint.ts';
 
 /** A target that may get requests. */
 export type Candidate = {

@@ -4,12 +4,12 @@ import { clientNetwork } from '../../../ledger/client-network.ts';
 import { fieldsIn } from '../../codec/http1/fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { parameterIn, queryOf } from '../../exchange/values/query.ts';
-import { interleave } from '../round-robin.ts';
 import type { Balancer, InTurn } from './balancer.ts';
 import type { Candidate } from './candidate.ts';
 import { RandomChoice } from './random-choice.ts';
 import { Ranked } from './ranked.ts';
 import { FIRST, hashed, LEAST_IN_FLIGHT } from './rankings.ts';
+import { interleave } from './round-robin.ts';
 import { StickyCookie } from './sticky-cookie.ts';
 
 export type BalanceTools = {

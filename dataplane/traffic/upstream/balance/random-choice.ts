@@ -1,6 +1,6 @@
 import type { Random } from '../../../../shared/runtime/random.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../target/endpoint.ts';
 import type { Balancer } from './balancer.ts';
 import { type Candidate, STANDING, standingOf } from './candidate.ts';
 

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../exchange/exchange.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../target/endpoint.ts';
 import type { Balancer, InTurn } from './balancer.ts';
 import { type Candidate, STANDING, standingOf } from './candidate.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyOf } from '../../../ledger/hash.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../target/endpoint.ts';
 import type { Candidate } from './candidate.ts';
 import { Ranked } from './ranked.ts';
 import { hashed } from './rankings.ts';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { cookieIn } from '../../exchange/values/cookie.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../target/endpoint.ts';
 import type { Balancer, InTurn } from './balancer.ts';
 import { type Candidate, STANDING, standingOf } from './candidate.ts';
 

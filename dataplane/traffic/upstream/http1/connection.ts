@@ -13,11 +13,11 @@ import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../..
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { Intake } from '../../io/intake.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
-import { openPlain, openSecure } from '../connect.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { limitsFor } from '../limits.ts';
-import { mayRetry } from '../retry.ts';
-import { brokeOff, goesElsewhere } from '../verdict.ts';
+import { brokeOff, goesElsewhere } from '../health/verdict.ts';
+import { mayRetry } from '../retry/retry.ts';
+import { openPlain, openSecure } from '../target/connect.ts';
+import type { Endpoint } from '../target/endpoint.ts';
+import { limitsFor } from '../target/limits.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
 import { RequestWriter } from './request-writer.ts';
 

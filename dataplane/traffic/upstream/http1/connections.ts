@@ -3,10 +3,10 @@ import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard, guardExchange } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
-import type { Channel } from '../channel.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { IDLE_MS, IdleLimit } from '../idle-limit.ts';
-import { WaitingRoom } from '../waiting-room.ts';
+import type { Channel } from '../target/channel.ts';
+import type { Endpoint } from '../target/endpoint.ts';
+import { IDLE_MS, IdleLimit } from '../target/idle-limit.ts';
+import { WaitingRoom } from '../target/waiting-room.ts';
 import { UpstreamConnection } from './connection.ts';
 
 /** Most open connections to one target from one worker; further requests wait. */

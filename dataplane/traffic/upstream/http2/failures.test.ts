@@ -4,7 +4,7 @@ import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
 import { Http2Client, Http2UpstreamFixture, h2c, okay } from '../../testing/http2-upstream.ts';
-import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi';

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { FrameTargetFixture } from '../../testing/frame-target.ts';
 import { block, type Field, FLAG, FRAME, type Frames, frame, word } from '../../testing/frames.ts';
 import { h2c } from '../../testing/http2-upstream.ts';
-import { eventually, get } from '../../testing/test-proxy.ts';
+import { eventually, get } from '../../testing/proxy/test-proxy.ts';
 
 const MEGABYTE = 1_000_000;
 const OK: Field = [':status', '200'];

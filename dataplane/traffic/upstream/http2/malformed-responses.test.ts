@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { FrameTargetFixture } from '../../testing/frame-target.ts';
 import { block, CODE, type Field, FLAG, FRAME, Frames, frame, word } from '../../testing/frames.ts';
 import { h2c } from '../../testing/http2-upstream.ts';
-import { eventually, get, type ProxyFixture } from '../../testing/test-proxy.ts';
+import { eventually, get, type ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 
 /** The frames of a response on one stream. */
 type Script = (stream: number) => readonly Buffer[];

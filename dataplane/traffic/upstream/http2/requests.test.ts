@@ -4,7 +4,7 @@ import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
 import { Http2Client, Http2UpstreamFixture, h2c, okay } from '../../testing/http2-upstream.ts';
-import { eventually, get, type ProxyFixture } from '../../testing/test-proxy.ts';
+import { eventually, get, type ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { field } from '../../testing/wire.ts';
 
 const inFlight = ({ ledger: { targets } }: ProxyFixture, { address }: { readonly address: string }) =>

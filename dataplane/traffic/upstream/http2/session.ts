@@ -13,9 +13,9 @@ import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard } from '../../exchange/faults.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
-import { connectTo } from '../connect.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { linesFor } from '../limits.ts';
+import { connectTo } from '../target/connect.ts';
+import type { Endpoint } from '../target/endpoint.ts';
+import { linesFor } from '../target/limits.ts';
 import { type StreamOwner, UpstreamStream } from './stream.ts';
 
 /** A session without streams is closed after this time (ms). A target that closes it sooner announces that first (RFC 9113 9.1). */

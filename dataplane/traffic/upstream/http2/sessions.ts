@@ -1,9 +1,9 @@
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Failure } from '../../exchange/failure.ts';
 import { guard, guardExchange } from '../../exchange/faults.ts';
-import type { Channel } from '../channel.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { WaitingRoom } from '../waiting-room.ts';
+import type { Channel } from '../target/channel.ts';
+import type { Endpoint } from '../target/endpoint.ts';
+import { WaitingRoom } from '../target/waiting-room.ts';
 import { Session } from './session.ts';
 
 /** The most sessions to one target from one worker, if the target allows few streams per session. Further requests wait. */

@@ -10,10 +10,10 @@ import { isGrpc } from '../../exchange/grpc.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import type { Limits } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { limitsFor } from '../limits.ts';
-import { mayRetry } from '../retry.ts';
-import { brokeOff, goesElsewhere } from '../verdict.ts';
+import { brokeOff, goesElsewhere } from '../health/verdict.ts';
+import { mayRetry } from '../retry/retry.ts';
+import type { Endpoint } from '../target/endpoint.ts';
+import { limitsFor } from '../target/limits.ts';
 import { requestHead } from './request-fields.ts';
 
 /** Most interim responses (1xx) before the final one. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { block, CODE, FLAG, FRAME, Frames, frame, head, MAX_FRAME, SETTING, word } from '../../../testing/frames.ts';
 import { answered, anyError, ask, claims, connectionError, forwarded, ignored, POST, UNANSWERED } from '../../../testing/http2-claims.ts';
-import { SecureFixture } from '../../../testing/secure-proxy.ts';
+import { SecureFixture } from '../../../testing/proxy/secure-proxy.ts';
 
 const { protocol, frameSize, flowControl, compression } = CODE;
 const PING = Buffer.from('opaque 8');

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { AnswerWriter } from '../../../client/http1/answer-writer.ts';
 import { UNTIL_CLOSE } from '../../../exchange/exchange.ts';
 import { AcceptedSocket } from '../../../io/accepted-socket.ts';
-import { FORWARDING, sampleExchange } from '../../../testing/sample-exchange.ts';
+import { FORWARDING, sampleExchange } from '../../../testing/samples/sample-exchange.ts';
 import { requestHead } from '../../../upstream/request-text.ts';
 import { fuzz } from './testing/differential.ts';
 import { linesOf } from './testing/expectation.ts';

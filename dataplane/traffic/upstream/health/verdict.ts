@@ -1,0 +1,28 @@
+import type { Exchange } from '../../exchange/exchange.ts';
+import { FAILURE, type Failure } from '../../exchange/failure.ts';
+import type { Endpoint } from '../target/endpoint.ts';
+import { passiveHealthFor } from './passive-health.ts';
+
+/** A final response with this status has begun: records what it says about the target. */
+export function judge(x: Exchange, endpoint: Endpoint, status: number): void {
+  const passive = passiveHealthFor(x);
+  if (passive.failing?.has(status)) endpoint.blame(FAILURE.badStatus, passive);
+  else endpoint.succeeded(passive);
+}
+
+/** The same. @returns whether another target is to be tried instead of using the response. */
+export function goesElsewhere(x: Exchange, endpoint: Endpoint, status: number): boolean {
+  judge(x, endpoint, status);
+  return status >= 400 && x.upstream?.retriesStatus(x, endpoint, status) === true;
+}
+
+/** The target has failed in the middle of its response, which ends with that. */
+export function brokeOff(x: Exchange, endpoint: Endpoint, failure: Failure): void {
+  x.failure = failure.reason;
+  x.lastFailure = failure;
+  x.trace?.spans?.attemptOver(failure);
+  blame(x, endpoint, failure);
+}
+
+/** An attempt has failed. */
+export const blame = (x: Exchange, endpoint: Endpoint, failure: Failure): void => endpoint.blame(failure, passiveHealthFor(x));

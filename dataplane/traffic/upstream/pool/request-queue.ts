@@ -1,0 +1,123 @@
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Attempt } from '../../exchange/attempt.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import { FAILURE } from '../../exchange/failure.ts';
+import { type Faults, guardExchange } from '../../exchange/faults.ts';
+import { giveUpLater, retryLater, serveLater } from '../../exchange/later.ts';
+import type { Pool } from './pool.ts';
+
+/** How often waiting requests look for requests that have ended in other workers (ms). */
+const LOOK_MS = 10;
+
+export type QueueTools = { readonly clock: Clock; readonly faults: Faults };
+
+/** The requests of one worker that wait until a target of their pool is below its limit, in order of arrival. */
+export class RequestQueue {
+  private readonly pool: Pool;
+  private readonly tools: QueueTools;
+  private readonly most: number;
+  private readonly waitMs: number;
+  private waiting: Set<Waiting> = new Set();
+  private stopLooking: (() => void) | null = null;
+  /** The one that leaves the queue now. */
+  private leaving: Waiting | null = null;
+
+  /** `most` requests wait at a time, for up to `waitMs`. */
+  constructor(pool: Pool, most: number, waitMs: number, tools: QueueTools) {
+    this.pool = pool;
+    this.tools = tools;
+    this.most = most;
+    this.waitMs = waitMs;
+  }
+
+  /** Whether a request has to wait behind others. */
+  precedes(x: Exchange): boolean {
+    return this.waiting.size > 0 && this.leaving?.x !== x;
+  }
+
+  /** @returns false if too many wait already. */
+  enter(x: Exchange): boolean {
+    const { leaving } = this;
+    if (this.stopLooking === null) this.watch();
+    // Another worker was faster: it keeps its place and its time.
+    if (leaving?.x === x) this.waiting = new Set([leaving, ...this.waiting]);
+    else if (this.waiting.size >= this.most) return false;
+    const waiting = leaving?.x === x ? leaving : new Waiting(x, this.tools.clock.monotonic() + this.waitMs, this.leave);
+    this.waiting.add(waiting);
+    x.attempt = waiting;
+    x.trace?.spans?.held();
+    return true;
+  }
+
+  /** Sends waiting requests for as long as a target has room, and ends those that have waited too long. */
+  private readonly look = (): void => this.tools.faults.step(() => this.send());
+
+  private send(): void {
+    if (this.waiting.size === 0) return this.unwatch();
+    const { clock } = this.tools;
+    const now = clock.monotonic();
+    for (const waiting of this.waiting) {
+      const late = now >= waiting.until;
+      if (!late && !this.pool.closed && !this.pool.hasRoom(waiting.x)) return;
+      this.leave(waiting);
+      waiting.x.attempt = null;
+      if (late) giveUpLater(waiting.x, FAILURE.limitTimeout);
+      else guardExchange(waiting.x, () => this.resume(waiting));
+      if (this.waiting.has(waiting)) return;
+    }
+  }
+
+  private resume(waiting: Waiting): void {
+    const { x } = waiting;
+    // A newer table may have other targets for it.
+    if (this.pool.closed) return serveLater(x);
+    this.leaving = waiting;
+    retryLater(x);
+    this.leaving = null;
+  }
+
+  private readonly leave = (waiting: Waiting): void => {
+    this.waiting.delete(waiting);
+  };
+
+  private watch(): void {
+    for (const endpoint of this.pool.endpoints) endpoint.awaitEnds(this.look);
+    this.stopLooking = this.tools.clock.every(LOOK_MS, this.look);
+  }
+
+  private unwatch(): void {
+    this.stopLooking?.();
+    this.stopLooking = null;
+    for (const endpoint of this.pool.endpoints) endpoint.awaitEnds(this.look, false);
+  }
+}
+
+/** A request in the queue. Its client is not read from meanwhile. */
+class Waiting implements Attempt {
+  readonly x: Exchange;
+  /** Milliseconds on the monotonic clock. */
+  readonly until: number;
+  private readonly left: (waiting: Waiting) => void;
+
+  constructor(x: Exchange, until: number, left: (waiting: Waiting) => void) {
+    this.x = x;
+    this.until = until;
+    this.left = left;
+  }
+
+  body(): boolean {
+    return false;
+  }
+
+  bodyEnd(): void {
+    throw new Error('a waiting request does not stream a body');
+  }
+
+  resume(): void {
+    // No answer is being received yet.
+  }
+
+  cancel(): void {
+    this.left(this);
+  }
+}

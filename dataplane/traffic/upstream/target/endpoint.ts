@@ -1,0 +1,300 @@
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Log } from '../../../../shared/runtime/log/log.ts';
+import { socketPath, splitAddress } from '../../../../shared/values/address.ts';
+import { type Targets, targetKey } from '../../../ledger/targets.ts';
+import type { Exchange, PassiveHealth } from '../../exchange/exchange.ts';
+import type { Failure } from '../../exchange/failure.ts';
+import { type Faults, guardExchange } from '../../exchange/faults.ts';
+import type { RunQueue } from '../../io/run-queue.ts';
+import type { TargetChange } from '../../protocol.ts';
+import { ErrorRate } from '../health/error-rate.ts';
+import type { Channel } from './channel.ts';
+import { limitsFor } from './limits.ts';
+import type { Resolver } from './resolver.ts';
+import type { Transport } from './transport.ts';
+
+/** The connect timeout (ms), including name look-up and TLS. */
+const CONNECT_MS = 5_000;
+/**
+ * The same for addresses that may vanish at any time: the address of a removed container drops packets for seconds instead of refusing
+ * them.
+ */
+const PASSING_CONNECT_MS = 1_000;
+/** An endpoint without connections is forgotten when it has not been used for this long (ms). */
+const FORGET_MS = 60_000;
+
+/** The share of its requests that a target gets when it enters the rotation with a slow start. */
+const LEAST_SHARE = 0.1;
+
+/** After how many failures one success counts, also for a pool that counts none in a row. */
+const failsToReset = ({ fails }: PassiveHealth): number => Math.max(1, fails);
+
+/** How many connections the process may have open, clients' among them. */
+export type SocketBudget = {
+  /** Counts one more. @returns whether it is within the limit. */
+  enterUpstream(): boolean;
+  leaveUpstream(): void;
+};
+
+/** What endpoints share: the worker's clock, its column of the ledger, and where failures go. */
+export type EndpointTools = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly faults: Faults;
+  readonly targets: Targets;
+  readonly slot: number;
+  readonly resolver: Resolver;
+  readonly sockets: SocketBudget;
+  readonly runQueue: RunQueue;
+  /** Open connections to one target; MAX_CONNECTIONS if absent. */
+  readonly maxConnections?: number;
+  /** An attempt failed through the target's fault. */
+  blamed(endpoint: Endpoint, failure: Failure): void;
+  /** The target left the rotation or is back in it. */
+  targetChanged(change: TargetChange): void;
+  /** A connection to the target is established. */
+  connected(endpoint: Endpoint): void;
+  /** Sends a request that asks for another protocol. */
+  upgrade(x: Exchange, endpoint: Endpoint): void;
+};
+
+/** The address of a target and its transport. */
+export type TargetName = {
+  readonly address: string;
+  /** The name that its certificate must be valid for; null without TLS. */
+  readonly serverName: string | null;
+  /** Its name at its source, if it has one: the address may belong to something else tomorrow. */
+  readonly id: string | null;
+  /** The transport options. */
+  readonly transport: Transport;
+};
+
+/** One target address, its health, and its connections. */
+export class Endpoint implements TargetName {
+  readonly address: string;
+  /** The path of its socket; null for one on the network. */
+  readonly path: string | null;
+  /** Its name or address; the same as `address` if it is a socket. */
+  readonly host: string;
+  readonly port: number;
+  /** The name that its certificate must be valid for; null without TLS. */
+  readonly serverName: string | null;
+  readonly id: string | null;
+  readonly transport: Transport;
+  /** The connect timeout (ms) for exchanges that have none of their own. */
+  private readonly connectMs: number;
+  readonly tools: EndpointTools;
+  /** Its row in the ledger, which is guaranteed to be its own while a connection is open. */
+  ledgerSlot: number;
+  lastUse: number;
+  /** How many pools of the newest table have it. */
+  named = 0;
+  /** Whether an idle connection is kept for the next request. */
+  private keeping = true;
+  /** The last TLS session that the target gave; null without one. */
+  session: Buffer | null = null;
+  /** How its requests ended lately, for pools that judge it by that. */
+  private readonly errors = new ErrorRate();
+  private readonly endsAwaited = new Set<() => void>();
+  private endsTold = false;
+  /** Whether the newest table has it in rotation, and since when (ms since 1970). */
+  private rotates = false;
+  private rotatesSince = 0;
+  /** What it has saved up for its next request during a slow start. */
+  private credit = 0;
+  private readonly channel: Channel;
+  private readonly awake: (endpoint: Endpoint) => void;
+
+  /**
+   * `open` creates the channel; `awake` is called when a first connection is opened, since routes may still hold an endpoint that was
+   * forgotten.
+   */
+  constructor(
+    { address, serverName, id, transport }: TargetName,
+    tools: EndpointTools,
+    open: (endpoint: Endpoint) => Channel,
+    awake: (endpoint: Endpoint) => void,
+  ) {
+    const path = socketPath(address);
+    const { host, port } = path === null ? splitAddress(address) : { host: address, port: '0' };
+    this.path = path;
+    this.address = address;
+    this.host = host;
+    this.port = Number(port);
+    this.serverName = serverName;
+    this.id = id;
+    this.transport = transport;
+    this.connectMs = id === null ? CONNECT_MS : PASSING_CONNECT_MS;
+    this.tools = tools;
+    this.awake = awake;
+    this.ledgerSlot = this.claimSlot();
+    this.lastUse = tools.clock.monotonic();
+    this.channel = open(this);
+  }
+
+  private claimSlot(): number {
+    const { address, serverName, id, transport, tools } = this;
+    return tools.targets.claim(targetKey(address, serverName !== null, id, transport.name), tools.clock.now());
+  }
+
+  /** The connect timeout for this exchange (ms). */
+  connectMsFor(x: Exchange): number {
+    return limitsFor(x).connectMs ?? this.connectMs;
+  }
+
+  ejected(now: number): boolean {
+    return this.tools.targets.ejected(this.ledgerSlot, now);
+  }
+
+  /** A request is on its way to it. @returns the row to count its end in. */
+  begin(): number {
+    this.tools.targets.begin(this.ledgerSlot, this.tools.slot);
+    return this.ledgerSlot;
+  }
+
+  /** A request that began in this row has ended. */
+  end(ledgerSlot: number): void {
+    this.tools.targets.end(ledgerSlot, this.tools.slot);
+    if (this.endsAwaited.size === 0 || this.endsTold) return;
+    this.endsTold = true;
+    // Only once the connection is free for the next request.
+    queueMicrotask(() => {
+      this.endsTold = false;
+      for (const listener of [...this.endsAwaited]) listener();
+    });
+  }
+
+  /** Calls a listener, which must not throw, soon after a request of this worker has ended; or never again. */
+  awaitEnds(listener: () => void, awaits = true): void {
+    if (awaits) this.endsAwaited.add(listener);
+    else this.endsAwaited.delete(listener);
+  }
+
+  /** Counts a request that is about to be sent. @returns what to release once it has been; null if all workers have sent it `most` already. */
+  reserve(most: number): number | null {
+    const { tools, ledgerSlot } = this;
+    return tools.targets.reserve(ledgerSlot, tools.slot, most) ? ledgerSlot : null;
+  }
+
+  release(reserved: number): void {
+    this.tools.targets.end(reserved, this.tools.slot);
+  }
+
+  /** Requests that it has got from all workers and not finished. */
+  get inFlight(): number {
+    return this.tools.targets.inFlight(this.ledgerSlot);
+  }
+
+  /** Whether a connection is ready for the next request. */
+  get warm(): boolean {
+    return this.channel.warm;
+  }
+
+  /** A response has arrived that counts as a success. */
+  succeeded(passive: PassiveHealth): void {
+    if (passive.errorShare > 0) this.errors.add(this.tools.clock.monotonic(), false);
+    if (this.tools.targets.failures(this.ledgerSlot) === 0) return;
+    if (this.tools.targets.succeeded(this.ledgerSlot, this.tools.clock.now(), failsToReset(passive))) this.changed(true, '');
+  }
+
+  /** An attempt failed through the target's fault. */
+  blame(failure: Failure, passive: PassiveHealth): void {
+    if (!failure.blamesTarget) return;
+    const { tools, ledgerSlot, errors } = this;
+    tools.blamed(this, failure);
+    const { fails, outSecs, errorShare, errorRequests } = passive;
+    const now = tools.clock.now();
+    let out = tools.targets.failed(ledgerSlot, now, fails, outSecs);
+    if (errorShare > 0) {
+      errors.add(tools.clock.monotonic(), true);
+      if (errors.exceeds(errorShare, errorRequests)) {
+        errors.clear();
+        out = tools.targets.eject(ledgerSlot, now, outSecs) || out;
+      }
+    }
+    if (!out) return;
+    // Not reported if it is still down when it is tried again.
+    if (tools.targets.failures(ledgerSlot) < 2 * failsToReset(passive))
+      tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation');
+    this.changed(false, failure.reason);
+  }
+
+  /** A request is about to be sent to it; if it was out, others wait for the result. */
+  tryAgain(now: number, passive: PassiveHealth): void {
+    this.tools.targets.tryAgain(this.ledgerSlot, now, failsToReset(passive), passive.outSecs);
+  }
+
+  /** A table has it in rotation, or not any more. */
+  rotate(rotates: boolean): void {
+    if (rotates && !this.rotates) this.rotatesSince = this.tools.clock.now();
+    this.rotates = rotates;
+  }
+
+  /**
+   * Whether it gets a request whose turn it is, `slowStartMs` being the time over which its share grows after it has entered the rotation.
+   * `healthySince` is when its health check allowed that; it and `now` in ms since 1970.
+   */
+  ramped(now: number, slowStartMs: number, healthySince: number): boolean {
+    const since = Math.max(this.rotatesSince, healthySince, this.tools.targets.backSince(this.ledgerSlot));
+    const share = Math.max(LEAST_SHARE, (now - since) / slowStartMs);
+    if (share >= 1) return true;
+    this.credit += share;
+    if (this.credit < 1) return false;
+    this.credit--;
+    return true;
+  }
+
+  private changed(healthy: boolean, reason: string): void {
+    const { address, serverName, id } = this;
+    const transport = this.transport.name !== '' && { transport: this.transport.name };
+    this.tools.targetChanged({ address, tls: serverName !== null, ...(id !== null && { id }), ...transport, healthy, reason });
+  }
+
+  /** Sends the exchange's request as soon as a connection is available. */
+  send(x: Exchange): void {
+    this.lastUse = x.startedAt;
+    // HTTP/2 has no upgrades (RFC 9113 8.6); a request for one may be ignored (RFC 9110 7.8).
+    if (x.upgrade === null || this.transport.http2) this.channel.send(x);
+    else this.tools.upgrade(x, this);
+  }
+
+  /** Like `send`, but never over a reused connection. */
+  sendFresh(x: Exchange): void {
+    this.channel.sendFresh(x);
+  }
+
+  /** A first connection is about to be opened. After a long idle time, its row in the ledger may belong to another target. */
+  wake(): void {
+    this.awake(this);
+    this.ledgerSlot = this.claimSlot();
+  }
+
+  /** If no further requests are expected, an idle connection would only keep its target from shutting down. */
+  keepIdle(keeping: boolean): void {
+    this.keeping = keeping;
+    if (!keeping) this.channel.dropIdle();
+  }
+
+  /** Whether its source has told it to stop or no longer lists it. */
+  get leaving(): boolean {
+    return !this.keeping;
+  }
+
+  /** Collects those requests that wait for their response, may be sent again, and are accepted by `elsewhere`. */
+  collectRetryable(elsewhere: (x: Exchange) => boolean): Exchange[] {
+    const recalled: Exchange[] = [];
+    this.channel.collectRetryable(elsewhere, recalled);
+    for (const x of recalled) {
+      guardExchange(x, () => x.attempt?.cancel());
+      x.attempt = null;
+    }
+    return recalled.filter((x) => x.status === 0);
+  }
+
+  /** Enforces the time limits of all its connections. @returns whether the endpoint may be forgotten. */
+  sweep(now: number): boolean {
+    const busy = this.channel.sweep(now);
+    if (busy) this.tools.targets.used(this.ledgerSlot, this.tools.clock.now());
+    return !busy && now - this.lastUse > FORGET_MS;
+  }
+}

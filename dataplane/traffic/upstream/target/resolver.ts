@@ -1,0 +1,107 @@
+import { lookup } from 'node:dns';
+import { isIP } from 'node:net';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { socketPath } from '../../../../shared/values/address.ts';
+
+/** How long an answer of the system's resolver is used (ms). Containers change addresses, and the resolver gives no TTL. */
+const FRESH_MS = 30_000;
+/** How long the last answer stays in use while the resolver itself fails (ms), and how often it is retried then. */
+const STALE_MS = 600_000;
+const RETRY_MS = 5_000;
+/** Most names in the cache; the least recently used one is evicted first. */
+const MAX_KNOWN = 10_000;
+
+/** Asks the system: an error, or at least one address. */
+export type Query = (host: string, then: (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void) => void;
+
+type Known = {
+  readonly addresses: readonly string[];
+  /** When the resolver answered, and until when the answer is used. */
+  readonly at: number;
+  until: number;
+  /** Whether the resolver has failed since; if so, requests do not wait for it. */
+  failing: boolean;
+  next: number;
+};
+type Then = (error: NodeJS.ErrnoException | null, address: string) => void;
+
+/**
+ * Resolves host names through the system's resolver (including the hosts file and engine names), again
+ * every 30 s. Several addresses take turns. A name that no longer exists (ENOTFOUND) is dropped at once: its address may be
+ * another's by now. While the resolver fails otherwise, the last answer is used for up to 10 minutes.
+ */
+export class Resolver {
+  private readonly known = new Map<string, Known>();
+  private readonly asking = new Map<string, Then[]>();
+  private readonly clock: Clock;
+  private readonly query: Query;
+
+  constructor(clock: Clock, query: Query = querySystem) {
+    this.clock = clock;
+    this.query = query;
+  }
+
+  /** IP addresses and sockets need no resolution. */
+  resolve(host: string, then: Then): void {
+    if (isIP(host) !== 0 || socketPath(host) !== null) return then(null, host);
+    const known = this.known.get(host);
+    if (known === undefined) return this.refresh(host, then);
+    if (this.clock.monotonic() < known.until) return then(null, turn(known));
+    if (!known.failing) return this.refresh(host, then);
+    this.refresh(host, null);
+    then(null, turn(known));
+  }
+
+  /** Expires an answer whose address did not accept a connection: the name is resolved again before the next connection. */
+  forget(host: string): void {
+    const known = this.known.get(host);
+    if (known !== undefined && !known.failing) known.until = 0;
+  }
+
+  private refresh(host: string, then: Then | null): void {
+    const others = this.asking.get(host);
+    if (others !== undefined) {
+      if (then !== null) others.push(then);
+      return;
+    }
+    const waiting = then === null ? [] : [then];
+    this.asking.set(host, waiting);
+    this.query(host, (error, addresses) => {
+      this.asking.delete(host);
+      const known = error === null ? this.learn(host, addresses) : this.keep(host, error);
+      for (const answer of waiting) known === null ? answer(error, '') : answer(null, turn(known));
+    });
+  }
+
+  private learn(host: string, addresses: readonly string[]): Known {
+    const now = this.clock.monotonic();
+    const next = this.known.get(host)?.next ?? 0;
+    const known = { addresses, at: now, until: now + FRESH_MS, failing: false, next };
+    this.known.delete(host);
+    this.known.set(host, known);
+    const [oldest] = this.known.keys();
+    if (this.known.size > MAX_KNOWN && oldest !== undefined) this.known.delete(oldest);
+    return known;
+  }
+
+  /** The answer that is still usable after a failure; null for none. */
+  private keep(host: string, error: NodeJS.ErrnoException): Known | null {
+    const known = this.known.get(host);
+    const now = this.clock.monotonic();
+    if (known !== undefined && error.code !== 'ENOTFOUND' && now - known.at < STALE_MS) {
+      known.failing = true;
+      known.until = now + RETRY_MS;
+      return known;
+    }
+    this.known.delete(host);
+    return null;
+  }
+}
+
+const turn = (known: Known): string => known.addresses[known.next++ % known.addresses.length] as string;
+
+const querySystem: Query = (host, then) =>
+  lookup(host, { all: true, verbatim: true }, (error, addresses) => {
+    if (error === null && addresses.length === 0) return then(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), []);
+    then(error, error === null ? addresses.map(({ address }) => address) : []);
+  });

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createServer, getCACertificates, setDefaultCACertificates, type TLSSocket, type TlsOptions } from 'node:tls';
+import { CertificatesFixture } from '../../testing/certificates.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+
+/** A TLS target that answers every request with the server name it was sent, and records what it receives. */
+async function secured(options: TlsOptions) {
+  const resumed: boolean[] = [];
+  const requests: string[] = [];
+  const sockets: TLSSocket[] = [];
+  const server = createServer(options, (socket) => {
+    sockets.push(socket);
+    resumed.push(socket.isSessionReused());
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes) => {
+      requests.push(bytes.toString('latin1'));
+      socket.write(ok(String(socket.servername)));
+    });
+  });
+  server.on('tlsClientError', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  const end = () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return { port, address: `127.0.0.1:${port}`, resumed, requests, sockets, [Symbol.dispose]: end };
+}
+
+const over = (address: string) => ProxyFixture.start([{ ...site('a.test', { address }), tls: true }]);
+const failures = (proxy: ProxyFixture) =>
+  proxy.log.lines.flatMap(({ fields }) => ('failure' in fields ? [(fields as { failure: string }).failure] : []));
+
+describe('a target with tls', () => {
+  const certificates = new CertificatesFixture();
+  const trusted = getCACertificates('default');
+  before(() => setDefaultCACertificates([...trusted, certificates.ca]));
+  after(() => {
+    setDefaultCACertificates(trusted);
+    certificates[Symbol.dispose]();
+  });
+
+  test('is verified for the domain of the route if it is an IP address', async () => {
+    using target = await secured(certificates.issue('a.test'));
+    using proxy = await over(target.address);
+    assert.equal((await proxy.request(get())).body, 'a.test');
+  });
+
+  test('is verified for its own name if it has one', async () => {
+    using target = await secured(certificates.issue('localhost'));
+    using proxy = await over(`localhost:${target.port}`);
+    assert.equal((await proxy.request(get())).body, 'localhost');
+  });
+
+  for (const [what, pair] of [
+    ['for another name', certificates.issue('b.test')],
+    ['that has expired', certificates.issueExpired('a.test')],
+    ['that is self-signed', certificates.selfSigned('a.test')],
+  ] as const)
+    test(`causes a 502 with a certificate ${what}, and receives no byte of the request`, async () => {
+      using target = await secured(pair);
+      using proxy = await over(target.address);
+      const answer = await proxy.request(get());
+      assert.match(answer.line, / 502 /);
+      assert.deepEqual(failures(proxy), ['tls']);
+      assert.deepEqual(target.requests, []);
+      assert.doesNotMatch(answer.head + answer.body, /127\.0\.0\.1/);
+    });
+
+  test('causes a 502 if it does not speak TLS', async () => {
+    using target = await UpstreamFixture.start();
+    using proxy = await over(target.address);
+    const client = await proxy.connect();
+    client.send(get());
+    (await target.accept()).send('HTTP/1.1 400 Bad Request\r\n\r\n');
+    assert.match((await client.readAnswer()).line, / 502 /);
+    assert.deepEqual(failures(proxy), ['tls']);
+  });
+
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
+    test(`resumes its session on the next connection (${version})`, async () => {
+      using target = await secured({ ...certificates.issue('a.test'), minVersion: version, maxVersion: version });
+      using proxy = await over(target.address);
+      assert.match((await proxy.request(get())).line, / 200 /);
+      target.sockets[0]?.end();
+      await eventually('the connection to be closed', () => target.sockets[0]?.destroyed === true);
+      assert.match((await proxy.request(get())).line, / 200 /);
+      assert.deepEqual(target.resumed, [false, true]);
+    });
+
+  test('never resumes a session of another name', async () => {
+    using target = await secured(certificates.issue('a.test'));
+    using proxy = await ProxyFixture.start(['a.test', 'b.test'].map((domain) => ({ ...site(domain, target), tls: true })));
+    assert.equal((await proxy.request(get())).body, 'a.test');
+    assert.match((await proxy.request(get().replace('a.test', 'b.test'))).line, / 502 /);
+    assert.deepEqual(failures(proxy), ['tls']);
+  });
+});

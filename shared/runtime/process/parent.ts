@@ -1,0 +1,75 @@
+import type { Upgraded } from '../../wire/takeover.ts';
+
+/** How the two processes of `run` are started. The parent passes it on without knowing what is in it. */
+export type RunPlan = {
+  /** The flags of each. */
+  readonly dataplane: readonly string[];
+  readonly controller: readonly string[];
+  /** Added to the environment of the data plane. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether the data plane takes over from another one. */
+  readonly takeover: boolean;
+};
+
+/** Messages from a process to its parent. */
+export type ToParent =
+  /** It serves, with this version. */
+  | { readonly kind: 'serving'; readonly version: string }
+  /** Another process has taken over; it is draining. */
+  | { readonly kind: 'handed-over' }
+  /** It was told to stop, and accepts no more connections. */
+  | { readonly kind: 'draining' }
+  /** It has planned the processes of `run`, and ends. */
+  | { readonly kind: 'plan'; readonly plan: RunPlan }
+  /** It can't start, with the reason in one line. */
+  | { readonly kind: 'failed'; readonly reason: string }
+  /** An upgrade was requested: start a successor with this launcher. */
+  | { readonly kind: 'upgrade'; readonly launcher: string };
+
+/** The outcome of a requested upgrade. */
+export type UpgradeOutcome =
+  | { readonly kind: 'upgraded'; readonly upgraded: Upgraded }
+  | { readonly kind: 'not-upgraded'; readonly reason: string };
+
+/** Does nothing without a parent. */
+export function sendToParent(message: ToParent): void {
+  // The parent may exit at this moment; then the message is not needed.
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+}
+
+export function isToParent(message: unknown): message is ToParent {
+  return typeof message === 'object' && message !== null && 'kind' in message;
+}
+
+/** Listens to the parent without keeping the process alive. */
+export function onParentMessage(listener: (outcome: UpgradeOutcome) => void): void {
+  process.on('message', (message) => {
+    if (isOutcome(message)) listener(message);
+  });
+  process.channel?.unref();
+}
+
+function isOutcome(message: unknown): message is UpgradeOutcome {
+  return isToParent(message) && ['upgraded', 'not-upgraded'].includes(message.kind);
+}
+
+export const NO_PARENT: UpgradeOutcome = {
+  kind: 'not-upgraded',
+  reason: 'it has no parent process to start a successor; start one yourself with the same flags and --takeover',
+};
+
+/** Asks the parent to start a successor and waits for the outcome. The parent handles one request at a time. */
+export function requestSuccessor(launcher: string): Promise<UpgradeOutcome> {
+  if (!process.connected) return Promise.resolve(NO_PARENT);
+  return new Promise((resolve) => {
+    const listener = (message: unknown): void => (isOutcome(message) ? settle(message) : undefined);
+    const gone = (): void => settle({ kind: 'not-upgraded', reason: 'its parent process is gone' });
+    const settle = (outcome: UpgradeOutcome): void => {
+      process.off('message', listener).off('disconnect', gone);
+      resolve(outcome);
+    };
+    process.on('message', listener).on('disconnect', gone);
+    process.channel?.unref();
+    sendToParent({ kind: 'upgrade', launcher });
+  });
+}

@@ -1,0 +1,22 @@
+import { ENV_PREFIX } from '../../name.ts';
+
+/** Set to 1 by a supervisor, which holds the other end of stdin. */
+export const SUPERVISED_VARIABLE = `${ENV_PREFIX}SUPERVISED`;
+
+/** The pid of the parent that the launcher starts for `run` and `dataplane`. If it is set, the launcher starts no further parent. */
+export const PARENT_VARIABLE = `${ENV_PREFIX}PARENT`;
+
+/** The path of the launcher as it was called. Symbolic links in it are resolved again at each start. */
+export const LAUNCHER_VARIABLE = `${ENV_PREFIX}LAUNCHER`;
+
+/** The exit code of a supervised process after a takeover: it must not be restarted. */
+export const HANDED_OVER_EXIT = 86;
+
+export const isSupervised = (): boolean => process.env[SUPERVISED_VARIABLE] === '1';
+
+/** Calls back when the supervisor exits for any reason, which closes its end of the pipe. */
+export function whenOrphaned(gone: () => void): void {
+  if (!isSupervised()) return;
+  process.stdin.once('end', gone).once('error', gone).resume();
+  process.stdin.unref?.();
+}

@@ -58,6 +58,24 @@ test('a target that allows few concurrent streams gets more connections, each wi
   assert.ok(Math.max(...most) <= 2, `${most}`);
 });
 
+test('a target that accepts no streams keeps one connection, and requests wait for its permission', async () => {
+  using upstream = await Http2UpstreamFixture.serving(okay('x'), { settings: { maxConcurrentStreams: 0 } });
+  using proxy = await h2c(upstream);
+  const allow = (maxConcurrentStreams: number) =>
+    new Promise<void>((acknowledged) => upstream.sessions[0]?.settings({ maxConcurrentStreams }, () => acknowledged()));
+  const waiting = Array.from({ length: 5 }, () => proxy.request(get()));
+  await eventually('its connection', () => upstream.sessions.length === 1);
+  await eventually('the requests to wait', () => proxy.ledger.inFlight.total() === 5);
+  await allow(100);
+  for (const { body } of await Promise.all(waiting)) assert.equal(body, 'x');
+  await allow(0);
+  const late = proxy.request(get());
+  await eventually('the request to wait', () => proxy.ledger.inFlight.total() === 1);
+  proxy.clock.pass(6_000);
+  assert.equal((await late).line, 'HTTP/1.1 503 Service Unavailable');
+  assert.equal(upstream.sessions.length, 1);
+});
+
 for (const [what, framing, body] of [
   ['of known length', 'Content-Length: 5\r\n', 'hello'],
   ['in chunks', 'Transfer-Encoding: chunked\r\nTrailer: x-sum\r\n', '5\r\nhello\r\n0\r\nX-Sum: 7\r\n\r\n'],

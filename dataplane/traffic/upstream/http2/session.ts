@@ -98,6 +98,11 @@ export class Session implements StreamOwner, Http2SessionOwner, DirectReader {
     return this.state === 'open' && this.alive && this.streams.size < this.most;
   }
 
+  /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */
+  get admitsNone(): boolean {
+    return this.state === 'open' && this.alive && this.most === 0;
+  }
+
   /** Opens it. The owner is notified of the result, perhaps before this returns. */
   connect(): void {
     this.giveUp = connectTo(

@@ -77,8 +77,8 @@ export class Sessions implements Channel {
   private openAnother(): void {
     const { first } = this.waiting;
     if (first === null || this.opening) return;
-    const established = [...this.open].filter((session) => session.established).length;
-    if (established >= MAX_SESSIONS) return;
+    const established = [...this.open].filter((session) => session.established);
+    if (established.length >= MAX_SESSIONS || established.some((session) => session.admitsNone)) return;
     if (this.open.size === 0) this.endpoint.wake();
     const session = new Session(this.endpoint, this, this.endpoint.connectMsFor(first));
     this.open.add(session);

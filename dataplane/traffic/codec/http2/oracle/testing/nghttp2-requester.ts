@@ -14,7 +14,7 @@ const OPTIONS = {
 const TURNS = 3;
 const NOTHING = (): void => undefined;
 
-/** Test support: nghttp2 as a client that sends complete requests, and notes what it is answered. */
+/** Test support: nghttp2 as a client that sends complete requests, and records what it is answered. */
 export class Nghttp2Requester {
   readonly reading: ConnectionReading<ResponseReading> = newReading();
   private readonly frames = new SentFrames(this.reading, PREFACE.length);

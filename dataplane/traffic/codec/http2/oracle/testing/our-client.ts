@@ -5,7 +5,7 @@ import type { ResponseBlock } from '../../response-block.ts';
 import type { SessionLimits } from '../../session-owner.ts';
 import type { Http2Stream } from '../../stream.ts';
 import type { ResponseReading } from './connection-reading.ts';
-import { NotingSession } from './noting-session.ts';
+import { RecordingSession } from './recording-session.ts';
 
 const LIMITS: SessionLimits = {
   isServer: false,
@@ -18,8 +18,8 @@ const LIMITS: SessionLimits = {
 };
 const NO_CONTENT = -1;
 
-/** Test support: our session as a client that has sent complete requests, and notes what it is answered. */
-export class OurClient extends NotingSession<ResponseReading> {
+/** Test support: our session as a client that has sent complete requests, and records what it is answered. */
+export class OurClient extends RecordingSession<ResponseReading> {
   private readonly head = new ResponseHead();
   private readonly methods = new Map<number, string>();
 
@@ -30,7 +30,7 @@ export class OurClient extends NotingSession<ResponseReading> {
       const stream = this.session.open();
       if (stream === null) throw new Error('the session opens no stream');
       this.methods.set(stream.id, method);
-      this.note(stream, { interim: [], head: '', body: '', trailers: '', complete: false });
+      this.record(stream, { interim: [], head: '', body: '', trailers: '', complete: false });
       const pseudo = [':method', method, ':scheme', 'http', ':authority', 'a.test', ':path', '/'];
       stream.head({ status: 0, pseudo, lines: '', length: NO_CONTENT }, true);
     }

@@ -4,7 +4,7 @@ import type { RequestBlock } from '../../request-block.ts';
 import type { SessionLimits } from '../../session-owner.ts';
 import type { Http2Stream } from '../../stream.ts';
 import type { RequestReading } from './connection-reading.ts';
-import { NotingSession } from './noting-session.ts';
+import { RecordingSession } from './recording-session.ts';
 
 const LIMITS: SessionLimits = {
   isServer: true,
@@ -16,8 +16,8 @@ const LIMITS: SessionLimits = {
   fieldList: 65_536,
 };
 
-/** Test support: our session as a server that answers nothing, and notes what it is asked. */
-export class OurServer extends NotingSession<RequestReading> {
+/** Test support: our session as a server that answers nothing, and records what it is asked. */
+export class OurServer extends RecordingSession<RequestReading> {
   private readonly head = new RequestHead();
 
   constructor() {
@@ -31,7 +31,7 @@ export class OurServer extends NotingSession<RequestReading> {
       return this.session.streamError(stream.id, ERROR.protocol);
     const head = lines.bytes.toString('latin1', from, to);
     stream.expected = this.head.fields.contentLength;
-    this.note(stream, { head, body: '', trailers: '', complete: stream.inputEnded });
+    this.record(stream, { head, body: '', trailers: '', complete: stream.inputEnded });
   }
 
   response(): void {

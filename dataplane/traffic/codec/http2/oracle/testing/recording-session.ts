@@ -10,7 +10,7 @@ import { type ConnectionReading, newReading, SentFrames } from './connection-rea
 type BodyReading = { body: string; trailers: string; complete: boolean };
 
 /** Test support: our session as one side of a connection, and what it understood of what the other side sent. */
-export abstract class NotingSession<T extends BodyReading> implements SessionOwner {
+export abstract class RecordingSession<T extends BodyReading> implements SessionOwner {
   readonly reading: ConnectionReading<T> = newReading();
   protected readonly session: Http2Session;
   private readonly frames: SentFrames;
@@ -39,8 +39,8 @@ export abstract class NotingSession<T extends BodyReading> implements SessionOwn
 
   abstract response(stream: Http2Stream, block: ResponseBlock, tooLarge: boolean): void;
 
-  /** Notes the body and trailers of the message on a stream. A message that is incomplete in the end, or reset, is forgotten. */
-  protected note(stream: Http2Stream, reading: T): void {
+  /** Records the body and trailers of the message on a stream. A message that is incomplete in the end, or reset, is forgotten. */
+  protected record(stream: Http2Stream, reading: T): void {
     this.reading.messages.set(stream.id, reading);
     stream.receiver = {
       data: (buffer, start, end) => {
@@ -82,7 +82,7 @@ export abstract class NotingSession<T extends BodyReading> implements SessionOwn
   }
 
   wasRead(): void {
-    // Messages are noted as they come.
+    // Messages are recorded as they come.
   }
 
   settingsChanged(): void {
@@ -90,7 +90,7 @@ export abstract class NotingSession<T extends BodyReading> implements SessionOwn
   }
 
   failed(byPeer: boolean): void {
-    // Otherwise GOAWAY has been noted.
+    // Otherwise GOAWAY has been recorded.
     if (byPeer) this.reading.gone ??= ERROR.none;
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Http2UpstreamFixture, okay } from '../../dataplane/traffic/testing/http2-upstream.ts';
+import { Http2UpstreamFixture, okay } from '../../dataplane/traffic/testing/http2/upstream.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
 import { until } from '../testing/until.ts';

@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { Http2UpstreamFixture, okay } from '../../dataplane/traffic/testing/http2-upstream.ts';
+import { Http2UpstreamFixture, okay } from '../../dataplane/traffic/testing/http2/upstream.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
 import { until } from '../testing/until.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashSync } from 'bcrypt';
 import { LineRing } from '../../ledger/line-ring.ts';
-import { Http2Client } from '../testing/http2-upstream.ts';
+import { Http2Client } from '../testing/http2/upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 

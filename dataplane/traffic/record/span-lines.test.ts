@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LineRing, LineRings } from '../../ledger/line-ring.ts';
 import type { TracingSettings } from '../protocol.ts';
-import { Http2UpstreamFixture, okay } from '../testing/http2-upstream.ts';
+import { Http2UpstreamFixture, okay } from '../testing/http2/upstream.ts';
 import { eventually, failedAt, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { attributesOf, awaitedSpans, spansOf } from '../testing/spans.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import { hashSync } from 'bcrypt';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
-import { Http2UpstreamFixture } from './http2-upstream.ts';
+import { Http2UpstreamFixture } from './http2/upstream.ts';
 import { SecureFixture } from './proxy/secure-proxy.ts';
 import { ProxyFixture, site } from './proxy/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from './test-upstream.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { EventEmitter } from 'node:events';
 import { describe, test } from 'node:test';
 import zlib from 'node:zlib';
-import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture } from '../testing/http2/upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
 

@@ -4,11 +4,11 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { describe, test } from 'node:test';
 import { connect as connectSecure } from 'node:tls';
 import type { RouteInput } from '../../../shared/route.ts';
-import { CODE, FLAG, FRAME, type Frames, head } from '../testing/frames.ts';
-import { Http2UpstreamFixture } from '../testing/http2-upstream.ts';
+import { CODE, FLAG, FRAME, type Frames, head } from '../testing/http2/frames.ts';
+import { cancelStream, cutStream, releaseStream } from '../testing/http2/stream-ends.ts';
+import { Http2UpstreamFixture } from '../testing/http2/upstream.ts';
 import { SecureFixture } from '../testing/proxy/secure-proxy.ts';
 import { type ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
-import { cancelStream, cutStream, releaseStream } from '../testing/stream-ends.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, Wire } from '../testing/wire.ts';
 

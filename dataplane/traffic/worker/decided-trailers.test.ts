@@ -3,7 +3,7 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
-import { Http2Client, Http2UpstreamFixture, okay } from '../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture, okay } from '../testing/http2/upstream.ts';
 import { eventually, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 

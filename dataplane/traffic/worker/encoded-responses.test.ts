@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import zlib from 'node:zlib';
 import type { RouteInput } from '../../../shared/route.ts';
 import { ENCODER_MEMORY } from '../respond/encode/memory.ts';
-import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture } from '../testing/http2/upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
 import type { RouteInput } from '../../../shared/route.ts';
-import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture } from '../testing/http2/upstream.ts';
 import { cachingProxy } from '../testing/proxy/caching-proxy.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { test } from 'node:test';
 import { MAX_HOPS } from '../codec/hops.ts';
-import { Http2Client } from '../testing/http2-upstream.ts';
+import { Http2Client } from '../testing/http2/upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';

@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { hashSync } from 'bcrypt';
 import { makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
-import { Http2UpstreamFixture } from '../testing/http2-upstream.ts';
+import { Http2UpstreamFixture } from '../testing/http2/upstream.ts';
 import { SecureFixture } from '../testing/proxy/secure-proxy.ts';
 import { site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request as sendRequest } from 'node:http';
 import { test } from 'node:test';
-import { Http2Client } from '../testing/http2-upstream.ts';
+import { Http2Client } from '../testing/http2/upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { Counting, everywhere, lineOf, Shouting } from '../testing/way-back.ts';
 

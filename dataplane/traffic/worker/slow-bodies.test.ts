@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { test } from 'node:test';
-import { Http2Client } from '../testing/http2-upstream.ts';
+import { Http2Client } from '../testing/http2/upstream.ts';
 import { eventually, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import type { Wire } from '../testing/wire.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import type { VitalsObservation } from '../protocol.ts';
-import { Http2Client } from '../testing/http2-upstream.ts';
+import { Http2Client } from '../testing/http2/upstream.ts';
 import { get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { field } from '../testing/wire.ts';
 

@@ -1,7 +1,7 @@
 import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import type { RequestHead } from '../../codec/http1/request-head.ts';
 import { RequestHeadReader } from '../../codec/http1/request-head-reader.ts';
-import { beginsHttp2, PREFACE } from '../../codec/http2/preface.ts';
+import { beginsHttp2, PREFACE } from '../../codec/http2/frames/preface.ts';
 import { type ClientFacts, type DetachedSocket, type Downstream, detachAttempt, type Exchange } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guard } from '../../exchange/faults.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SampleRandom } from '../../codec/http1/oracle/testing/sample-random.ts';
-import { block, type Field, FLAG, FRAME, type Frames, frame, head, INITIAL_WINDOW, word } from '../../testing/frames.ts';
+import { block, type Field, FLAG, FRAME, type Frames, frame, head, INITIAL_WINDOW, word } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { eventually } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';

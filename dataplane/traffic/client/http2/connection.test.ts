@@ -10,7 +10,7 @@ import {
 } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 import { CertificatesFixture } from '../../testing/certificates.ts';
-import { block, CODE, FLAG, FRAME, frame, head } from '../../testing/frames.ts';
+import { block, CODE, FLAG, FRAME, frame, head } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { eventually, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import { RequestHead } from '../../codec/http1/request-head.ts';
-import { ERROR } from '../../codec/http2/frame.ts';
-import type { RequestBlock } from '../../codec/http2/request-block.ts';
+import { ERROR } from '../../codec/http2/frames/frame.ts';
+import type { RequestBlock } from '../../codec/http2/headers/request-block.ts';
 import { Http2Session } from '../../codec/http2/session.ts';
 import type { SessionLimits, SessionOwner } from '../../codec/http2/session-owner.ts';
 import type { Http2Stream } from '../../codec/http2/stream.ts';

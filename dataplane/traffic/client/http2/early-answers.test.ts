@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CODE, FLAG, FRAME, type Frames, frame, head } from '../../testing/frames.ts';
+import { CODE, FLAG, FRAME, type Frames, frame, head } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { eventually, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';

@@ -1,7 +1,7 @@
 // Runs alone: it measures the memory of its process.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { block, CODE, type Field, FLAG, FRAME, type Frames, frame, head, MAX_FRAME, word } from '../../testing/frames.ts';
+import { block, CODE, type Field, FLAG, FRAME, type Frames, frame, head, MAX_FRAME, word } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { eventually } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CODE, FLAG, FRAME, type Frames } from '../../testing/frames.ts';
+import { CODE, FLAG, FRAME, type Frames } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { block, CODE, type Field, FLAG, FRAME, type Frames, head } from '../../testing/frames.ts';
+import { block, CODE, type Field, FLAG, FRAME, type Frames, head } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 

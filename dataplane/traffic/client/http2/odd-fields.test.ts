@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { block, type Field, FLAG, FRAME, Frames, head } from '../../testing/frames.ts';
+import { block, type Field, FLAG, FRAME, Frames, head } from '../../testing/http2/frames.ts';
 import { eventually, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { after, before, test } from 'node:test';
-import { block, CODE, FLAG, FRAME, Frames, frame, head, PREFACE } from '../../testing/frames.ts';
+import { block, CODE, FLAG, FRAME, Frames, frame, head, PREFACE } from '../../testing/http2/frames.ts';
 import { eventually, get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { CODE, type Field, FRAME, type Frames, head, INITIAL_WINDOW } from '../../testing/frames.ts';
+import { CODE, type Field, FRAME, type Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { UpstreamFixture } from '../../testing/test-upstream.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, word } from '../../testing/frames.ts';
+import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, word } from '../../testing/http2/frames.ts';
 import { eventually, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 

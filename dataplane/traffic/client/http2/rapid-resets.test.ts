@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CODE, FLAG, FRAME, Frames, frame } from '../../testing/frames.ts';
+import { CODE, FLAG, FRAME, Frames, frame } from '../../testing/http2/frames.ts';
 import { eventually, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 

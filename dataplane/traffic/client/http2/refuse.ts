@@ -1,4 +1,4 @@
-import { ERROR } from '../../codec/http2/frame.ts';
+import { ERROR } from '../../codec/http2/frames/frame.ts';
 import type { Http2Stream } from '../../codec/http2/stream.ts';
 import { FAULT_REASON, type Faults } from '../../exchange/faults.ts';
 

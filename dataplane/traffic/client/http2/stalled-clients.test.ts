@@ -1,7 +1,7 @@
 // Runs alone: it measures the memory of its process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CODE, FLAG, FRAME, type Frames, head, INITIAL_WINDOW, PREFACE, word } from '../../testing/frames.ts';
+import { CODE, FLAG, FRAME, type Frames, head, INITIAL_WINDOW, PREFACE, word } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { eventually } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';

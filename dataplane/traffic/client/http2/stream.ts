@@ -1,4 +1,4 @@
-import { ERROR } from '../../codec/http2/frame.ts';
+import { ERROR } from '../../codec/http2/frames/frame.ts';
 import type { Http2Stream, StreamReceiver } from '../../codec/http2/stream.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type DetachedStream, type Downstream, detachAttempt, type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';

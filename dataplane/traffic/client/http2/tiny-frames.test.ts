@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FLAG, FRAME, Frames, frame, head } from '../../testing/frames.ts';
+import { FLAG, FRAME, Frames, frame, head } from '../../testing/http2/frames.ts';
 import { ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../../testing/test-upstream.ts';
 

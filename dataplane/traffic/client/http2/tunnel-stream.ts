@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import { ERROR } from '../../codec/http2/frame.ts';
+import { ERROR } from '../../codec/http2/frames/frame.ts';
 import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { TunnelStream } from '../../exchange/exchange.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { constants } from 'node:http2';
 import { test } from 'node:test';
-import { Http2Client, Http2UpstreamFixture, h2c } from '../../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture, h2c } from '../../testing/http2/upstream.ts';
 import { get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 

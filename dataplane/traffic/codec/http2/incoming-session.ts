@@ -1,11 +1,11 @@
-import type { ClosedStreams } from './closed-streams.ts';
-import type { FloodBudget } from './flood-budget.ts';
+import type { PeerSettings } from './frames/settings.ts';
+import type { RequestBlock } from './headers/request-block.ts';
+import type { ResponseBlock } from './headers/response-block.ts';
 import type { HpackDecoder } from './hpack/decoder.ts';
-import type { ReceiveWindow } from './receive-window.ts';
-import type { RequestBlock } from './request-block.ts';
-import type { ResponseBlock } from './response-block.ts';
+import type { ClosedStreams } from './limits/closed-streams.ts';
+import type { FloodBudget } from './limits/flood-budget.ts';
+import type { ReceiveWindow } from './limits/receive-window.ts';
 import type { Sender } from './sender.ts';
-import type { PeerSettings } from './settings.ts';
 import type { Http2Stream } from './stream.ts';
 
 /** What the frames of a connection act on. */

@@ -1,15 +1,15 @@
-import { COST, EARNED, LEAST_USEFUL } from './flood-budget.ts';
-import { ERROR, FLAG, MAX_WINDOW, readWord, TYPE } from './frame.ts';
-import type { FrameSink } from './frame-reader.ts';
-import { HeaderBlock } from './header-block.ts';
+import { ERROR, FLAG, MAX_WINDOW, readWord, TYPE } from './frames/frame.ts';
+import type { FrameSink } from './frames/frame-reader.ts';
+import { HeaderBlock } from './headers/header-block.ts';
+import { RequestBlock } from './headers/request-block.ts';
+import { ResponseBlock } from './headers/response-block.ts';
+import { TrailerBlock } from './headers/trailer-block.ts';
 import type { FieldSink } from './hpack/decoder.ts';
 import type { IncomingOwner, IncomingSession } from './incoming-session.ts';
-import { PendingPriorities } from './pending-priorities.ts';
-import { readPriority } from './priority.ts';
-import { RequestBlock } from './request-block.ts';
-import { ResponseBlock } from './response-block.ts';
+import { COST, EARNED, LEAST_USEFUL } from './limits/flood-budget.ts';
+import { PendingPriorities } from './priority/pending-priorities.ts';
+import { readPriority } from './priority/priority.ts';
 import { type Http2Stream, LARGE } from './stream.ts';
-import { TrailerBlock } from './trailer-block.ts';
 
 /** Settings in one frame. */
 const MAX_SETTINGS = 32;

@@ -1,4 +1,4 @@
-import { FLAG, FRAME_HEADER, TYPE, writeFrameHeader, writeWord } from './frame.ts';
+import { FLAG, FRAME_HEADER, TYPE, writeFrameHeader, writeWord } from './frames/frame.ts';
 
 /** The first buffer of a write (bytes), and the largest. */
 const LEAST_ROOM = 512;

@@ -1,4 +1,4 @@
-import { DEFAULT_WINDOW, ERROR, FLAG, FRAME_HEADER, MAX_FRAME, MAX_WINDOW, TYPE, writeFrameHeader } from './frame.ts';
+import { DEFAULT_WINDOW, ERROR, FLAG, FRAME_HEADER, MAX_FRAME, MAX_WINDOW, TYPE, writeFrameHeader } from './frames/frame.ts';
 import { HpackEncoder } from './hpack/encoder.ts';
 import { Output } from './output.ts';
 import type { Head, Http2Stream } from './stream.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { block, CODE, type Field, FLAG, FRAME, frame, head, PREFACE, word } from '../../testing/frames.ts';
-import { readPriority } from './priority.ts';
-import { ReceiveWindow } from './receive-window.ts';
+import { block, CODE, type Field, FLAG, FRAME, frame, head, PREFACE, word } from '../../testing/http2/frames.ts';
+import { ReceiveWindow } from './limits/receive-window.ts';
+import { readPriority } from './priority/priority.ts';
 import { Http2Session } from './session.ts';
 import type { SessionLimits, SessionOwner } from './session-owner.ts';
 import type { Http2Stream, StreamReceiver } from './stream.ts';

@@ -1,15 +1,15 @@
-import { ClosedStreams } from './closed-streams.ts';
-import { COST, EARNED, FloodBudget, LEAST_USEFUL } from './flood-budget.ts';
-import { DEFAULT_WINDOW, ERROR, MAX_STREAM_ID, SETTING, TYPE } from './frame.ts';
-import { FrameReader } from './frame-reader.ts';
+import { DEFAULT_WINDOW, ERROR, MAX_STREAM_ID, SETTING, TYPE } from './frames/frame.ts';
+import { FrameReader } from './frames/frame-reader.ts';
+import { PREFACE } from './frames/preface.ts';
+import { PeerSettings, settingsPayload } from './frames/settings.ts';
 import { HpackDecoder } from './hpack/decoder.ts';
 import { Incoming } from './incoming.ts';
-import { Liveness } from './liveness.ts';
-import { PREFACE } from './preface.ts';
-import { ReceiveWindow } from './receive-window.ts';
+import { ClosedStreams } from './limits/closed-streams.ts';
+import { COST, EARNED, FloodBudget, LEAST_USEFUL } from './limits/flood-budget.ts';
+import { Liveness } from './limits/liveness.ts';
+import { ReceiveWindow } from './limits/receive-window.ts';
 import { Sender } from './sender.ts';
 import type { SessionLimits, SessionOwner } from './session-owner.ts';
-import { PeerSettings, settingsPayload } from './settings.ts';
 import { type Head, Http2Stream, type StreamSession } from './stream.ts';
 
 const HEADER_TABLE_BYTES = 4_096;

@@ -1,8 +1,8 @@
 import { AppendBuffer } from '../../io/append-buffer.ts';
-import { ERROR } from './frame.ts';
+import { ERROR } from './frames/frame.ts';
+import type { ReceiveWindow } from './limits/receive-window.ts';
 import { COPIED } from './output.ts';
-import { NO_SIGNAL, type Priority } from './priority.ts';
-import type { ReceiveWindow } from './receive-window.ts';
+import { NO_SIGNAL, type Priority } from './priority/priority.ts';
 
 /** A stream with more than this queued asks its sender to pause (bytes). */
 const HIGH_WATER = 65_536;

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { fieldsIn } from '../../codec/http1/fields.ts';
 import type { TracingSettings } from '../../protocol.ts';
-import { Http2Client, Http2UpstreamFixture, okay } from '../../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture, okay } from '../../testing/http2/upstream.ts';
 import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 

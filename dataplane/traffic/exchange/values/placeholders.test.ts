@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { Http2Client } from '../../testing/http2-upstream.ts';
+import { Http2Client } from '../../testing/http2/upstream.ts';
 import { get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { field } from '../../testing/wire.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { Http2Client, Http2UpstreamFixture, okay } from '../../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture, okay } from '../../testing/http2/upstream.ts';
 import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { Http2Client } from '../../testing/http2-upstream.ts';
+import { Http2Client } from '../../testing/http2/upstream.ts';
 import { cachingProxy } from '../../testing/proxy/caching-proxy.ts';
 import { get, type ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { Http2Client } from '../../testing/http2-upstream.ts';
+import { Http2Client } from '../../testing/http2/upstream.ts';
 import { eventually, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { field, type Message } from '../../testing/wire.ts';
 

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { Http2Client } from '../../testing/http2-upstream.ts';
+import { Http2Client } from '../../testing/http2/upstream.ts';
 import { OddDisk, openBelow, openDirectories, pathOf } from '../../testing/odd-disk.ts';
 import { eventually, get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { field, type Message } from '../../testing/wire.ts';

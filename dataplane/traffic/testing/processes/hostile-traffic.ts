@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { SampleRandom } from '../../codec/http1/oracle/testing/sample-random.ts';
-import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE, word } from '../frames.ts';
+import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE, word } from '../http2/frames.ts';
 import { eventually, ProxyFixture, site } from '../proxy/test-proxy.ts';
 import { Wire } from '../wire.ts';
 

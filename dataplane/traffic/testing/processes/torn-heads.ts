@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { Http2Session } from '../../codec/http2/session.ts';
 import type { Http2Stream } from '../../codec/http2/stream.ts';
-import { block, type Field, FLAG, FRAME, Frames, frame, INITIAL_WINDOW, PREFACE, word } from '../frames.ts';
+import { block, type Field, FLAG, FRAME, Frames, frame, INITIAL_WINDOW, PREFACE, word } from '../http2/frames.ts';
 import { SecureFixture } from '../proxy/secure-proxy.ts';
 import { eventually, ProxyFixture, site } from '../proxy/test-proxy.ts';
 import { Wire } from '../wire.ts';

@@ -1,6 +1,6 @@
 import type { RouteInput } from '../../../../shared/route.ts';
 import { CertificatesFixture } from '../certificates.ts';
-import { Frames } from '../frames.ts';
+import { Frames } from '../http2/frames.ts';
 import { ProxyFixture, type Replaced, site } from './test-proxy.ts';
 
 type Issued = { readonly ca: string; readonly cert: string; readonly key: string };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { block, CODE, type Field, FLAG, FRAME, frame } from '../../testing/frames.ts';
-import { h2c } from '../../testing/http2-upstream.ts';
+import { block, CODE, type Field, FLAG, FRAME, frame } from '../../testing/http2/frames.ts';
+import { h2c } from '../../testing/http2/upstream.ts';
 import { get, type ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../../testing/test-upstream.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
-import { Http2Client, Http2UpstreamFixture, h2c, okay } from '../../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture, h2c, okay } from '../../testing/http2/upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 

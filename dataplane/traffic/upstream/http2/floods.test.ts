@@ -1,9 +1,9 @@
 // Runs alone: it measures the memory of its process.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { FrameTargetFixture } from '../../testing/frame-target.ts';
-import { block, type Field, FLAG, FRAME, type Frames, frame, word } from '../../testing/frames.ts';
-import { h2c } from '../../testing/http2-upstream.ts';
+import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
+import { block, type Field, FLAG, FRAME, type Frames, frame, word } from '../../testing/http2/frames.ts';
+import { h2c } from '../../testing/http2/upstream.ts';
 import { eventually, get } from '../../testing/proxy/test-proxy.ts';
 
 const MEGABYTE = 1_000_000;

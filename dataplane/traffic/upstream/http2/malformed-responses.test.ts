@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { FrameTargetFixture } from '../../testing/frame-target.ts';
-import { block, CODE, type Field, FLAG, FRAME, Frames, frame, word } from '../../testing/frames.ts';
-import { h2c } from '../../testing/http2-upstream.ts';
+import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
+import { block, CODE, type Field, FLAG, FRAME, Frames, frame, word } from '../../testing/http2/frames.ts';
+import { h2c } from '../../testing/http2/upstream.ts';
 import { eventually, get, type ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 
 /** The frames of a response on one stream. */

@@ -1,6 +1,6 @@
 import type { ResponseHead } from '../../codec/http1/response-head.ts';
-import { ERROR } from '../../codec/http2/frame.ts';
-import type { ResponseBlock } from '../../codec/http2/response-block.ts';
+import { ERROR } from '../../codec/http2/frames/frame.ts';
+import type { ResponseBlock } from '../../codec/http2/headers/response-block.ts';
 import type { Http2Stream, StreamReceiver } from '../../codec/http2/stream.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';

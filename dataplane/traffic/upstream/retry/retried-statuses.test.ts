@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
-import { Http2UpstreamFixture } from '../../testing/http2-upstream.ts';
+import { Http2UpstreamFixture } from '../../testing/http2/upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';

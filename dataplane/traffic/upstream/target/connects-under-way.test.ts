@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
 import { CertificatesFixture } from '../../testing/certificates.ts';
-import { CODE, FLAG, FRAME, Frames } from '../../testing/frames.ts';
+import { CODE, FLAG, FRAME, Frames } from '../../testing/http2/frames.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 

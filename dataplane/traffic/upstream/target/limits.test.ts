@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
 import type { TransportSpec } from '../../../../shared/upstreams/transport.ts';
-import { Http2UpstreamFixture } from '../../testing/http2-upstream.ts';
+import { Http2UpstreamFixture } from '../../testing/http2/upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 

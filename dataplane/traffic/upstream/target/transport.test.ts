@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
 import type { TransportSpec } from '../../../../shared/upstreams/transport.ts';
 import { CertificatesFixture } from '../../testing/certificates.ts';
-import { Http2UpstreamFixture, okay } from '../../testing/http2-upstream.ts';
+import { Http2UpstreamFixture, okay } from '../../testing/http2/upstream.ts';
 import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 
 const certificates = new CertificatesFixture();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { block, CODE, FLAG, FRAME, Frames, frame, head, MAX_FRAME, SETTING, word } from '../../../testing/frames.ts';
-import { answered, anyError, ask, claims, connectionError, forwarded, ignored, POST, UNANSWERED } from '../../../testing/http2-claims.ts';
+import { answered, anyError, ask, claims, connectionError, forwarded, ignored, POST, UNANSWERED } from '../../../testing/http2/claims.ts';
+import { block, CODE, FLAG, FRAME, Frames, frame, head, MAX_FRAME, SETTING, word } from '../../../testing/http2/frames.ts';
 import { SecureFixture } from '../../../testing/proxy/secure-proxy.ts';
 
 const { protocol, frameSize, flowControl, compression } = CODE;

@@ -1,5 +1,5 @@
-import { block, CODE, FLAG, FRAME, type Frames, head, integer } from '../../../testing/frames.ts';
-import { answered, claims, complete, connectionError, forwarded } from '../../../testing/http2-claims.ts';
+import { answered, claims, complete, connectionError, forwarded } from '../../../testing/http2/claims.ts';
+import { block, CODE, FLAG, FRAME, type Frames, head, integer } from '../../../testing/http2/frames.ts';
 
 const bytes = (...hex: readonly string[]): Buffer => Buffer.from(hex.join('').replaceAll(' ', ''), 'hex');
 const REQUEST = block(head());

@@ -1,5 +1,5 @@
-import { block, CODE, type Field, FLAG, FRAME, type Frames, head } from '../../../testing/frames.ts';
-import { answered, ask, claims, forwarded, POST, streamError } from '../../../testing/http2-claims.ts';
+import { answered, ask, claims, forwarded, POST, streamError } from '../../../testing/http2/claims.ts';
+import { block, CODE, type Field, FLAG, FRAME, type Frames, head } from '../../../testing/http2/frames.ts';
 
 const malformed = streamError(1, CODE.protocol);
 const without = (name: string): Field[] => head().filter(([one]) => one !== name);

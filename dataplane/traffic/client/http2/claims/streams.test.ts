@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { block, CODE, FLAG, FRAME, type Frames, head, SETTING, word } from '../../../testing/frames.ts';
 import {
   answered,
   anyError,
@@ -11,7 +10,8 @@ import {
   POST,
   streamError,
   UNANSWERED,
-} from '../../../testing/http2-claims.ts';
+} from '../../../testing/http2/claims.ts';
+import { block, CODE, FLAG, FRAME, type Frames, head, SETTING, word } from '../../../testing/http2/frames.ts';
 
 const { protocol, streamClosed, flowControl, refused, cancel } = CODE;
 const MORE = block([['x-more', 'y']]);

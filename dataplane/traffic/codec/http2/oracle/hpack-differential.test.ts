@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Field } from '../../../testing/frames.ts';
+import type { Field } from '../../../testing/http2/frames.ts';
 import { inputsOf } from '../../http1/oracle/testing/differential.ts';
 import type { SampleRandom } from '../../http1/oracle/testing/sample-random.ts';
 import { HpackDecoder } from '../hpack/decoder.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FRAME } from '../../../testing/frames.ts';
+import { FRAME } from '../../../testing/http2/frames.ts';
 import { inputsOf } from '../../http1/oracle/testing/differential.ts';
 import type { SampleRandom } from '../../http1/oracle/testing/sample-random.ts';
 import type { ConnectionReading } from './testing/connection-reading.ts';

@@ -1,4 +1,4 @@
-import { FRAME } from '../../../../testing/frames.ts';
+import { FRAME } from '../../../../testing/http2/frames.ts';
 import { LAST_PING } from './sample-frames.ts';
 
 /** How a server understood one request. */

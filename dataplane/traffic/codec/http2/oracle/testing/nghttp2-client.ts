@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, sensitiveHeaders } from 'node:http2';
 import { type Duplex, duplexPair } from 'node:stream';
-import { CODE, type Field, FLAG, FRAME, frame, PREFACE } from '../../../../testing/frames.ts';
+import { CODE, type Field, FLAG, FRAME, frame, PREFACE } from '../../../../testing/http2/frames.ts';
 
 const FRAME_HEAD = 9;
 /** RFC 9113 6.5.2: SETTINGS_MAX_FRAME_SIZE unless it is changed. */

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { type Duplex, duplexPair } from 'node:stream';
 import { STATUS_CODES } from '../../../../../../shared/runtime/http/node-http.ts';
-import { CODE, PREFACE } from '../../../../testing/frames.ts';
+import { CODE, PREFACE } from '../../../../testing/http2/frames.ts';
 import { type ConnectionReading, newReading, type ResponseReading, SentFrames } from './connection-reading.ts';
 import { keptTrailers, linesOf } from './raw-fields.ts';
 

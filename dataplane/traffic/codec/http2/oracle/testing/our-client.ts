@@ -1,7 +1,7 @@
-import { PREFACE } from '../../../../testing/frames.ts';
+import { PREFACE } from '../../../../testing/http2/frames.ts';
 import { ResponseHead } from '../../../http1/response-head.ts';
-import { ERROR } from '../../frame.ts';
-import type { ResponseBlock } from '../../response-block.ts';
+import { ERROR } from '../../frames/frame.ts';
+import type { ResponseBlock } from '../../headers/response-block.ts';
 import type { SessionLimits } from '../../session-owner.ts';
 import type { Http2Stream } from '../../stream.ts';
 import type { ResponseReading } from './connection-reading.ts';

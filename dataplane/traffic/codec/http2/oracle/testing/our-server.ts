@@ -1,6 +1,6 @@
 import { RequestHead } from '../../../http1/request-head.ts';
-import { ERROR } from '../../frame.ts';
-import type { RequestBlock } from '../../request-block.ts';
+import { ERROR } from '../../frames/frame.ts';
+import type { RequestBlock } from '../../headers/request-block.ts';
 import type { SessionLimits } from '../../session-owner.ts';
 import type { Http2Stream } from '../../stream.ts';
 import type { RequestReading } from './connection-reading.ts';

@@ -1,6 +1,6 @@
-import { ERROR } from '../../frame.ts';
-import type { RequestBlock } from '../../request-block.ts';
-import type { ResponseBlock } from '../../response-block.ts';
+import { ERROR } from '../../frames/frame.ts';
+import type { RequestBlock } from '../../headers/request-block.ts';
+import type { ResponseBlock } from '../../headers/response-block.ts';
 import { Http2Session } from '../../session.ts';
 import type { SessionLimits, SessionOwner } from '../../session-owner.ts';
 import type { Http2Stream } from '../../stream.ts';

@@ -1,4 +1,4 @@
-import { type Field, FLAG, FRAME, head, PREFACE, SETTING, word } from '../../../../testing/frames.ts';
+import { type Field, FLAG, FRAME, head, PREFACE, SETTING, word } from '../../../../testing/http2/frames.ts';
 import type { SampleRandom } from '../../../http1/oracle/testing/sample-random.ts';
 import { bytesOf, type LooseFrame, PRIORITY, SampleFrames } from './sample-frames.ts';
 

@@ -1,4 +1,4 @@
-import type { Field } from '../../../../testing/frames.ts';
+import type { Field } from '../../../../testing/http2/frames.ts';
 import type { SampleRandom } from '../../../http1/oracle/testing/sample-random.ts';
 import { STATIC_FIELDS } from '../../hpack/static-table.ts';
 

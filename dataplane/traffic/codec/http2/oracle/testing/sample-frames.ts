@@ -1,4 +1,4 @@
-import { block, type Field, FLAG, FRAME, frame } from '../../../../testing/frames.ts';
+import { block, type Field, FLAG, FRAME, frame } from '../../../../testing/http2/frames.ts';
 import type { SampleRandom } from '../../../http1/oracle/testing/sample-random.ts';
 
 /** A frame before its length is written, so that no change of it tears the frames that follow. */

@@ -13,7 +13,7 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
-import { ProxyFixture, site } from './proxy/test-proxy.ts';
+import { ProxyFixture, site } from '../proxy/test-proxy.ts';
 
 /** A request as received: its fields in order, names and values alternating. */
 export type ReceivedRequest = { readonly stream: ServerHttp2Stream; readonly raw: readonly string[]; field(name: string): string | null };

@@ -1,4 +1,4 @@
-import { MAX_WINDOW } from './frame.ts';
+import { MAX_WINDOW } from '../frames/frame.ts';
 
 /** How many bytes all windows of a thread together may be larger than they were at first. */
 const MAX_GROWTH = 67_108_864;

@@ -1,6 +1,6 @@
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
-import { PATIENCE_MS } from './wire.ts';
+import { PATIENCE_MS } from '../wire.ts';
 
 /** What an HTTP/2 connection begins with (RFC 9113 3.4). */
 export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';

@@ -1,4 +1,4 @@
-import { AppendBuffer } from '../../io/append-buffer.ts';
+import { AppendBuffer } from '../../../io/append-buffer.ts';
 
 const NOTHING = Buffer.alloc(0);
 

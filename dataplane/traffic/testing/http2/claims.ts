@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { SecureFixture } from '../proxy/secure-proxy.ts';
+import { ok, UpstreamFixture } from '../test-upstream.ts';
 import { type Field, FLAG, FRAME, Frames, head } from './frames.ts';
-import { SecureFixture } from './proxy/secure-proxy.ts';
-import { ok, UpstreamFixture } from './test-upstream.ts';
 
 /** The outcome that a claim promises. */
 type Outcome = (client: Frames, upstream: UpstreamFixture) => Promise<void>;

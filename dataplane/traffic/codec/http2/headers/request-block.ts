@@ -1,7 +1,7 @@
-import { FAULT, type Fault } from '../http1/fault.ts';
-import { isToken } from '../http1/protocols.ts';
+import { FAULT, type Fault } from '../../http1/fault.ts';
+import { isToken } from '../../http1/protocols.ts';
+import { FieldLines, type FieldSink, ODDITY } from '../hpack/decoder.ts';
 import { describesConnection, mayDescribeConnection } from './connection-fields.ts';
-import { FieldLines, type FieldSink, ODDITY } from './hpack/decoder.ts';
 
 /** Names as indices of HPACK's static table (RFC 7541 appendix A). */
 const NAME = { authority: 1, method: 2, path: 4, scheme: 6, status: 8, contentLength: 28, cookie: 32, host: 38 } as const;

@@ -1,6 +1,6 @@
-import { ChunkedDecoder } from '../http1/chunked.ts';
+import { ChunkedDecoder } from '../../http1/chunked.ts';
+import { FieldLines, type FieldSink } from '../hpack/decoder.ts';
 import { describesConnection, mayDescribeConnection } from './connection-fields.ts';
-import { FieldLines, type FieldSink } from './hpack/decoder.ts';
 
 const COLON = 0x3a;
 /** The end of a body, before the trailers: they are read with the HTTP/1.1 code, so that both protocols obey one rule. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { block, type Field } from '../../testing/frames.ts';
-import { HpackDecoder } from './hpack/decoder.ts';
+import { block, type Field } from '../../../testing/http2/frames.ts';
+import { HpackDecoder } from '../hpack/decoder.ts';
 import { type Refusal, RequestBlock } from './request-block.ts';
 import { TrailerBlock } from './trailer-block.ts';
 

@@ -1,6 +1,6 @@
-import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
+import { STATUS_CODES } from '../../../../../shared/runtime/http/node-http.ts';
+import { FieldLines, type FieldSink } from '../hpack/decoder.ts';
 import { describesConnection, mayDescribeConnection } from './connection-fields.ts';
-import { FieldLines, type FieldSink } from './hpack/decoder.ts';
 
 const STATUS = 8;
 const COLON = 0x3a;

@@ -9,7 +9,7 @@ import type { WantedCheck } from './wanted-checks.ts';
 
 /** Delay between checks until a target passes for the first time (ms): the first figure, doubled up to the second. */
 const FIRST_MS = 50;
-const FIRST_MOST_MS = 1_000;
+const FIRST_MAX_MS = 1_000;
 /** Each interval varies by up to this fraction, so that checks spread over time. */
 const JITTER = 0.1;
 
@@ -41,7 +41,7 @@ export class CheckSession {
     this.tools = tools;
     this.wanted = first;
     this.slot = tools.targets.claim(first.check.key, tools.clock.now());
-    this.backoff = createBackoff(tools.random, FIRST_MS, FIRST_MOST_MS);
+    this.backoff = createBackoff(tools.random, FIRST_MS, FIRST_MAX_MS);
     // The slot may still hold the result of an earlier target.
     tools.targets.setCheckResult(this.slot, CHECK_RESULT.none, tools.clock.now());
   }

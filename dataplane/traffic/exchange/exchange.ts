@@ -1,17 +1,16 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { AccessLogSpec } from '../../../shared/values/log-output.ts';
-import type { BeaconOutcome, CacheResult, VitalsObservation } from '../protocol.ts';
 import type { AnswerFields } from './answer-fields.ts';
 import type { Attempt, Progress } from './attempt.ts';
-import type { BodyLimit } from './body-limit.ts';
 import type { ClientIdentity } from './client-identity.ts';
-import type { CrossOrigin } from './cross-origin.ts';
 import type { Failure } from './failure.ts';
-import type { BodyStage, Filter } from './filter.ts';
+import type { Filter } from './filter.ts';
 import type { Limits } from './limits.ts';
+import type { NamedEndpoint } from './named-endpoint.ts';
 import type { OwnAnswer } from './own-answer.ts';
 import type { ErrorPages } from './pages/error-pages.ts';
+import { RareState } from './rare-state.ts';
 import type { Trace } from './tracing/trace.ts';
 
 /** Length of a body whose end is marked by its transfer coding. */
@@ -154,9 +153,6 @@ export type PassiveHealth = {
   readonly errorRequests: number;
 };
 
-/** A target as named in logs. */
-export type NamedEndpoint = { readonly address: string };
-
 /** What every stage of the request path knows about a site. */
 export type Site = {
   readonly domain: string;
@@ -185,7 +181,7 @@ export type Block = {
 };
 
 /** One request and its response: the only value that is passed along the whole request path. */
-export class Exchange {
+export class Exchange extends RareState {
   readonly client: Downstream;
   readonly requestPath: RequestPath;
   readonly method: string;
@@ -232,21 +228,11 @@ export class Exchange {
   block: Block | null = null;
   /** The path that blocks and rules match: decoded, slashes merged, without dot segments and query. */
   path = '';
-  /** What checking the path for ambiguity has cost the worker, in units of the run queue; 0 for an unambiguous path. */
-  pathCost = 0;
   /** The method, target and fields as sent to the upstream; blocks and policies may change them. */
   upstreamMethod: string;
   upstreamTarget: string;
   upstreamFields: string;
-  /** What replaces the value of Host once a target is chosen: its address, or its name alone; null for nothing. */
-  hostOfTarget: 'hostport' | 'host' | null = null;
 
-  /** A small body that was buffered whole; null when it streams or there is none. */
-  held: Buffer | null = null;
-  /** The site's CORS settings; null if it leaves CORS to the upstream. */
-  crossOrigin: CrossOrigin | null = null;
-  /** For a body of unknown length; null for no limit. */
-  bodyLimit: BodyLimit | null = null;
   /** Whether a byte of a streaming body has been sent to an upstream, so that the request cannot be retried. */
   bodyConsumed = false;
   /** Whether all of the request has been read from the client. */
@@ -255,40 +241,9 @@ export class Exchange {
   /** The last target it was sent to. */
   endpoint: NamedEndpoint | null = null;
   attempt: Attempt | null = null;
-  /** Cancels the end of its time as a whole; null for no limit. */
-  timeLimit: (() => void) | null = null;
-  /** The filters that the body of its response passes through; null for none. */
-  filtering: BodyStage | null = null;
-  /** What became of the script that measures pages. */
-  beacon: BeaconOutcome | null = null;
-  /** The user whose password was right; null if no password was checked. */
-  user: string | null = null;
-  /** The measurements that a page has reported. */
-  vitals: VitalsObservation | null = null;
-  lastFailure: Failure | null = null;
-  /** The cookie that sends the client to the same target again, as a line for the response; empty for none. */
-  affinityLine = '';
-  /** The number drawn to choose one of several groups; -1 if none was drawn. */
-  draw = -1;
-  /** The cookie that keeps a browser in its group, as a line for the response; empty for none. */
-  splitLine = '';
-  /** The cookies that the authentication server has set, as lines for the response; empty for none. */
-  authCookies = '';
-  /** Whether a mirror has decided about it, so that it is copied once however often it is served. */
-  mirrored = false;
-  /** Targets that have already failed this request. */
-  tried: NamedEndpoint[] | null = null;
-  /** How many of these refused the connection. */
-  refusals = 0;
 
-  /** Whether it was counted before its end, as upgrades are. */
-  counted = false;
-  /** Whether its connection must not be reused for this host and is closed after the response. */
-  endsConnection = false;
   /** 0 until there is a response. */
   status = 0;
-  /** Whether only the end of the upstream's connection marks the end of its response body. */
-  answerEndsAtClose = false;
   /** Content-Type of an upstream's response. */
   contentType: string | null = null;
   /** Response bytes to the client, before TLS. */
@@ -297,12 +252,6 @@ export class Exchange {
   bodySent = 0;
   /** The fields of the response as lines; empty until there is one. */
   answerFields = '';
-  /** Why the proxy answered itself, for the log; empty when it did not. */
-  failure = '';
-  /** Whether its response is a page for an error of the proxy itself, which nothing replaces. */
-  hasErrorPage = false;
-  /** How the cache handled it; null if it did not. */
-  cached: CacheResult | null = null;
 
   constructor(
     client: Downstream,
@@ -333,6 +282,7 @@ export class Exchange {
       | 'trace'
     >,
   ) {
+    super();
     this.client = client;
     this.requestPath = requestPath;
     this.method = request.method;

@@ -1,7 +1,8 @@
 import type { Progress } from './attempt.ts';
-import type { Exchange, NamedEndpoint } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import type { Failure } from './failure.ts';
 import { guardExchange } from './faults.ts';
+import type { NamedEndpoint } from './named-endpoint.ts';
 import type { OwnAnswer } from './own-answer.ts';
 
 /*

@@ -1,4 +1,4 @@
-import type { NamedEndpoint } from '../../exchange/exchange.ts';
+import type { NamedEndpoint } from '../../exchange/named-endpoint.ts';
 import type { HealthFlag } from '../health/health-flag.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 

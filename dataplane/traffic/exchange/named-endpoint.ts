@@ -1,0 +1,2 @@
+/** A target as named in logs. */
+export type NamedEndpoint = { readonly address: string };

@@ -1,0 +1,239 @@
+import type { BeaconOutcome, CacheResult, VitalsObservation } from '../protocol.ts';
+import type { BodyLimit } from './body-limit.ts';
+import type { CrossOrigin } from './cross-origin.ts';
+import type { Failure } from './failure.ts';
+import type { BodyStage } from './filter.ts';
+import type { NamedEndpoint } from './named-endpoint.ts';
+
+/** The values that few exchanges have, with those that the others have instead. */
+class RareValues {
+  hostOfTarget: 'hostport' | 'host' | null = null;
+  held: Buffer | null = null;
+  crossOrigin: CrossOrigin | null = null;
+  bodyLimit: BodyLimit | null = null;
+  timeLimit: (() => void) | null = null;
+  filtering: BodyStage | null = null;
+  beacon: BeaconOutcome | null = null;
+  user: string | null = null;
+  vitals: VitalsObservation | null = null;
+  lastFailure: Failure | null = null;
+  affinityLine: string = '';
+  draw: number = -1;
+  splitLine: string = '';
+  authCookies: string = '';
+  mirrored: boolean = false;
+  tried: NamedEndpoint[] | null = null;
+  refusals: number = 0;
+  counted: boolean = false;
+  endsConnection: boolean = false;
+  answerEndsAtClose: boolean = false;
+  hasErrorPage: boolean = false;
+  cached: CacheResult | null = null;
+  failure: string = '';
+  pathCost: number = 0;
+}
+
+/** The values of every exchange that has set none of its own. It is never changed. */
+const NONE = new RareValues();
+
+/** The part of an exchange that most exchanges do not use. It takes no memory until one of its members is set to another value. */
+export class RareState {
+  private rare = NONE;
+
+  /** Its own values, which it has from now on. */
+  private own(): RareValues {
+    if (this.rare === NONE) this.rare = new RareValues();
+    return this.rare;
+  }
+
+  /** What replaces the value of Host once a target is chosen: its address, or its name alone; null for nothing. */
+  get hostOfTarget(): 'hostport' | 'host' | null {
+    return this.rare.hostOfTarget;
+  }
+  set hostOfTarget(value: 'hostport' | 'host' | null) {
+    if (value !== this.rare.hostOfTarget) this.own().hostOfTarget = value;
+  }
+
+  /** A small body that was buffered whole; null when it streams or there is none. */
+  get held(): Buffer | null {
+    return this.rare.held;
+  }
+  set held(value: Buffer | null) {
+    if (value !== this.rare.held) this.own().held = value;
+  }
+
+  /** The site's CORS settings; null if it leaves CORS to the upstream. */
+  get crossOrigin(): CrossOrigin | null {
+    return this.rare.crossOrigin;
+  }
+  set crossOrigin(value: CrossOrigin | null) {
+    if (value !== this.rare.crossOrigin) this.own().crossOrigin = value;
+  }
+
+  /** For a body of unknown length; null for no limit. */
+  get bodyLimit(): BodyLimit | null {
+    return this.rare.bodyLimit;
+  }
+  set bodyLimit(value: BodyLimit | null) {
+    if (value !== this.rare.bodyLimit) this.own().bodyLimit = value;
+  }
+
+  /** Cancels the end of its time as a whole; null for no limit. */
+  get timeLimit(): (() => void) | null {
+    return this.rare.timeLimit;
+  }
+  set timeLimit(value: (() => void) | null) {
+    if (value !== this.rare.timeLimit) this.own().timeLimit = value;
+  }
+
+  /** The filters that the body of its response passes through; null for none. */
+  get filtering(): BodyStage | null {
+    return this.rare.filtering;
+  }
+  set filtering(value: BodyStage | null) {
+    if (value !== this.rare.filtering) this.own().filtering = value;
+  }
+
+  /** What became of the script that measures pages. */
+  get beacon(): BeaconOutcome | null {
+    return this.rare.beacon;
+  }
+  set beacon(value: BeaconOutcome | null) {
+    if (value !== this.rare.beacon) this.own().beacon = value;
+  }
+
+  /** The user whose password was right; null if no password was checked. */
+  get user(): string | null {
+    return this.rare.user;
+  }
+  set user(value: string | null) {
+    if (value !== this.rare.user) this.own().user = value;
+  }
+
+  /** The measurements that a page has reported. */
+  get vitals(): VitalsObservation | null {
+    return this.rare.vitals;
+  }
+  set vitals(value: VitalsObservation | null) {
+    if (value !== this.rare.vitals) this.own().vitals = value;
+  }
+
+  get lastFailure(): Failure | null {
+    return this.rare.lastFailure;
+  }
+  set lastFailure(value: Failure | null) {
+    if (value !== this.rare.lastFailure) this.own().lastFailure = value;
+  }
+
+  /** The cookie that sends the client to the same target again, as a line for the response; empty for none. */
+  get affinityLine(): string {
+    return this.rare.affinityLine;
+  }
+  set affinityLine(value: string) {
+    if (value !== this.rare.affinityLine) this.own().affinityLine = value;
+  }
+
+  /** The number drawn to choose one of several groups; -1 if none was drawn. */
+  get draw(): number {
+    return this.rare.draw;
+  }
+  set draw(value: number) {
+    if (value !== this.rare.draw) this.own().draw = value;
+  }
+
+  /** The cookie that keeps a browser in its group, as a line for the response; empty for none. */
+  get splitLine(): string {
+    return this.rare.splitLine;
+  }
+  set splitLine(value: string) {
+    if (value !== this.rare.splitLine) this.own().splitLine = value;
+  }
+
+  /** The cookies that the authentication server has set, as lines for the response; empty for none. */
+  get authCookies(): string {
+    return this.rare.authCookies;
+  }
+  set authCookies(value: string) {
+    if (value !== this.rare.authCookies) this.own().authCookies = value;
+  }
+
+  /** Whether a mirror has decided about it, so that it is copied once however often it is served. */
+  get mirrored(): boolean {
+    return this.rare.mirrored;
+  }
+  set mirrored(value: boolean) {
+    if (value !== this.rare.mirrored) this.own().mirrored = value;
+  }
+
+  /** Targets that have already failed this request. */
+  get tried(): NamedEndpoint[] | null {
+    return this.rare.tried;
+  }
+  set tried(value: NamedEndpoint[] | null) {
+    if (value !== this.rare.tried) this.own().tried = value;
+  }
+
+  /** How many of these refused the connection. */
+  get refusals(): number {
+    return this.rare.refusals;
+  }
+  set refusals(value: number) {
+    if (value !== this.rare.refusals) this.own().refusals = value;
+  }
+
+  /** Whether it was counted before its end, as upgrades are. */
+  get counted(): boolean {
+    return this.rare.counted;
+  }
+  set counted(value: boolean) {
+    if (value !== this.rare.counted) this.own().counted = value;
+  }
+
+  /** Whether its connection must not be reused for this host and is closed after the response. */
+  get endsConnection(): boolean {
+    return this.rare.endsConnection;
+  }
+  set endsConnection(value: boolean) {
+    if (value !== this.rare.endsConnection) this.own().endsConnection = value;
+  }
+
+  /** Whether only the end of the upstream's connection marks the end of its response body. */
+  get answerEndsAtClose(): boolean {
+    return this.rare.answerEndsAtClose;
+  }
+  set answerEndsAtClose(value: boolean) {
+    if (value !== this.rare.answerEndsAtClose) this.own().answerEndsAtClose = value;
+  }
+
+  /** Whether its response is a page for an error of the proxy itself, which nothing replaces. */
+  get hasErrorPage(): boolean {
+    return this.rare.hasErrorPage;
+  }
+  set hasErrorPage(value: boolean) {
+    if (value !== this.rare.hasErrorPage) this.own().hasErrorPage = value;
+  }
+
+  /** How the cache handled it; null if it did not. */
+  get cached(): CacheResult | null {
+    return this.rare.cached;
+  }
+  set cached(value: CacheResult | null) {
+    if (value !== this.rare.cached) this.own().cached = value;
+  }
+
+  /** Why the proxy answered itself, for the log; empty when it did not. */
+  get failure(): string {
+    return this.rare.failure;
+  }
+  set failure(value: string) {
+    if (value !== this.rare.failure) this.own().failure = value;
+  }
+
+  /** What checking the path for ambiguity has cost the worker, in units of the run queue; 0 for an unambiguous path. */
+  get pathCost(): number {
+    return this.rare.pathCost;
+  }
+  set pathCost(value: number) {
+    if (value !== this.rare.pathCost) this.own().pathCost = value;
+  }
+}

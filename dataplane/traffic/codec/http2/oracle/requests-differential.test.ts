@@ -15,14 +15,16 @@ const CUT_EVERYWHERE = 200;
 /** Further connections that are only compared with themselves. */
 const CUT = 20_000;
 
-/** A GOAWAY names a stream that a server cannot have opened. RFC 9113 6.8 lets the connection go on, and Node ends it. */
-const goesAwayWrongly = (frames: readonly LooseFrame[]): boolean =>
-  frames.some(({ type, stream, payload }) => type === FRAME.goAway && stream === 0 && payload.length >= 8 && payload.readInt32BE(0) !== 0);
+/**
+ * We answer the client's GOAWAY with our own and ignore what it sends on further streams (RFC 9113 6.8), which nghttp2 reads. Where GOAWAY
+ * names a stream that a server can't have opened, the RFC lets the connection go on, and Node ends it.
+ */
+const goesAway = (frames: readonly LooseFrame[]): boolean => frames.some(({ type, stream }) => type === FRAME.goAway && stream === 0);
 
 /** What is wrong with our reading if nghttp2 is right. We may refuse more, and end a stream where nghttp2 ends the connection. */
 function disagreement(frames: readonly LooseFrame[], ours: ConnectionReading, theirs: ConnectionReading): string | null {
   if (ours.gone !== null) return null;
-  if (theirs.gone !== null && (acknowledgesNothing(frames) || goesAwayWrongly(frames))) return null;
+  if (theirs.gone !== null && (acknowledgesNothing(frames) || goesAway(frames))) return null;
   if (theirs.gone !== null) return ours.resets.size > 0 ? null : `we go on, and nghttp2 ends the connection with ${theirs.gone}`;
   for (const [stream, our] of ours.messages) {
     if (!our.complete) continue;

@@ -33,13 +33,16 @@ const goesAway = (frames: readonly LooseFrame[]): boolean => frames.some(({ type
 const hasUselessLength = ({ interim, head }: ResponseReading): boolean =>
   [...interim, head].some((text) => /^HTTP\/1.1 (?:1|204)/.test(text) && text.includes('\r\ncontent-length: '));
 
+/** A response may have Content-Length several times with the same value (RFC 9110 8.6), over either protocol. nghttp2 refuses it. */
+const repeatsLength = ({ head }: ResponseReading): boolean => /\r\n(content-length: \d+\r\n)(?:.*\r\n)*\1/.test(head);
+
 /** What is wrong with our reading if nghttp2 is right. We may refuse more, and end a stream where nghttp2 ends the connection. */
 function disagreement(frames: readonly LooseFrame[], ours: Reading, theirs: Reading): string | null {
   if (ours.gone !== null || goesAway(frames)) return null;
   if (theirs.gone !== null && acknowledgesNothing(frames)) return null;
   if (theirs.gone !== null) return ours.resets.size > 0 ? null : `we go on, and nghttp2 ends the connection with ${theirs.gone}`;
   for (const [stream, our] of ours.messages) {
-    if (!our.complete || hasUselessLength(our)) continue;
+    if (!our.complete || hasUselessLength(our) || repeatsLength(our)) continue;
     const their = theirs.messages.get(stream);
     if (their === undefined || theirs.resets.has(stream)) return `we accept the response on stream ${stream}, and nghttp2 does not`;
     if (!their.complete) return `we have all of the response on stream ${stream}, and nghttp2 waits`;

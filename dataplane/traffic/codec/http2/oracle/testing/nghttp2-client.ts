@@ -106,9 +106,15 @@ export class Nghttp2Client {
     this.stream = stream;
     this.requests++;
     stream.on('error', nothing);
-    stream.on('headers', (_headers: object, _flags: number, raw: readonly string[]) => {
+    const read = (raw: readonly string[]): void => {
       const pairs = raw.flatMap((name, at): Field[] => (at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : []));
       this.fields = pairs.slice(1);
+    };
+    stream.on('headers', (_headers: object, _flags: number, raw: readonly string[]) => read(raw));
+    // Sizes that are none may put another status in front, which makes it the final response.
+    stream.on('response', (_headers: object, _flags: number, raw: readonly string[] = []) => {
+      this.stream = null;
+      read(raw);
     });
     stream.resume();
     await this.answered();

@@ -59,6 +59,7 @@ function exchangesOf(visit: Visit, now: number): Exchange[] {
   const make = (method: string, target: string): Exchange => {
     const x = new Exchange({ ...sampled.client, address }, sampled.requestPath, {
       ...sampled,
+      ...{ expectsContinue: false, upgrade: null, hops: 0, misdirected: false, trace: null },
       ...{ method, target, host, hostField: host, startedAt: now - visit.ms },
       referer: from === '' ? null : `https://${from}/somewhere?a=b`,
       userAgent: visit.userAgent,

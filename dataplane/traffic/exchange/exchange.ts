@@ -11,7 +11,6 @@ import type { NamedEndpoint } from './named-endpoint.ts';
 import type { OwnAnswer } from './own-answer.ts';
 import type { ErrorPages } from './pages/error-pages.ts';
 import { RareState } from './rare-state.ts';
-import type { Trace } from './tracing/trace.ts';
 
 /** Length of a body whose end is marked by its transfer coding. */
 export const CHUNKED = -1;
@@ -194,19 +193,10 @@ export class Exchange extends RareState {
   readonly fields: string;
   /** Bytes, or CHUNKED. */
   readonly bodyLength: number;
-  readonly expectsContinue: boolean;
   readonly referer: string | null;
   readonly userAgent: string | null;
   /** The browser's destination of the request (Sec-Fetch-Dest). */
   readonly fetchDestination: string | null;
-  /** Whether its sender asks not to be tracked (Sec-GPC). */
-  readonly privacyControl: boolean;
-  /** Whether a browser loads it ahead of need. */
-  readonly prefetch: boolean;
-  /** The protocols that the client offers to upgrade to; null for an ordinary request. */
-  readonly upgrade: string | null;
-  /** How many proxies like this one have forwarded it; Infinity if the count is invalid. */
-  readonly hops: number;
   /** X-Forwarded-*, X-Request-ID and the count of hops for the upstream, as lines. */
   readonly forwarding: string;
   /** The port that its connection arrived at, whatever its fields and proxies claim. */
@@ -215,21 +205,16 @@ export class Exchange extends RareState {
   readonly secure: boolean;
   /** Whether Strict-Transport-Security may be sent (RFC 6797). */
   readonly strictTransport: boolean;
-  /** Whether the certificate shown to the client is not valid for this host. */
-  readonly misdirected: boolean;
   /** The client certificate rule that its connection satisfied; empty if there was no rule, null without TLS of our own. */
   readonly clientRule: string | null;
   /** Milliseconds on the monotonic clock. */
   readonly startedAt: number;
-  /** null if requests are not traced. */
-  readonly trace: Trace | null;
 
   route: Site | null = null;
   block: Block | null = null;
   /** The path that blocks and rules match: decoded, slashes merged, without dot segments and query. */
   path = '';
-  /** The method, target and fields as sent to the upstream; blocks and policies may change them. */
-  upstreamMethod: string;
+  /** The target and fields as sent to the upstream; blocks and policies may change them, and the method. */
   upstreamTarget: string;
   upstreamFields: string;
 
@@ -290,26 +275,33 @@ export class Exchange extends RareState {
     this.host = request.host;
     this.hostField = request.hostField;
     this.fields = request.fields;
-    this.upstreamMethod = request.method;
     this.upstreamTarget = request.target;
     this.upstreamFields = request.fields;
     this.bodyLength = request.bodyLength;
-    this.expectsContinue = request.expectsContinue;
+    if (request.expectsContinue) this.own().expectsContinue = true;
     this.referer = request.referer;
     this.userAgent = request.userAgent;
     this.fetchDestination = request.fetchDestination;
-    this.privacyControl = request.privacyControl;
-    this.prefetch = request.prefetch;
-    this.upgrade = request.upgrade;
-    this.hops = request.hops;
+    if (request.privacyControl) this.own().privacyControl = true;
+    if (request.prefetch) this.own().prefetch = true;
+    if (request.upgrade !== null) this.own().upgrade = request.upgrade;
+    if (request.hops !== 0) this.own().hops = request.hops;
     this.forwarding = request.forwarding;
     this.port = request.port;
     this.secure = request.secure;
     this.strictTransport = request.strictTransport;
-    this.misdirected = request.misdirected;
+    if (request.misdirected) this.own().misdirected = true;
     this.clientRule = request.clientRule;
     this.startedAt = request.startedAt;
-    this.trace = request.trace;
+    if (request.trace !== null) this.own().trace = request.trace;
+  }
+
+  /** The method as sent to the upstream. */
+  get upstreamMethod(): string {
+    return this.rare.upstreamMethod ?? this.method;
+  }
+  set upstreamMethod(method: string) {
+    if (method !== this.upstreamMethod) this.own().upstreamMethod = method;
   }
 }
 

@@ -4,9 +4,18 @@ import type { CrossOrigin } from './cross-origin.ts';
 import type { Failure } from './failure.ts';
 import type { BodyStage } from './filter.ts';
 import type { NamedEndpoint } from './named-endpoint.ts';
+import type { Trace } from './tracing/trace.ts';
 
 /** The values that few exchanges have, with those that the others have instead. */
 class RareValues {
+  expectsContinue = false;
+  privacyControl = false;
+  prefetch = false;
+  upgrade: string | null = null;
+  hops = 0;
+  misdirected = false;
+  trace: Trace | null = null;
+  upstreamMethod: string | null = null;
   hostOfTarget: 'hostport' | 'host' | null = null;
   held: Buffer | null = null;
   crossOrigin: CrossOrigin | null = null;
@@ -38,10 +47,10 @@ const NONE = new RareValues();
 
 /** The part of an exchange that most exchanges do not use. It takes no memory until one of its members is set to another value. */
 export class RareState {
-  private rare = NONE;
+  protected rare = NONE;
 
   /** Its own values, which it has from now on. */
-  private own(): RareValues {
+  protected own(): RareValues {
     if (this.rare === NONE) this.rare = new RareValues();
     return this.rare;
   }
@@ -235,5 +244,41 @@ export class RareState {
   }
   set pathCost(value: number) {
     if (value !== this.rare.pathCost) this.own().pathCost = value;
+  }
+
+  // What the request says, and where it belongs. Only a new exchange sets it.
+
+  get expectsContinue(): boolean {
+    return this.rare.expectsContinue;
+  }
+
+  /** Whether its sender asks not to be tracked (Sec-GPC). */
+  get privacyControl(): boolean {
+    return this.rare.privacyControl;
+  }
+
+  /** Whether a browser loads it ahead of need. */
+  get prefetch(): boolean {
+    return this.rare.prefetch;
+  }
+
+  /** The protocols that the client offers to upgrade to; null for an ordinary request. */
+  get upgrade(): string | null {
+    return this.rare.upgrade;
+  }
+
+  /** How many proxies like this one have forwarded it; Infinity if the count is invalid. */
+  get hops(): number {
+    return this.rare.hops;
+  }
+
+  /** Whether the certificate shown to the client is not valid for this host. */
+  get misdirected(): boolean {
+    return this.rare.misdirected;
+  }
+
+  /** null if requests are not traced. */
+  get trace(): Trace | null {
+    return this.rare.trace;
   }
 }

@@ -95,21 +95,17 @@ const listOf = (counts: Counts | null | undefined): List => (counts == null ? NO
 
 /** The people and machines among the clients of one host since the last report. */
 export class AudienceCounts {
-  private humans = 0;
+  /** Requests of people. */
+  humans = 0;
   private machines: Record<MachineReason, number> | null = null;
-  private readonly visitors = new Set<number>();
+  /** Keyed hashes of their addresses. */
+  readonly visitors = new Set<number>();
   private views: PageViews | null = null;
 
   /** A request of a machine. */
   machine(reason: MachineReason): void {
     this.machines ??= { ...NO_MACHINES };
     this.machines[reason]++;
-  }
-
-  /** A request of a person, known by the keyed hash of its address. */
-  human(visitor: number): void {
-    this.humans++;
-    this.visitors.add(visitor);
   }
 
   /** `page` is the path as listed. */

@@ -40,15 +40,21 @@ const MAX_VITALS_IN_ALL = 2_000;
 /** The maximum number of client addresses whose hash and country are cached. */
 const KNOWN_CLIENTS = 16_384;
 
-type KnownAddress = { readonly hash: number; readonly country: string };
-/** The target, the origin and the sender of a request, from its fields. */
-type Visit = { readonly address: KnownAddress; readonly path: string; readonly page: string; readonly referrer: string };
+type KnownAddress = {
+  readonly hash: number;
+  readonly country: string;
+  /** The counters (their number) that last counted it as a visitor, and as a person: most of its requests in a row are for one host. */
+  visited: number;
+  person: number;
+};
 
 /** The host of a request, and the domain of its route. */
 export type Mirrored = { readonly host: string; readonly pattern: string };
 
 /** The counts of one host since the last report. */
 class Counters {
+  /** No other counters of the worker have it; 1 or more. */
+  readonly number: number;
   readonly host: string;
   readonly pattern: string;
   requests = 0;
@@ -70,7 +76,8 @@ class Counters {
   readonly mirrored = new Map<MirrorResult, number>();
   passed: { results: Map<PassedResult, number>; received: number; sent: number } | null = null;
 
-  constructor(host: string, pattern: string) {
+  constructor(number: number, host: string, pattern: string) {
+    this.number = number;
     this.host = host;
     this.pattern = pattern;
   }
@@ -111,6 +118,7 @@ function* parts(domains: readonly Counters[], targets: readonly TargetFailures[]
 export class Recorder {
   private domains = new Map<string, Counters>();
   private failing = new Map<string, TargetFailures>();
+  private created = 0;
   /** Observations of Web Vitals since the last report. */
   private observations = 0;
   private readonly addresses = new Map<string, KnownAddress>();
@@ -139,16 +147,17 @@ export class Recorder {
     if (failure !== null && x.failure === failure.reason)
       counters.failures.set(failure.code, (counters.failures.get(failure.code) ?? 0) + 1);
     const address = this.knownAddress(x.client.address);
-    counters.visitors.add(address.hash);
+    if (address.visited !== counters.number) {
+      address.visited = counters.number;
+      counters.visitors.add(address.hash);
+    }
     if (address.country !== '') counters.countries.set(address.country, (counters.countries.get(address.country) ?? 0) + 1);
-    const path = rawPath(x.target);
-    const page = path.length > MAX_PATH ? path.slice(0, MAX_PATH) : path;
-    increment(counters.pages, page);
+    increment(counters.pages, listedPath(rawPath(x.target)));
     if (x.beacon !== null) counters.beacons.set(x.beacon, (counters.beacons.get(x.beacon) ?? 0) + 1);
     const from = x.referer === null ? '' : hostOf(x.referer);
     const referrer = from === x.host ? '' : from;
     if (referrer !== '') increment(counters.referrers, referrer);
-    this.recordAudience(counters.audience, x, route, { address, path, page, referrer });
+    this.recordAudience(counters, x, route, address, referrer);
   }
 
   /** Adds bytes to an exchange that has already been counted. */
@@ -157,14 +166,20 @@ export class Recorder {
   }
 
   /** Who sent it: a person or one of the machines, by the first reason that applies. */
-  private recordAudience(audience: AudienceCounts, x: Exchange, route: Site, { address, path, page, referrer }: Visit): void {
+  private recordAudience({ audience, number }: Counters, x: Exchange, route: Site, address: KnownAddress, referrer: string): void {
     const agent = this.userAgents.find(x.userAgent);
     const machine = machineOf(x, route, x.path) ?? agent.machine;
     if (machine !== null) return audience.machine(machine);
-    audience.human(address.hash);
+    audience.humans++;
+    if (address.person !== number) {
+      address.person = number;
+      audience.visitors.add(address.hash);
+    }
+    // Read again rather than passed on: few requests are views of a page.
+    const path = rawPath(x.target);
     if (!isPageView(x, path)) return;
     const client = this.userAgents.clientOf(agent, x.userAgent ?? '');
-    audience.pageView({ path, target: x.target, referrer, country: address.country, client }, page);
+    audience.pageView({ path, target: x.target, referrer, country: address.country, client }, listedPath(path));
   }
 
   /** Of the proxy's own paths only what pages report is counted, unless the visit to the page was set apart, such as by Sec-GPC. */
@@ -242,7 +257,7 @@ export class Recorder {
   private countersOf(host: string, pattern: string, key = host): Counters {
     let counters = this.domains.get(key);
     if (counters === undefined) {
-      counters = new Counters(host, pattern);
+      counters = new Counters(++this.created, host, pattern);
       this.domains.set(key, counters);
     }
     return counters;
@@ -252,7 +267,7 @@ export class Recorder {
     const known = this.addresses.get(text);
     if (known !== undefined) return known;
     if (this.addresses.size >= KNOWN_CLIENTS) this.addresses.clear();
-    const address = { hash: this.hashOf(text), country: this.countries.find(text) };
+    const address = { hash: this.hashOf(text), country: this.countries.find(text), visited: 0, person: 0 };
     this.addresses.set(text, address);
     return address;
   }
@@ -263,6 +278,8 @@ export class Recorder {
     return (digest.readUInt32LE(0) & 0x1fffff) * 2 ** 32 + digest.readUInt32LE(4);
   }
 }
+
+const listedPath = (path: string): string => (path.length > MAX_PATH ? path.slice(0, MAX_PATH) : path);
 
 /** Facts about the sender that a request itself states, apart from its User-Agent. `path` is that of the page. */
 function machineOf(x: Exchange, { excluded }: Site, path: string): MachineReason | null {

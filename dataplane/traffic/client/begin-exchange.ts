@@ -1,6 +1,7 @@
 import type { RequestHead } from '../codec/http1/request-head.ts';
 import { requestedUpgrade } from '../codec/http1/requested-upgrade.ts';
 import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
+import type { RequestIds } from '../exchange/request-ids.ts';
 import { type Tracing, untraced } from '../exchange/tracing/tracing.ts';
 import { forwardingLines, type Origin, type Peer } from './forwarded.ts';
 
@@ -11,7 +12,7 @@ export function beginExchange(
   head: RequestHead,
   peer: Peer,
   origin: Origin,
-  id: string,
+  ids: RequestIds,
   now: number,
   tracing: Tracing | null,
 ): Exchange {
@@ -33,7 +34,7 @@ export function beginExchange(
     prefetch: fields.prefetch,
     upgrade: fields.connectionUpgrade ? requestedUpgrade(head) : null,
     hops: fields.hops,
-    forwarding: forwardingLines(peer, origin, head, id),
+    forwarding: forwardingLines(peer, origin, head, ids),
     port: peer.localPort,
     secure: origin.secure,
     strictTransport: origin.secure && (peer.certificate === null || peer.certificate.allowsHsts),

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Exchange, RequestPath } from '../exchange/exchange.ts';
 import type { FaultOwner } from '../exchange/fault-owner.ts';
 import type { Faults } from '../exchange/faults.ts';
+import type { RequestIds } from '../exchange/request-ids.ts';
 import type { Tracing } from '../exchange/tracing/tracing.ts';
 import type { RunQueue } from '../io/run-queue.ts';
 
@@ -35,7 +36,7 @@ export type ClientTools = {
   monotonic(): number;
   readonly faults: Faults;
   trusts(address: string): boolean;
-  nextRequestId(): string;
+  readonly requestIds: RequestIds;
   /** null if requests are not traced. */
   readonly tracing: Tracing | null;
   /** Whether the worker is shutting down: responses carry `Connection: close`. */

@@ -2,6 +2,7 @@ import { isIP, SocketAddress } from 'node:net';
 import { hopsLine } from '../codec/hops.ts';
 import type { RequestHead } from '../codec/http1/request-head.ts';
 import type { LocalEnd, TlsFacts } from '../exchange/exchange.ts';
+import { BLOCK, LAST_DIGITS, type RequestIds } from '../exchange/request-ids.ts';
 
 /**
  * The client's address, and what the upstream is told about it. A trusted proxy may speak for
@@ -25,8 +26,18 @@ export type Peer = {
   trusted: boolean;
   /** X-Forwarded-For, -Proto and X-Real-IP of an untrusted connection, ready to send: the same for each of its requests. */
   readonly lines: string;
-  /** What its last request had in the lines for the upstream before its id. */
-  readonly last: { host: string | null; lines: string };
+  /** What its last request had in the lines for the upstream, before the last two digits of its id. */
+  readonly last: LastLines;
+};
+
+/** Lines for the upstream that nearly all requests of a connection share. Each connection gets a block of request ids at a time. */
+type LastLines = {
+  host: string | null;
+  lines: string;
+  /** The beginning of the ids of its block. */
+  idStart: string;
+  /** How many of them it has used. */
+  idsUsed: number;
 };
 
 /** What matters about the certificate that was shown to a client. */
@@ -53,7 +64,18 @@ export function peerOf(
 ): Peer {
   const secure = certificate !== null;
   const own = lines(address, secure ? 'https' : 'http', address);
-  return { address, port, localPort, local, secure, tls, certificate, trusted, lines: own, last: { host: null, lines: '' } };
+  return {
+    address,
+    port,
+    localPort,
+    local,
+    secure,
+    tls,
+    certificate,
+    trusted,
+    lines: own,
+    last: { host: null, lines: '', idStart: '', idsUsed: BLOCK },
+  };
 }
 
 const lines = (chain: string, proto: string, client: string): string =>
@@ -122,7 +144,7 @@ function schemeOf(proto: string | null): 'http' | 'https' | null {
 }
 
 /** The id that a trusted proxy gave the request, if it is valid. */
-export function trustedRequestId(peer: Peer, head: RequestHead): string | null {
+function trustedRequestId(peer: Peer, head: RequestHead): string | null {
   const id = head.fields.requestId;
   return peer.trusted && id !== null && id.length > 0 && id.length <= 128 ? id : null;
 }
@@ -133,18 +155,27 @@ function trustedHost(peer: Peer, head: RequestHead): string {
 }
 
 /** What the upstream is told: X-Forwarded-*, X-Real-IP, the count of hops and X-Request-ID, as lines. */
-export function forwardingLines(peer: Peer, origin: Origin, head: RequestHead, id: string): string {
+export function forwardingLines(peer: Peer, origin: Origin, head: RequestHead, ids: RequestIds): string {
   const host = trustedHost(peer, head);
   const { hops } = head.fields;
-  if (origin !== peer || hops !== 0) return `${linesBeforeId(origin, host, hops)}${id}\r\n`;
-  // Nearly all requests of a connection are for one host.
+  const trusted = trustedRequestId(peer, head);
+  if (trusted !== null) return `${linesBeforeId(origin, host, hops)}${trusted}\r\n`;
   const { last } = peer;
+  if (last.idsUsed === BLOCK) {
+    last.idStart = ids.block();
+    last.idsUsed = 0;
+    last.host = null;
+  }
+  const end = ID_ENDS[last.idsUsed++] as string;
+  if (origin !== peer || hops !== 0) return linesBeforeId(origin, host, hops) + last.idStart + end;
   if (last.host !== host) {
     last.host = host;
-    last.lines = linesBeforeId(origin, host, 0);
+    last.lines = linesBeforeId(origin, host, 0) + last.idStart;
   }
-  return `${last.lines}${id}\r\n`;
+  return last.lines + end;
 }
+
+const ID_ENDS: readonly string[] = LAST_DIGITS.map((digits) => `${digits}\r\n`);
 
 const linesBeforeId = (origin: Origin, host: string, hops: number): string =>
   `${origin.lines}X-Forwarded-Host: ${host}\r\n${hopsLine(hops)}X-Request-ID: `;

@@ -8,6 +8,7 @@ import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import { LineRing } from '../../ledger/line-ring.ts';
 import { setHttpDate } from '../codec/date.ts';
 import { Faults } from '../exchange/faults.ts';
+import { RequestIds } from '../exchange/request-ids.ts';
 import { Tracing } from '../exchange/tracing/tracing.ts';
 import { RunQueue } from '../io/run-queue.ts';
 import { Admission } from '../listener/admission.ts';
@@ -39,7 +40,6 @@ import { Resolver } from '../upstream/target/resolver.ts';
 import { torn } from './backstop.ts';
 import { dryRun } from './explain.ts';
 import { Reporter } from './reporter.ts';
-import { requestIds } from './request-ids.ts';
 import { routeIndex } from './route-index.ts';
 
 const BEAT_MS = 250;
@@ -182,7 +182,7 @@ export class TrafficWorker {
         runQueue,
         monotonic: () => clock.monotonic(),
         faults,
-        nextRequestId: requestIds(tools.random),
+        requestIds: new RequestIds(tools.random),
         tracing: tracing && new Tracing({ ...tracing, random: tools.random, monotonic: () => clock.monotonic() }),
         draining: () => this.draining !== 'no',
         mustCloseIdle: () => this.draining === 'now',

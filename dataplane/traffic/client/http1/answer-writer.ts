@@ -17,6 +17,8 @@ export class AnswerWriter {
   private chunked = false;
   private lastLength = -1;
   private lastLine = '';
+  /** The end of a head whose last field it is. */
+  private lastEnd = '\r\n';
 
   constructor(socket: AcceptedSocket) {
     this.socket = socket;
@@ -62,7 +64,9 @@ export class AnswerWriter {
     }
     const connection = reusable ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
     const line = status === 200 && reason === 'OK' ? OK_LINE : `HTTP/1.1 ${status} ${reason}\r\n`;
-    this.gather(x, `${line}${fields}${framing}${connection}\r\n`);
+    // Text that is usual needs no piece of its own.
+    const end = connection === '' && framing === this.lastLine ? this.lastEnd : `${framing}${connection}\r\n`;
+    this.gather(x, `${line}${fields}${end}`);
     return reusable;
   }
 
@@ -71,6 +75,7 @@ export class AnswerWriter {
     if (length !== this.lastLength) {
       this.lastLength = length;
       this.lastLine = `Content-Length: ${length}\r\n`;
+      this.lastEnd = `${this.lastLine}\r\n`;
     }
     return this.lastLine;
   }

@@ -11,7 +11,7 @@ import { HEAD_COST } from '../../io/run-queue.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import { TOO_SLOW } from '../body-pace.ts';
 import type { ClientTools, OpenConnection } from '../client-tools.ts';
-import { originOf, type Peer, trustedRequestId } from '../forwarded.ts';
+import { originOf, type Peer } from '../forwarded.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { HEAD_MS, LAST_REQUEST_MS, LINGER_MS, limitOf, PIPELINE_BYTES } from './limits.ts';
 import { type RefusalStatus, refusal } from './refusal.ts';
@@ -129,9 +129,9 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   private begin(head: RequestHead): void {
     const origin = originOf(this.peer, head, this.tools.trusts);
-    const id = trustedRequestId(this.peer, head) ?? this.tools.nextRequestId();
     this.address = origin.address;
-    const x = beginExchange(this, this.tools.requestPath, head, this.peer, origin, id, this.tools.monotonic(), this.tools.tracing);
+    const { requestPath, requestIds, tracing } = this.tools;
+    const x = beginExchange(this, requestPath, head, this.peer, origin, requestIds, this.tools.monotonic(), tracing);
     this.tools.begun();
     this.x = x;
     this.fresh = false;
@@ -140,7 +140,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.persist = !this.lastRequest;
     this.writer.begin(head.minor);
     this.requestBody.begin(x);
-    this.tools.requestPath.serve(x);
+    requestPath.serve(x);
     this.intake.spend(x.pathCost);
   }
 

@@ -9,12 +9,13 @@ import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { Exchange, RequestPath } from '../../exchange/exchange.ts';
 import { type Faults, guard } from '../../exchange/faults.ts';
 import { serveLater } from '../../exchange/later.ts';
+import type { RequestIds } from '../../exchange/request-ids.ts';
 import type { Tracing } from '../../exchange/tracing/tracing.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import type { OpenConnection, RefusedHead } from '../client-tools.ts';
-import { originOf, type Peer, trustedRequestId } from '../forwarded.ts';
+import { originOf, type Peer } from '../forwarded.ts';
 import { refuse, refuseFaulty } from './refuse.ts';
 import { ClientStream, type StreamTools } from './stream.ts';
 
@@ -48,7 +49,7 @@ export type Http2Tools = {
   monotonic(): number;
   readonly faults: Faults;
   trusts(address: string): boolean;
-  nextRequestId(): string;
+  readonly requestIds: RequestIds;
   readonly tracing: Tracing | null;
   readonly requestPath: RequestPath;
   begun(): void;
@@ -124,7 +125,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
 
   request(stream: Http2Stream, block: RequestBlock, tooLarge: boolean): void {
     this.requests++;
-    const refusal = tooLarge ? FAULT.longHead : (block.finish(stream.inputEnded, this.tools.nextRequestId) ?? this.read(stream, block));
+    const refusal = tooLarge ? FAULT.longHead : (block.finish(stream.inputEnded, this.tools.requestIds.next) ?? this.read(stream, block));
     if (refusal !== null) return this.refuse(stream, refusal, isMalformed(refusal), block.method === 'HEAD');
     try {
       this.begin(stream);
@@ -153,8 +154,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     const origin = originOf(peer, head, tools.trusts);
     const client = new ClientStream(stream, origin.address, this.streamTools);
     this.streams.add(client);
-    const id = trustedRequestId(peer, head) ?? tools.nextRequestId();
-    client.begin(beginExchange(client, tools.requestPath, head, peer, origin, id, tools.monotonic(), tools.tracing));
+    client.begin(beginExchange(client, tools.requestPath, head, peer, origin, tools.requestIds, tools.monotonic(), tools.tracing));
     tools.begun();
     this.arrived.push(client);
   }

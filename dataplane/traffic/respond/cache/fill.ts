@@ -37,6 +37,7 @@ export class Fill implements AnswerSink {
   private readonly background: boolean;
   private exchange: InternalExchange | null = null;
   private cancelTimer: () => void = () => undefined;
+  private concluding = false;
   private mode: 'waiting' | 'storing' | 'passing' | 'over' = 'waiting';
   private requestedAt = 0;
   private since = 0;
@@ -77,7 +78,7 @@ export class Fill implements AnswerSink {
   /** Whether a request that has found `stale` can wait for the response, or read the part that has arrived. */
   accepts(stale: Stored | null, { x, request }: Wanted): boolean {
     const { received: head, growing: body } = this;
-    if (this.background) return false;
+    if (this.background || this.concluding) return false;
     if (this.mode === 'waiting') return this.stale === stale;
     if (this.mode !== 'storing' || head === null || body?.stored !== true || request.control.has('no-cache')) return false;
     const { storing, response } = head;
@@ -369,8 +370,9 @@ export class Fill implements AnswerSink {
     }
   }
 
-  /** Answers all clients. This fill ends first, because a client's next request may arrive at once and must not wait for it. */
+  /** Answers all clients. This fill ends first, because a client's next request, or the same one again, may arrive at once and must not wait for it. */
   private conclude(act: (reader: Reader) => void): void {
+    this.concluding = true;
     // The clients are answered whatever fails here. The removal is tried again, so that no request joins a fill that has ended.
     this.block.tools.faults.step(() => this.finish());
     this.each(act);

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2';
 import { connect, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { hashSync } from 'bcrypt';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
+import type { EntriesPublication } from '../protocol.ts';
 import { Http2UpstreamFixture } from './http2/upstream.ts';
 import { SecureFixture } from './proxy/secure-proxy.ts';
-import { ProxyFixture, site } from './proxy/test-proxy.ts';
+import { ProxyFixture, publication, site } from './proxy/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from './test-upstream.ts';
 import { field, type Message, type Wire } from './wire.ts';
 
@@ -73,8 +74,75 @@ const answered =
 const get = (path: string, fields = '', host = 'a.test'): string => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`;
 const post = (framing: string, body: string): string => `POST /upload HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n\r\n${body}`;
 
+const basic = (user: number): string => `Authorization: Basic ${Buffer.from(`bob:${user}`).toString('base64')}\r\n`;
+
 const PROXIED = 'PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n';
 const CACHED = ['/cached/a', '/cached/a', '/cached/stale', '/cached/stale', '/cached/large', '/cached/none'];
+
+/** Requests that need each other, such as those that wait for one another, are of one kind. `user` is a different number in each pass. */
+const TALKS = {
+  http1: (user) => [
+    { text: get('/') + get('/large') + get('/hints', 'Connection: close\r\n'), enough: answered(3) },
+    { text: get('/', '', 'x.y.deep.test'), enough: answered(1) },
+    {
+      text: post('Content-Length: 5', 'hello') + post('Transfer-Encoding: chunked', '3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n'),
+      enough: answered(2),
+    },
+    { text: post('Content-Length: 100000', LARGE), enough: answered(1) },
+    { text: 'BAD\r\n\r\n', enough: answered(1) },
+    { text: get('/cut'), enough: () => false },
+    { text: get('/', '', 'retried.test'), enough: answered(1) },
+    { text: get('/', '', 'split.test').repeat(4), enough: answered(4) },
+    { text: `PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n${get('/')}`, enough: answered(1), proxied: true },
+    { text: get('/moved') + get('/fixed') + get('/private/x', basic(user)), enough: answered(3) },
+  ],
+  http2: () => [
+    { text: get('/') + get('/'), enough: answered(2), secure: true },
+    { text: get('/', '', 'modern.test') + post('Content-Length: 100000', LARGE).replace('a.test', 'modern.test'), enough: answered(2) },
+  ],
+  limits: () => [
+    { text: get('/', '', 'limited.test') + get('/busy', '', 'limited.test'), enough: answered(2) },
+    { text: get('/', '', 'limited.test'), enough: answered(1) },
+    { text: get('/', '', 'limited.test'), enough: answered(1) },
+    { text: get('/', '', 'held.test'), enough: answered(1) },
+    { text: `${PROXIED}${get('/', '', 'held.test')}`, enough: answered(1), proxied: true },
+  ],
+  access: () => [
+    { text: get('/', 'User-Agent: Googlebot\r\n', 'attacked.test'), enough: answered(1) },
+    { text: get('/', 'Authorization: Bearer a.b.c\r\n', 'token.test').repeat(2), enough: answered(2) },
+  ],
+  files: () => [
+    {
+      text:
+        get('/wire.ts', '', 'files.test') + get('/', '', 'files.test') + get('/none', '', 'files.test') + get('/busy', '', 'files.test'),
+      enough: answered(4),
+    },
+    { text: get('/mixed-traffic.ts', 'Range: bytes=0-9,20-29\r\nAccept-Encoding: gzip\r\n', 'files.test'), enough: answered(1) },
+  ],
+  upgrades: () => [
+    { text: get('/socket/stay', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: (received) => received.includes('hello') },
+    { text: get('/socket/leave', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: () => false },
+    { text: get('/declined', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: answered(1) },
+  ],
+  cache: () => [
+    {
+      text: `${PROXIED}${CACHED.map((path) => get(path)).join('')}${get('/cached/large')}`,
+      enough: answered(CACHED.length + 1),
+      proxied: true,
+    },
+    { text: `${PROXIED}${get('/cached/large')}`, enough: answered(1), proxied: true },
+    {
+      text: `${PROXIED}${get('/cached/large', 'If-None-Match: "1"\r\n')}${get('/cached/a', 'Range: bytes=1-2\r\n')}`,
+      enough: answered(1),
+      proxied: true,
+    },
+    { text: `${PROXIED}${post('Content-Length: 5', 'hello').replace('/upload', '/cached/a')}`, enough: answered(1), proxied: true },
+  ],
+} satisfies Record<string, (user: number) => readonly Talk[]>;
+
+/** A part of the traffic that needs no other. */
+export type Kind = keyof typeof TALKS;
+export const KINDS: readonly Kind[] = ['http1', 'http2', 'limits', 'access', 'files', 'upgrades', 'cache'];
 
 /** Test support: every kind of request that a worker handles, over every protocol. */
 export class MixedTraffic {
@@ -83,10 +151,11 @@ export class MixedTraffic {
   readonly behindProxy: ProxyFixture;
   private readonly upstream: UpstreamFixture;
   private readonly modern: Http2UpstreamFixture;
-  private readonly routes: readonly RouteInput[];
+  private readonly published: EntriesPublication;
   /** The connections of clients, with the responses that they wait for. */
   private readonly open = new Map<Socket | ClientHttp2Session, string>();
   private readonly ports: { readonly plain: number; readonly secure: number; readonly proxied: number };
+  private readonly trust: SecureContext;
   private users = 0;
 
   private constructor(
@@ -97,10 +166,11 @@ export class MixedTraffic {
     routes: readonly RouteInput[],
   ) {
     this.secure = secure;
+    this.trust = createSecureContext({ ca: secure.ca });
     this.behindProxy = behindProxy;
     this.upstream = upstream;
     this.modern = modern;
-    this.routes = routes;
+    this.published = publication(routes, false);
     this.ports = { plain: secure.proxy.port, secure: secure.proxy.securePort, proxied: behindProxy.port };
   }
 
@@ -159,55 +229,13 @@ export class MixedTraffic {
     return new MixedTraffic(secure, behindProxy, upstream, modern, routes);
   }
 
-  /** Sends everything at once. Resolves when all of it has been answered or cut off, or `clock` has been advanced far enough for that. */
-  async pass(): Promise<void> {
-    const basic = Buffer.from(`bob:${this.users++}`).toString('base64');
-    const talks: Talk[] = [
-      { text: get('/') + get('/large') + get('/hints', 'Connection: close\r\n'), enough: answered(3) },
-      { text: get('/', '', 'x.y.deep.test'), enough: answered(1) },
-      { text: get('/moved') + get('/fixed') + get('/private/x', `Authorization: Basic ${basic}\r\n`), enough: answered(3) },
-      {
-        text: post('Content-Length: 5', 'hello') + post('Transfer-Encoding: chunked', '3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n'),
-        enough: answered(2),
-      },
-      { text: post('Content-Length: 100000', LARGE), enough: answered(1) },
-      { text: 'BAD\r\n\r\n', enough: answered(1) },
-      { text: get('/cut'), enough: () => false },
-      { text: get('/', '', 'retried.test'), enough: answered(1) },
-      { text: get('/', '', 'limited.test') + get('/busy', '', 'limited.test'), enough: answered(2) },
-      { text: get('/', '', 'split.test').repeat(4), enough: answered(4) },
-      { text: get('/', '', 'limited.test'), enough: answered(1) },
-      { text: get('/', '', 'limited.test'), enough: answered(1) },
-      { text: get('/', '', 'held.test'), enough: answered(1) },
-      { text: `${PROXIED}${get('/', '', 'held.test')}`, enough: answered(1), proxied: true },
-      {
-        text:
-          get('/wire.ts', '', 'files.test') + get('/', '', 'files.test') + get('/none', '', 'files.test') + get('/busy', '', 'files.test'),
-        enough: answered(4),
-      },
-      { text: get('/mixed-traffic.ts', 'Range: bytes=0-9,20-29\r\nAccept-Encoding: gzip\r\n', 'files.test'), enough: answered(1) },
-      { text: get('/', 'User-Agent: Googlebot\r\n', 'attacked.test'), enough: answered(1) },
-      { text: get('/', 'Authorization: Bearer a.b.c\r\n', 'token.test').repeat(2), enough: answered(2) },
-      { text: get('/', '', 'modern.test') + post('Content-Length: 100000', LARGE).replace('a.test', 'modern.test'), enough: answered(2) },
-      { text: get('/socket/stay', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: (received) => received.includes('hello') },
-      { text: get('/socket/leave', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: () => false },
-      { text: get('/declined', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: answered(1) },
-      { text: get('/') + get('/'), enough: answered(2), secure: true },
-      { text: `PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n${get('/')}`, enough: answered(1), proxied: true },
-      {
-        text: `${PROXIED}${CACHED.map((path) => get(path)).join('')}${get('/cached/large')}`,
-        enough: answered(CACHED.length + 1),
-        proxied: true,
-      },
-      { text: `${PROXIED}${get('/cached/large')}`, enough: answered(1), proxied: true },
-      {
-        text: `${PROXIED}${get('/cached/large', 'If-None-Match: "1"\r\n')}${get('/cached/a', 'Range: bytes=1-2\r\n')}`,
-        enough: answered(1),
-        proxied: true,
-      },
-      { text: `${PROXIED}${post('Content-Length: 5', 'hello').replace('/upload', '/cached/a')}`, enough: answered(1), proxied: true },
-    ];
-    const all = [...talks.map((talk) => this.talk(talk)), this.overHttp2(true), this.overHttp2(false)];
+  /**
+   * Sends everything of these kinds at once, after a change of the routes. Resolves when all of it has been answered or cut off; the clock is
+   * advanced for what waits.
+   */
+  async pass(kinds: readonly Kind[] = KINDS): Promise<void> {
+    await this.publish();
+    const all = kinds.flatMap((kind) => this.send(kind));
     let over = false;
     const settled = Promise.all(all).then(() => {
       over = true;
@@ -220,9 +248,18 @@ export class MixedTraffic {
         for (const one of this.open.keys()) one.destroy();
         throw new Error(`${waiting.length} clients wait for answers that do not come:\n${waiting.join('\n')}`);
       }
-      if (turn === 40) await Promise.all([this.secure.proxy, this.behindProxy].map((proxy) => proxy.publish(this.routes)));
+      if (turn === 40) await this.publish();
     }
     await settled;
+  }
+
+  private async publish(): Promise<void> {
+    await Promise.all([this.secure.proxy, this.behindProxy].map((proxy) => proxy.apply(this.published)));
+  }
+
+  private send(kind: Kind): Promise<unknown>[] {
+    const talks = TALKS[kind](this.users++).map((talk) => this.talk(talk));
+    return kind === 'http2' ? [...talks, this.overHttp2(true), this.overHttp2(false)] : talks;
   }
 
   passTime(ms: number): void {
@@ -241,10 +278,9 @@ export class MixedTraffic {
   }
 
   private talk({ text, enough, secure = false, proxied = false }: Talk): Promise<string> {
-    const { ca } = this.secure;
     const port = proxied ? this.ports.proxied : secure ? this.ports.secure : this.ports.plain;
     const socket = secure
-      ? connectTls({ host: '127.0.0.1', port, ca, servername: 'a.test', ALPNProtocols: ['http/1.1'] })
+      ? connectTls({ host: '127.0.0.1', port, secureContext: this.trust, servername: 'a.test', ALPNProtocols: ['http/1.1'] })
       : connect({ host: '127.0.0.1', port, noDelay: true });
     this.open.set(socket, JSON.stringify(text.slice(0, 1_000)));
     let received = '';
@@ -265,9 +301,8 @@ export class MixedTraffic {
 
   /** The statuses of a plain request, an upload and a WebSocket. 0 if it was cut off. */
   private async overHttp2(tls: boolean): Promise<number[]> {
-    const { ca } = this.secure;
     const session = tls
-      ? connectHttp2(`https://a.test:${this.ports.secure}`, { ca, host: '127.0.0.1' })
+      ? connectHttp2(`https://a.test:${this.ports.secure}`, { secureContext: this.trust, host: '127.0.0.1' })
       : connectHttp2(`http://127.0.0.1:${this.ports.plain}`);
     this.open.set(session, 'HTTP/2');
     session.on('error', () => session.destroy());

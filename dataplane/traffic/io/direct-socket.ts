@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Handle, handleOf, isEncrypted, type PendingWrite, readResult, systemError, writeError } from './node-handle.ts';
+import { type Handle, handleOf, isEncrypted, isGone, type PendingWrite, readResult, systemError, writeError } from './node-handle.ts';
 import { ReadBuffer } from './read-buffer.ts';
 
 /** Receives the bytes of a socket. */
@@ -179,6 +179,7 @@ export class DirectSocket {
   /** An error or the end: the stream reports it. */
   ended(handle: ReadHandle): void {
     this.over = true;
+    if (this.isSecure && isGone(handle)) return void this.socket.destroy();
     handle[OF_STREAM]?.call(handle);
     if (this.handle !== null && !this.paused) this.readOn(handle);
   }

@@ -193,6 +193,15 @@ export function tlsStreamOf(handle: TlsHandle): Socket {
 /** Whether a socket's bytes go through TLS. */
 export const isEncrypted = (socket: Socket): boolean => 'encrypted' in socket;
 
+/**
+ * Whether the connection of a TLS handle is gone. Where a write of TLS itself, such as that of session tickets, met the peer's reset, its
+ * error is dropped: what is read then looks like an orderly end, and later writes are never complete.
+ */
+export function isGone(handle: Handle): boolean {
+  const getPeerName: unknown = Reflect.get(handle, 'getpeername');
+  return typeof getPeerName === 'function' && getPeerName.call(handle, {}) < 0;
+}
+
 /** The result of a read at the end of what the peer sends. */
 export const END_OF_INPUT = [...getSystemErrorMap()].find(([, [name]]) => name === 'EOF')?.[0] ?? Number.NaN;
 

@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import type { Applied } from '../../shared/wire/apply.ts';
 import { desire, type Listing } from '../desired/desire.ts';
 import { sampleListing } from '../desired/testing/sample-listing.ts';
-import type { Served } from '../sources/source.ts';
+import type { ServedSnapshot } from '../sources/source.ts';
 import type { DesiredState } from './reconciler.ts';
 import { ServedSnapshots } from './served.ts';
 
 /** What a source called `cluster` hears, as `domains: refused domains`. */
 function hearing() {
-  const heard: Served[] = [];
+  const heard: ServedSnapshot[] = [];
   const served = new ServedSnapshots([{ name: 'cluster', served: (one) => heard.push(one) }, { name: 'file' }]);
   const build = (listing: Listing, ...others: Listing[]): DesiredState => {
     const listings = [listing, ...others];

@@ -1,22 +1,22 @@
 import type { Applied } from '../../shared/wire/apply.ts';
 import { DOMAIN_TAKEN, ROUTE_TOO_LARGE } from '../desired/desire.ts';
-import type { Served, Source } from '../sources/source.ts';
+import type { ServedSnapshot, Source } from '../sources/source.ts';
 import type { DesiredState, Snapshots } from './reconciler.ts';
 
 /** What a data plane serves: a state, without the routes that it rejects (reasons by domain). */
 type View = { order: number; state: DesiredState; readonly refused: Map<string, string> };
 
-type Built = { readonly order: number; snapshots: Snapshots };
+type BuiltState = { readonly order: number; snapshots: Snapshots };
 
 /** Tells sources which of their snapshots the data planes serve. */
 export class ServedSnapshots {
   private readonly sources: readonly Pick<Source, 'name' | 'served'>[];
   /** Later states replace earlier ones. A state may result from several snapshots, of which the latest counts. */
-  private readonly states = new WeakMap<DesiredState, Built>();
+  private readonly states = new WeakMap<DesiredState, BuiltState>();
   private count = 0;
   /** Of the data planes whose stream is open and has acknowledged a frame. */
   private readonly views = new Map<string, View>();
-  private readonly told = new Map<string, Served>();
+  private readonly told = new Map<string, ServedSnapshot>();
 
   constructor(sources: readonly Pick<Source, 'name' | 'served'>[]) {
     this.sources = sources.filter(({ served }) => served !== undefined);

@@ -56,11 +56,11 @@ export interface Source {
   readings(): readonly Reading[];
   hear?(event: DataplaneEvent): void;
   /** Called when the data planes serve a different snapshot of this source, or serve the same one differently. */
-  served?(served: Served): void;
+  served?(served: ServedSnapshot): void;
 }
 
 /** A snapshot that is served by every data plane whose stream is open. Newer ones may be in flight. */
-export type Served = {
+export type ServedSnapshot = {
   /** As the source emitted it. */
   readonly snapshot: Extract<Snapshot, { kind: 'listed' }>;
   /** Its domains that are not served as requested, and why: a data plane rejects the route, or another source has precedence. */

@@ -18,7 +18,7 @@ const FIRST_BYTES = 65_536;
 const { O_APPEND, O_CREAT, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
 /** Bytes that wait in all outputs together. */
-export type Waiting = { bytes: number };
+export type QueuedBytes = { bytes: number };
 
 /**
  * One output of the access log. Nothing here waits for a pipe: whatever it does not take stays in a bounded buffer. Lines beyond that are
@@ -28,7 +28,7 @@ export class LogOutput {
   readonly name: OutputName;
   /** Why it can't be written; null if it can. */
   failure: string | null = null;
-  private readonly waiting: Waiting;
+  private readonly waiting: QueuedBytes;
   private fd = -1;
   private isPipe = false;
   private buffer: Buffer = Buffer.alloc(0);
@@ -40,7 +40,7 @@ export class LogOutput {
   private retryAt = 0;
   private lastLine = 0;
 
-  constructor(name: OutputName, waiting: Waiting) {
+  constructor(name: OutputName, waiting: QueuedBytes) {
     this.name = name;
     this.waiting = waiting;
   }

@@ -1,6 +1,6 @@
 import type { LineRings } from '../ledger/line-ring.ts';
 import { readAnnouncement } from '../ledger/output-name.ts';
-import { LogOutput, type Waiting } from './log-output.ts';
+import { LogOutput, type QueuedBytes } from './log-output.ts';
 
 /** A message to the main thread about an output; `failure` null: it can be written again. `output` is empty for standard output. */
 export type OutputReport = { readonly output: string; readonly failure: string | null };
@@ -11,7 +11,7 @@ export class LogWriter {
   private readonly report: (report: OutputReport) => void;
   private readonly outputs = new Map<string, LogOutput>();
   private readonly reported = new Map<LogOutput, string | null>();
-  private readonly waiting: Waiting = { bytes: 0 };
+  private readonly waiting: QueuedBytes = { bytes: 0 };
   /** The meaning of the numbers in each ring. */
   private readonly numbers: readonly Map<number, LogOutput>[];
 

@@ -34,7 +34,7 @@ const IDLE_MS = 65_000;
 
 /** Whether requests need the token, and which names `Host` may contain. */
 type Transport = { readonly needsToken: boolean; readonly known: KnownBy };
-type Opened = { readonly server: Server; readonly room: ConnectionRoom };
+type OpenServer = { readonly server: Server; readonly room: ConnectionRoom };
 
 /** The published Admin API on its transports, and the probe listener. */
 export class Admin {
@@ -44,7 +44,7 @@ export class Admin {
   private readonly handlers: Handlers;
   private readonly admitPublished: () => number;
   private readonly admitExtension: () => number;
-  private readonly opened: Opened[] = [];
+  private readonly opened: OpenServer[] = [];
 
   constructor(parts: AdminDependencies, random: Random) {
     this.parts = parts;
@@ -112,7 +112,7 @@ export class Admin {
     this.opened.length = 0;
   }
 
-  private serve(transport: Transport): Opened {
+  private serve(transport: Transport): OpenServer {
     const app = express();
     for (const setting of ['etag', 'x-powered-by']) app.disable(setting);
     // An apply stream is a single request that lasts as long as its controller, so only idleness ends it.
@@ -164,7 +164,7 @@ export class Admin {
   }
 
   /** `wholeMs`: how long a whole request may take to arrive; 0 means no limit. */
-  private open(application: RequestListener, wholeMs: number): Opened {
+  private open(application: RequestListener, wholeMs: number): OpenServer {
     const server = createServer(
       { requestTimeout: wholeMs, headersTimeout: HEAD_MS, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5_000 },
       application,

@@ -20,7 +20,7 @@ const QUIET_MS = 500;
 /** A warning is given when less than a tenth of the lifetime is left, but at most this long (ms) before the certificate expires. */
 const WARN_MS = 14 * 86_400_000;
 
-type Loaded = { readonly certificate: Certificate; readonly context: SecureContext };
+type LoadedCertificate = { readonly certificate: Certificate; readonly context: SecureContext };
 
 /**
  * The certificate that the Admin API presents to other machines. Changed files are loaded once they are complete and
@@ -31,7 +31,7 @@ export class OwnCertificate {
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly watches: FolderWatcher;
-  private loaded: Loaded;
+  private loaded: LoadedCertificate;
   private seen: string;
   /** Why the current files are not used; null while they are. */
   private refusal: string | null = null;
@@ -39,7 +39,7 @@ export class OwnCertificate {
   private forgetChange: () => void = () => undefined;
   private stopChecking: () => void = () => undefined;
 
-  private constructor(paths: CertificatePaths, loaded: Loaded, seen: string, { clock, log }: { clock: Clock; log: Log }) {
+  private constructor(paths: CertificatePaths, loaded: LoadedCertificate, seen: string, { clock, log }: { clock: Clock; log: Log }) {
     this.paths = paths;
     this.loaded = loaded;
     this.seen = seen;
@@ -151,7 +151,7 @@ export class OwnCertificate {
   }
 }
 
-function load({ certificate, privateKey }: CertificatePaths): Parsed<Loaded> {
+function load({ certificate, privateKey }: CertificatePaths): Parsed<LoadedCertificate> {
   const read = readPair({ chainPath: certificate, keyPath: privateKey });
   if (!read.ok) return read;
   const { chain, privateKey: key } = read.value;

@@ -18,7 +18,7 @@ const MAX_PURGES = 1_000;
  */
 const READ_PART = 0.1;
 
-type Held = {
+type IndexedEntry = {
   readonly entry: CacheEntry;
   readonly name: string;
   readonly cost: number;
@@ -47,11 +47,11 @@ export type CacheStatus = {
 /** The index of the cache: which responses are stored, evicted and purged. It refers to bodies but doesn't hold them. */
 export class CacheIndex {
   private readonly tools: CacheIndexTools;
-  private readonly policy: TinyLfu<Held>;
-  private readonly ids = new Map<number, Held>();
-  private readonly keys = new Map<string, Held[]>();
-  private readonly places = new UrlIndex<Held>();
-  private readonly tags = new Tags<Held>();
+  private readonly policy: TinyLfu<IndexedEntry>;
+  private readonly ids = new Map<number, IndexedEntry>();
+  private readonly keys = new Map<string, IndexedEntry[]>();
+  private readonly places = new UrlIndex<IndexedEntry>();
+  private readonly tags = new Tags<IndexedEntry>();
   private readonly purges: { readonly number: number; readonly purge: Purge }[] = [];
   private readonly shares = new RouteShares();
   /** Workers that wait for the disk, by key. */
@@ -170,7 +170,7 @@ export class CacheIndex {
   }
 
   /** The entry that a new one replaces. */
-  private sameAs(entry: CacheEntry, replaces: number | null): Held[] {
+  private sameAs(entry: CacheEntry, replaces: number | null): IndexedEntry[] {
     const old = replaces === null ? undefined : this.ids.get(replaces);
     return (this.keys.get(entry.key) ?? []).filter(
       (held) => held === old || (held.entry.variant === entry.variant && held.entry.vary.join() === entry.vary.join()),
@@ -180,7 +180,7 @@ export class CacheIndex {
   private add(entry: CacheEntry, gone: readonly number[]): void {
     const { fields, length, key } = entry;
     const cost = length + 2 * (fields.length + key.length) + ENTRY_BYTES;
-    const held: Held = { entry, name: key, cost, place: targetKey(entry.host, entry.target), share: this.shares.of(entry.domain) };
+    const held: IndexedEntry = { entry, name: key, cost, place: targetKey(entry.host, entry.target), share: this.shares.of(entry.domain) };
     this.ids.set(entry.id, held);
     held.share.bytes += cost;
     held.share.entries++;
@@ -193,7 +193,7 @@ export class CacheIndex {
     this.evict([...surplus, ...this.policy.add(held)], gone);
   }
 
-  private evict(held: readonly Held[], gone: readonly number[] = []): void {
+  private evict(held: readonly IndexedEntry[], gone: readonly number[] = []): void {
     for (const one of held) {
       this.remove(one);
       one.share.evicted++;
@@ -210,13 +210,13 @@ export class CacheIndex {
     return this.purges.some(({ number, purge }) => number > since && matches(purge, entry));
   }
 
-  private *matching(purge: Purge): Iterable<Held> {
+  private *matching(purge: Purge): Iterable<IndexedEntry> {
     if (purge.kind === 'target') yield* this.places.at(purge.host, purge.target);
     else if (purge.kind === 'tag') yield* this.tags.with(purge.tag);
     else for (const held of this.ids.values()) if (matches(purge, held.entry)) yield held;
   }
 
-  private remove(held: Held): void {
+  private remove(held: IndexedEntry): void {
     if (!this.ids.delete(held.entry.id)) return;
     this.policy.remove(held);
     held.share.bytes -= held.cost;

@@ -3,7 +3,7 @@ import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Globals } from '../../shared/settings.ts';
-import type { Applied, CertificateOutcome, Problem, Refused, RouteCondition } from '../../shared/wire/apply.ts';
+import type { Applied, CertificateOutcome, Problem, RefusedFrame, RouteCondition } from '../../shared/wire/apply.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { ClaimTable } from './claims/claim-table.ts';
 import { type Claims, claimOf, NO_CLAIMS } from './claims/claims.ts';
@@ -197,7 +197,7 @@ export class LiveTable {
   }
 
   /** Applies a frame in one swap, or not at all. @throws as `post`. */
-  async apply(frame: Frame): Promise<{ applied: Applied } | { refused: Refused }> {
+  async apply(frame: Frame): Promise<{ applied: Applied } | { refused: RefusedFrame }> {
     const { header } = frame;
     const committed = await this.writer.run(() => this.commitFrame(frame));
     if ('refused' in committed) return committed;
@@ -269,7 +269,7 @@ export class LiveTable {
     else this.store.close();
   }
 
-  private async commitFrame(frame: Frame): Promise<{ refused: Refused } | CommittedFrame> {
+  private async commitFrame(frame: Frame): Promise<{ refused: RefusedFrame } | CommittedFrame> {
     const { header } = frame;
     const known = this.known.get(header.controller);
     const refused = refusal(header, known);

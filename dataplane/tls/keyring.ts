@@ -23,7 +23,7 @@ const savedSchema = z.object({
   tickets: ticketsSchema.optional(),
 });
 type Tickets = z.output<typeof ticketsSchema>;
-type Saved = z.output<typeof savedSchema>;
+type SavedKeyring = z.output<typeof savedSchema>;
 type Complete = { readonly visitors: string; readonly tickets: Tickets };
 type KeyringRuntime = { readonly random: Random; readonly log: Log };
 
@@ -93,7 +93,7 @@ export class Keyring {
   }
 }
 
-function readSaved(path: string, { random, log }: KeyringRuntime): Saved | undefined {
+function readSaved(path: string, { random, log }: KeyringRuntime): SavedKeyring | undefined {
   const text = readIfPresent(path);
   if (text === null) return undefined;
   const parsed = parseSaved(text);
@@ -110,7 +110,7 @@ function readSaved(path: string, { random, log }: KeyringRuntime): Saved | undef
   return undefined;
 }
 
-function parseSaved(text: string): Parsed<Saved> {
+function parseSaved(text: string): Parsed<SavedKeyring> {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,8 +1,8 @@
 import { HOST, HTTP_PORT, Scene } from './scene.ts';
-import { type Seen, Visitors } from './visitors.ts';
+import { type VisitorResults, Visitors } from './visitors.ts';
 
 /** The results of the visitors, and how long it took. */
-export type Played = Seen & { readonly seconds: number };
+export type TakeoverResults = VisitorResults & { readonly seconds: number };
 
 // Replaces processes under load. Arguments: the number of replacements, and the minimum number of requests.
 const VISITORS = 24;
@@ -15,5 +15,5 @@ await using visitors = new Visitors(HTTP_PORT, HOST, VISITORS, PAUSE_MS);
 await visitors.more(500);
 for (let done = 0; done < upgrades; done++) await scene.upgrade();
 await visitors.more(Math.max(500, requests - visitors.answered));
-const played: Played = { ...(await visitors.stop()), seconds: (performance.now() - began) / 1_000 };
+const played: TakeoverResults = { ...(await visitors.stop()), seconds: (performance.now() - began) / 1_000 };
 process.stdout.write(JSON.stringify(played));

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inNamespace } from './namespace.ts';
-import type { Played } from './play.ts';
+import type { TakeoverResults } from './play.ts';
 
 const skip = process.platform === 'linux' ? false : 'elsewhere there is no tcp_migrate_req, and one worker';
 
 test('10 upgrades lose none of 25,000 requests', { skip }, async () => {
-  const { answered, lost } = await inNamespace<Played>('./play.ts', ['10', '25000'], { migrate: true });
+  const { answered, lost } = await inNamespace<TakeoverResults>('./play.ts', ['10', '25000'], { migrate: true });
   const { onNew, onKept } = answered;
   assert.deepEqual(lost, {});
   assert.ok(onNew + onKept >= 25_000, `${onNew + onKept} requests were answered`);

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { until } from '../testing/until.ts';
 
 /** The results of all visitors so far, for new and for kept connections. */
-export type Seen = {
+export type VisitorResults = {
   readonly answered: { readonly onNew: number; readonly onKept: number };
   /** What happened instead of a response, with counts. */
   readonly lost: Readonly<Record<string, number>>;
@@ -15,19 +15,19 @@ const ENTRY = fileURLToPath(new URL('./visitors-process.ts', import.meta.url));
 export class Visitors {
   private readonly child: ChildProcess;
   private readonly exited: Promise<void>;
-  private last: Seen = { answered: { onNew: 0, onKept: 0 }, lost: {} };
+  private last: VisitorResults = { answered: { onNew: 0, onKept: 0 }, lost: {} };
 
   /** `pauseMs` is the time between a response and the next request of the same visitor. */
   constructor(port: number, host: string, count: number, pauseMs: number) {
     this.child = fork(ENTRY, [`${port}`, host, `${count}`, `${pauseMs}`]);
     this.child.on('message', (message) => {
-      this.last = message as Seen;
+      this.last = message as VisitorResults;
     });
     this.exited = new Promise((resolve) => this.child.once('exit', () => resolve()));
   }
 
   /** At most a tenth of a second old. */
-  get seen(): Seen {
+  get seen(): VisitorResults {
     return this.last;
   }
 
@@ -42,7 +42,7 @@ export class Visitors {
   }
 
   /** Lets every visitor finish its current request. @returns all results. */
-  async stop(): Promise<Seen> {
+  async stop(): Promise<VisitorResults> {
     if (this.child.connected) this.child.send('stop');
     await this.exited;
     return this.last;

@@ -22,11 +22,11 @@ type ExportRequest = {
     readonly scopeSpans: readonly { readonly spans: readonly ReceivedSpan[] }[];
   }[];
 };
-type Received = { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: ExportRequest };
+type ReceivedExport = { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: ExportRequest };
 
 /** A collector of spans (OTLP over HTTP, JSON). It accepts everything, unless a test says otherwise. */
 export class Collector {
-  readonly received: Received[] = [];
+  readonly received: ReceivedExport[] = [];
   /** How the next requests are answered; null: never. */
   answer: { readonly status: number; readonly body: object } | null = { status: 200, body: {} };
   /** Whether spans are kept; a benchmark sends too many. */

@@ -94,9 +94,11 @@ const OF_ANSWERS_WITH_ARGUMENT = {
 export type PlainName = keyof typeof PLAIN | keyof typeof OF_ANSWERS | keyof typeof OF_TARGETS;
 export type PrefixName = keyof typeof WITH_ARGUMENT | keyof typeof OF_ANSWERS_WITH_ARGUMENT;
 
-type Listed<Name extends string> = ReadonlyMap<string, { readonly name: Name; readonly scope: Scope }>;
+type PlaceholderList<Name extends string> = ReadonlyMap<string, { readonly name: Name; readonly scope: Scope }>;
 
-function listed<Name extends string>(...lists: readonly (readonly [Scope, Readonly<Record<string, readonly string[]>>])[]): Listed<Name> {
+function listed<Name extends string>(
+  ...lists: readonly (readonly [Scope, Readonly<Record<string, readonly string[]>>])[]
+): PlaceholderList<Name> {
   return new Map(
     lists.flatMap(([scope, names]) =>
       Object.entries(names).flatMap(([name, others]) => [name, ...others].map((one) => [one, { name: name as Name, scope }] as const)),
@@ -105,9 +107,9 @@ function listed<Name extends string>(...lists: readonly (readonly [Scope, Readon
 }
 
 /** Every spelling of a placeholder without an argument. */
-export const PLAIN_NAMES: Listed<PlainName> = listed(['request', PLAIN], ['answer', OF_ANSWERS], ['target', OF_TARGETS]);
+export const PLAIN_NAMES: PlaceholderList<PlainName> = listed(['request', PLAIN], ['answer', OF_ANSWERS], ['target', OF_TARGETS]);
 /** Every spelling of the part before an argument, with the dot. */
-export const PREFIXES: Listed<PrefixName> = listed(['request', WITH_ARGUMENT], ['answer', OF_ANSWERS_WITH_ARGUMENT]);
+export const PREFIXES: PlaceholderList<PrefixName> = listed(['request', WITH_ARGUMENT], ['answer', OF_ANSWERS_WITH_ARGUMENT]);
 
 /** The spellings that are suggested for a name that does not exist, the shortest first. */
 export const SUGGESTED: readonly string[] = [...PLAIN_NAMES.keys()].sort((a, b) => a.length - b.length);

@@ -63,7 +63,7 @@ export const passthroughPool = <U>({ upstreams, lb_policy, lb_retries, passive_h
 });
 
 /** All targets that a route lists, also those of its blocks. */
-export const targetsIn = <U>({ upstreams, mirrors, handles = [], tls_passthrough }: Listed<U>): U[] =>
+export const targetsIn = <U>({ upstreams, mirrors, handles = [], tls_passthrough }: ListedRoute<U>): U[] =>
   [{ upstreams, mirrors }, ...handles, ...(tls_passthrough ?? [])].flatMap((part: ListedPart<U>) => [
     ...(part.upstreams ?? []),
     ...(part.mirrors ?? []).flatMap((mirror) => mirror.upstreams ?? []),
@@ -71,7 +71,7 @@ export const targetsIn = <U>({ upstreams, mirrors, handles = [], tls_passthrough
 
 type Targets<U> = { readonly upstreams?: readonly U[] | undefined };
 type ListedPart<U> = Targets<U> & { readonly mirrors?: readonly Targets<U>[] | null | undefined };
-type Listed<U> = ListedPart<U> & {
+type ListedRoute<U> = ListedPart<U> & {
   readonly handles?: readonly ListedPart<U>[] | undefined;
   readonly tls_passthrough?: readonly Targets<U>[] | null | undefined;
 };

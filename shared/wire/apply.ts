@@ -154,12 +154,12 @@ export type Applied = {
   accepts?: readonly string[];
 };
 
-export type Refused = { error: string; current: Revision | null };
+export type RefusedFrame = { error: string; current: Revision | null };
 
 /** One line from the data plane. Blank lines in between are keep-alives. */
 export type StreamLine =
   | { applied: Applied }
-  | { refused: Refused }
+  | { refused: RefusedFrame }
   /** A reload was requested; the controller answers with a `reload` line with this id in its next frame. */
   | { reload: { id: string } }
   /** A controller's route was changed or removed through the Admin API, so it must be restored. */

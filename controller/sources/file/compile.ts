@@ -6,10 +6,10 @@ import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT, type Globals } from '../../../sh
 import type { Domain } from '../../../shared/values/host.ts';
 import type { SourceCertificate } from '../source.ts';
 import { type Collected, collectDiagnostics, type Diagnostic } from './diagnostics/diagnostics.ts';
-import { createImports, type Imports, type Piece } from './imports/imports.ts';
+import { createImports, type ImportedText, type Imports } from './imports/imports.ts';
 import { readLines } from './sites/block.ts';
 import { GLOBAL_RULES, type GlobalsDraft } from './sites/globals.ts';
-import { readSite, type Shared } from './sites/site.ts';
+import { readSite, type SharedContext } from './sites/site.ts';
 import type { FilePorts } from './sites/site-address.ts';
 import { combineCertificates, type SiteCertificate } from './sites/site-certificate.ts';
 import { type Files, filesOnDisk } from './text/files.ts';
@@ -94,7 +94,7 @@ const whole = (path: string, message: string): Compiled => ({ ok: false, diagnos
 type House = {
   readonly report: Collected;
   readonly imports: Imports;
-  readonly shared: Shared;
+  readonly shared: SharedContext;
   readonly taken: Map<Domain, Position>;
   readonly routes: RouteSpec[];
   readonly certificates: SiteCertificate[];
@@ -130,7 +130,7 @@ function portsOf(globals: House['globals']): FilePorts | null {
   return { http: [http_port].flat(), https: [https_port].flat() };
 }
 
-function readParts({ tokens, context }: Piece, house: House): void {
+function readParts({ tokens, context }: ImportedText, house: House): void {
   let before = house.report.count();
   for (const part of parse(tokens, context)) {
     if (house.onlyGlobals && house.globals?.sound && part.kind === 'site') return;

@@ -2,7 +2,7 @@ import { NAME } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { Served } from '../source.ts';
+import type { ServedSnapshot } from '../source.ts';
 import type { Cluster } from './api/cluster.ts';
 import { EventWriter } from './events/event-writer.ts';
 import type { Refusal } from './events/refusal.ts';
@@ -59,7 +59,7 @@ export class Feedback {
     this.statuses.publish(this.addresses.list());
   }
 
-  served({ statuses, refusals }: Consequences, { refused }: Served): void {
+  served({ statuses, refusals }: Consequences, { refused }: ServedSnapshot): void {
     this.statuses.want(statuses, refused);
     this.events.want(refusals);
   }

@@ -5,7 +5,7 @@ import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
 import type { DirectiveReader } from '../directive-reader.ts';
-import type { Reading, Served, Snapshot, Source } from '../source.ts';
+import type { Reading, ServedSnapshot, Snapshot, Source } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';
 import { ApiFailure } from './api/api-failure.ts';
 import { type Cluster, openCluster } from './api/cluster.ts';
@@ -162,7 +162,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
     }
   };
 
-  const served = (one: Served): void => {
+  const served = (one: ServedSnapshot): void => {
     const due = consequences.get(one.snapshot);
     if (due) feedback?.served(due, one);
   };

@@ -30,7 +30,7 @@ const VERSION = 1;
 const MAX_UNPACKED = 1_048_576;
 
 /** The members of a written period, in the order of their meaning; short, since there may be millions. */
-type Written = {
+type PackedPeriod = {
   readonly v: typeof VERSION;
   /** Views, humans, page views, bytes. */
   readonly n: readonly [number, number, number, number];
@@ -117,7 +117,7 @@ export class Period {
   }
 
   encode(): Buffer {
-    const written: Written = {
+    const written: PackedPeriod = {
       v: VERSION,
       n: [this.views, this.humans, this.pageViews, this.bytes],
       m: MACHINE_REASONS.map((reason) => this.machines[reason]),
@@ -135,7 +135,7 @@ export class Period {
 
   /** @throws if the bytes were not written by `encode`. */
   static decode(bytes: Uint8Array): Period {
-    const written: Written = JSON.parse(inflateSync(bytes, { maxOutputLength: MAX_UNPACKED }).toString());
+    const written: PackedPeriod = JSON.parse(inflateSync(bytes, { maxOutputLength: MAX_UNPACKED }).toString());
     if (written.v !== VERSION) throw new RangeError(`a period of format ${written.v}`);
     const period = new Period();
     [period.views, period.humans, period.pageViews, period.bytes] = written.n;

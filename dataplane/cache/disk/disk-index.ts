@@ -15,13 +15,13 @@ const BLOCK = 4_096;
 /** The maximum number of responses to one URL that differ by Vary. */
 const MAX_VARIANTS = 32;
 
-type Known = Pick<SavedHead, 'keyDigest' | 'host' | 'target' | 'queryRule' | 'tags' | 'length'>;
+type IndexedHead = Pick<SavedHead, 'keyDigest' | 'host' | 'target' | 'queryRule' | 'tags' | 'length'>;
 
 /** The properties of a file that are known without reading it. */
 export type OnDisk = {
   /** Of the file. */
   readonly name: string;
-  readonly entry: Known;
+  readonly entry: IndexedHead;
   readonly place: string;
   /** Of the file (bytes). */
   readonly bytes: number;

@@ -1,5 +1,5 @@
 import type { RouteSpec } from '../../../shared/route.ts';
-import type { Apply, Refused, RouteOutcome } from '../../../shared/wire/apply.ts';
+import type { Apply, RefusedFrame, RouteOutcome } from '../../../shared/wire/apply.ts';
 import type { ControllerRecord } from '../controllers/controllers.ts';
 import { inSteps } from '../steps.ts';
 import type { Frame } from '../table.ts';
@@ -14,7 +14,7 @@ export type Judgement = {
 };
 
 /** Why a frame cannot be applied at all, or null (the rules of `epoch`, `revision` and `based_on`). */
-export function refusal(header: Apply, known: ControllerRecord | undefined): Refused | null {
+export function refusal(header: Apply, known: ControllerRecord | undefined): RefusedFrame | null {
   const current = known?.revision ?? null;
   if (known !== undefined && header.epoch < known.epoch)
     return { error: `stale: controller "${header.controller}" has been restarted since epoch ${header.epoch}`, current };

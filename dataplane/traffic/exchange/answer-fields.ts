@@ -13,7 +13,7 @@ const SAME_ORIGIN = 'X-Frame-Options: SAMEORIGIN\r\n';
 type AnswerFlags = Pick<Fields, 'hasStrictTransportSecurity' | 'hasContentTypeOptions' | 'hasFrameOptions'>;
 
 /** A request whose response gets the fields. */
-type Answered = EvaluatedRequest & { readonly strictTransport: boolean };
+type AnsweredRequest = EvaluatedRequest & { readonly strictTransport: boolean };
 
 /** The compiled response headers of a block: its own, and which defaults it keeps. */
 export type AnswerFields = {
@@ -99,13 +99,13 @@ function changedFields(headers: readonly HeaderSpec[], hsts: boolean, remainder:
 }
 
 /** The fields of an upstream's response with those of its block, apart from deferred changes. `lines` are the upstream's. */
-export function relayedFields(fields: AnswerFields, x: Answered, status: number, lines: string, answer: AnswerFlags): string {
+export function relayedFields(fields: AnswerFields, x: AnsweredRequest, status: number, lines: string, answer: AnswerFlags): string {
   if (fields.changes === null) return lines + addedFields(fields, answer, x.strictTransport);
   return changed(fields, fields.changes, x, status, lines, answer);
 }
 
 /** The same for a response of our own. */
-export function answeredFields(fields: AnswerFields, x: Answered, status: number, lines: string): string {
+export function answeredFields(fields: AnswerFields, x: AnsweredRequest, status: number, lines: string): string {
   const { changes, overrides } = fields;
   if (changes !== null) return changed(fields, changes, x, status, lines, NO_DEFAULTS);
   return (overrides === null ? lines : withoutFields(lines, new Set(overrides.values()))) + ownFields(fields, x.strictTransport);
@@ -125,7 +125,7 @@ type Defaults = Pick<Fields, 'hasStrictTransportSecurity' | 'hasContentTypeOptio
 const NO_DEFAULTS: Defaults = { hasStrictTransportSecurity: false, hasContentTypeOptions: false, hasFrameOptions: false };
 
 /** Defaults are added for fields that neither the upstream nor a change has set. */
-function changed(fields: AnswerFields, changes: FieldChanges, x: Answered, status: number, lines: string, has: Defaults): string {
+function changed(fields: AnswerFields, changes: FieldChanges, x: AnsweredRequest, status: number, lines: string, has: Defaults): string {
   let whole = changes.apply(lines, x, { status, lines }, false) ?? lines;
   if (fields.strictTransport && x.strictTransport && !has.hasStrictTransportSecurity) whole += STRICT_TRANSPORT;
   if (fields.noSniff && !has.hasContentTypeOptions) whole += NO_SNIFF;

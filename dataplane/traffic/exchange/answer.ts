@@ -41,9 +41,9 @@ function sendThroughFilters(x: Exchange, own: OwnAnswer, page: ErrorPage | null)
   endAnswer(x, '');
 }
 
-type Written = { readonly status: number; readonly fields: string; readonly bytes: Buffer; readonly bodyless: boolean };
+type BuiltResponse = { readonly status: number; readonly fields: string; readonly bytes: Buffer; readonly bodyless: boolean };
 
-function written(x: Exchange, own: OwnAnswer, errorPage: ErrorPage | null): Written {
+function written(x: Exchange, own: OwnAnswer, errorPage: ErrorPage | null): BuiltResponse {
   const { status } = own;
   x.failure = own.reason;
   const bodyless = status === 204 || status === 304;

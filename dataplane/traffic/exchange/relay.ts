@@ -77,10 +77,10 @@ function deferredLines(x: Exchange, block: Block, status: number, lines: string)
 /** Whether an upstream has sent the response, now or when the cache stored it. */
 const isUpstreams = ({ endpoint, cached }: Exchange): boolean => endpoint !== null || isStored(cached);
 
-type Replaced = { readonly status: number; readonly reason: string; readonly fields: string; readonly more: string };
+type UpstreamResponse = { readonly status: number; readonly reason: string; readonly fields: string; readonly more: string };
 
 /** @returns whether a page will replace the response of an upstream. A gRPC client reads no pages. */
-function replacesByPage(x: Exchange, pages: ErrorPages, { status, reason, fields, more }: Replaced): boolean {
+function replacesByPage(x: Exchange, pages: ErrorPages, { status, reason, fields, more }: UpstreamResponse): boolean {
   // Responses of the site itself are not replaced.
   if (!isUpstreams(x) || x.hasErrorPage || isGrpc(x)) return false;
   const search = pages.intercepted(x, status, fields);

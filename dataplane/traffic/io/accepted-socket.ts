@@ -18,8 +18,8 @@ export interface AcceptedReader extends DirectReader {
 type Listeners = Readonly<Record<'end' | 'drain' | 'error' | 'close', () => void>>;
 
 const OWNER = Symbol('owner');
-type Owned = { [OWNER]?: AcceptedSocket | null };
-type OwnedHandle = TcpHandle & Owned;
+type AcceptedHandle = { [OWNER]?: AcceptedSocket | null };
+type OwnedHandle = TcpHandle & AcceptedHandle;
 
 /**
  * A connection that a port has accepted. Node's stream for it costs more than everything else that a short connection needs, so it is only
@@ -325,7 +325,7 @@ function listen(socket: Socket, reader: AcceptedReader): Listeners {
 }
 
 /** The one listener of all connections without a stream. */
-function onRead(this: Handle & Owned): Uint8Array | undefined {
+function onRead(this: Handle & AcceptedHandle): Uint8Array | undefined {
   const result = readResult();
   const owner = this[OWNER];
   if (owner == null || result === 0) return undefined;

@@ -20,7 +20,7 @@ export interface DirectReader {
 const MAX_OWN_WRITE_BYTES = 16_384;
 
 type Write = Socket['_write'];
-type Written = Parameters<Write>[2];
+type WriteCallback = Parameters<Write>[2];
 
 /** The reader of each handle that is read directly. */
 const READERS = Symbol('reader');
@@ -307,7 +307,7 @@ export class DirectSocket {
   }
 
   /** Continues when the write over TLS that the stream knows nothing of is complete, or passes on its error. */
-  private afterOwn(failed: Written, then: () => void): void {
+  private afterOwn(failed: WriteCallback, then: () => void): void {
     const { own } = this;
     if (own === null) return then();
     const complete = (status: number): void => {
@@ -320,7 +320,7 @@ export class DirectSocket {
   }
 
   /** Tells the stream when a write that it has taken over is complete. */
-  private completes(write: PendingWrite, chunk: unknown, written: Written): void {
+  private completes(write: PendingWrite, chunk: unknown, written: WriteCallback): void {
     const complete = (status: number): void => written(status < 0 ? systemError(status, 'write') : null);
     if (write.writeStatus === null) Object.assign(write, { oncomplete: (status: number) => this.attempt(() => complete(status)), chunk });
     else complete(write.writeStatus);

@@ -22,7 +22,7 @@ export type ServerTlsOwner = {
 const PIECE = 1_000;
 
 const OF_HANDLE = Symbol('of the handle');
-type Owned = { [OF_HANDLE]?: ServerTls };
+type OwnedHandle = { [OF_HANDLE]?: ServerTls };
 
 /** The handshake of a TLS connection, without a stream: those of Node's own cost about as much as the handshake. */
 export class ServerTls {
@@ -32,7 +32,7 @@ export class ServerTls {
   private stream: Socket | null = null;
   private isClosed = false;
 
-  constructor(handle: TlsHandle & Owned, owner: ServerTlsOwner) {
+  constructor(handle: TlsHandle & OwnedHandle, owner: ServerTlsOwner) {
     this.handle = handle;
     this.owner = owner;
     handle[OF_HANDLE] = this;
@@ -97,16 +97,16 @@ export class ServerTls {
   }
 }
 
-function onHandshakeDone(this: Handle & Owned): void {
+function onHandshakeDone(this: Handle & OwnedHandle): void {
   step(this[OF_HANDLE], (tls) => tls.done());
 }
 
-function onError(this: Handle & Owned, { message }: Error): void {
+function onError(this: Handle & OwnedHandle, { message }: Error): void {
   step(this[OF_HANDLE], (tls) => tls.failed(message));
 }
 
 /** During the handshake only its end or an error is read. */
-function onRead(this: Handle & Owned): undefined {
+function onRead(this: Handle & OwnedHandle): undefined {
   if (readResult() < 0) step(this[OF_HANDLE], (tls) => tls.destroy());
 }
 

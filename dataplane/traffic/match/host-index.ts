@@ -11,7 +11,7 @@ const IN_PLACE = 500;
 const STEP = 1_000;
 
 /** A compiled entry may be limited to some ports; null means all. */
-type Served = { readonly ports: readonly number[] | null };
+type PortBound = { readonly ports: readonly number[] | null };
 
 /** An entry with more JSON (bytes) would take too long to compile in one turn, so that is done in several before it takes effect. */
 export const LARGE_BYTES = 65_536;
@@ -30,7 +30,7 @@ export const ANY_PORT = -1;
  * wildcard stands for several labels, then the catch-all, one lookup each. An entry for other ports counts as none. Entries are compiled on
  * first use, so a worker with 100,000 routes pays only for those in use.
  */
-export class HostIndex<Compiled extends Served> {
+export class HostIndex<Compiled extends PortBound> {
   private entries = new Map<string, Entry<Compiled>>();
   /** The wildcards that stand for several labels. */
   private deep = new Set<string>();

@@ -19,10 +19,10 @@ export class Readings {
   private readonly path: string;
   private readonly folds: boolean;
   private readonly segments: Segments;
-  private readonly shared: Shared;
+  private readonly shared: SharedReading;
   private endKnown: string | null = null;
 
-  constructor(path: string, first: number, folds: boolean, segments: Segments, shared: Shared) {
+  constructor(path: string, first: number, folds: boolean, segments: Segments, shared: SharedReading) {
     this.path = path;
     this.folds = folds;
     this.segments = segments;
@@ -109,7 +109,7 @@ export class Readings {
 }
 
 /** State shared by the readings of a path and those of the part after its host. */
-type Shared = {
+type SharedReading = {
   readonly effort: Effort;
   /** The fully decoded path. */
   readonly decoded: SearchableText;

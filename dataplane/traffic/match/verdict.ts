@@ -69,7 +69,7 @@ function evaluatorForPart(written: string, folds: boolean): Evaluator {
 }
 
 /** The part of a pattern between two slashes. */
-type Piece = {
+type SegmentPattern = {
   readonly text: string;
   /** Whether it must match from the beginning of its segment and to its end, and whether the segment must be the last one. */
   readonly from: boolean;
@@ -83,7 +83,7 @@ type Piece = {
  * null for a piece that can't be located, because readings may add or remove it. `from`, `before`: whether it follows or precedes a slash.
  * `open`: the pattern ends with a star.
  */
-function pieceOf(piece: string, from: boolean, before: boolean, open: boolean, folds: boolean): Piece | null {
+function pieceOf(piece: string, from: boolean, before: boolean, open: boolean, folds: boolean): SegmentPattern | null {
   const [text, ...more] = segmentsOfPattern(`/${piece}`, folds) ?? [];
   const to = before || !open;
   if (text === undefined || more.length > 0 || (!(from && to) && isAmbiguousAtEdge(piece))) return null;
@@ -91,7 +91,7 @@ function pieceOf(piece: string, from: boolean, before: boolean, open: boolean, f
 }
 
 /** Whether the piece may occur in a segment, or in the last segment of some reading if it must. */
-function mayOccur({ text, from, to, atEnd, undecoded }: Piece, readings: Readings): boolean {
+function mayOccur({ text, from, to, atEnd, undecoded }: SegmentPattern, readings: Readings): boolean {
   if (undecoded !== null && readings.mayContainUndecoded(undecoded)) return true;
   if (!from) return to ? readings.mayEndSegment(text, atEnd) : readings.mayContain(text);
   for (let at = readings.count - 1; at >= 0; at--) {

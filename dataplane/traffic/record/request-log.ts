@@ -29,7 +29,7 @@ const UPGRADED = 101;
 const SLOW_MS = 5_000;
 
 /** A series of failures of a target, or of a site that has none. */
-type Trouble = {
+type FailureSeries = {
   /** The target, or the domain of a route. */
   readonly subject: 'target' | 'site';
   /** Milliseconds on the monotonic clock. */
@@ -54,7 +54,7 @@ type Trouble = {
 export class RequestLog {
   private readonly log: Log;
   private readonly debug: boolean;
-  private readonly troubles = new Map<string, Trouble>();
+  private readonly troubles = new Map<string, FailureSeries>();
 
   /** `debug` is whether the log level includes `debug`. */
   constructor(log: Log, debug: boolean) {
@@ -119,7 +119,7 @@ export class RequestLog {
     return this.troubles.has(name) || this.troubles.size < MAX_TRACKED ? name : OTHERS;
   }
 
-  private begin(name: string, subject: Trouble['subject'], now: number): Trouble {
+  private begin(name: string, subject: FailureSeries['subject'], now: number): FailureSeries {
     const suppressed = new Map<string, number>();
     const codes = new Set<string>();
     const trouble = { subject, since: now, last: now, loggedAt: now, lines: 0, total: 0, suppressed, codes, answered: false };
@@ -134,7 +134,7 @@ export class RequestLog {
     if (site !== undefined) site.answered = true;
   }
 
-  private summarize(name: string, trouble: Trouble, now: number): void {
+  private summarize(name: string, trouble: FailureSeries, now: number): void {
     const seconds = Math.round((now - trouble.loggedAt) / 1_000);
     trouble.loggedAt = now;
     trouble.lines = 0;

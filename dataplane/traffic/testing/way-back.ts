@@ -134,7 +134,7 @@ class ShoutingStage implements BodyStage {
 }
 
 /** Test support: a response of the proxy that is written at the client's pace, line by numbered line. */
-export class Counting implements Responder {
+export class CountingResponder implements Responder {
   /** Lines written so far in all responses. */
   written = 0;
   cancelled = 0;
@@ -154,12 +154,12 @@ export class Counting implements Responder {
 }
 
 class CountingAnswer implements Attempt {
-  private readonly responder: Counting;
+  private readonly responder: CountingResponder;
   private readonly x: Exchange;
   private left: number;
   private at = 0;
 
-  constructor(responder: Counting, lines: number, x: Exchange) {
+  constructor(responder: CountingResponder, lines: number, x: Exchange) {
     this.responder = responder;
     this.x = x;
     this.left = lines;

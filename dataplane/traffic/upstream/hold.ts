@@ -36,7 +36,7 @@ export type PoolOf = (x: Exchange) => Pool | null;
 type Destination = Upstream & { readonly pool: Pool };
 
 /** Requests that wait for the same pool. */
-type Group = { readonly waiting: Set<Held>; probe: Held | null };
+type Group = { readonly waiting: Set<HeldRequest>; probe: HeldRequest | null };
 
 /**
  * Requests that found no target and wait for one because their route says so (`hold_secs`). Nothing of them has been written, or it may be
@@ -46,7 +46,7 @@ export class Hold {
   private readonly tools: HoldTools;
   private readonly groups = new Map<Pool, Group>();
   /** Requests that have waited before continue with their remaining time, even if another exchange is sent for them now. */
-  private readonly known = new WeakMap<Exchange, Held>();
+  private readonly known = new WeakMap<Exchange, HeldRequest>();
   /** How often requests have been served again by a newer table. */
   private readonly followed = new WeakMap<Exchange, number>();
   private count = 0;
@@ -90,7 +90,7 @@ export class Hold {
     if (holdMs === 0 && before === undefined) return false;
     const now = this.tools.clock.monotonic();
     if (before !== undefined) this.probeEnded(before);
-    const held = before?.x === x ? before : new Held(x, before?.until ?? now + holdMs, this.leave, before?.drops);
+    const held = before?.x === x ? before : new HeldRequest(x, before?.until ?? now + holdMs, this.leave, before?.drops);
     this.known.set(request, held);
     const dropped = !noTargetAvailable(failure);
     if (now >= held.until || (dropped && held.drops === MAX_DROPS)) return false;
@@ -132,7 +132,7 @@ export class Hold {
     this.tick();
   }
 
-  private move(held: Held, from: Pool): void {
+  private move(held: HeldRequest, from: Pool): void {
     const newest = this.newest(held.x);
     if (newest === null || newest === from) return;
     this.leave(held);
@@ -146,7 +146,7 @@ export class Hold {
     for (const [pool, group] of [...this.groups]) if (pool.endpoints.includes(endpoint)) this.open(group);
   }
 
-  private join(held: Held, pool: Pool): void {
+  private join(held: HeldRequest, pool: Pool): void {
     let group = this.groups.get(pool);
     if (group === undefined) {
       group = { waiting: new Set(), probe: null };
@@ -176,7 +176,7 @@ export class Hold {
     for (const held of [...group.waiting]) if (held.notBefore <= now) this.resume(held);
   }
 
-  private resume(held: Held): void {
+  private resume(held: HeldRequest): void {
     const { x } = held;
     this.leave(held);
     x.attempt = null;
@@ -186,23 +186,23 @@ export class Hold {
     else retryLater(x);
   }
 
-  private end(held: Held): void {
+  private end(held: HeldRequest): void {
     this.leave(held);
     held.x.attempt = null;
     giveUpLater(held.x, held.failure);
   }
 
-  private probeEnded(held: Held): void {
+  private probeEnded(held: HeldRequest): void {
     if (held.group?.probe === held) held.group.probe = null;
   }
 
-  private readonly leave = (held: Held): void => {
+  private readonly leave = (held: HeldRequest): void => {
     if (held.group?.waiting.delete(held)) this.count--;
   };
 }
 
 /** A request that waits for a target. Its client is not read from meanwhile. */
-class Held implements Attempt {
+class HeldRequest implements Attempt {
   readonly x: Exchange;
   /** Milliseconds on the monotonic clock. */
   readonly until: number;
@@ -213,9 +213,9 @@ class Held implements Attempt {
   notBefore = 0;
   /** Whether it waits for a pool of a newer table than the one it came with. */
   moved = false;
-  private readonly left: (held: Held) => void;
+  private readonly left: (held: HeldRequest) => void;
 
-  constructor(x: Exchange, until: number, left: (held: Held) => void, drops = 0) {
+  constructor(x: Exchange, until: number, left: (held: HeldRequest) => void, drops = 0) {
     this.x = x;
     this.until = until;
     this.left = left;

@@ -2,7 +2,7 @@ import type { Faults } from '../exchange/faults.ts';
 import type { FromWorker, TrafficReport } from '../protocol.ts';
 import type { TrafficRecord } from '../record/traffic-record.ts';
 
-type Parts = Iterator<TrafficReport, TrafficReport>;
+type ReportParts = Iterator<TrafficReport, TrafficReport>;
 
 type ReporterTools = {
   readonly record: Pick<TrafficRecord, 'drain'>;
@@ -16,7 +16,7 @@ type ReporterTools = {
  */
 export class Reporter {
   private readonly tools: ReporterTools;
-  private parts: Parts | null = null;
+  private parts: ReportParts | null = null;
   /** Requests that arrived while parts of an earlier report were left. */
   private readonly waiting: number[] = [];
   private id: number | null = null;
@@ -38,7 +38,7 @@ export class Reporter {
     while (this.parts !== null) this.next();
   }
 
-  private send(parts: Parts, id: number | null): void {
+  private send(parts: ReportParts, id: number | null): void {
     const { value, done } = parts.next();
     if (!done) {
       this.tools.post({ kind: 'report', id: null, report: value, more: true });

@@ -142,10 +142,12 @@ const statusOf = (port: number, host: string): Promise<number> =>
     call.on('error', reject);
   });
 
-type Listed = { readonly items: readonly { readonly status: { readonly loadBalancer?: { readonly ingress?: readonly unknown[] } } }[] };
+type IngressList = {
+  readonly items: readonly { readonly status: { readonly loadBalancer?: { readonly ingress?: readonly unknown[] } } }[];
+};
 
 async function unreported(): Promise<number> {
-  const { items } = await cluster.api<Listed>('GET', PATHS.Ingress ?? '');
+  const { items } = await cluster.api<IngressList>('GET', PATHS.Ingress ?? '');
   return items.filter(({ status }) => (status.loadBalancer?.ingress ?? []).length === 0).length;
 }
 

@@ -13,7 +13,7 @@ type Value = {
 };
 
 /** How a value changed since an earlier run. */
-export type Change = {
+export type FigureChange = {
   readonly what: string;
   readonly before: number;
   readonly now: number;
@@ -25,7 +25,7 @@ export type Change = {
 const NOISE = 0.02;
 
 /** The values that both runs measured, in the order of the newer one. */
-export function changesSince(base: Report, report: Report): Change[] {
+export function changesSince(base: Report, report: Report): FigureChange[] {
   const before = valuesOf(base);
   return [...valuesOf(report)].flatMap(([what, now]) => {
     const old = before.get(what);
@@ -34,7 +34,7 @@ export function changesSince(base: Report, report: Report): Change[] {
 }
 
 /** It is a change if it is larger than the spreads of both runs together. */
-function verdictOf(old: Value, now: Value): Change['verdict'] {
+function verdictOf(old: Value, now: Value): FigureChange['verdict'] {
   if (now.better === null) return 'other';
   const allowed = Math.max(NOISE, old.spread + now.spread) * Math.abs(old.value);
   const gain = (now.better === 'higher' ? 1 : -1) * (now.value - old.value);
@@ -73,7 +73,7 @@ const valueFrom = ({ figure, unit, spread, goal }: Figure): Value => ({
 });
 
 /** The lines that the terminal shows. */
-export function changesText(base: Report, changes: readonly Change[]): string {
+export function changesText(base: Report, changes: readonly FigureChange[]): string {
   const lines = changes.map(
     ({ what, before, now, unit, verdict }) =>
       `  ${what.padEnd(90)} ${numeral(before).padStart(9)} → ${numeral(now).padStart(9)} ${unit.padEnd(10)} ${numeral(now / before).padStart(6)} x  ${{ better: 'better', worse: 'WORSE', same: '', other: '' }[verdict]}`,

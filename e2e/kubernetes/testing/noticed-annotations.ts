@@ -3,8 +3,8 @@ import type { Answer, Ask } from '../../testing/http.ts';
 import { until } from '../../testing/until.ts';
 
 type Visitor = (path: string, more?: Ask) => Promise<Answer>;
-type Seen = { readonly path: string; readonly host: string; readonly headers: Readonly<Record<string, string>> };
-export const seenIn = ({ text }: Answer): Seen => JSON.parse(text) as Seen;
+type EchoedRequest = { readonly path: string; readonly host: string; readonly headers: Readonly<Record<string, string>> };
+export const seenIn = ({ text }: Answer): EchoedRequest => JSON.parse(text) as EchoedRequest;
 export const credentials = (user: string, password: string) => ({
   headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
 });

@@ -1,13 +1,13 @@
 import type { KubernetesObject } from './object-path.ts';
 
-type Named = { readonly name: string; readonly namespace?: string };
+type ObjectName = { readonly name: string; readonly namespace?: string };
 
-const metadata = ({ name, namespace = 'default' }: Named, more: object = {}) => ({ name, namespace, ...more });
+const metadata = ({ name, namespace = 'default' }: ObjectName, more: object = {}) => ({ name, namespace, ...more });
 
 export const namespaceObject = (name: string): KubernetesObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 
 /** An app of some pods, whose containers listen on `port`, and the Service in front of them on port 80, named `http`. */
-export function app(named: Named, { replicas = 1, port = 8080, annotations = {} as Record<string, string> } = {}): KubernetesObject[] {
+export function app(named: ObjectName, { replicas = 1, port = 8080, annotations = {} as Record<string, string> } = {}): KubernetesObject[] {
   const labels = { app: named.name };
   const containers = [{ name: 'app', image: 'app', ports: [{ containerPort: port }] }];
   const template = { metadata: { labels }, spec: { containers } };
@@ -45,7 +45,7 @@ const backend = (name: string, port: string | number = 80) => ({
 });
 
 /** An Ingress of one host; '' is every host. */
-export function ingress(named: Named, host: string, paths: readonly Path[], more: IngressMore = {}): KubernetesObject {
+export function ingress(named: ObjectName, host: string, paths: readonly Path[], more: IngressMore = {}): KubernetesObject {
   const { annotations = {}, className = 'sluice', tls, defaultService } = more;
   const http = {
     paths: paths.map(({ path, type = 'Prefix', service, port }) => ({ path, pathType: type, backend: backend(service, port) })),
@@ -70,7 +70,7 @@ export const INGRESS_CLASS: KubernetesObject = {
   spec: { controller: 'sluice.dev/ingress-controller' },
 };
 
-export const tlsSecret = (named: Named, { cert, key }: { readonly cert: string; readonly key: string }): KubernetesObject => ({
+export const tlsSecret = (named: ObjectName, { cert, key }: { readonly cert: string; readonly key: string }): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Secret',
   metadata: metadata(named),

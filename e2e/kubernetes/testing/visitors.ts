@@ -11,7 +11,7 @@ type Slice = {
   readonly ports?: readonly { readonly name?: string; readonly port: number }[];
   readonly endpoints?: readonly { readonly addresses: readonly string[]; readonly conditions?: Conditions }[];
 };
-type Place = { readonly address: string; readonly port: number };
+type SocketAddress = { readonly address: string; readonly port: number };
 
 /** As late as a kube-proxy may be. */
 const LOOK_MS = 200;
@@ -26,7 +26,7 @@ export class Visitors {
   readonly failures: string[] = [];
   readonly host: string;
   private readonly slices: WatchedObjects<Slice>;
-  private places: readonly Place[] = [];
+  private places: readonly SocketAddress[] = [];
   private isOver = false;
   private readonly tasks: Promise<void>[] = [];
   private turn = 0;
@@ -70,7 +70,7 @@ export class Visitors {
 
   private look(): void {
     const slices = [...this.slices.values()];
-    const placesOf = (isUsed: (conditions: Conditions) => boolean): Place[] =>
+    const placesOf = (isUsed: (conditions: Conditions) => boolean): SocketAddress[] =>
       slices.flatMap(({ ports = [], endpoints = [] }) => {
         const port = ports.find(({ name }) => name === 'http')?.port;
         if (port === undefined) return [];
@@ -116,9 +116,9 @@ export class Visitors {
 
 /** Connects to an endpoint that is ready at that time. */
 class ServiceAgent extends Agent {
-  private readonly choose: () => Place | undefined;
+  private readonly choose: () => SocketAddress | undefined;
 
-  constructor(isKept: boolean, choose: () => Place | undefined) {
+  constructor(isKept: boolean, choose: () => SocketAddress | undefined) {
     super({ keepAlive: isKept, maxSockets: 1 });
     this.choose = choose;
   }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ApiServer } from './api-server.ts';
 
-type Listed<T> = { readonly metadata: { readonly resourceVersion: string }; readonly items: readonly T[] };
+type ObjectList<T> = { readonly metadata: { readonly resourceVersion: string }; readonly items: readonly T[] };
 type WatchEvent<T> = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'; readonly object: T };
 type Watchable = { readonly metadata: { readonly name: string; readonly namespace?: string } };
 
@@ -51,7 +51,7 @@ export class WatchedObjects<T extends Watchable> {
 
   /** @returns the version from which to watch. */
   private async list(): Promise<string> {
-    const { metadata, items } = await this.cluster.api<Listed<T>>('GET', this.path);
+    const { metadata, items } = await this.cluster.api<ObjectList<T>>('GET', this.path);
     this.objects.clear();
     for (const item of items) this.objects.set(keyOf(item), item);
     return metadata.resourceVersion;

@@ -9,7 +9,7 @@ import type { OPERATIONS } from './change.ts';
 export const CHANGE_FORM = '[+|-|?|>]<Name> [<value>|<find> <replacement>]';
 
 /** One line that changes a header field. */
-export type Change = {
+export type FieldChange = {
   readonly name: string;
   readonly value: string | null;
   readonly op?: (typeof OPERATIONS)[number] | undefined;
@@ -34,7 +34,7 @@ type Report = { error(place: Position, message: string): void };
 const PATTERN = /[\\^$*+?()[\]|]/;
 
 /** Reads `X-A b`, `-X-A`, `+X-A b`, `?X-A b`, `>X-A b` or `X-A find replacement`; undefined, and reported, if it is wrong. */
-export function readChange(word: Word, values: readonly Word[], rules: ChangeRules, report: Report): Change | undefined {
+export function readChange(word: Word, values: readonly Word[], rules: ChangeRules, report: Report): FieldChange | undefined {
   const refuse = (place: Word, why: string): undefined => {
     report.error(place, `${rules.directive} ${quote(word.text)}: ${why}`);
     return undefined;

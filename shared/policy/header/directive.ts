@@ -3,9 +3,9 @@ import type { Directive, DirectiveContext, Grammar } from '../../config-file/dir
 import { quote } from '../../config-file/quote.ts';
 import { isFramingHeader } from '../../response-header.ts';
 import { MAX_HEADERS } from './change.ts';
-import { CHANGE_FORM, type Change, type ChangeRules, readChange } from './change-line.ts';
+import { CHANGE_FORM, type ChangeRules, type FieldChange, readChange } from './change-line.ts';
 
-type Header = Change & { match?: Condition | undefined };
+type Header = FieldChange & { match?: Condition | undefined };
 export type HeaderPart = { headers?: Header[] | undefined };
 
 const rulesOf = (directive: string, prefixes: string): ChangeRules => ({

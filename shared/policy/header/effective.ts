@@ -1,12 +1,12 @@
 /** A change that may be for the upstream of its site or block alone. */
-type Change = { readonly upstream_only?: true | undefined };
+type ScopedChange = { readonly upstream_only?: true | undefined };
 type SiteOrBlock = { readonly upstreams: readonly unknown[] };
 
 /**
  * The changes of a site (`handle` null) or block, in order: `always`, and those `ofUpstream`, which concern only what its own upstreams
  * get and send. A block with upstreams of its own takes none of the latter from its site.
  */
-export function changesIn<C extends Change>(
+export function changesIn<C extends ScopedChange>(
   site: readonly C[],
   handle: SiteOrBlock | null,
   block: readonly C[],

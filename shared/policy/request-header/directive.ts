@@ -4,12 +4,12 @@ import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { isConstant, templateParts } from '../../placeholders/template.ts';
 import { MAX_HEADERS } from '../header/change.ts';
-import { type Change, type ChangeRules, readChange } from '../header/change-line.ts';
+import { type ChangeRules, type FieldChange, readChange } from '../header/change-line.ts';
 import { faultOfRequestHeader, HOST_VALUE, isHost, OF_TARGET } from './names.ts';
 
 const FORM = '[+|-|?]<Name> [<value>|<find> <replacement>]';
 
-type Header = Omit<Change, 'deferred'> & { match?: Condition | undefined };
+type Header = Omit<FieldChange, 'deferred'> & { match?: Condition | undefined };
 export type RequestHeaderPart = { request_headers?: Header[] | undefined };
 
 const rulesOf = (directive: string): ChangeRules => ({
@@ -84,7 +84,13 @@ export function readRequestHeader(
 }
 
 /** What is wrong with a change of Host, apart from removing it. */
-export function faultOfHost({ value, op }: { readonly value: string | null; readonly op?: Change['op'] | undefined }): string | undefined {
+export function faultOfHost({
+  value,
+  op,
+}: {
+  readonly value: string | null;
+  readonly op?: FieldChange['op'] | undefined;
+}): string | undefined {
   if (value === null) return 'a request always has a host';
   if (op !== undefined) return 'a request has one host: it can only be set';
   if (OF_TARGET.has(value)) return undefined;

@@ -16,10 +16,10 @@ const FORMS: Readonly<Record<string, string>> = {
 const KINDS = Object.keys(FORMS);
 const OPTIONS = KINDS.join('|');
 
-type Change = UriChange & { match?: Condition | undefined };
+type ConditionalChange = UriChange & { match?: Condition | undefined };
 type Report = { error(place: Position, message: string): void };
 
-export const uriDirective: Grammar<{ uri?: Change[] | undefined }> = {
+export const uriDirective: Grammar<{ uri?: ConditionalChange[] | undefined }> = {
   name: 'uri',
   form: `uri ${OPTIONS} …`,
   args: [1, 4],

@@ -18,10 +18,10 @@ export function nativeHandle(session: Http2Session): object | null {
   return typeof handle === 'object' ? handle : null;
 }
 
-type Kept = { readonly handle: object; readonly collections: number };
+type KeptHandle = { readonly handle: object; readonly collections: number };
 
 /** A registry keeps its held value alive until the registered object has been collected. */
-const registry = new FinalizationRegistry<Kept>(({ handle, collections }) => keepFor(handle, collections - 1));
+const registry = new FinalizationRegistry<KeptHandle>(({ handle, collections }) => keepFor(handle, collections - 1));
 
 function keepFor(handle: object, collections: number): void {
   if (collections > 0) registry.register({}, { handle, collections });

@@ -23,13 +23,13 @@ const MAX_TEXT = 64 * 1_048_576;
 const FORM = 'write import <snippet-or-file> [<argument> …]';
 
 /** A text to be read in place of an import. */
-export type Piece = { readonly tokens: Tokens; readonly context: ReadContext };
+export type ImportedText = { readonly tokens: Tokens; readonly context: ReadContext };
 
 export type Imports = {
   /** Stores a snippet by name, for later imports. */
   define(snippet: Snippet): void;
   /** The text of an `import` line; undefined, and an error, if there is none. */
-  open(directive: Directive): readonly Piece[];
+  open(directive: Directive): readonly ImportedText[];
 };
 
 /** The shared state of all imports of one compilation. */
@@ -64,7 +64,7 @@ function define(snippet: Snippet, { snippets, report, env }: State): void {
   parseLines(replay(tokens), { env, report, args: 'unknown', from: name.from });
 }
 
-function open({ name, args: [what, ...args], block }: Directive, state: State): readonly Piece[] {
+function open({ name, args: [what, ...args], block }: Directive, state: State): readonly ImportedText[] {
   const { report, snippets } = state;
   if (state.spent || report.full()) return [];
   if (!what) return fail(report, name, `import is missing an argument: ${FORM}`);
@@ -91,7 +91,7 @@ function pathsOf(what: Word, { files, report }: State): readonly string[] {
   return found.value;
 }
 
-function openFile(path: string, name: Word, what: Word, args: readonly Word[], state: State): Piece[] {
+function openFile(path: string, name: Word, what: Word, args: readonly Word[], state: State): ImportedText[] {
   const { report, texts } = state;
   let text = texts.get(path);
   if (text === undefined) {

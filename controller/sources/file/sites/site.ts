@@ -26,7 +26,7 @@ export const FILE_SOURCE = 'file';
 const LONGEST_ORIGIN = 1_024;
 
 /** The shared context of all sites of a file. */
-export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'sourceWords'> & {
+export type SharedContext = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'sourceWords'> & {
   /** The ports that the file sets; null if its globals have errors. */
   ports(): FilePorts | null;
 };
@@ -35,7 +35,7 @@ export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 's
 export type Emit = { route(route: RouteSpec): void; certificate(certificate: SiteCertificate): void };
 
 /** Reads one site and emits a route per address. `taken` has the position of every domain of the file. */
-export function readSite(site: SiteBlock, taken: Map<Domain, Position>, shared: Shared, emit: Emit): void {
+export function readSite(site: SiteBlock, taken: Map<Domain, Position>, shared: SharedContext, emit: Emit): void {
   const { report } = shared;
   const [first] = site.addresses;
   if (!site.block) {
@@ -73,7 +73,7 @@ function keepToTheirPool({ ofPool, handles: inside }: SiteDraft): void {
 const NO_MATCHERS: Matchers = new Map();
 
 /** Reads the blocks inside one whose matchers are `around`. */
-function blockReader(around: Matchers, shared: Shared): Context['readBlock'] {
+function blockReader(around: Matchers, shared: SharedContext): Context['readBlock'] {
   const { report, expanded } = shared;
   return (written, scope, draft) => {
     const block = expanded(written);
@@ -100,7 +100,7 @@ function withoutBlock(first: Word): string {
 type Claim = { readonly word: Word; readonly ports: number[] | null };
 
 /** Adds an address to those of its site, unless it belongs to another. */
-function claim(word: Word, own: Map<Domain, Claim>, taken: Map<Domain, Position>, { report, ports }: Shared): void {
+function claim(word: Word, own: Map<Domain, Claim>, taken: Map<Domain, Position>, { report, ports }: SharedContext): void {
   const address = parseSiteAddress(word.text, ports());
   if (!address.ok) return report.error(word, `${quote(word.text)} is not a valid site address: ${address.reason}`);
   const { domain, port } = address.value;
@@ -131,7 +131,7 @@ function reportShadowed({ seen }: SiteDraft, report: DiagnosticReport): void {
 const RESPONDERS: readonly string[] = ['respond', 'file_server', 'reverse_proxy'];
 
 /** A file server needs a root, and options of file servers need a file server. */
-function reportFiles(site: SiteDraft, { report }: Shared): void {
+function reportFiles(site: SiteDraft, { report }: SharedContext): void {
   const parts = [site, ...site.handles.map(({ draft }) => draft)];
   const errorRoots = parts.map(({ members }) => errorRootsIn(site.members, members === site.members ? null : members));
   const isServed = errorRoots.flat().length > 0 || parts.some(({ seen }) => firstOf(seen, 'file_server'));

@@ -146,8 +146,12 @@ function httpsOf(host: Domain, claims: readonly PathClaim[], certificates: Certi
 
 const checked = createRouteReader();
 
-type Built = { readonly claims: readonly PathClaim[]; readonly https: RouteInput['https']; readonly route: ReturnType<typeof withOrigin> };
-const known = new WeakMap<PathClaim, Built>();
+type BuiltRoute = {
+  readonly claims: readonly PathClaim[];
+  readonly https: RouteInput['https'];
+  readonly route: ReturnType<typeof withOrigin>;
+};
+const known = new WeakMap<PathClaim, BuiltRoute>();
 
 /** Reuses the route of an earlier snapshot if the claims are the same objects. */
 function routeOfClaims(claims: readonly [PathClaim, ...PathClaim[]], https: RouteInput['https']): ReturnType<typeof withOrigin> {

@@ -37,14 +37,14 @@ const resourceOf = (name: string): Resource<{ readonly addresses: readonly Publi
   read: (service: RawService) => ({ meta: readMeta(service.metadata), addresses: addressesOfService(service) }),
 });
 
-type Parts = Pick<ReflectorOptions<never>, 'cluster' | 'clock' | 'random' | 'log'>;
+type ReflectorTools = Pick<ReflectorOptions<never>, 'cluster' | 'clock' | 'random' | 'log'>;
 
 /** Where visitors reach the data planes. */
 export class PublishedAddresses {
   private readonly publish: Publish | null;
   private readonly reflector: Reflector<{ readonly addresses: readonly PublishedAddress[] | null }> | undefined;
 
-  constructor(publish: Publish | null, parts: Parts, changed: () => void) {
+  constructor(publish: Publish | null, parts: ReflectorTools, changed: () => void) {
     this.publish = publish;
     if (publish?.kind !== 'service') return;
     const resource = resourceOf(publish.name);

@@ -11,10 +11,10 @@ export type FakeObject = {
   readonly [more: string]: unknown;
 };
 
-type Stored = FakeObject & { readonly metadata: FakeObject['metadata'] & { readonly uid: string; readonly resourceVersion: string } };
-type Change = { readonly version: number; readonly type: string; readonly object: Stored };
-type Collection = { readonly objects: Map<string, Stored>; readonly changes: Change[] };
-type Watch = { readonly collection: Collection; readonly response: ServerResponse; readonly accepts: (object: Stored) => boolean };
+type StoredObject = FakeObject & { readonly metadata: FakeObject['metadata'] & { readonly uid: string; readonly resourceVersion: string } };
+type WatchedChange = { readonly version: number; readonly type: string; readonly object: StoredObject };
+type Collection = { readonly objects: Map<string, StoredObject>; readonly changes: WatchedChange[] };
+type Watch = { readonly collection: Collection; readonly response: ServerResponse; readonly accepts: (object: StoredObject) => boolean };
 
 export type SeenRequest = {
   readonly method: string;
@@ -82,7 +82,7 @@ export class FakeApiServer {
   }
 
   /** Creates an object in the list at `path`, or replaces the one with that name. */
-  put(path: string, object: FakeObject): Stored {
+  put(path: string, object: FakeObject): StoredObject {
     const collection = this.collection(path);
     const key = keyOf(object);
     const before = collection.objects.get(key);
@@ -106,7 +106,7 @@ export class FakeApiServer {
     this.notify(collection, { version: this.version, type: 'DELETED', object });
   }
 
-  get(path: string, name: string): Stored | undefined {
+  get(path: string, name: string): StoredObject | undefined {
     return this.collections.get(path)?.objects.get(name);
   }
 
@@ -153,12 +153,12 @@ export class FakeApiServer {
   }
 
   private collection(path: string): Collection {
-    const known = this.collections.get(path) ?? { objects: new Map<string, Stored>(), changes: [] };
+    const known = this.collections.get(path) ?? { objects: new Map<string, StoredObject>(), changes: [] };
     this.collections.set(path, known);
     return known;
   }
 
-  private notify(collection: Collection, change: Change): void {
+  private notify(collection: Collection, change: WatchedChange): void {
     collection.changes.push(change);
     for (const watch of this.watches)
       if (watch.collection === collection && watch.accepts(change.object)) this.send(watch, change.type, change.object);

@@ -3,7 +3,7 @@ import type { DiskFolder } from '../disk-folder.ts';
 /** How many files are deleted in one step. */
 const AT_ONCE = 64;
 
-type Waiting = { readonly urgent: boolean; readonly done: (saved: boolean) => void };
+type PendingDeletion = { readonly urgent: boolean; readonly done: (saved: boolean) => void };
 
 /** Files that are no longer valid and wait to be deleted. */
 export class Deletions {
@@ -11,7 +11,7 @@ export class Deletions {
   private readonly failed: (error: unknown) => void;
   /** By name: whether the deletion must survive a power failure. */
   private readonly names = new Map<string, boolean>();
-  private waiting: Waiting[] = [];
+  private waiting: PendingDeletion[] = [];
   private stuck = false;
 
   constructor(folder: DiskFolder, failed: (error: unknown) => void) {

@@ -11,7 +11,7 @@ import { DiskStore } from '../disk-store.ts';
 import { KeyFilter } from '../key-filter.ts';
 import type { FromDisk } from '../messages.ts';
 
-type Sent<K extends FromDisk['kind']> = Extract<FromDisk, { kind: K }>;
+type SentMessage<K extends FromDisk['kind']> = Extract<FromDisk, { kind: K }>;
 
 /** A directory, and the processes that keep responses there, one after the other or at the same time. */
 export class Disk {
@@ -75,22 +75,22 @@ export class DiskProcess {
     return this.read(target).map(textOf);
   }
 
-  purge(purge: Purge, counted: readonly number[] = []): Sent<'purged'> {
+  purge(purge: Purge, counted: readonly number[] = []): SentMessage<'purged'> {
     this.store.handle({ kind: 'purge', id: ++this.lastPurge, purge, counted, urgent: true });
     return this.run().last('purged');
   }
 
   /** The report that is sent once a second. */
-  get state(): Sent<'state'> {
+  get state(): SentMessage<'state'> {
     this.run().store.tick();
     return this.last('state');
   }
 
   /** The last message of a kind. */
-  last<K extends FromDisk['kind']>(kind: K): Sent<K> {
+  last<K extends FromDisk['kind']>(kind: K): SentMessage<K> {
     const found = this.sent.findLast((message) => message.kind === kind);
     if (found === undefined) throw new Error(`no message ${kind}`);
-    return found as Sent<K>;
+    return found as SentMessage<K>;
   }
 
   outcomes(): string[] {

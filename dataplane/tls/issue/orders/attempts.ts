@@ -7,9 +7,9 @@ import { PersistentMap } from '../../store/persistent-map.ts';
 import type { OrderAttempt } from './order-scheduler.ts';
 
 /** `settings` is a digest of the settings in effect at the failure; absent in files of earlier versions. */
-type Saved = OrderAttempt & { readonly settings?: string | undefined };
+type SavedAttempt = OrderAttempt & { readonly settings?: string | undefined };
 
-const schema: z.ZodType<Saved> = z.object({
+const schema: z.ZodType<SavedAttempt> = z.object({
   failures: z.int().min(0),
   nextTry: z.int().min(0),
   lastError: z.string().max(8_192),
@@ -21,7 +21,7 @@ const schema: z.ZodType<Saved> = z.object({
  * clears all backoffs, since the change may be the fix.
  */
 export class Attempts {
-  private readonly saved: PersistentMap<Saved>;
+  private readonly saved: PersistentMap<SavedAttempt>;
   private settings: string | undefined;
 
   constructor(stateDir: string, clock: Clock, log: Log) {

@@ -8,9 +8,9 @@ import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const CONNECTIONS = 150;
 
-type Some<T> = readonly [T, ...T[]];
+type NonEmpty<T> = readonly [T, ...T[]];
 
-const ANSWERS: Some<string> = [
+const ANSWERS: NonEmpty<string> = [
   ok('hello'),
   'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-T: 1\r\nX-T: 2\r\n\r\n',
   'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\nETag: "a"\r\nETag: "b"\r\n\r\n',
@@ -20,7 +20,7 @@ const ANSWERS: Some<string> = [
   ok('y'.repeat(300_000)),
 ];
 const METHODS = ['GET', 'GET', 'HEAD', 'POST', 'PUT', 'OPTIONS', 'CONNECT'] as const;
-const MORE: Some<readonly Field[]> = [
+const MORE: NonEmpty<readonly Field[]> = [
   [],
   [],
   [['host', 'b.test']],
@@ -30,7 +30,7 @@ const MORE: Some<readonly Field[]> = [
   [['x', 'a\nb']],
 ];
 
-const pick = <T>(random: SampleRandom, from: Some<T>): T => from[random.below(from.length)] ?? from[0];
+const pick = <T>(random: SampleRandom, from: NonEmpty<T>): T => from[random.below(from.length)] ?? from[0];
 
 /** One frame, usually valid, for an existing stream or the next one. */
 function anyFrame(random: SampleRandom, next: number): Buffer {

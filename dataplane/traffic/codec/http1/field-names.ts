@@ -126,8 +126,8 @@ export function hashName(name: string): number {
   return hash;
 }
 
-type Known = { readonly name: string; readonly kind: FieldKind };
-const byHash = new Map<number, Known>();
+type KnownField = { readonly name: string; readonly kind: FieldKind };
+const byHash = new Map<number, KnownField>();
 for (const [name, kind] of NAMES) {
   const hash = hashName(name);
   if (byHash.has(hash)) throw new Error(`two known field names share the hash of ${name}`);

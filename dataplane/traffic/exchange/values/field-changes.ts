@@ -17,8 +17,8 @@ export type FieldChanges = {
 };
 
 /** Changes a list of lines without their line ends. @returns false if its value is unsafe. */
-type Act = (lines: string[], x: EvaluatedRequest, answer: AnswerFacts) => boolean;
-type Change = { readonly decides: (name: string) => boolean; readonly act: Act };
+type ApplyChange = (lines: string[], x: EvaluatedRequest, answer: AnswerFacts) => boolean;
+type CompiledChange = { readonly decides: (name: string) => boolean; readonly act: ApplyChange };
 
 /** Whose fields they are: those of a response, or those of a request for an upstream. */
 export type Names = {
@@ -49,7 +49,7 @@ export function compileChanges(
   };
 }
 
-function compileChange({ name, value, op, find }: FieldChange, scope: Scope, surroundings: Surroundings, names: Names): Change {
+function compileChange({ name, value, op, find }: FieldChange, scope: Scope, surroundings: Surroundings, names: Names): CompiledChange {
   const lower = name.toLowerCase();
   const is = lineTest(lower, names.confusable);
   const own = names.confusable ? foldedName(lower) : lower;
@@ -65,7 +65,7 @@ function compileChange({ name, value, op, find }: FieldChange, scope: Scope, sur
   }
   const evaluate = valueFor(value, scope, surroundings);
   if (op === 'replace') return { decides: () => false, act: replacing(is, find ?? '', evaluate) };
-  const set: Act = (lines, x, answer) => {
+  const set: ApplyChange = (lines, x, answer) => {
     const text = evaluate(x, answer);
     if (text === null) return false;
     if (op !== 'add') remove(lines, is);
@@ -86,7 +86,7 @@ function valueFor(value: string, scope: Scope, surroundings: Surroundings): Eval
 const AFTER_NAME = 2;
 
 /** Replaces all occurrences of a text in the values of a field. A field that would become too long is removed. */
-function replacing(is: LineTest, find: string, evaluate: Evaluate): Act {
+function replacing(is: LineTest, find: string, evaluate: Evaluate): ApplyChange {
   return (lines, x, answer) => {
     let by: string | null | undefined;
     for (const [index, line] of lines.entries()) {

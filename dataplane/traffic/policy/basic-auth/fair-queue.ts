@@ -2,7 +2,7 @@
 const CROWD = 8;
 
 /** The keys that recently had trouble. */
-export type Trouble = {
+export type TroubledKeys = {
   has(key: string): boolean;
   add(key: string): void;
   delete(key: string): void;
@@ -15,7 +15,7 @@ export type Trouble = {
  */
 export class FairQueue<T> {
   private readonly perKey: number;
-  private readonly trouble: Trouble;
+  private readonly trouble: TroubledKeys;
   /** By key, in order of their turns. */
   private readonly usual = new Map<string, T[]>();
   private readonly suspect = new Map<string, T[]>();
@@ -25,7 +25,7 @@ export class FairQueue<T> {
   size = 0;
 
   /** `perKey`: the most items of one key that may wait. */
-  constructor(perKey: number, trouble: Trouble) {
+  constructor(perKey: number, trouble: TroubledKeys) {
     this.perKey = perKey;
     this.trouble = trouble;
   }

@@ -12,7 +12,7 @@ const MAX_WAITING = 256;
 /** A set is not requested again this soon (ms), however many tokens name keys that it does not have. */
 const MIN_AGE_MS = 10_000;
 
-type Waiting = { readonly x: Exchange; readonly decide: () => OwnAnswer | null };
+type WaitingRequest = { readonly x: Exchange; readonly decide: () => OwnAnswer | null };
 type KeySet = Omit<PublishedKeySet, 'keys'> & {
   readonly keys: string;
   readonly count: number;
@@ -30,7 +30,7 @@ type KeySetTools = {
 export class KeySets {
   private readonly tools: KeySetTools;
   private readonly sets = new Map<string, KeySet>();
-  private readonly waiting = new Map<string, { readonly since: number; readonly list: Waiting[] }>();
+  private readonly waiting = new Map<string, { readonly since: number; readonly list: WaitingRequest[] }>();
   private count = 0;
 
   constructor(tools: KeySetTools) {

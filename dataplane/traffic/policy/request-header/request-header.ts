@@ -54,7 +54,7 @@ function together(specs: readonly Spec[]): Spec[][] {
 const nameOf = ({ upstream_only }: Spec): string => (upstream_only ? 'header_up' : 'request_header');
 
 /** Changes the fields for the upstream. @returns whether the values are safe. */
-type Act = (x: Exchange) => boolean;
+type ApplyChange = (x: Exchange) => boolean;
 
 function compile(specs: readonly Spec[], route: RouteSpec, remainder: (x: EvaluatedRequest) => string): Policy {
   const [first] = specs as [Spec];
@@ -85,7 +85,7 @@ function describe({ name, value, op }: Spec, x: Exchange): string {
 /** One that stands for the target is no placeholder of a request. */
 const isOfRequest = ({ name, value }: Spec): boolean => !isHost(name) || !OF_TARGET.has(value ?? '');
 
-function compileAct(specs: readonly Spec[], changes: FieldChanges): Act {
+function compileAct(specs: readonly Spec[], changes: FieldChanges): ApplyChange {
   const [first] = specs;
   const setsHost = first !== undefined && isHost(first.name);
   const ofTarget = setsHost ? OF_TARGET.get(first.value ?? '') : undefined;

@@ -5,11 +5,11 @@ import { formDecoded } from '../../exchange/values/query.ts';
 import { compileText } from '../../exchange/values/template.ts';
 import { LONGEST_TARGET } from '../rewrite/rewriting.ts';
 
-type Change = NonNullable<NonNullable<RouteSpec['uri']>[number]['query']>;
+type QueryChange = NonNullable<NonNullable<RouteSpec['uri']>[number]['query']>;
 
 /** Compiles a change of one query parameter. The others keep their bytes and their order. */
 export function compileQueryChange(
-  { name, op, value = '' }: Change,
+  { name, op, value = '' }: QueryChange,
   remainder: (x: EvaluatedRequest) => string,
 ): (query: string, x: EvaluatedRequest) => string | null {
   const own = bytes(name);

@@ -10,10 +10,10 @@ import { Fill } from './fill.ts';
 import type { FillBlock, FillTools } from './fill-block.ts';
 import { type KeyedBlock, keyOf } from './key.ts';
 import { KeyParts } from './key-parts.ts';
-import type { Wanted } from './reader.ts';
+import type { CacheLookup } from './reader.ts';
 import { type CacheRequest, isPersonal, readRequest } from './request.ts';
 import { sendStored } from './send.ts';
-import type { Stored } from './stored.ts';
+import type { StoredResponse } from './stored.ts';
 import type { CacheRules } from './storing.ts';
 
 const COOKIE = new Set(['cookie']);
@@ -84,7 +84,7 @@ export class CachedResponder implements Responder, FillBlock {
   }
 
   /** Responds with an entry that this worker has just learned of. */
-  serve({ x, request }: Wanted): boolean {
+  serve({ x, request }: CacheLookup): boolean {
     const key = keyOf(x, this.block, this.parts, request.vouched);
     const stored = this.tools.store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
     if (stored === null) {
@@ -97,7 +97,7 @@ export class CachedResponder implements Responder, FillBlock {
   }
 
   /** Uses a matching stored response (RFC 9111 4). */
-  private use(x: Exchange, key: string, stored: Stored, request: CacheRequest, now: number): void {
+  private use(x: Exchange, key: string, stored: StoredResponse, request: CacheRequest, now: number): void {
     const { entry } = stored;
     const { control } = request;
     const { store } = this.tools;
@@ -122,17 +122,17 @@ export class CachedResponder implements Responder, FillBlock {
     this.fetch(key, { x, request, why: left > 0 && !entry.noCache ? 'request' : 'stale', fetches: true }, stored);
   }
 
-  private hit(x: Exchange, stored: Stored, request: CacheRequest, age: number, left: number): void {
+  private hit(x: Exchange, stored: StoredResponse, request: CacheRequest, age: number, left: number): void {
     x.cached = 'hit';
     sendStored(x, stored, request, `Age: ${age}\r\n${cacheStatus(`; hit; ttl=${left}`)}`);
   }
 
-  private stale(x: Exchange, stored: Stored, request: CacheRequest, age: number): void {
+  private stale(x: Exchange, stored: StoredResponse, request: CacheRequest, age: number): void {
     x.cached = 'stale';
     sendStored(x, stored, request, `Age: ${age}\r\n${cacheStatus(`; hit; ttl=${stored.entry.lifetime - age}`)}`);
   }
 
-  private fetch(key: string, wanted: Wanted, stale: Stored | null): void {
+  private fetch(key: string, wanted: CacheLookup, stale: StoredResponse | null): void {
     const { fills } = this.tools.store;
     const under = fills.get(key);
     if (under instanceof Fill) {
@@ -143,7 +143,7 @@ export class CachedResponder implements Responder, FillBlock {
   }
 
   /** Validates in the background, once for all clients. */
-  private refresh(key: string, wanted: Wanted, stale: Stored): void {
+  private refresh(key: string, wanted: CacheLookup, stale: StoredResponse): void {
     if (!this.tools.store.fills.has(key)) new Fill(key, this, wanted, stale, true).start();
   }
 

@@ -1,6 +1,6 @@
 import { httpTime } from '../../codec/http-time.ts';
 import type { CacheRequest } from './request.ts';
-import type { Stored } from './stored.ts';
+import type { StoredResponse } from './stored.ts';
 
 /** Bytes `from` up to but without `to`. */
 export type Range = { readonly from: number; readonly to: number } | 'unsatisfiable';
@@ -25,7 +25,7 @@ const opaque = (etag: string): string => (etag.startsWith('W/') ? etag.slice(2) 
 const ONE_RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
 
 /** The one range that a request wants; null: it gets the whole (RFC 9110 14.2). */
-export function rangeOf({ entry, lastModified }: Stored, { range, ifRange }: CacheRequest): Range | null {
+export function rangeOf({ entry, lastModified }: StoredResponse, { range, ifRange }: CacheRequest): Range | null {
   const match = ONE_RANGE.exec(range ?? '');
   if (match === null) return null;
   if (ifRange !== null && !sameVersion(ifRange, entry.etag, entry.lastModified === null ? Number.NaN : lastModified)) return null;

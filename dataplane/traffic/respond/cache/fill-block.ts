@@ -1,7 +1,7 @@
 import type { InternalTools } from '../../exchange/internal-exchange.ts';
 import type { Responder } from '../../exchange/responder.ts';
 import type { KeyParts } from './key-parts.ts';
-import type { Wanted } from './reader.ts';
+import type { CacheLookup } from './reader.ts';
 import type { CacheStore } from './store.ts';
 import type { CacheRules } from './storing.ts';
 
@@ -18,5 +18,5 @@ export type FillBlock = {
   readonly parts: KeyParts | null;
   readonly tools: FillTools;
   /** Answers with an entry that is stored now; false if none matches. */
-  serve(wanted: Wanted): boolean;
+  serve(wanted: CacheLookup): boolean;
 };

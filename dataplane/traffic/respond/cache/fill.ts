@@ -9,10 +9,10 @@ import type { FillBlock } from './fill-block.ts';
 import { agesOf, headOf, updated, validatorsOf } from './freshness.ts';
 import { GrowingBody } from './growing-body.ts';
 import { identityOf, storingFor } from './new-entry.ts';
-import { Reader, type Wanted } from './reader.ts';
+import { type CacheLookup, Reader } from './reader.ts';
 import { fetchRequest, isPersonal } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
-import { Stored } from './stored.ts';
+import { StoredResponse } from './stored.ts';
 import { isAboutRequest, type Storing } from './storing.ts';
 
 /** How long a request waits for a response that another one has requested (ms), and for the main thread. */
@@ -30,10 +30,10 @@ export class Fill implements AnswerSink {
   readonly key: string;
   private readonly block: FillBlock;
   /** The entry to validate; null if none is stored. */
-  private stale: Stored | null;
+  private stale: StoredResponse | null;
   private readonly readers = new Set<Reader>();
   /** The exchange for which the response is requested; its client may have left. */
-  private leader: Wanted;
+  private leader: CacheLookup;
   private readonly background: boolean;
   private exchange: InternalExchange | null = null;
   private cancelTimer: () => void = () => undefined;
@@ -45,7 +45,7 @@ export class Fill implements AnswerSink {
   private received: { readonly answer: InternalAnswer; readonly response: CacheResponse; readonly storing: Storing } | null = null;
   private variant = '';
 
-  constructor(key: string, block: FillBlock, leader: Wanted, stale: Stored | null, background: boolean) {
+  constructor(key: string, block: FillBlock, leader: CacheLookup, stale: StoredResponse | null, background: boolean) {
     this.key = key;
     this.block = block;
     this.leader = leader;
@@ -76,7 +76,7 @@ export class Fill implements AnswerSink {
   }
 
   /** Whether a request that has found `stale` can wait for the response, or read the part that has arrived. */
-  accepts(stale: Stored | null, { x, request }: Wanted): boolean {
+  accepts(stale: StoredResponse | null, { x, request }: CacheLookup): boolean {
     const { received: head, growing: body } = this;
     if (this.background || this.concluding) return false;
     if (this.mode === 'waiting') return this.stale === stale;
@@ -87,7 +87,7 @@ export class Fill implements AnswerSink {
     return variantOf(x.upstreamFields, response.vary) === this.variant;
   }
 
-  join(wanted: Wanted): void {
+  join(wanted: CacheLookup): void {
     const reader = this.add(wanted, true);
     if (this.received !== null && this.growing !== null) {
       const { answer, response } = this.received;
@@ -106,7 +106,7 @@ export class Fill implements AnswerSink {
     return null;
   }
 
-  private add(wanted: Wanted, collapsed: boolean): Reader {
+  private add(wanted: CacheLookup, collapsed: boolean): Reader {
     const reader = new Reader(wanted, collapsed, this);
     this.readers.add(reader);
     wanted.x.attempt = reader;
@@ -271,7 +271,7 @@ export class Fill implements AnswerSink {
   }
 
   /** RFC 9111 4.3.4: the stored response is what the upstream would send, with newer fields. */
-  private validated(stale: Stored, answer: InternalAnswer): void {
+  private validated(stale: StoredResponse, answer: InternalAnswer): void {
     const { entry } = stale;
     const sent = fieldIn(answer.fields, 'etag');
     if (sent !== null && entry.etag !== null && !matchesAny(sent, entry.etag)) {
@@ -283,16 +283,16 @@ export class Fill implements AnswerSink {
     const response = readResponse(entry.status, fields);
     const withAge = { ...response, age: readResponse(304, answer.fields).age };
     const storing = this.storingFor(withAge);
-    const about = { ...entry, ...this.identity(response), ...agesOf(withAge, this.requestedAt, this.block.tools.clock.now()), fields };
-    const stored =
-      storing === null ? new Stored({ ...about, lifetime: 0 }) : this.block.tools.store.store({ ...about, ...storing }, this.since, stale);
+    const { clock, store } = this.block.tools;
+    const about = { ...entry, ...this.identity(response), ...agesOf(withAge, this.requestedAt, clock.now()), fields };
+    const stored = storing ? store.store({ ...about, ...storing }, this.since, stale) : new StoredResponse({ ...about, lifetime: 0 });
     if (storing === null) this.forget();
     this.conclude((reader) => {
-      reader.serve(stored, 'revalidated', '; fwd=stale; fwd-status=304', this.block.tools.clock.now());
+      reader.serve(stored, 'revalidated', '; fwd=stale; fwd-status=304', clock.now());
     });
   }
 
-  private serveStale(stale: Stored, status: string): void {
+  private serveStale(stale: StoredResponse, status: string): void {
     this.conclude((reader) => {
       reader.x.lastFailure = null;
       reader.serve(stale, 'stale', `; hit; fwd=stale${status}; detail=stale-if-error`, this.block.tools.clock.now());

@@ -1,6 +1,6 @@
 import type { CacheEntry } from '../../protocol.ts';
 import type { FillBlock } from './fill-block.ts';
-import type { Wanted } from './reader.ts';
+import type { CacheLookup } from './reader.ts';
 import { type CacheResponse, variantOf } from './response.ts';
 import { type Storing, storingOf } from './storing.ts';
 
@@ -10,7 +10,7 @@ type Identity = Pick<
 >;
 
 /** Which requests a response answers, and its identity when it is validated or removed. */
-export const identityOf = ({ x }: Wanted, key: string, { parts, tools }: FillBlock, response: CacheResponse): Identity => ({
+export const identityOf = ({ x }: CacheLookup, key: string, { parts, tools }: FillBlock, response: CacheResponse): Identity => ({
   id: tools.store.nextId(),
   key,
   host: x.host,
@@ -25,7 +25,7 @@ export const identityOf = ({ x }: Wanted, key: string, { parts, tools }: FillBlo
 });
 
 /** How the response to this request may be used; null if it must not be stored. */
-export function storingFor({ x, request }: Wanted, response: CacheResponse, { rules, parts, tools }: FillBlock): Storing | null {
+export function storingFor({ x, request }: CacheLookup, response: CacheResponse, { rules, parts, tools }: FillBlock): Storing | null {
   const target = parts === null ? x.target : parts.targetOf(x.target);
   const requestBytes = x.upstreamFields.length + target.length;
   return storingOf(request, response, rules, { requestBytes, hasQuery: target.includes('?'), now: tools.clock.now() });

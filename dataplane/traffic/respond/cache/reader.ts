@@ -23,10 +23,10 @@ import type { GrowingBody } from './growing-body.ts';
 import { type CacheRequest, isPersonal } from './request.ts';
 import type { CacheResponse } from './response.ts';
 import { sendStored } from './send.ts';
-import type { Stored } from './stored.ts';
+import type { StoredResponse } from './stored.ts';
 
 /** A client's request that the cache should answer. */
-export type Wanted = {
+export type CacheLookup = {
   readonly x: Exchange;
   readonly request: CacheRequest;
   /** Why no stored response answers it (RFC 9211 2.2). */
@@ -41,7 +41,7 @@ type Readable = { leave(reader: Reader): void; resume(reader: Reader): void; dro
 
 /** A client that waits for a response in flight, or reads it. It takes the place of the client's attempt. */
 export class Reader implements Attempt {
-  readonly wanted: Wanted;
+  readonly wanted: CacheLookup;
   readonly collapsed: boolean;
   /** Bytes of the body that have been passed on. */
   at = 0;
@@ -54,7 +54,7 @@ export class Reader implements Attempt {
   /** Whether it has been answered, or no longer waits. */
   over = false;
 
-  constructor(wanted: Wanted, collapsed: boolean, fill: Readable) {
+  constructor(wanted: CacheLookup, collapsed: boolean, fill: Readable) {
     this.wanted = wanted;
     this.collapsed = collapsed;
     this.fill = fill;
@@ -149,7 +149,7 @@ export class Reader implements Attempt {
   }
 
   /** Responds with a stored response; `now` in ms since 1970. */
-  serve(stored: Stored, result: CacheResult, words: string, now: number): void {
+  serve(stored: StoredResponse, result: CacheResult, words: string, now: number): void {
     const { x, request } = this.wanted;
     x.cached = result;
     x.attempt = null;

@@ -6,7 +6,7 @@ import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { beginAnswer, endAnswer, readableLines, relayBody } from '../../exchange/relay.ts';
 import { matchesAny, type Range, rangeOf } from './conditions.ts';
 import type { CacheRequest } from './request.ts';
-import type { Stored } from './stored.ts';
+import type { StoredResponse } from './stored.ts';
 
 /** Larger bodies go to the client in pieces of this size (bytes). */
 const PIECE = 262_144;
@@ -14,7 +14,7 @@ const PIECE = 262_144;
 const OF_BODY = new Set(['content-type', 'content-encoding', 'content-language', 'content-range']);
 
 /** Answers from a stored response: all of it, a range, or 304. `added` are lines that the proxy adds. */
-export function sendStored(x: Exchange, stored: Stored, request: CacheRequest, added: string): void {
+export function sendStored(x: Exchange, stored: StoredResponse, request: CacheRequest, added: string): void {
   const { entry } = stored;
   x.contentType = stored.contentType;
   const lines = readableLines(x, stored.linesOf(x)) + added;
@@ -30,13 +30,13 @@ export function sendStored(x: Exchange, stored: Stored, request: CacheRequest, a
 }
 
 /** RFC 9110 13.2.2: If-Modified-Since counts only without If-None-Match. */
-function notModified({ entry, lastModified }: Stored, { ifNoneMatch, ifModifiedSince }: CacheRequest): boolean {
+function notModified({ entry, lastModified }: StoredResponse, { ifNoneMatch, ifModifiedSince }: CacheRequest): boolean {
   if (ifNoneMatch !== null) return matchesAny(ifNoneMatch, entry.etag);
   if (ifModifiedSince === null || Number.isNaN(lastModified)) return false;
   return ifModifiedSince === entry.lastModified || lastModified <= httpTime(ifModifiedSince);
 }
 
-function sendRange(x: Exchange, { entry, pieces }: Stored, range: Range, lines: string): void {
+function sendRange(x: Exchange, { entry, pieces }: StoredResponse, range: Range, lines: string): void {
   if (range === 'unsatisfiable') {
     beginAnswer(x, 416, 'Range Not Satisfiable', `${withoutFields(lines, OF_BODY)}Content-Range: bytes */${entry.length}\r\n`, 0);
     return endAnswer(x, '');

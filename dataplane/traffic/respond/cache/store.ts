@@ -1,6 +1,6 @@
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../../protocol.ts';
 import { variantOf } from './response.ts';
-import { Stored } from './stored.ts';
+import { StoredResponse } from './stored.ts';
 
 /** How many keys are remembered whose responses can't be stored, and for how long (ms). */
 const MAX_UNCACHEABLE = 10_000;
@@ -18,9 +18,9 @@ export type StoreTools = {
 /** What one worker knows about the cache: the entries that it has used, and the requests in progress. */
 export class CacheStore {
   private readonly tools: StoreTools;
-  private readonly keys = new Map<string, Stored[]>();
-  private readonly ids = new Map<number, Stored>();
-  private readonly used = new Set<Stored>();
+  private readonly keys = new Map<string, StoredResponse[]>();
+  private readonly ids = new Map<number, StoredResponse>();
+  private readonly used = new Set<StoredResponse>();
   private readonly uncacheable = new Map<string, number>();
   /** Requests for whole responses, by key: instances of Fill. */
   readonly fills = new Map<string, object>();
@@ -70,7 +70,7 @@ export class CacheStore {
   }
 
   /** The entry for a request with these fields; null if this worker knows none. */
-  find(key: string, fields: string, allowed: (entry: CacheEntry) => boolean): Stored | null {
+  find(key: string, fields: string, allowed: (entry: CacheEntry) => boolean): StoredResponse | null {
     const variants = this.keys.get(key);
     if (variants === undefined) return null;
     for (const stored of variants) {
@@ -80,7 +80,7 @@ export class CacheStore {
     return null;
   }
 
-  count(stored: Stored): void {
+  count(stored: StoredResponse): void {
     if (stored.uses++ === 0) this.used.add(stored);
   }
 
@@ -104,7 +104,7 @@ export class CacheStore {
   handle(message: CacheToWorker): void {
     if (message.kind === 'found') {
       const { key, entries } = message;
-      if (this.enabled) for (const entry of entries) if (!this.ids.has(entry.id)) this.add(new Stored(entry));
+      if (this.enabled) for (const entry of entries) if (!this.ids.has(entry.id)) this.add(new StoredResponse(entry));
       const waiting = this.lookUps.get(key) ?? [];
       this.lookUps.delete(key);
       for (const then of waiting) then(entries.length > 0);
@@ -123,8 +123,8 @@ export class CacheStore {
   }
 
   /** Keeps a new entry here and offers it to the main thread. */
-  store(entry: CacheEntry, since: number, replaces: Stored | null): Stored {
-    const stored = new Stored(entry);
+  store(entry: CacheEntry, since: number, replaces: StoredResponse | null): StoredResponse {
+    const stored = new StoredResponse(entry);
     this.tools.post({ kind: 'store', entry, since, replaces: replaces?.entry.id ?? null });
     if (replaces !== null) this.remove(replaces);
     if (since === this.purged && this.enabled) this.add(stored);
@@ -156,7 +156,7 @@ export class CacheStore {
     this.uncacheable.set(key, now + UNCACHEABLE_MS);
   }
 
-  private add(stored: Stored): void {
+  private add(stored: StoredResponse): void {
     const { entry } = stored;
     const variants = this.keys.get(entry.key) ?? [];
     const same = variants.find((other) => other.entry.variant === entry.variant && sameNames(other.entry.vary, entry.vary));
@@ -165,7 +165,7 @@ export class CacheStore {
     this.ids.set(entry.id, stored);
   }
 
-  private remove(stored: Stored): void {
+  private remove(stored: StoredResponse): void {
     const { id, key } = stored.entry;
     this.ids.delete(id);
     this.used.delete(stored);

@@ -6,7 +6,7 @@ import { type StoredHead, storedLines } from '../../exchange/relay.ts';
 import type { CacheEntry } from '../../protocol.ts';
 
 /** An entry as one worker uses it. Everything that each hit needs is computed once. */
-export class Stored {
+export class StoredResponse {
   readonly entry: CacheEntry;
   /** Views of the body, which is shared. */
   readonly pieces: readonly Buffer[];

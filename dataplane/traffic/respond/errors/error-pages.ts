@@ -9,7 +9,7 @@ import type { FileTools } from '../files/file-tools.ts';
 import { FilePages } from './file-pages.ts';
 
 type PageSpec = NonNullable<RouteSpec['handle_errors']>[number];
-type Compiled = {
+type CompiledPages = {
   readonly isFor: (status: number) => boolean;
   readonly intercepts: boolean;
   readonly names: ReadonlySet<string>;
@@ -44,9 +44,9 @@ export function errorPagesOf(
 
 class Pages implements ErrorPages {
   readonly clock: Clock;
-  private readonly pages: readonly Compiled[];
+  private readonly pages: readonly CompiledPages[];
 
-  constructor(pages: readonly Compiled[], clock: Clock) {
+  constructor(pages: readonly CompiledPages[], clock: Clock) {
     this.pages = pages;
     this.clock = clock;
   }
@@ -67,7 +67,7 @@ class Pages implements ErrorPages {
     return this.pages.map(({ words }) => words).join('; ');
   }
 
-  private interceptor(status: number): Compiled | undefined {
+  private interceptor(status: number): CompiledPages | undefined {
     return this.pages.find(({ isFor, intercepts }) => intercepts && isFor(status));
   }
 }
@@ -80,12 +80,12 @@ const found =
     return () => clearImmediate(later);
   };
 
-function made(page: Compiled | undefined, x: EvaluatedRequest, status: number, lines: string): ErrorPage | null {
+function made(page: CompiledPages | undefined, x: EvaluatedRequest, status: number, lines: string): ErrorPage | null {
   const body = page?.body(x, status, lines) ?? null;
   return page === undefined || body === null ? null : { body, fields: page.fields, names: page.names };
 }
 
-function compilePage(spec: PageSpec, root: string | null, tools: FileTools, remainder: (x: EvaluatedRequest) => string): Compiled {
+function compilePage(spec: PageSpec, root: string | null, tools: FileTools, remainder: (x: EvaluatedRequest) => string): CompiledPages {
   const { statuses, headers = [], files } = spec;
   const names = new Set(headers.map(({ name }) => name.toLowerCase()));
   const own = headers.map(({ name, value }) => `${name}: ${value}\r\n`).join('');
@@ -107,7 +107,7 @@ function wordsOf({ page, files }: PageSpec, root: string | null): string {
   return page === undefined ? 'a text' : 'a page';
 }
 
-function compileBody(respond: string, remainder: (x: EvaluatedRequest) => string): Compiled['body'] {
+function compileBody(respond: string, remainder: (x: EvaluatedRequest) => string): CompiledPages['body'] {
   const text = compileText(Buffer.from(respond).toString('latin1'), { scope: 'answer', longest: LONGEST_TEXT, unsafe: null, remainder });
   if (text.constant !== null) {
     const bytes = Buffer.from(text.constant, 'latin1');
@@ -120,7 +120,7 @@ function compileBody(respond: string, remainder: (x: EvaluatedRequest) => string
 }
 
 /** No text from a client becomes part of HTML. There are few statuses, so each page is built once. */
-function compileHtml(html: string): Compiled['body'] {
+function compileHtml(html: string): CompiledPages['body'] {
   const made = new Map<number, Buffer>();
   return (_, status) => {
     let bytes = made.get(status);

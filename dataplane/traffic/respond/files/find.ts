@@ -1,10 +1,10 @@
 import { type DiskAccess, DiskTimeout } from './disk.ts';
 import type { FilePath } from './file-path.ts';
 import type { Listings } from './listing.ts';
-import { closePath, codeOf, type Opened, type OpenFile, openBelow, refusalOf } from './open.ts';
+import { closePath, codeOf, type OpenFile, type OpenResult, openBelow, refusalOf } from './open.ts';
 import { preferred, type Settings } from './settings.ts';
 
-type Refused = Extract<Opened, { refused: string }>;
+type RefusedFile = Extract<OpenResult, { refused: string }>;
 
 /** What was found for a request. Descriptors are open, and belong to the caller. */
 export type FindResult =
@@ -14,10 +14,10 @@ export type FindResult =
   /** A directory that was requested without its slash. */
   | { readonly redirect: true }
   | { readonly status: number }
-  | Refused;
+  | RefusedFile;
 
 const EXTENSIONS = { zstd: '.zst', br: '.br', gzip: '.gz' };
-const MISSING: Refused = { refused: 'missing', reason: 'there is no such file' };
+const MISSING: RefusedFile = { refused: 'missing', reason: 'there is no such file' };
 
 /** Finds and opens the file or directory for a request. `slash`: whether the path that the client sent ends with a slash. */
 export async function find(settings: Settings, disk: DiskAccess, path: FilePath, slash: boolean, fields: string): Promise<FindResult> {
@@ -27,7 +27,7 @@ export async function find(settings: Settings, disk: DiskAccess, path: FilePath,
 }
 
 /** The failure if the root can't be read, in which case nothing below it is found; null if it can. */
-async function missingRoot({ root }: Settings, disk: DiskAccess): Promise<Refused | null> {
+async function missingRoot({ root }: Settings, disk: DiskAccess): Promise<RefusedFile | null> {
   try {
     await root.current(disk);
     return null;
@@ -82,7 +82,7 @@ class Search {
     return null;
   }
 
-  private open(names: readonly string[]): Promise<Opened> {
+  private open(names: readonly string[]): Promise<OpenResult> {
     return openBelow(this.disk, this.settings.root, names, this.settings.hidden);
   }
 

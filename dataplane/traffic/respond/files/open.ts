@@ -18,7 +18,7 @@ export type OpenFile = {
 };
 
 /** The object at a path. `refused`: it must not be served. */
-export type Opened =
+export type OpenResult =
   | { readonly file: OpenFile }
   | { readonly directory: number }
   | { readonly refused: 'missing' | 'forbidden' | 'unavailable'; readonly reason: string };
@@ -32,7 +32,7 @@ const { O_RDONLY, O_NONBLOCK, O_NOCTTY } = fs.constants;
  * Opens the object at `names` below `root`. Links are followed, and the path of the opened file is checked afterwards, so a link that
  * changes in between makes no difference.
  */
-export async function openBelow(disk: DiskAccess, root: Root, names: readonly string[], hidden: Hidden): Promise<Opened> {
+export async function openBelow(disk: DiskAccess, root: Root, names: readonly string[], hidden: Hidden): Promise<OpenResult> {
   if (hidden(names)) return { refused: 'missing', reason: 'the name is hidden' };
   const path = `${root.path === '/' ? '' : root.path}/${names.join('/')}`;
   let fd = -1;
@@ -101,7 +101,7 @@ const MISSING: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG
 const FORBIDDEN: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'ELOOP', 'ENXIO']);
 
 /** An exception that does not come from the file system is passed on. */
-export function refusalOf(error: unknown): Extract<Opened, { refused: string }> {
+export function refusalOf(error: unknown): Extract<OpenResult, { refused: string }> {
   if (error instanceof DiskTimeout) return { refused: 'unavailable', reason: error.message };
   const code = codeOf(error);
   if (code === null || code.startsWith('ERR_')) throw error;

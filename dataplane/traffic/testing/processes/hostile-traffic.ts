@@ -16,12 +16,12 @@ const FRAME_HEAD = 9;
 const SIDE_BY_SIDE = 8;
 const COLLECT_EVERY = 20;
 
-type Some<T> = readonly [T, ...T[]];
-const pick = <T>(random: SampleRandom, from: Some<T>): T => from[random.below(from.length)] ?? from[0];
+type NonEmpty<T> = readonly [T, ...T[]];
+const pick = <T>(random: SampleRandom, from: NonEmpty<T>): T => from[random.below(from.length)] ?? from[0];
 
 const setting = (number: number, value: number): Buffer => Buffer.concat([Buffer.from([0, number]), word(value)]);
 const many = Array.from({ length: 140 }, (_, at): Field => [`x-${at}`, 'y']);
-const HEADS: Some<readonly Field[]> = [
+const HEADS: NonEmpty<readonly Field[]> = [
   [[':status', '200']],
   [[':status', '200']],
   [
@@ -75,10 +75,10 @@ const HEADS: Some<readonly Field[]> = [
     ['x-long', 'a'.repeat(9_000)],
   ],
 ];
-const TRAILERS: Some<readonly Field[]> = [[['x-t', '1']], [['content-length', '5']], [[':status', '200']], [['connection', 'x']], many];
+const TRAILERS: NonEmpty<readonly Field[]> = [[['x-t', '1']], [['content-length', '5']], [[':status', '200']], [['connection', 'x']], many];
 
 /** The first bytes of a target. Each of these is sent together with the end of its response, while the request's body is still open. */
-const MALFORMED: Some<readonly Field[]> = [
+const MALFORMED: NonEmpty<readonly Field[]> = [
   [[':status', '600']],
   [[':status', '200'], ...many],
   [[':status', '101']],

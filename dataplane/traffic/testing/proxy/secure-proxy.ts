@@ -1,7 +1,7 @@
 import type { RouteInput } from '../../../../shared/route.ts';
 import { CertificatesFixture } from '../certificates.ts';
 import { Frames } from '../http2/frames.ts';
-import { ProxyFixture, type Replaced, site } from './test-proxy.ts';
+import { ProxyFixture, type ReplacedParts, site } from './test-proxy.ts';
 
 type Issued = { readonly ca: string; readonly cert: string; readonly key: string };
 /** By name. Issued once, because generating keys is slow. */
@@ -33,7 +33,7 @@ export class SecureFixture {
   }
 
   /** Replaces the worker's usual parts by `parts`. */
-  static async with(routes: readonly RouteInput[], parts: Replaced, ...others: readonly string[]): Promise<SecureFixture> {
+  static async with(routes: readonly RouteInput[], parts: ReplacedParts, ...others: readonly string[]): Promise<SecureFixture> {
     const domains = ['a.test', ...others];
     const { ca, cert, key } = issued(domains);
     const proxy = await ProxyFixture.with(routes, { httpsPort: 0 }, parts);

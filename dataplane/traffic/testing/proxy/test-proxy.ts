@@ -25,7 +25,7 @@ import { TrafficWorker } from '../../worker/traffic-worker.ts';
 import { type Message, Wire } from '../wire.ts';
 
 /** The parts of a worker that a test may replace. */
-export type Replaced = {
+export type ReplacedParts = {
   readonly compare?: Compare;
   readonly maxPerTarget?: number;
   readonly blockKinds?: BlockKinds;
@@ -55,7 +55,7 @@ export const SETTINGS: TrafficSettings = {
 };
 
 /** `classes` as in a report: 1xx to 5xx and other. */
-export type Counted = { requests: number; classes: number[]; bytes: number };
+export type RequestCounts = { requests: number; classes: number[]; bytes: number };
 
 /** Test support: one traffic worker on a port of its own, in this thread, with a clock that only the test advances. */
 export class ProxyFixture {
@@ -70,7 +70,7 @@ export class ProxyFixture {
   private constructor(
     routes: readonly RouteInput[],
     settings: Partial<TrafficSettings>,
-    { countries = null, onCache, ...parts }: Replaced,
+    { countries = null, onCache, ...parts }: ReplacedParts,
   ) {
     this.worker = new TrafficWorker({
       start: {
@@ -101,7 +101,7 @@ export class ProxyFixture {
     return ProxyFixture.with(routes, { trustedProxies: trustedProxies as Cidr[] }, compare && { compare });
   }
 
-  static async with(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, parts: Replaced = {}): Promise<ProxyFixture> {
+  static async with(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, parts: ReplacedParts = {}): Promise<ProxyFixture> {
     const fixture = new ProxyFixture(routes, settings, parts);
     await fixture.worker.start();
     return fixture;
@@ -220,9 +220,9 @@ export class ProxyFixture {
   }
 
   /** The counts so far, by host. */
-  counted(): ReadonlyMap<string, Counted> {
+  counted(): ReadonlyMap<string, RequestCounts> {
     this.collect(0);
-    const sums = new Map<string, Counted>();
+    const sums = new Map<string, RequestCounts>();
     for (const message of this.messages) {
       if (message.kind !== 'report') continue;
       for (const { host, requests, classes, bytes } of message.report.domains) {

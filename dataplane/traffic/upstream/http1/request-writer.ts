@@ -3,7 +3,7 @@ import { CHUNKED, type Exchange, SMALL_PIECE } from '../../exchange/exchange.ts'
 import type { DirectSocket } from '../../io/direct-socket.ts';
 import { requestHead } from '../request-text.ts';
 
-type Written = (error?: Error | null) => void;
+type WriteCallback = (error?: Error | null) => void;
 
 /**
  * Writes requests to a target: heads, framing and bodies, in one write per piece. A target may refuse a
@@ -39,7 +39,7 @@ export class RequestWriter {
     if (writev !== undefined) socket._writev = (chunks, written) => writev.call(socket, chunks, this.withoutError(written));
   }
 
-  private withoutError(written: Written): Written {
+  private withoutError(written: WriteCallback): WriteCallback {
     if (!this.streaming) return written;
     return (error) => {
       if (error == null) return written();

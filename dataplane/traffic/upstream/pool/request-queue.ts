@@ -17,10 +17,10 @@ export class RequestQueue {
   private readonly tools: QueueTools;
   private readonly most: number;
   private readonly waitMs: number;
-  private waiting: Set<Waiting> = new Set();
+  private waiting: Set<QueuedRequest> = new Set();
   private stopLooking: (() => void) | null = null;
   /** The one that leaves the queue now. */
-  private leaving: Waiting | null = null;
+  private leaving: QueuedRequest | null = null;
 
   /** `most` requests wait at a time, for up to `waitMs`. */
   constructor(pool: Pool, most: number, waitMs: number, tools: QueueTools) {
@@ -42,7 +42,7 @@ export class RequestQueue {
     // Another worker was faster: it keeps its place and its time.
     if (leaving?.x === x) this.waiting = new Set([leaving, ...this.waiting]);
     else if (this.waiting.size >= this.most) return false;
-    const waiting = leaving?.x === x ? leaving : new Waiting(x, this.tools.clock.monotonic() + this.waitMs, this.leave);
+    const waiting = leaving?.x === x ? leaving : new QueuedRequest(x, this.tools.clock.monotonic() + this.waitMs, this.leave);
     this.waiting.add(waiting);
     x.attempt = waiting;
     x.trace?.spans?.held();
@@ -67,7 +67,7 @@ export class RequestQueue {
     }
   }
 
-  private resume(waiting: Waiting): void {
+  private resume(waiting: QueuedRequest): void {
     const { x } = waiting;
     // A newer table may have other targets for it.
     if (this.pool.closed) return serveLater(x);
@@ -76,7 +76,7 @@ export class RequestQueue {
     this.leaving = null;
   }
 
-  private readonly leave = (waiting: Waiting): void => {
+  private readonly leave = (waiting: QueuedRequest): void => {
     this.waiting.delete(waiting);
   };
 
@@ -93,13 +93,13 @@ export class RequestQueue {
 }
 
 /** A request in the queue. Its client is not read from meanwhile. */
-class Waiting implements Attempt {
+class QueuedRequest implements Attempt {
   readonly x: Exchange;
   /** Milliseconds on the monotonic clock. */
   readonly until: number;
-  private readonly left: (waiting: Waiting) => void;
+  private readonly left: (waiting: QueuedRequest) => void;
 
-  constructor(x: Exchange, until: number, left: (waiting: Waiting) => void) {
+  constructor(x: Exchange, until: number, left: (waiting: QueuedRequest) => void) {
     this.x = x;
     this.until = until;
     this.left = left;

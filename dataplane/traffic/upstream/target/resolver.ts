@@ -14,7 +14,7 @@ const MAX_KNOWN = 10_000;
 /** Asks the system: an error, or at least one address. */
 export type Query = (host: string, then: (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void) => void;
 
-type Known = {
+type CachedAnswer = {
   readonly addresses: readonly string[];
   /** When the resolver answered, and until when the answer is used. */
   readonly at: number;
@@ -31,7 +31,7 @@ type Then = (error: NodeJS.ErrnoException | null, address: string) => void;
  * another's by now. While the resolver fails otherwise, the last answer is used for up to 10 minutes.
  */
 export class Resolver {
-  private readonly known = new Map<string, Known>();
+  private readonly known = new Map<string, CachedAnswer>();
   private readonly asking = new Map<string, Then[]>();
   private readonly clock: Clock;
   private readonly query: Query;
@@ -73,7 +73,7 @@ export class Resolver {
     });
   }
 
-  private learn(host: string, addresses: readonly string[]): Known {
+  private learn(host: string, addresses: readonly string[]): CachedAnswer {
     const now = this.clock.monotonic();
     const next = this.known.get(host)?.next ?? 0;
     const known = { addresses, at: now, until: now + FRESH_MS, failing: false, next };
@@ -85,7 +85,7 @@ export class Resolver {
   }
 
   /** The answer that is still usable after a failure; null for none. */
-  private keep(host: string, error: NodeJS.ErrnoException): Known | null {
+  private keep(host: string, error: NodeJS.ErrnoException): CachedAnswer | null {
     const known = this.known.get(host);
     const now = this.clock.monotonic();
     if (known !== undefined && error.code !== 'ENOTFOUND' && now - known.at < STALE_MS) {
@@ -98,7 +98,7 @@ export class Resolver {
   }
 }
 
-const turn = (known: Known): string => known.addresses[known.next++ % known.addresses.length] as string;
+const turn = (known: CachedAnswer): string => known.addresses[known.next++ % known.addresses.length] as string;
 
 const querySystem: Query = (host, then) =>
   lookup(host, { all: true, verbatim: true }, (error, addresses) => {

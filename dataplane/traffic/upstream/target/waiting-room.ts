@@ -12,7 +12,7 @@ const QUEUE_MS = 5_000;
 /** Requests that wait for a connection to their target, in order of arrival. */
 export class WaitingRoom {
   private readonly endpoint: Endpoint;
-  private readonly queue: Waiting[] = [];
+  private readonly queue: WaitingRequest[] = [];
 
   constructor(endpoint: Endpoint) {
     this.endpoint = endpoint;
@@ -26,7 +26,7 @@ export class WaitingRoom {
   enter(x: Exchange, most = MAX_WAITING): void {
     const { tools } = this.endpoint;
     const waits = Math.max(QUEUE_MS, this.endpoint.connectMsFor(x));
-    if (this.queue.length < most) this.queue.push(new Waiting(this.queue, this.endpoint, x, tools.clock.monotonic() + waits));
+    if (this.queue.length < most) this.queue.push(new WaitingRequest(this.queue, this.endpoint, x, tools.clock.monotonic() + waits));
     else attemptFailed(x, this.endpoint, FAILURE.queueFull, NOTHING_SENT);
   }
 
@@ -64,15 +64,15 @@ export class WaitingRoom {
 }
 
 /** A request in the queue of an endpoint, where it counts as in flight. Nothing of it has been sent. */
-class Waiting implements Attempt {
+class WaitingRequest implements Attempt {
   readonly x: Exchange;
   /** Milliseconds on the monotonic clock. */
   readonly until: number;
-  private readonly queue: Waiting[];
+  private readonly queue: WaitingRequest[];
   private readonly endpoint: Endpoint;
   private readonly ledgerSlot: number;
 
-  constructor(queue: Waiting[], endpoint: Endpoint, x: Exchange, until: number) {
+  constructor(queue: WaitingRequest[], endpoint: Endpoint, x: Exchange, until: number) {
     this.queue = queue;
     this.endpoint = endpoint;
     this.ledgerSlot = endpoint.begin();

@@ -3,7 +3,7 @@ import type { RouteInput } from '../../../../../shared/route.ts';
 import type { CorsFilter, HeaderModifier, PathMatcher, PathModifier, RedirectFilter, RouteFilter } from '../../objects/http-route.ts';
 
 type Handle = NonNullable<RouteInput['handles']>[number];
-type Change = NonNullable<Handle['headers']>[number];
+type FieldChange = NonNullable<Handle['headers']>[number];
 type Redirect = NonNullable<Handle['redirects']>[number];
 /** The members of a block that filters set. */
 export type FilterMembers = Partial<Pick<Handle, 'request_headers' | 'headers' | 'redirects' | 'rewrites' | 'cors'>>;
@@ -37,10 +37,10 @@ export function joinMembers(first: FilterMembers, second: FilterMembers): Filter
 }
 
 /** Values are plain text, in which braces have no special meaning. */
-const changesOf = ({ set = [], add = [], remove = [] }: HeaderModifier): Change[] => [
-  ...remove.map((name): Change => ({ name, value: null })),
-  ...set.map(({ name, value }): Change => ({ name, value: escapedBraces(value) })),
-  ...add.map(({ name, value }): Change => ({ name, value: escapedBraces(value), op: 'add' })),
+const changesOf = ({ set = [], add = [], remove = [] }: HeaderModifier): FieldChange[] => [
+  ...remove.map((name): FieldChange => ({ name, value: null })),
+  ...set.map(({ name, value }): FieldChange => ({ name, value: escapedBraces(value) })),
+  ...add.map(({ name, value }): FieldChange => ({ name, value: escapedBraces(value), op: 'add' })),
 ];
 
 const USUAL_PORTS = { http: 80, https: 443 } as const;

@@ -17,7 +17,7 @@ export type BackendPool = Pick<Handle, 'upstreams' | 'tls' | 'transport'>;
 export type RouteTargets = { readonly pool: BackendPool; readonly fault: null } | { readonly pool: null; readonly fault: Verdict };
 
 /** The Service that a route refers to, and its namespace. */
-type Wanted = { readonly kind: RouteKind; readonly namespace: string };
+type BackendOwner = { readonly kind: RouteKind; readonly namespace: string };
 
 /** Finds the targets of the backends of routes. */
 export class RouteBackends {
@@ -38,7 +38,7 @@ export class RouteBackends {
     this.grants = grants;
   }
 
-  resolve({ kind, namespace }: Wanted, { ref, port }: Pick<RouteBackend, 'ref' | 'port'>): RouteTargets {
+  resolve({ kind, namespace }: BackendOwner, { ref, port }: Pick<RouteBackend, 'ref' | 'port'>): RouteTargets {
     const wrong = (reason: string, message: string) => ({ pool: null, fault: fails(reason, message) });
     const own = ref.namespace ?? namespace;
     const name = nameOf({ namespace: own, name: ref.name });

@@ -8,7 +8,7 @@ type Route = {
 };
 type Target = { readonly address: string; readonly id?: string | null | undefined; readonly domains: readonly string[] };
 type Visited = { readonly domain: string };
-type Counted = Visited & { readonly top_pages: readonly { readonly path: string }[] };
+type CountedDomain = Visited & { readonly top_pages: readonly { readonly path: string }[] };
 
 /** One thing that the search finds. */
 export type SearchEntry = {
@@ -33,7 +33,7 @@ const entry = (kind: string, name: string, about: string, link: string): SearchE
 export function indexOf(
   routes: readonly Route[],
   upstreams: readonly Target[],
-  analytics: readonly Counted[],
+  analytics: readonly CountedDomain[],
   visited: readonly Visited[] = [],
 ): SearchEntry[] {
   const host = (domain: string): string => linkTo('hosts', domain);

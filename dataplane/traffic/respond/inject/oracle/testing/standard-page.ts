@@ -1,11 +1,11 @@
 import { html, parse, serialize, type DefaultTreeAdapterTypes as Tree } from 'parse5';
 
-type Seen = { readonly element: Tree.Element; readonly inert: boolean };
+type SeenElement = { readonly element: Tree.Element; readonly inert: boolean };
 
 /** A document as read by a parser that follows the HTML Standard to the letter. */
 export class StandardPage {
   private readonly document: Tree.Document;
-  private readonly elements: readonly Seen[];
+  private readonly elements: readonly SeenElement[];
 
   constructor(text: string) {
     this.document = parse(text, { sourceCodeLocationInfo: true, scriptingEnabled: true });
@@ -48,7 +48,7 @@ export class StandardPage {
 }
 
 /** Yields each element in the order of the document. The content of templates is inert. */
-function* walk(node: Tree.Node, inert: boolean): Generator<Seen> {
+function* walk(node: Tree.Node, inert: boolean): Generator<SeenElement> {
   if ('tagName' in node) yield { element: node, inert };
   if ('content' in node) yield* walk(node.content, true);
   if ('childNodes' in node) for (const child of node.childNodes) yield* walk(child, inert);

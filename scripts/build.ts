@@ -15,7 +15,7 @@ const ENTRIES = [
   'dataplane/cache/disk/thread',
   'dataplane/tracing/export-thread',
 ];
-/** They load only what they are told to use, such as a command or the library for clusters, so each of that has a file of its own. */
+/** They load only what is used, such as a command or the library for clusters, so each of these has a file of its own. */
 const SPLIT = ['controller/main', 'controller/cli/main'];
 /** Long lines are broken (characters), so that the position in a stack trace says something. */
 const LINE = 120;
@@ -55,7 +55,7 @@ const requireHttp: Plugin = {
 };
 
 /**
- * The library for clusters has a class for each kind of object, of which it needs none to read its configuration. Its own files name each
+ * The library for clusters has a class for each kind of object, but needs no class to read its configuration. Its own files name each
  * other with their extension: asking esbuild where each of them is would take ten times as long as the whole build.
  */
 const leaveUnusedModels: Plugin = {

@@ -130,7 +130,7 @@ export class LineRings {
   }
 
   /**
-   * Waits until a ring is half full, or for `ms`. Pass the `bell` from before the last reading, so that one that rang since isn't missed.
+   * Waits until a ring is half full, or for `ms`. Pass the `bell` from before the last reading, so that a bell since then isn't missed.
    */
   async wait(ms: number, bell: number): Promise<void> {
     const { async, value } = Atomics.waitAsync(this.shared, BELL, bell, ms);

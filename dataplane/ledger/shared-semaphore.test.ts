@@ -14,7 +14,7 @@ test('two holders are allowed at once, in any workers, and the next one after a 
   assert.deepEqual([one.tryAcquire(0), other.tryAcquire(1)], [true, false]);
 });
 
-test('at most 256 wait in total; one that leaves makes room', () => {
+test('at most 256 wait in total, and each that leaves makes room for another', () => {
   const [one, other] = twoViews();
   for (let nth = 0; nth < 128; nth++) assert.deepEqual([one.enqueue(0), other.enqueue(1)], [true, true]);
   assert.equal(one.enqueue(2), false);

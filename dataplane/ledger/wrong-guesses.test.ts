@@ -4,7 +4,7 @@ import { WrongGuesses } from './wrong-guesses.ts';
 
 const NOW = 1_800_000_000_000;
 
-test('a wrong guess at one worker is known to all others for ten minutes', () => {
+test('all workers remember a wrong guess at any of them for ten minutes', () => {
   const buffer = WrongGuesses.buffer();
   const [one, other] = [new WrongGuesses(buffer), new WrongGuesses(buffer)];
   one.add('192.0.2.1', NOW);

@@ -80,7 +80,7 @@ function startAll(stateDir: string, ports: Ports): ChildProcess[] {
 
 async function ready(proxy: ChildProcess, { http: port, admin }: Ports): Promise<boolean> {
   for (let waited = 0; waited < READY_WITHIN_MS && proxy.exitCode === null; waited += 100) {
-    // The Admin API first, since what is asked of the sites is counted. Visitors are redirected to HTTPS as soon as it is available.
+    // The Admin API first, since requests to the sites are counted. Visitors are redirected to HTTPS as soon as it is available.
     if (
       (await statusOf(admin, '127.0.0.1', '/ready')) === 200 &&
       (await statusOf(port, 'app.localhost', '/')) === 200 &&

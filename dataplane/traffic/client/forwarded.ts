@@ -5,7 +5,7 @@ import type { LocalEnd, TlsFacts } from '../exchange/exchange.ts';
 import { BLOCK, LAST_DIGITS, type RequestIds } from '../exchange/request-ids.ts';
 
 /**
- * The client's address, and what the upstream is told about it. A trusted proxy may speak for
+ * The client's address, and what is sent to the upstream about it. A trusted proxy may speak for
  * its clients; any other peer speaks only for itself, whatever its fields claim.
  */
 export type Peer = {
@@ -154,7 +154,7 @@ function trustedHost(peer: Peer, head: RequestHead): string {
   return peer.trusted && host !== null && host !== '' ? host : head.hostField;
 }
 
-/** What the upstream is told: X-Forwarded-*, X-Real-IP, the count of hops and X-Request-ID, as lines. */
+/** The fields about the client for the upstream: X-Forwarded-*, X-Real-IP, the count of hops and X-Request-ID, as lines. */
 export function forwardingLines(peer: Peer, origin: Origin, head: RequestHead, ids: RequestIds): string {
   const host = trustedHost(peer, head);
   const { hops } = head.fields;

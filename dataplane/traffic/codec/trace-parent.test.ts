@@ -17,7 +17,7 @@ test('unknown flags are ignored and not sent', () => {
   assert.equal(readTraceParent(`00-${TRACE}-${SPAN}-02`)?.sampled, false);
 });
 
-test('a later version is read as far as it is known', () => {
+test('a later version is read as far as its format is known', () => {
   assert.equal(readTraceParent(`cc-${TRACE}-${SPAN}-01`)?.traceId, TRACE);
   assert.equal(readTraceParent(`01-${TRACE}-${SPAN}-01-what-the-future-will-be`)?.spanId, SPAN);
 });

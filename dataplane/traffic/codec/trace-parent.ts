@@ -9,7 +9,7 @@ const NO_TRACE = '0'.repeat(32);
 const NO_SPAN = '0'.repeat(16);
 const SAMPLED = 1;
 
-/** @returns null if it is invalid. A later version is read as far as it agrees with the one that is known (4.3). */
+/** @returns null if it is invalid. A later version is read as far as it agrees with version 00 (4.3). */
 export function readTraceParent(value: string): TraceParent | null {
   const [, version, traceId, spanId, flags, rest] = FORM.exec(value) ?? [];
   if (version === undefined || traceId === undefined || spanId === undefined || flags === undefined) return null;

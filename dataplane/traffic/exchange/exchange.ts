@@ -75,7 +75,7 @@ export interface Downstream {
   readonly unsent: number;
   /** The response is complete. `trailers` are whole lines or empty. */
   end(x: Exchange, trailers: string): void;
-  /** The response cannot be completed: the client must be able to tell that it was truncated. */
+  /** The response cannot be completed: the client must be able to detect the truncation. */
   abort(x: Exchange): void;
   /**
    * Something was thrown while its exchange was served: counts it and cancels the attempt. The client sees 500, or,
@@ -117,7 +117,7 @@ export interface RequestPath {
   serve(x: Exchange): void;
   /** A policy that took time has decided; null continues with the policies after it. */
   resume(x: Exchange, own: OwnAnswer | null): void;
-  /** The request whose host, path and other facts decide where an exchange goes by a newer table; null: it stays with its pool. */
+  /** The request whose host, path and other facts decide where a newer table routes an exchange; null: it stays with its pool. */
   routedAs(x: Exchange): Exchange | null;
 }
 
@@ -201,7 +201,7 @@ export class Exchange extends RareState {
   readonly forwarding: string;
   /** The port that its connection arrived at, whatever its fields and proxies claim. */
   readonly port: number;
-  /** Whether the client came over HTTPS, as far as we or a trusted proxy can tell. */
+  /** Whether the client uses HTTPS, as seen by us or a trusted proxy. */
   readonly secure: boolean;
   /** Whether Strict-Transport-Security may be sent (RFC 6797). */
   readonly strictTransport: boolean;

@@ -12,7 +12,7 @@ const MINUTE = 60_000;
 export const FAULT_REASON = 'something failed in the proxy itself';
 
 /**
- * Runs a method of `owner` as a callback of a socket, a timer or a library. An exception ends the owner and goes no further. No closure is
+ * Runs a method of `owner` as a callback of a socket, a timer or a library. An exception ends the owner and nothing else. No closure is
  * created: `act` is a method.
  */
 export function guard<O extends FaultOwner, A, B>(owner: O, act: (this: O, first: A, second: B) => void, first: A, second: B): void;

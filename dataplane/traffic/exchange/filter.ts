@@ -14,7 +14,7 @@ export type FilteredRequest = EvaluatedRequest & {
   beacon: BeaconOutcome | null;
 };
 
-/** The head of a response, which filters may change before it goes to the client. */
+/** The head of a response, which filters may change before it is sent to the client. */
 export type AnswerHead = {
   status: number;
   reason: string;
@@ -37,7 +37,7 @@ export interface BodySink {
   flush(): void;
   /** The body is complete. `trailers` are whole lines or empty. */
   end(trailers: string): void;
-  /** The body can't be completed: the client must be able to tell that it was truncated. */
+  /** The body can't be completed: the client must be able to detect the truncation. */
   abort(): void;
 }
 

@@ -11,7 +11,7 @@ const REQUEST: InternalRequest = {
   ...{ address: '192.0.2.1', local: null, hops: 0, port: 80, secure: false, body: null },
 };
 
-test('a sink that throws when its answer fails is told once more, since its clients wait for nothing else', () => {
+test('a sink that throws when its response fails is notified again, since its clients wait for nothing else', () => {
   const clock = new ManualClock();
   const faults = new Faults({ clock, log: memoryLog() });
   const responder: Responder = { respond: (x) => x.client.abort(x), explain: () => ({ answeredBy: null, words: '' }) };

@@ -14,7 +14,7 @@ export type InternalRequest = {
   readonly hostField: string;
   /** Whole lines, with Host and without those that frame the body. */
   readonly fields: string;
-  /** The lines that the proxy adds: X-Forwarded-* and the like. */
+  /** The lines that the proxy adds, such as X-Forwarded-*. */
   readonly forwarding: string;
   /** The client's, for load balancing by address. */
   readonly address: string;

@@ -42,7 +42,7 @@ class RareValues {
   pathCost: number = 0;
 }
 
-/** The values of every exchange that has set none of its own. It is never changed. */
+/** The values of every exchange that has not set its own. It is never changed. */
 const NONE = new RareValues();
 
 /** The part of an exchange that most exchanges do not use. It takes no memory until one of its members is set to another value. */

@@ -154,7 +154,7 @@ for (const { name, light } of KINDS) {
     await ends.has('close');
   });
 
-  test(`${name}: its writer is told to pause when the client does not read, and all of it arrives in order`, async () => {
+  test(`${name}: its writer has to pause when the client does not read, and everything arrives in order`, async () => {
     using ends = await Ends.open(light);
     const { accepted, client } = ends;
     accepted.read(ends);
@@ -240,7 +240,7 @@ for (const { name, light } of KINDS) {
     assert.deepEqual([ends.text, ends.events], ['x', ['close']]);
   });
 
-  test(`${name}: an exception of the receiver is reported to it, and reading goes on`, async () => {
+  test(`${name}: an exception of the receiver is reported to it, and reading continues`, async () => {
     using ends = await Ends.open(light);
     ends.onReceive = () => {
       if (ends.text === 'one') throw new Error('too much');

@@ -47,7 +47,7 @@ export class AcceptedSocket {
     this.allowHalfOpen = allowHalfOpen;
   }
 
-  /** The connection of a handle. `allowHalfOpen` is for its stream. */
+  /** The connection of a handle. `allowHalfOpen` applies to its stream. */
   static ofHandle(handle: TcpHandle, allowHalfOpen: boolean): AcceptedSocket {
     return new AcceptedSocket(handle, null, allowHalfOpen);
   }
@@ -287,7 +287,7 @@ export class AcceptedSocket {
     if (this.reader !== null) process.nextTick(closed, this.reader);
   }
 
-  /** Ends it so that the client can tell that the message was truncated: see `cut`. */
+  /** Ends it so that the client detects that the message was truncated: see `cut`. */
   cut(): void {
     const { handle } = this;
     if (handle === null) return void (this.stream !== null && cut(this.stream));

@@ -188,7 +188,7 @@ for (const kind of KINDS) {
   });
 
   for (const [way, write] of WAYS)
-    test(`${kind.name}: a writer of ${way} is told to pause when its peer does not read, and all of it arrives in order`, async () => {
+    test(`${kind.name}: a writer of ${way} has to pause when its peer does not read, and everything arrives in order`, async () => {
       using ends = await Ends.open(kind);
       let written = '';
       for (let nth = 0; ; nth++) {
@@ -298,7 +298,7 @@ test('a receiver may destroy the socket whose bytes it gets', async () => {
   }
 });
 
-test('an exception of the receiver is reported to it, and reading goes on', async () => {
+test('an exception of the receiver is reported to it, and reading continues', async () => {
   for (const kind of KINDS) {
     using ends = await Ends.open(kind);
     ends.direct.read();

@@ -26,7 +26,7 @@ type WriteCallback = Parameters<Write>[2];
 const READERS = Symbol('reader');
 /** Node's own reaction to reads, which handles errors and the end. */
 const OF_STREAM = Symbol('of the stream');
-/** The last write over TLS, which the stream knows nothing of; null if it is known to be complete. */
+/** The last write over TLS that bypassed the stream; null once it is complete. */
 const OWN = Symbol('own write');
 type ReadHandle = Handle & { [READERS]?: DirectSocket; [OF_STREAM]?: Handle['onread'] };
 type Sink = Handle & { [OWN]?: PendingWrite | null };
@@ -34,7 +34,7 @@ type Sink = Handle & { [OWN]?: PendingWrite | null };
 /**
  * Reads and writes a socket's bytes past Node's stream, which otherwise takes half of the time that a small message costs. The stream
  * remains the one that knows about the connection: errors, the end, closing, and writes that the system can't complete at once.
- * Where handles are not as expected, all of it goes through the stream.
+ * If handles are not as expected, everything uses the stream.
  */
 export class DirectSocket {
   readonly socket: Socket;

@@ -13,7 +13,7 @@ test('a buffer of a body is reused once its content has been sent, and not befor
   assert.equal(buffers.nextOf(400, 260), second);
 });
 
-test('a buffer of a body is used again at once if nothing of it has been passed on, or all of it has been sent', () => {
+test('a buffer of a body is used again at once if none of its bytes have been passed on, or all of them have been sent', () => {
   const buffers = new ReadBuffer();
   const first = buffers.nextOf(0, 0);
   assert.equal(buffers.nextOf(0, 0), first);

@@ -11,7 +11,7 @@ const MAX_SPARE = 8;
 /** Buffers of bodies that have been read, and whose last bytes may not have been sent yet. */
 const MAX_ENDED = 16;
 
-/** A buffer whose bytes have been passed on, and how many bytes had been by then. */
+/** A buffer whose bytes have been passed on, and the count of bytes passed on until then. */
 type Lent = { readonly buffer: Buffer; readonly passed: number };
 
 /** Who sends what was read. `unsent`: bytes that it still has. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RunQueue } from './run-queue.ts';
 
-test('waiting connections continue in order, a few per turn, and one with more work goes to the back of the queue', async () => {
+test('waiting connections continue in order, a few per turn, and those with more work queue again at the back', async () => {
   const queue = new RunQueue();
   const ran: number[] = [];
   const again = {

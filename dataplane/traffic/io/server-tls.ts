@@ -8,7 +8,7 @@ export type Negotiated = Pick<TlsHandle, 'getCipher' | 'getProtocol' | 'isSessio
 };
 
 export type ServerTlsOwner = {
-  /** The handshake is complete. Its connection's stream has to be asked for now. */
+  /** The handshake is complete. The connection's stream has to be requested now. */
   secured(tls: ServerTls): void;
   /** It has failed, and the connection is about to be closed. */
   failed(reason: string): void;
@@ -27,7 +27,7 @@ type OwnedHandle = { [OF_HANDLE]?: ServerTls };
 /** The handshake of a TLS connection, without a stream: those of Node's own cost about as much as the handshake. */
 export class ServerTls {
   private readonly handle: TlsHandle;
-  /** Null once it has been told of the end of the handshake. */
+  /** Null once it has been notified of the end of the handshake. */
   owner: ServerTlsOwner | null;
   private stream: Socket | null = null;
   private isClosed = false;
@@ -80,7 +80,7 @@ export class ServerTls {
     this.destroy();
   }
 
-  /** Closes the connection. Its owner is told, usually later, if the handshake has not been completed. */
+  /** Closes the connection. Its owner is notified, usually later, if the handshake has not been completed. */
   destroy(): void {
     const { handle, owner, stream } = this;
     this.owner = null;

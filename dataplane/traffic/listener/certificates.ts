@@ -61,7 +61,7 @@ export class PresentedCertificate {
 
   /**
    * Whether a client may request this host on a connection with this certificate: RFC 9110 7.4, RFC 6125 6.4.3 (a wildcard is one label). A
-   * default certificate is for every host without another one.
+   * default certificate is presented for every host without another one.
    */
   covers(host: string): boolean {
     if (this.hasOther !== null) return !this.hasOther(host);

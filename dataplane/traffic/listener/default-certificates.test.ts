@@ -46,7 +46,7 @@ test('a name without a certificate of its own gets the default one of the addres
   }
 });
 
-test('a default certificate is for every host without one of its own, and misdirected for the others', async () => {
+test('a default certificate serves every host without its own, and requests for other hosts are misdirected', async () => {
   assert.match((await visit('other.test', 'other.test')).line, / 200 /);
   assert.match((await visit('unknown.test', 'other.test')).line, / 200 /);
   assert.match((await visit('unknown.test', 'unknown.test')).line, / 404 /);

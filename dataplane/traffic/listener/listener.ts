@@ -217,7 +217,7 @@ export class Listener {
     this.connections.set(header, UNCOUNTED);
   }
 
-  /** The client's address is known. */
+  /** The client's address has been determined. */
   private greet(socket: AcceptedSocket, address: string, port: number | null, at: Arrival): void {
     let place: number | null = UNCOUNTED;
     try {

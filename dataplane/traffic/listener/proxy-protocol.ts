@@ -61,7 +61,7 @@ const isPort = (text: string): boolean => /^(?:0|[1-9]\d{0,4})$/.test(text) && N
 
 const LOCAL = 0x20;
 const PROXY = 0x21;
-/** Family and transport in one byte: a stream over IPv4, IPv6 or a Unix socket, or nothing that is known. */
+/** Family and transport in one byte: a stream over IPv4, IPv6 or a Unix socket, or unknown. */
 const UNSPECIFIED = 0x00;
 const TCP4 = 0x11;
 const TCP6 = 0x21;

@@ -64,7 +64,7 @@ test('ports are added and removed while the others and all connections stay', as
   assert.equal(await bodyAt(proxy, first), `port ${first}`);
 });
 
-test('if one of several new ports can’t be opened, none is, and the old ones stay', async () => {
+test('if one of several new ports can’t be opened, none of them is, and the old ones stay open', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   const taken = Number(upstream.address.split(':')[1]);
   const [first, second, third] = await freePorts(3);

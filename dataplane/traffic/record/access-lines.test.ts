@@ -105,7 +105,7 @@ test('the user of a line is one whose password was right, checked or remembered,
   );
 });
 
-test('behind a trusted proxy the client is the one that it names', async () => {
+test('behind a trusted proxy the client is the one named by the proxy', async () => {
   using proxy = await ProxyFixture.with([fixed('a.test')], { accessLog: 'stdout', trustedProxies: ['127.0.0.0/8'] as never });
   const lines = reader(proxy);
   await proxy.request(to('a.test', '/', 'X-Forwarded-For: 192.0.2.7\r\n'));

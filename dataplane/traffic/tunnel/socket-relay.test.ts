@@ -85,7 +85,7 @@ test('many relays at the same time never mix their bytes', async () => {
   );
 });
 
-test('one side may end while the other goes on', async () => {
+test('one side may end while the other continues', async () => {
   using way = await related();
   way.one.end('last words');
   assert.equal((await read(way.other)).toString(), 'last words');

@@ -101,7 +101,7 @@ export class Tunnel implements Attempt {
     this.client.end();
   }
 
-  /** The client has gone, or was told that the upgrade failed. */
+  /** The client has disconnected, or has received the failure of the upgrade. */
   cancel(): void {
     if (this.over) return;
     this.over = true;

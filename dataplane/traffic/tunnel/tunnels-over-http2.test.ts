@@ -40,7 +40,7 @@ const head101 = (head: string, more = '') =>
   `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept(field(head, 'Sec-WebSocket-Key'))}\r\n${more}\r\n`;
 const inFlight = () => proxy.ledger.targets.inFlight(proxy.ledger.targets.find(targetKey(upstream.address, false)));
 
-/** Lets a minute pass, and the client answer a PING that asks whether it is still there. */
+/** Advances the clock by a minute and lets the client acknowledge a PING. */
 async function minute(): Promise<void> {
   proxy.clock.pass(60_000);
   await new Promise((resolve) => client.session.ping(resolve));
@@ -148,7 +148,7 @@ test('a tunnel may be idle while other requests share its connection', async () 
   assert.equal(String((await once(stream, 'data'))[0]), 'still there');
 });
 
-/** How many bytes a side accepts when written to for as long as it asks for more. */
+/** How many bytes a side accepts before it signals backpressure. */
 async function poured(into: Writable): Promise<number> {
   const piece = Buffer.alloc(1_000_000);
   let written = 0;

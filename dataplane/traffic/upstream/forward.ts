@@ -139,7 +139,7 @@ export class Forwarder implements Responder, Upstream {
       return endpoint.sendFresh(x);
     }
     if (failure === FAILURE.headTimeout) return this.giveUp(x, failure);
-    // A target that broke off after a write is more telling than one that was never reached, unless it was known to be shutting down.
+    // A target that broke off after a write says more than a target that was never reached, unless it was known to be shutting down.
     if (x.lastFailure === null || noTargetAvailable(x.lastFailure))
       x.lastFailure = failure === FAILURE.closed && endpoint.leaving ? FAILURE.ended : failure;
     x.tried ??= [];

@@ -203,7 +203,7 @@ test('a request that must not be sent twice does not wait when a target drops it
   assert.match((await proxy.request('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')).line, / 502 /);
 });
 
-test('a request that is dropped after a new table was published goes to the target of that table', async () => {
+test('a request that is dropped after a new table was published is sent to the target of that table', async () => {
   using next = await UpstreamFixture.serving(ok('next'));
   const taken: Wire[] = [];
   using upstream = await UpstreamFixture.serving((_, wire) => {

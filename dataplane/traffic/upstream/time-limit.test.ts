@@ -133,7 +133,7 @@ test('a connection serves one request after the other, and each has the whole ti
   assert.equal(client.closed || client.ended, false);
 });
 
-test('an upgrade that the target does not answer in time is a 504, and one that it accepts has no limit', async () => {
+test('an upgrade that the target does not answer in time is a 504, and an accepted upgrade has no limit', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([over(upstream)]);
   const handshake = get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');

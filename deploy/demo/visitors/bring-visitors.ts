@@ -55,7 +55,7 @@ async function play(requests: readonly VisitorRequest[], way: Way): Promise<void
   }
 }
 
-/** A request that fails is one that a visitor would lose, while the demo's file is edited or the demo ends; the dashboard shows it. */
+/** A failed request, while the demo's file is edited or the demo ends, is one that a visitor would lose; the dashboard shows it. */
 function send({ method, host, path, headers, body }: VisitorRequest, { port, agent, signal }: Way): Promise<void> {
   return new Promise((resolve) => {
     const options = { host: '127.0.0.1', port, method, path, headers: { ...headers, host: `${host}:${port}` }, agent, signal };

@@ -46,7 +46,7 @@ test('there are people from many countries and referrers, machines, measurements
   }
 });
 
-/** A proxy that answers everything, and what it was asked. */
+/** A proxy that answers every request and records it. */
 async function proxy(t: TestContext): Promise<{ port: number; seen: IncomingMessage[] }> {
   const seen: IncomingMessage[] = [];
   const server = createServer((request, response) => {

@@ -6,7 +6,7 @@ import { type Contender, HOST, onCores, started, type Task } from './contender.t
 /** Traefik doing what our default policies do, except for request ids, which it has only in traces. */
 export async function traefik(path: string, { folder, cores, upstream, secure }: Task): Promise<Contender> {
   const port = await freePort();
-  // It reads YAML, of which JSON is a subset, but no files named .json.
+  // It reads YAML, which includes JSON, but no files named .json.
   const config = folder.file('traefik.yml');
   writeFileSync(
     config,

@@ -42,7 +42,7 @@ test('if the load was too little for one, processor times are compared, and the 
   assert.match(remarks[0] ?? '', /unused, because the core of the load was fully used: nginx 20 %/);
 });
 
-test('the best of the others is the one that is hardest to beat', () => {
+test('the best of the others is the hardest to beat', () => {
   const runs = [run('sluice', sample(30, 1)), run('nginx', sample(20, 1)), run('haproxy', sample(40, 1))];
   const best = judged('load', 'requests', runs, { best: 1 }).ratios.at(-1);
   assert.match(best?.what ?? '', /the best of them, haproxy/);

@@ -8,7 +8,7 @@ test('on two cores, the upstream shares the core of the load', () => {
   assert.deepEqual(place([0, 1], alone), { proxy: 0, load: 1, upstream: 1, second: null });
 });
 
-test('a fourth core is for the second worker', () => {
+test('a fourth core is used by the second worker', () => {
   assert.deepEqual(place([2, 3, 4, 5], alone), { proxy: 2, load: 3, upstream: 4, second: 5 });
 });
 

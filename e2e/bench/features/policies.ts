@@ -33,10 +33,10 @@ const part = (value: object): string => Buffer.from(JSON.stringify(value)).toStr
 const SIGNED = `${part({ alg: 'RS256' })}.${part({ exp: 9_999_999_999, sub: 'bob', realm_access: { roles: ['buyer'] } })}`;
 const TOKEN = `${SIGNED}.${sign('sha256', Buffer.from(SIGNED), privateKey).toString('base64url')}`;
 
-/** Members of a route with the policy, and the fields of a request that it lets through. */
+/** Members of a route with the policy, and the fields of a request that passes it. */
 type Site = { readonly what: string; readonly route: object; readonly fields?: readonly string[] };
 
-/** Hashes of other clients than the one that sends the requests. */
+/** Hashes of clients other than the sender of the requests. */
 const RANGES = Array.from({ length: 10 }, (_, n) => `198.51.${n}.0/24`);
 /** A response to other requests. */
 const answering = (match: object): object => ({ responds: [{ status: 403, body: '', match: { name: 'others', ...match } }] });

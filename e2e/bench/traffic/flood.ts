@@ -32,7 +32,7 @@ const KINDS = {
 } as const;
 type Kind = keyof typeof KINDS;
 
-/** The cost of a flood from 10,000 addresses for a worker that answers it with challenges, and with 429. The upstream gets none of it. */
+/** A worker's cost of a flood from 10,000 addresses that it answers with challenges, and with 429. None of it reaches the upstream. */
 export async function flood(): Promise<Figure[]> {
   using folder = new Folder();
   await using upstream = await Upstream.start('upstream');

@@ -79,5 +79,5 @@ export const http2Large = contest({
   tool: h2load,
 });
 
-/** Responses from the cache, compared with the same ones that the others get from the upstream. */
+/** Responses from the cache, compared with the same responses from the upstream through the others. */
 export const cached = contest({ what: 'small responses from the cache', goals: { nginx: 1.2 }, cached: true });

@@ -35,7 +35,7 @@ export class AnswerWriter {
     return this.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0';
   }
 
-  /** Whether the framing lets the client tell a truncated body from a complete one. */
+  /** Whether the framing lets the client distinguish a truncated body from a complete one. */
   get delimited(): boolean {
     return this.chunked || this.minor === 1;
   }

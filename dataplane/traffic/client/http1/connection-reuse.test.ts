@@ -7,7 +7,7 @@ import { field } from '../../testing/wire.ts';
 const post = (framing: string, body = '') => `POST / HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n\r\n${body}`;
 const old = (fields = '', method = 'GET') => `${method} / HTTP/1.0\r\nHost: a.test\r\n${fields}\r\n`;
 
-/** A client and an upstream with one request between them, of which the upstream has received the beginning. */
+/** A client and an upstream with one request between them; the upstream has received its beginning. */
 async function between(request: string, heard: string) {
   const upstream = await UpstreamFixture.start();
   const proxy = await ProxyFixture.before(upstream);

@@ -46,7 +46,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   /** Whether the response waits for the client to read. */
   private blocked = false;
   private deadline = UNSET;
-  /** Bytes that had been written when a tunnel took over the socket; -1 if none has. */
+  /** Bytes that had been written when a tunnel took over the socket; -1 without a tunnel. */
   private tunnelFrom = -1;
   /** Bytes of the response that had gone out at the last sweep. */
   private sentBefore = 0;

@@ -259,7 +259,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     if (this.endingSince !== null && now - this.endingSince >= limit) this.socket.destroy();
   }
 
-  /** The worker shuts down: tells the client to open no more streams (GOAWAY) and finishes those that it has. */
+  /** The worker shuts down: sends GOAWAY, so that the client opens no more streams, and finishes the open ones. */
   drain(_patient: boolean): void {
     this.session.close();
   }

@@ -59,7 +59,7 @@ test('a client that never acknowledges our SETTINGS is disconnected (RFC 9113 6.
   assert.equal(client.goneCode, 4);
 });
 
-test('a client that is silent while its request is served is asked whether it is still there', async () => {
+test('a client that is silent while its request is served gets a PING', async () => {
   using upstream = await UpstreamFixture.serving(() => null);
   using secure = await SecureFixture.before(upstream);
   const client = await secure.greeted();

@@ -48,7 +48,7 @@ export class ClientStream implements Downstream, StreamReceiver {
   private trailers = '';
   private held: HeldBody | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
-  /** The attempt that a streaming body goes to. */
+  /** The attempt that receives a streaming body. */
   private receiver: Attempt | null = null;
   private listening = false;
   /** Whether a success status would mean that the client may switch protocols (RFC 8441 4). */
@@ -78,7 +78,7 @@ export class ClientStream implements Downstream, StreamReceiver {
     this.tools = tools;
     this.lastProgress = tools.monotonic();
     this.inputEnded = stream.inputEnded;
-    // Until it is known where the body goes.
+    // Until the recipient of the body is known.
     stream.pause();
     stream.receiver = this;
   }

@@ -205,7 +205,7 @@ export class ChunkedDecoder {
     else this.fault = FAULT.badChunk;
   }
 
-  /** Trailers are collected as a whole: they are few, and none may be forwarded before all have been validated. */
+  /** Trailers are collected as a whole: they are few, and all must be validated before any is forwarded. */
   private readTrailers(buffer: Buffer, from: number, to: number): number {
     const before = this.partial?.length ?? 0;
     const section = this.partial === null ? buffer.subarray(from, to) : Buffer.concat([this.partial, buffer.subarray(from, to)]);

@@ -148,12 +148,12 @@ export function kindOf(hash: number, buffer: Uint8Array, from: number, to: numbe
 }
 
 /**
- * A name in the spelling that stands for all that upstreams may confuse with it. CGI and its successors turn a name into a variable in which
- * every character except letters and digits is `_`, so they read `X.Forwarded~For` and `Content_Length` as the names with hyphens.
+ * The canonical form of a name and of all names that upstreams may confuse with it. CGI and its successors turn a name into a variable in
+ * which every character except letters and digits is `_`, so they read `X.Forwarded~For` and `Content_Length` as the names with hyphens.
  */
 export const foldedName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 
-/** What a request field is whose name `kindOf` does not know. */
+/** The kind of a request field whose name `kindOf` does not know. */
 export function unlistedKind(name: string): FieldKind {
   const folded = foldedName(name);
   const known = NAMES.get(folded) ?? (folded.startsWith(FORWARDED) ? FIELD.vouched : FIELD.other);

@@ -2,7 +2,7 @@ import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 
 /**
- * Validates the field lines in `buffer[from, to)`, of which the last may be incomplete. Bytes that no continuation can make valid are
+ * Validates the field lines in `buffer[from, to)`; the last one may be incomplete. Bytes that no continuation can make valid are
  * refused at once. Combinations of fields are checked by `Fields.scan` once all have arrived. `bareLineFeeds`: a line may end with LF
  * alone.
  */

@@ -33,7 +33,7 @@ export interface IncomingSession {
   fail(code: number, reason: string): void;
 }
 
-/** Who is told of what comes. */
+/** Is notified of what arrives. */
 export interface IncomingOwner {
   /** A request has come, decoded but not completed; if `tooLarge`, a part of its fields is missing. */
   request(stream: Http2Stream, block: RequestBlock, tooLarge: boolean): void;

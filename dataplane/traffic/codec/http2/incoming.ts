@@ -66,7 +66,7 @@ export class Incoming implements FrameSink {
     this.session.fail(code, reason);
   }
 
-  /** What every frame has to obey. @returns whether the connection goes on. */
+  /** Checks what applies to every frame. @returns whether the connection continues. */
   private begin(type: number, flags: number, id: number): boolean {
     this.heard = true;
     if (this.block.stream !== 0 && (type !== TYPE.continuation || id !== this.block.stream)) {
@@ -101,7 +101,7 @@ export class Incoming implements FrameSink {
       case TYPE.goAway:
         return this.goAway(id, buffer, from, to);
       case TYPE.pushPromise:
-        // A client must not push, and we have told servers not to (RFC 9113 8.4).
+        // A client must not push, and our SETTINGS forbid it to servers (RFC 9113 8.4).
         return this.session.fail(ERROR.protocol, 'a push was not allowed');
       default:
         this.spend(COST.ignored);
@@ -241,7 +241,7 @@ export class Incoming implements FrameSink {
     const block = Incoming.request;
     block.begin();
     if (!this.decode(buffer, from, to, block)) return;
-    // RFC 9113 6.8: after the last GOAWAY, streams above the one that it named are ignored.
+    // RFC 9113 6.8: streams above the last one that our final GOAWAY named are ignored.
     if (id > session.lastAccepted) {
       session.closed.add(id, true);
       return this.spend(COST.ignored);

@@ -90,7 +90,7 @@ export class Output {
   drain(): readonly Buffer[] {
     this.closePart();
     const { parts } = this;
-    // Most turns of a busy connection are alike; one that becomes idle shrinks again.
+    // Most turns of a busy connection are alike; the buffer of an idle one shrinks again.
     this.guess = Math.min(MAX_BUFFER_BYTES, Math.max(LEAST_ROOM, this.used * 2, this.guess - (this.guess >> 3)));
     this.parts = [];
     this.buffer = null;

@@ -3,7 +3,7 @@ import { HpackEncoder } from './hpack/encoder.ts';
 import { Output } from './output.ts';
 import type { Head, Http2Stream } from './stream.ts';
 
-/** What is gathered goes out beyond this many bytes, even within a turn. */
+/** Gathered frames beyond this many bytes are written at once, even within a turn. */
 const HIGH_WATER = 65_536;
 /** Bytes of frames that may be written to a peer that does not read. */
 const MAX_UNREAD = 65_536;
@@ -16,7 +16,7 @@ export type Write = (parts: readonly Buffer[]) => boolean;
 
 /**
  * What a connection sends: the frames of all of its streams, gathered into one write per turn. A stream whose bytes can't be sent at
- * once is queued here, and the most urgent one goes first (RFC 9218 10).
+ * once is queued here, and the most urgent one is sent first (RFC 9218 10).
  */
 export class Sender {
   readonly output = new Output();

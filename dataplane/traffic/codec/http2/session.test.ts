@@ -23,7 +23,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 class Side implements SessionOwner {
   readonly session: Http2Session;
   readonly opened: Http2Stream[] = [];
-  /** The streams whose receivers were told that they are over. */
+  /** The streams whose receivers were notified of their end. */
   readonly told: number[] = [];
   accepts = true;
   written = 0;
@@ -77,7 +77,7 @@ class Side implements SessionOwner {
   }
 
   wasRead(): void {
-    // The streams have been told.
+    // The streams have been notified.
   }
 
   settingsChanged(): void {

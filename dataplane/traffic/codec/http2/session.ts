@@ -300,7 +300,7 @@ export class Http2Session implements StreamSession {
         try {
           stream.report();
         } catch (error) {
-          // The others are told all the same.
+          // The others are notified all the same.
           this.onFault(error);
         }
       }
@@ -368,7 +368,7 @@ export class Http2Session implements StreamSession {
     this.window.release();
     for (const stream of [...this.streams.values()]) {
       stream.abandon(code);
-      // Also one that has closed in vain: an exception may have come between.
+      // Also streams that are closed already: an exception may have prevented their notification.
       this.woken.push(stream);
     }
     if (!this.receiving) this.report();

@@ -4,7 +4,7 @@ import type { ReceiveWindow } from './limits/receive-window.ts';
 import { COPIED } from './output.ts';
 import { NO_SIGNAL, type Priority } from './priority/priority.ts';
 
-/** A stream with more than this queued asks its sender to pause (bytes). */
+/** A stream with more than this queued makes its sender pause (bytes). */
 const HIGH_WATER = 65_536;
 const LOW_WATER = 16_384;
 /** The buffer that short pieces share (bytes). */
@@ -17,7 +17,7 @@ const NOTHING = Buffer.alloc(0);
 
 /**
  * What happens on a stream, for the one who uses it. None of these is called from within the stream's own methods. What one of them throws
- * goes to `onFault`, and concerns no other stream.
+ * is passed to `onFault` and affects no other stream.
  */
 export interface StreamReceiver {
   /** A piece of the body, which nothing overwrites. @returns false if it can't be taken now: it comes again after `resume`. */
@@ -90,7 +90,7 @@ export class Http2Stream {
   private ends = false;
   private trailers: string | null = null;
   private releases = false;
-  /** Whether its sender was told to pause until `drained`. */
+  /** Whether its sender has to pause until `drained`. */
   asksToPause = false;
   private drainDue = false;
   /** What has come and was not passed on. */
@@ -388,7 +388,7 @@ export class Http2Stream {
 
   private close(): void {
     this.isClosed = true;
-    // First, so that its receiver is told whatever happens.
+    // First, so that its receiver is notified whatever happens.
     this.session.wake(this);
     this.heads = null;
     this.pieces = [];

@@ -4,7 +4,7 @@ import { fieldIn } from '../../codec/http1/fields.ts';
 
 const HTML = 'Content-Type: text/html; charset=utf-8\r\n';
 
-/** The small page for a status where a site has none of its own, as HTML or JSON depending on what the client accepts. */
+/** The small page for a status if the site has no page of its own, as HTML or JSON depending on what the client accepts. */
 export function defaultPage(requestFields: string, status: number): { readonly fields: string; readonly body: string } {
   const title = displaySafe(STATUS_CODES[status] ?? 'Error');
   const accept = fieldIn(requestFields, 'accept') ?? '';

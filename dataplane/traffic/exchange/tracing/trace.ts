@@ -74,7 +74,7 @@ export class RequestSpans {
     this.waitsFor('target', this.holds);
   }
 
-  /** The request goes to this target. */
+  /** The request is sent to this target. */
   attemptBegun(target: TracedTarget): void {
     this.attemptOver(null);
     const { tools } = this;

@@ -135,7 +135,7 @@ const isAlphanumeric = (code: number): boolean => (code >= 0x61 && code <= 0x7a)
 
 const nameOf = (line: string): string => line.slice(0, Math.max(0, line.indexOf(':'))).toLowerCase();
 
-/** Which names a name with `*` at its ends stands for. Names are compared as `spelled`. */
+/** The names that match a name with `*` at its ends. Names are compared as `spelled`. */
 function namesOf(lower: string, spelled: (name: string) => string): (name: string) => boolean {
   const [open, close] = [lower.startsWith('*'), lower.endsWith('*')];
   const core = spelled(lower.slice(open ? 1 : 0, close && lower.length > 1 ? -1 : undefined));

@@ -29,7 +29,7 @@ export type TemplateUse = Surroundings & {
 
 /** Longest value of a field whose text has placeholders (bytes): as long as a request's whole head may be. */
 export const LONGEST_FIELD_VALUE = 16_384;
-/** Control characters, of which CR, LF and NUL would split a field or a message (RFC 9110 5.5). */
+/** Control characters; CR, LF and NUL would split a field or a message (RFC 9110 5.5). */
 export const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /** Compiles a text that validation has accepted; one character per byte. */

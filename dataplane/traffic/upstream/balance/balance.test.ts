@@ -80,7 +80,7 @@ test('first uses the first target that is in rotation', async () => {
   assert.equal(await scene.asked(), '0', 'a pool never loses its last target to passive health');
 });
 
-test('random_choose avoids a busy target, and one that fails', async () => {
+test('random_choose avoids a busy target and a failing target', async () => {
   using scene = await Scene.of({ policy: 'random_choose', choices: 3 });
   scene.proxy.ledger.targets.begin(scene.slotOf(1), 0);
   scene.eject(2);

@@ -31,7 +31,7 @@ export class RandomChoice implements Balancer {
     return best;
   }
 
-  /** A random target other than `best`. One that is out of rotation is replaced by the next one that is not. */
+  /** A random target other than `best`. A target that is out of rotation is replaced by the next one in rotation. */
   private draw(x: Exchange, now: number, best: Endpoint | null): Endpoint | null {
     const { turns } = this;
     const first = Math.floor(this.random.fraction() * turns.length);

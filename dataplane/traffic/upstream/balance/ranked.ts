@@ -5,7 +5,7 @@ import { type Candidate, STANDING, standingOf } from './candidate.ts';
 
 /** How targets compare for a request. */
 export interface Ranking {
-  /** What of the request counts, as a hash; null if the request has none of it. */
+  /** The hash of the part of the request that counts; null if the request has no such part. */
   keyOf(x: Exchange): number | null;
   /** The target with the highest score is chosen. */
   score(candidate: Candidate, key: number): number;

@@ -16,7 +16,7 @@ export const LEAST_IN_FLIGHT: Ranking = {
 };
 
 /**
- * Rendezvous hashing: a request goes to the target with the highest hash of both. If a target comes or goes, only the requests that it
+ * Rendezvous hashing: a request is sent to the target with the highest hash of both. If a target comes or goes, only the requests that it
  * gains or loses change their target.
  */
 export function hashed(textOf: (x: Exchange) => string | null, candidates: readonly Candidate[]): Ranking {

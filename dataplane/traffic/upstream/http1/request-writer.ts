@@ -14,7 +14,7 @@ type WriteCallback = (error?: Error | null) => void;
 export class RequestWriter {
   /** Whether a write has failed: nothing more reaches the target. */
   failed = false;
-  /** Whether the target had not closed its side properly by then. */
+  /** Whether the target had not yet closed its side properly. */
   cut = false;
   private readonly direct: DirectSocket;
   private readonly socket: Socket;

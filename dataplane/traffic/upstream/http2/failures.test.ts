@@ -217,7 +217,7 @@ test('event streams and gRPC calls may be idle without a limit', async () => {
   }
   for (let minute = 0; minute < 30; minute++) {
     proxy.clock.pass(60_000);
-    // Both sides are asked whether they are still there, and reply.
+    // Both sides receive a PING and acknowledge it.
     for (const session of [speaker.session, ...upstream.sessions]) await new Promise((resolve) => session.ping(resolve));
   }
   const [one, two] = upstream.requests.map(({ stream }) => stream);

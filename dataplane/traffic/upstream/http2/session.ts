@@ -183,7 +183,7 @@ export class Session implements StreamOwner, Http2SessionOwner, DirectReader {
   }
 
   wasRead(): void {
-    // Each stream has been told already.
+    // Each stream has been notified already.
   }
 
   goingAway(): void {

@@ -35,7 +35,7 @@ export class Pool {
   private readonly turns: readonly Endpoint[];
   /** The health state that can exclude the target of each turn; null if there is none. */
   private readonly healthFlags: readonly (HealthFlag | null)[] | null;
-  /** Targets that were told to stop, and may still serve. */
+  /** Targets that are shutting down, and may still serve. */
   private readonly leaving: readonly Endpoint[];
   private next = 0;
   private nextLeaving = 0;
@@ -148,7 +148,7 @@ export class Pool {
     );
   }
 
-  /** A target that was told to stop, for requests that would find none at all: many still serve until they exit. */
+  /** A target that is shutting down, for requests without any other: many still serve until they exit. */
   pickLeaving(tried: readonly NamedEndpoint[] | null): Endpoint | null {
     for (let step = 0; step < this.leaving.length; step++) {
       const endpoint = this.leaving[this.nextLeaving++ % this.leaving.length] as Endpoint;
@@ -182,7 +182,7 @@ export class Pool {
     return this.healthFlags?.some((healthFlag) => healthFlag?.undecided === true) === true;
   }
 
-  /** How many targets were told to stop. */
+  /** How many targets are shutting down. */
   get stopping(): number {
     return this.leaving.length;
   }

@@ -104,7 +104,7 @@ test('a full queue answers with 503, a client that leaves gives up its place, an
   assert.equal(scene.upstream.requests.length, 1);
 });
 
-test('with several targets, one that is full is passed over', async () => {
+test('with several targets, a full one is skipped', async () => {
   using slow = await UpstreamFixture.serving(() => null);
   using quick = await UpstreamFixture.serving(ok('quick'));
   using proxy = await ProxyFixture.start([{ ...site('a.test', slow, quick), max_in_flight: { requests: 1 } }]);

@@ -19,7 +19,7 @@ export class RequestQueue {
   private readonly waitMs: number;
   private waiting: Set<QueuedRequest> = new Set();
   private stopLooking: (() => void) | null = null;
-  /** The one that leaves the queue now. */
+  /** The request that is leaving the queue. */
   private leaving: QueuedRequest | null = null;
 
   /** `most` requests wait at a time, for up to `waitMs`. */

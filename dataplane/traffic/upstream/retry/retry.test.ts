@@ -117,7 +117,7 @@ test('an idle connection that its target has closed is not used, so even a POST 
   assert.equal(upstream.requests.length, 2);
 });
 
-test('a streamed body of which a byte was sent is not retried', async () => {
+test('a streamed body is not retried once a byte of it was sent', async () => {
   using upstream = await staleAfterOne();
   using proxy = await ProxyFixture.before(upstream);
   await proxy.request(get());
@@ -164,7 +164,7 @@ for (const method of ['GET', 'POST', 'PATCH'])
     assert.equal(upstream.requests.length, 2);
   });
 
-test('a streaming body of which no target has received a byte goes to another target complete', async () => {
+test('a streaming body is sent to another target complete if no target has received a byte of it', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));
   using proxy = await ProxyFixture.before({ address: await refusingAddress() }, upstream);
   for (let nth = 0; nth < 2; nth++) assert.equal((await proxy.request(post('x'.repeat(100_000)))).body, '100000');
@@ -201,7 +201,7 @@ test('at most three targets get a request', async () => {
   assert.equal((await proxy.request(get())).body, 'last');
 });
 
-test('targets that refuse the connection do not count as retries, so one that serves is found among many that were just ended', async () => {
+test('targets that refuse the connection do not count as retries, so a serving target is found among many that just ended', async () => {
   using last = await UpstreamFixture.serving(ok('last'));
   using proxy = await ProxyFixture.before(...(await refusing(12)), last);
   assert.equal((await proxy.request(post('1'))).body, 'last');

@@ -54,7 +54,7 @@ export type EndpointTools = {
   targetChanged(change: TargetChange): void;
   /** A connection to the target is established. */
   connected(endpoint: Endpoint): void;
-  /** Sends a request that asks for another protocol. */
+  /** Sends a request to upgrade to another protocol. */
   upgrade(x: Exchange, endpoint: Endpoint): void;
 };
 
@@ -81,7 +81,7 @@ export class Endpoint implements TargetName {
   readonly serverName: string | null;
   readonly id: string | null;
   readonly transport: Transport;
-  /** The connect timeout (ms) for exchanges that have none of their own. */
+  /** The connect timeout (ms) for exchanges without their own. */
   private readonly connectMs: number;
   readonly tools: EndpointTools;
   /** Its row in the ledger, which is guaranteed to be its own while a connection is open. */

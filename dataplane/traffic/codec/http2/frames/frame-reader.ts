@@ -64,7 +64,7 @@ export class FrameReader {
     return end;
   }
 
-  /** Starts the buffer for a frame of which `size` bytes are needed before anything can be done with it. */
+  /** Starts the buffer for a frame that can't be processed before `size` bytes of it have arrived. */
   private keep(buffer: Buffer, at: number, to: number, size: number): number {
     const partial = Buffer.allocUnsafe(size);
     buffer.copy(partial, 0, at, to);

@@ -157,7 +157,7 @@ test('an odd name stays odd with another value', () => {
   );
 });
 
-test('a name of the static table is known by its first index in whatever form it is sent', () => {
+test('a name of the static table is decoded to its first index, however it was encoded', () => {
   const known = (hex: string): number[] | undefined =>
     new Collector().decode(new HpackDecoder(4_096), Buffer.from(hex.replaceAll(' ', ''), 'hex'))?.map((field) => field.known);
   assert.deepEqual(known('85 44 01 61 be 45 01 61 40 05 3a70617468 01 62 be 00 06 636f6f6b6965 00'), [4, 4, 4, 4, 4, 4, 32]);

@@ -16,7 +16,7 @@ const LAST_SHIFT = 28;
 const MALFORMED = -1;
 /**
  * How much longer than allowed a list may be before it ends the connection. Two bytes can insert a name of 4 KB into the table again, so
- * such a list would cost far more than the bytes it arrives in (RFC 9113 10.5.1).
+ * such a list would cost far more than the bytes that encode it (RFC 9113 10.5.1).
  */
 const MAX_EXCESS = 1_048_576;
 

@@ -147,7 +147,7 @@ test('entries that the peer has evicted are sent again', () => {
     }
 });
 
-test('a peer with a smaller table is told so at the beginning of the next block (RFC 7541 4.2)', () => {
+test('a smaller table of the peer is acknowledged at the beginning of the next block (RFC 7541 4.2)', () => {
   const pair = new Pair();
   pair.status(302);
   pair.encoder.limitTable(0);

@@ -36,7 +36,7 @@ export class HpackEncoder {
   private readonly index = new LineIndex(MAX_TABLE_BYTES);
   /** Comes before the first line of each block. */
   private readonly first: Entry = { text: '', line: '', bytes: 0, number: 0, next: null };
-  /** The size that the peer knows of, the one to use from the next block on, and the smallest one since the last block. */
+  /** The size last sent to the peer, the size to use from the next block on, and the smallest size since the last block. */
   private announced = MAX_TABLE_BYTES;
   private wanted = MAX_TABLE_BYTES;
   private smallest = MAX_TABLE_BYTES;
@@ -49,7 +49,7 @@ export class HpackEncoder {
     return characters * 2 + BLOCK_OVERHEAD;
   }
 
-  /** The peer's SETTINGS_HEADER_TABLE_SIZE, of which we use 4,096 bytes at most. Valid from the next block on. */
+  /** The peer's SETTINGS_HEADER_TABLE_SIZE; we use at most 4,096 bytes of it. Valid from the next block on. */
   limitTable(bytes: number): void {
     this.wanted = Math.min(bytes, MAX_TABLE_BYTES);
     this.smallest = Math.min(this.smallest, this.wanted);

@@ -2,7 +2,7 @@
 const MOST = 256;
 const NONE = new Int32Array(0);
 
-/** The streams of a connection that were closed last, to tell a late frame from a wrong one (RFC 9113 5.1). */
+/** The most recently closed streams of a connection, to distinguish a late frame from an invalid one (RFC 9113 5.1). */
 export class ClosedStreams {
   /** A ring of identifiers; those that were reset are negative. Made when the first stream closes: an idle connection has none. */
   private ids: Int32Array = NONE;

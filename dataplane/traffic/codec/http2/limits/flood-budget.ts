@@ -11,7 +11,7 @@ export const COST = {
   ignored: 2,
   /** A frame whose reply has to be sent. */
   answered: 5,
-  /** A DATA frame without data, or the like. */
+  /** A frame without content, such as a DATA frame without data. */
   empty: 5,
   /** Each byte of a header block that belongs to no request any more, or of a continuation. */
   fragment: 5,

@@ -9,7 +9,7 @@ test('SETTINGS have to be acknowledged within 20 seconds (RFC 9113 6.5.3)', () =
   assert.equal(liveness.settingsOverdue(90_000), false);
 });
 
-test('a peer that is silent for 30 seconds while a stream is open is asked once, and has 30 seconds', () => {
+test('a peer that is silent for 30 seconds while a stream is open gets one PING, and has 30 seconds to respond', () => {
   const liveness = new Liveness(0);
   const states = [10_000, 30_000, 45_000, 59_999, 60_000].map((now) => liveness.check(now, false, true));
   assert.deepEqual(states, ['alive', 'ask', 'alive', 'alive', 'gone']);
@@ -23,7 +23,7 @@ test('any frame is a sign of life', () => {
   assert.equal(liveness.check(89_000, false, true), 'ask');
 });
 
-test('a peer without open streams is not asked', () => {
+test('a peer without open streams gets no PING', () => {
   const liveness = new Liveness(0);
   assert.equal(liveness.check(90_000, false, false), 'alive');
   assert.equal(liveness.check(100_000, false, true), 'alive');

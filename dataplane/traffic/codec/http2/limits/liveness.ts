@@ -1,7 +1,7 @@
 /** How long the peer may take to acknowledge our SETTINGS, and to send anything after a PING (ms). */
 const SETTINGS_MS = 20_000;
 const PING_MS = 30_000;
-/** After this much silence with a stream open, a PING asks whether the peer is still there (ms). */
+/** After this much silence with a stream open, a PING is sent (ms). */
 const SILENCE_MS = 30_000;
 
 /** Whether a peer is still there. All times are ms on the monotonic clock. */

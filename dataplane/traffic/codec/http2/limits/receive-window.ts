@@ -10,7 +10,7 @@ let growth = 0;
  * peer, so that a fast upload over a long way isn't held up, within what the thread has for all.
  */
 export class ReceiveWindow {
-  /** What the peer has been told, less what it has sent since. */
+  /** The window announced to the peer, less what it has sent since. */
   private left: number;
   /** Consumed, and not announced yet. */
   private consumed = 0;

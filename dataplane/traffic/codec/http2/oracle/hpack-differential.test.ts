@@ -22,7 +22,7 @@ class Differential {
     this.counts = counts;
   }
 
-  /** @returns whether the connection goes on. */
+  /** @returns whether the connection continues. */
   async check({ sizes, fields }: SampleBlock): Promise<boolean> {
     const block = informational(sizes, fields);
     const ours = this.collector.decode(this.decoder, block);

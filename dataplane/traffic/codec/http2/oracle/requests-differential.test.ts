@@ -17,7 +17,7 @@ const CUT = 20_000;
 
 /**
  * We answer the client's GOAWAY with our own and ignore what it sends on further streams (RFC 9113 6.8), which nghttp2 reads. Where GOAWAY
- * names a stream that a server can't have opened, the RFC lets the connection go on, and Node ends it.
+ * names a stream that a server can't have opened, the RFC lets the connection continue, and Node ends it.
  */
 const goesAway = (frames: readonly LooseFrame[]): boolean => frames.some(({ type, stream }) => type === FRAME.goAway && stream === 0);
 

@@ -27,7 +27,7 @@ export type ConnectionReading<T = RequestReading> = {
   readonly messages: Map<number, T>;
   /** Streams that it has reset. */
   readonly resets: Set<number>;
-  /** The code with which the connection ended; null if it goes on. */
+  /** The code with which the connection ended; null if it is still open. */
   gone: number | null;
   /** Whether the last PING was answered. */
   over: boolean;

@@ -26,10 +26,10 @@ const nothing = (): void => undefined;
 
 /**
  * Test support: nghttp2, as the client of a connection in memory whose server is the test. Its decoder gets blocks as informational
- * responses, of which a request may have any number; its encoder writes requests.
+ * responses, any number for each request; its encoder writes requests.
  */
 export class Nghttp2Client {
-  /** Is told each SETTINGS_HEADER_TABLE_SIZE that the client has chosen, before it is acknowledged. */
+  /** Called with each SETTINGS_HEADER_TABLE_SIZE that the client has chosen, before it is acknowledged. */
   onTableSize: (bytes: number) => void = nothing;
   readonly session: ClientHttp2Session;
   private readonly wire: Duplex;
@@ -111,7 +111,7 @@ export class Nghttp2Client {
       this.fields = pairs.slice(1);
     };
     stream.on('headers', (_headers: object, _flags: number, raw: readonly string[]) => read(raw));
-    // Sizes that are none may put another status in front, which makes it the final response.
+    // Invalid sizes may put another status in front, which makes it the final response.
     stream.on('response', (_headers: object, _flags: number, raw: readonly string[] = []) => {
       this.stream = null;
       read(raw);

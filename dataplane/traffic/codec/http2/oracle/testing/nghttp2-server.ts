@@ -13,7 +13,7 @@ const OPTIONS = {
 const TURNS = 3;
 const NOTHING = (): void => undefined;
 
-/** Test support: nghttp2 as a server that answers nothing, and records what it is asked. */
+/** Test support: nghttp2 as a server that sends no responses and records the requests. */
 export class Nghttp2Server {
   readonly reading: ConnectionReading = newReading();
   private readonly wire: Duplex;

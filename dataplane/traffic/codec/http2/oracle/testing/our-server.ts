@@ -16,7 +16,7 @@ const LIMITS: SessionLimits = {
   fieldList: 65_536,
 };
 
-/** Test support: our session as a server that answers nothing, and records what it is asked. */
+/** Test support: our session as a server that sends no responses and records the requests. */
 export class OurServer extends RecordingSession<RequestReading> {
   private readonly head = new RequestHead();
 

@@ -51,7 +51,6 @@ export type TlsHandle = Handle & {
   receive(bytes: Buffer): void;
   setALPNProtocols(list: Buffer): void;
   getALPNNegotiatedProtocol(): string | false;
-  getServername(): string | false;
   getProtocol(): string | null;
   getCipher(): { readonly standardName?: string } | undefined;
   isSessionReused(): boolean;
@@ -94,7 +93,7 @@ function findState(): StreamState | null {
 const STREAM = { methods: METHODS, known: new WeakMap<object, boolean>() };
 const TLS_METHODS = [
   ...METHODS,
-  ...['receive', 'setALPNProtocols', 'getALPNNegotiatedProtocol', 'getServername', 'getProtocol', 'getCipher'],
+  ...['receive', 'setALPNProtocols', 'getALPNNegotiatedProtocol', 'getProtocol', 'getCipher'],
   ...['isSessionReused', 'close', 'destroySSL', 'getpeername', 'getsockname'],
 ];
 const TLS = { methods: TLS_METHODS, known: new WeakMap<object, boolean>() };

@@ -43,7 +43,7 @@ class Port implements ServerTlsOwner {
   }
 
   secured({ socket, negotiated }: ServerTls): void {
-    this.events.push(`${negotiated.servername} ${negotiated.alpnProtocol} ${negotiated.getProtocol()} ${negotiated.isSessionReused()}`);
+    this.events.push(`${negotiated.alpnProtocol} ${negotiated.getProtocol()} ${negotiated.isSessionReused()}`);
     this.sockets.push(socket.on('error', ({ message }) => this.events.push(message)).on('close', () => this.events.push('close')));
     this.onSecured(socket);
   }
@@ -97,7 +97,7 @@ for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
     client.write('at once');
     const [first] = await once(client, 'data');
     assert.equal(String(first), 'at once');
-    assert.deepEqual(port.events, [`a.test http/1.1 ${maxVersion} false`]);
+    assert.deepEqual(port.events, [`http/1.1 ${maxVersion} false`]);
     const [ours] = port.sockets;
     assert.deepEqual(
       [ours?.remoteAddress, ours?.remotePort, ours?.localAddress, ours?.localPort],
@@ -190,7 +190,7 @@ test('a record that can not be read closes the connection', async () => {
   const client = connect({ socket: raw, servername: 'a.test', rejectUnauthorized: false }).on('error', () => undefined);
   port.onSecured = (socket) => void socket.resume();
   await once(client, 'secureConnect');
-  await port.has(/a\.test/);
+  await port.has(/TLS/);
   raw.write(Buffer.from([23, 3, 3, 0, 4, 1, 2, 3, 4]));
   await port.has('close');
 });

@@ -4,7 +4,6 @@ import { type Handle, readResult, type TlsHandle, tlsStreamOf } from './node-han
 /** What a handshake negotiated, in the words of Node's `TLSSocket`. */
 export type Negotiated = Pick<TlsHandle, 'getCipher' | 'getProtocol' | 'isSessionReused'> & {
   readonly alpnProtocol: string | false | null;
-  readonly servername: string | false | null;
 };
 
 export type ServerTlsOwner = {
@@ -62,7 +61,6 @@ export class ServerTls {
     const { handle } = this;
     return {
       alpnProtocol: handle.getALPNNegotiatedProtocol(),
-      servername: handle.getServername(),
       getCipher: () => handle.getCipher(),
       getProtocol: () => handle.getProtocol(),
       isSessionReused: () => handle.isSessionReused(),

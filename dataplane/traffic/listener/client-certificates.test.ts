@@ -227,6 +227,43 @@ describe('a session', () => {
       });
     }
 
+    test(`that is resumed serves no host with another rule (${version})`, async () => {
+      const open = await visit('open.test', mode);
+      const again = await visit('open.test', { ...mode, ...resuming(open) });
+      assert.equal(again.reused, true);
+      const asked = upstream.requests.length;
+      assert.match(await sendRequest(again.socket, 'staff.test'), /^HTTP\/1.1 421 /);
+      const inside = await visit('staff.test', { ...mode, ...showing(alice) });
+      const back = await visit('staff.test', { ...mode, ...resuming(inside) });
+      assert.equal(back.reused, true);
+      for (const host of ['guests.test', 'open.test']) {
+        const { answer } = await visit('staff.test', { ...mode, ...resuming(inside) }, host);
+        assert.match(answer, /^HTTP\/1.1 421 /, host);
+      }
+      assert.equal(upstream.requests.length, asked + 2);
+    });
+
+    test(`of a client with a certificate opens no site without a rule (${version})`, async () => {
+      const inside = await visit('staff.test', { ...mode, ...showing(alice) });
+      assert.deepEqual(await summary(visit('open.test', { ...mode, ...resuming(inside) })), { status: '200', reused: false });
+    });
+
+    test(`that is resumed has the name of its own ClientHello, and is not resumed under another (${version})`, async () => {
+      const named = { headers: [{ name: 'X-Name', value: '<{http.request.tls.server_name}>' }] };
+      const fromNames = ['open.test', 'also-open.test'].map((name) => ({ ...site(name, upstream), ...named }));
+      using other = await ProxyFixture.with(fromNames, { httpsPort: 0 });
+      await other.useTicketKeys(randomBytes(48));
+      await other.certify({ domains: NAMES, certificate: shown.certificate, private_key: shown.privateKey });
+      const to = { ...mode, port: other.securePort };
+      const first = await visit('open.test', to);
+      assert.match(first.answer, /\r\nX-Name: <open\.test>\r\n/);
+      for (const name of ['open.test', 'also-open.test']) {
+        const again = await visit(name, { ...to, ...resuming(first) });
+        assert.equal(again.reused, name === 'open.test', name);
+        assert.match(again.answer, new RegExp(`\\r\\nX-Name: <${name}>\\r\\n`));
+      }
+    });
+
     test(`from before the rule ends with the rule (${version})`, async () => {
       await proxy.publish([site('late.test', upstream)]);
       const open = await visit('late.test', mode);

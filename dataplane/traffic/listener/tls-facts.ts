@@ -18,8 +18,11 @@ const SUITES: Readonly<Record<string, number>> = {
   TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: 0xcca9,
 };
 
-/** The parameters that the handshake of this connection negotiated. They have to be read while the connection is open. */
-export function tlsFacts(negotiated: Negotiated, client: TlsFacts['client']): TlsFacts {
+/**
+ * The parameters that the handshake of this connection negotiated. They have to be read while the connection is open. `serverName` is that of
+ * its ClientHello: of a session that TLS 1.2 resumes, the library reports none.
+ */
+export function tlsFacts(negotiated: Negotiated, serverName: string | null, client: TlsFacts['client']): TlsFacts {
   // Absent, whatever its type says, if the client has already left.
   const cipher: { standardName?: string } | undefined = negotiated.getCipher();
   return {
@@ -27,21 +30,19 @@ export function tlsFacts(negotiated: Negotiated, client: TlsFacts['client']): Tl
     version: VERSIONS[negotiated.getProtocol() ?? ''] ?? 0,
     cipherSuite: SUITES[cipher?.standardName ?? ''] ?? 0,
     protocol: negotiated.alpnProtocol || '',
-    serverName: negotiated.servername || '',
+    serverName: serverName ?? '',
     client,
   };
 }
 
 /** The same for a socket. `verified`: whether the client had to present a certificate. */
-export function factsOfSocket(socket: TLSSocket, verified: boolean): TlsFacts {
+export function factsOfSocket(socket: TLSSocket, serverName: string | null, verified: boolean): TlsFacts {
   const presented = verified ? socket.getPeerX509Certificate() : undefined;
-  const servername: unknown = Reflect.get(socket, 'servername');
   const negotiated: Negotiated = {
     alpnProtocol: socket.alpnProtocol,
-    servername: typeof servername === 'string' ? servername : null,
     getCipher: () => socket.getCipher(),
     getProtocol: () => socket.getProtocol(),
     isSessionReused: () => socket.isSessionReused(),
   };
-  return tlsFacts(negotiated, presented === undefined ? null : new PresentedIdentity(presented));
+  return tlsFacts(negotiated, serverName, presented === undefined ? null : new PresentedIdentity(presented));
 }

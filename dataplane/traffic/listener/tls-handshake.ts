@@ -119,9 +119,9 @@ export class TlsHandshake implements AcceptedReader {
     const pass = this.tools.passthrough(hello);
     // The target may get its certificate by the same kind of challenge.
     if (pass !== null && !(isChallenge(hello) && this.challengeFor(hello.serverName) !== null)) return this.handOn(pass);
-    if (isChallenge(hello)) return this.answerChallenge(hello.serverName);
+    if (isChallenge(hello)) return this.answerChallenge(hello);
     const presented = this.tools.find(hello);
-    if (presented !== null) return this.startHandshake(presented);
+    if (presented !== null) return this.startHandshake(presented, hello);
     if (!this.tools.mayWait(this, hello)) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
     if (this.waitsFor === null) this.deadline = this.tools.monotonic() + EXPECTED_MS;
     this.waitsFor = hello;
@@ -129,9 +129,9 @@ export class TlsHandshake implements AcceptedReader {
   }
 
   /** RFC 8737 3: a challenge that is not pending is refused. */
-  private answerChallenge(name: string | null): void {
-    const presented = this.challengeFor(name);
-    if (presented !== null) this.startHandshake(presented);
+  private answerChallenge(hello: Hello): void {
+    const presented = this.challengeFor(hello.serverName);
+    if (presented !== null) this.startHandshake(presented, hello);
     else this.refuse(NO_APPLICATION_PROTOCOL, 'no challenge is pending for the name');
   }
 
@@ -148,7 +148,7 @@ export class TlsHandshake implements AcceptedReader {
     if (this.waitsFor !== null) this.choose(this.waitsFor);
   }
 
-  private startHandshake(presented: PresentedCertificate): void {
+  private startHandshake(presented: PresentedCertificate, { serverName }: Hello): void {
     const { tools, gathered } = this;
     this.waitsFor = null;
     this.over = true;
@@ -156,7 +156,7 @@ export class TlsHandshake implements AcceptedReader {
     this.gathered = NOTHING;
     this.gathering = new AppendBuffer();
     this.tls = tools.tlsServers.secure(this.socket, presented, {
-      secured: ({ socket, negotiated }) => tools.done(this, socket, tlsFacts(negotiated, null), presented),
+      secured: ({ socket, negotiated }) => tools.done(this, socket, tlsFacts(negotiated, serverName, null), presented),
       failed: (reason) => {
         this.reason = reason;
       },
@@ -164,12 +164,12 @@ export class TlsHandshake implements AcceptedReader {
       onFault: (error) => this.onFault(error),
     });
     this.deadline = this.tls === null ? NEVER : tools.monotonic() + HANDSHAKE_MS;
-    if (this.tls === null) this.startOnStream(presented, gathered);
+    if (this.tls === null) this.startOnStream(presented, serverName, gathered);
     else this.tls.begin(gathered);
   }
 
   /** The same with streams, which is for rules about client certificates, challenges, and what has a stream anyway. */
-  private startOnStream(presented: PresentedCertificate, gathered: Buffer): void {
+  private startOnStream(presented: PresentedCertificate, serverName: string | null, gathered: Buffer): void {
     const { tools } = this;
     // Paused, so that the bytes put back wait for the next reader.
     const socket = this.socket.release();
@@ -181,7 +181,7 @@ export class TlsHandshake implements AcceptedReader {
         release?.();
         if (presented.published.challenge === true) return this.dismiss(secure);
         this.socket.forget();
-        tools.done(this, secure, factsOfSocket(secure, presented.auth !== null), presented);
+        tools.done(this, secure, factsOfSocket(secure, serverName, presented.auth !== null), presented);
       }),
       failed: (reason) => {
         this.reason = reason;

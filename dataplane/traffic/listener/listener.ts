@@ -31,7 +31,7 @@ export type ListenerTools = {
   /** Whether a name is routed, but not at this port. */
   isElsewhere(name: string, port: number): boolean;
   /** What takes over TLS connections for a name that arrive at a port, if they don't end here; null if they do. */
-  passthrough(name: string, port: number, localAddress: string): ((arrived: Arrived) => OpenConnection) | null;
+  passthrough(name: string, port: number, localAddress: () => string): ((arrived: Arrived) => OpenConnection) | null;
   /** A handshake waits for the first certificate of this name. */
   awaited(name: string): void;
   readonly tlsServers: TlsServers;
@@ -241,7 +241,7 @@ export class Listener {
       faults: this.tools.faults,
       find: (hello) => this.presentedFor(askedFor(hello, raw), localPort) ?? this.defaultAt(raw, hello, localPort),
       passthrough: (hello) => {
-        const pass = this.passthrough(askedFor(hello, raw), localPort, plainAddress(raw.localAddress ?? ''));
+        const pass = this.passthrough(askedFor(hello, raw), localPort, () => plainAddress(raw.localAddress ?? ''));
         return pass && ((stage, socket, head) => this.passOn(stage, pass, { socket, head, address, port, localPort }, place));
       },
       findChallenge: (name) => certificates.findChallenge(name),
@@ -348,4 +348,4 @@ const portsOf = ({ httpPort, otherHttpPorts, httpsPort, otherHttpsPorts }: Traff
 const plainAddress = (address: string): string => (address.startsWith(IPV4_IN_IPV6) ? address.slice(IPV4_IN_IPV6.length) : address);
 
 /** A client that connects by address sends no server name, so the address it reached is used. */
-const askedFor = ({ serverName }: Hello, { localAddress = '' }: AcceptedSocket): string => serverName ?? plainAddress(localAddress);
+const askedFor = ({ serverName }: Hello, socket: AcceptedSocket): string => serverName ?? plainAddress(socket.localAddress ?? '');

@@ -25,6 +25,7 @@ const TICKET_SECS = 60_480;
 /** The same with a client certificate, which is not verified again on resumption and may have expired meanwhile. */
 const VERIFIED_TICKET_SECS = 3_600;
 const TICKET_KEY_BYTES = 48;
+const NO_SERVER = { presented: null, server: null };
 /** Handshake timeout (ms). */
 export const HANDSHAKE_MS = 10_000;
 
@@ -46,6 +47,8 @@ export class TlsServers {
   private readonly servers = new Map<PresentedCertificate, Server | null>();
   /** The handshakes in progress, by the addresses and ports of their connection. */
   private readonly underWay = new Map<string, HandshakeEnd>();
+  /** The last of them: most handshakes in a row are for one certificate. */
+  private newest: { readonly presented: PresentedCertificate | null; readonly server: Server | null } = NO_SERVER;
   private ticketKeys: Buffer | null = null;
 
   constructor(log: Log, faults: Faults) {
@@ -58,6 +61,7 @@ export class TlsServers {
     if (this.ticketKeys?.equals(keys)) return;
     this.ticketKeys = Buffer.from(keys);
     this.servers.clear();
+    this.newest = NO_SERVER;
   }
 
   /**
@@ -86,10 +90,12 @@ export class TlsServers {
   }
 
   private serverOf(presented: PresentedCertificate): Server | null {
+    if (presented === this.newest.presented) return this.newest.server;
     let server = this.servers.get(presented);
     if (server === undefined) server = this.build(presented);
     else this.servers.delete(presented);
     this.servers.set(presented, server);
+    this.newest = { presented, server };
     return server;
   }
 

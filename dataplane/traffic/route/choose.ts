@@ -18,23 +18,23 @@ export function newestBlock(index: HostIndex<CompiledRoute>, x: Exchange): Compi
 
 /**
  * Where TLS connections for a host that arrive at a port and address (null: any) are passed on to, and the route that says so; null if they
- * end here.
+ * end here. The address costs a system call, so only a route that is limited to some asks for it.
  */
 export function passthroughAt(
   index: HostIndex<CompiledRoute>,
   host: string,
   port: number,
-  address: string | null,
+  address: (() => string) | null,
 ): { readonly route: CompiledRoute; readonly passthrough: Passthrough } | null {
   const route = index.find(host, port, (other) => passthroughOf(other, port, address) !== null);
   const passthrough = route && passthroughOf(route, port, address);
   return route && passthrough && { route, passthrough };
 }
 
-const passthroughOf = ({ passthrough }: CompiledRoute, port: number, address: string | null): Passthrough | null =>
+const passthroughOf = ({ passthrough }: CompiledRoute, port: number, address: (() => string) | null): Passthrough | null =>
   passthrough?.find(
     ({ ports, localIps }) =>
-      (ports === null || ports.includes(port)) && (localIps === null || address === null || localIps.includes(address)),
+      (ports === null || ports.includes(port)) && (localIps === null || address === null || localIps.includes(address())),
   ) ?? null;
 
 /** The pools that a route has opened, each once. */

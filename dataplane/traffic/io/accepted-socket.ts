@@ -85,8 +85,9 @@ export class AcceptedSocket {
   }
 
   /**
-   * Passes on its handle to what `use` makes of it, if it has no stream and is not closed. From then on it is not read, and nothing is
-   * reported any more. If `use` returns null, the connection stays as it is.
+   * Passes on its handle to what `use` makes of it, if it has no stream and is not closed. What this has made receives what is read from
+   * then on, and nothing is reported here any more. Reading goes on if it had begun: stopping it and beginning anew would take several
+   * system calls. If `use` returns null, the connection stays as it is.
    */
   takeHandle<T>(use: (handle: TcpHandle) => T | null): T | null {
     const { handle } = this;
@@ -95,7 +96,6 @@ export class AcceptedSocket {
     this.handle = null;
     this.reader = null;
     handle[OWNER] = null;
-    if (this.reading) handle.readStop();
     return used;
   }
 

@@ -201,8 +201,13 @@ export function isGone(handle: Handle): boolean {
   return typeof getPeerName === 'function' && getPeerName.call(handle, {}) < 0;
 }
 
+const numberOf = (error: string): number => [...getSystemErrorMap()].find(([, [name]]) => name === error)?.[0] ?? Number.NaN;
+
 /** The result of a read at the end of what the peer sends. */
-export const END_OF_INPUT = [...getSystemErrorMap()].find(([, [name]]) => name === 'EOF')?.[0] ?? Number.NaN;
+export const END_OF_INPUT = numberOf('EOF');
+
+/** The result of `readStart` while it is read already. */
+export const ALREADY_READING = numberOf('EALREADY');
 
 /** Within `onread`: how many bytes were read, or a negative error number, which may stand for the end. */
 export const readResult = (): number => VALUES[READ_RESULT] ?? 0;

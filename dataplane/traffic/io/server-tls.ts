@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Handle, readResult, type TlsHandle, tlsStreamOf } from './node-handle.ts';
+import { ALREADY_READING, type Handle, readResult, type TlsHandle, tlsStreamOf } from './node-handle.ts';
 
 /** What a handshake negotiated, in the words of Node's `TLSSocket`. */
 export type Negotiated = Pick<TlsHandle, 'getCipher' | 'getProtocol' | 'isSessionReused'> & {
@@ -47,7 +47,8 @@ export class ServerTls {
     // Once there is a stream, that reads.
     if (this.isClosed || this.stream !== null) return;
     handle.reading = true;
-    if (handle.readStart() !== 0) this.destroy();
+    const status = handle.readStart();
+    if (status !== 0 && status !== ALREADY_READING) this.destroy();
   }
 
   /** Its stream, paused. */

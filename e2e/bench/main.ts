@@ -13,6 +13,10 @@ import { tableOf } from './report/table.ts';
 function optionsOrExit(): Options {
   try {
     const options = readOptions(process.argv.slice(2));
+    if (options.help) {
+      process.stdout.write(USAGE);
+      process.exit(0);
+    }
     const unknown = options.names.find((name) => !Object.hasOwn(BENCHMARKS, name));
     if (unknown === undefined) return options;
     throw new Error(`There is no benchmark "${unknown}"; there are: ${Object.keys(BENCHMARKS).join(', ')}`);

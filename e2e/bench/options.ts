@@ -12,6 +12,7 @@ export type Options = {
   readonly from: string | null;
   /** Where the picture is written. */
   readonly svg: string | null;
+  readonly help: boolean;
 };
 
 export const USAGE = `npm run bench -- [OPTIONS] [BENCHMARK …]
@@ -22,6 +23,7 @@ export const USAGE = `npm run bench -- [OPTIONS] [BENCHMARK …]
   --base FILE    compare with FILE, which an earlier run wrote with --json
   --from FILE    show FILE again instead of measuring
   --svg FILE     draw a picture of the contests
+  --help         show this help
 
 SLUICE_BENCH_PEERS names a folder with proxies to compare with; otherwise PATH is searched for nginx, haproxy, caddy and traefik.
 `;
@@ -38,10 +40,12 @@ export function readOptions(argv: readonly string[]): Options {
       base: { type: 'string' },
       from: { type: 'string' },
       svg: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const { rounds, seconds, json = null, base = null, from = null, svg = null } = values;
-  return { names: positionals, timing: { rounds: count('--rounds', rounds), seconds: count('--seconds', seconds) }, json, base, from, svg };
+  const { rounds, seconds, json = null, base = null, from = null, svg = null, help } = values;
+  const timing = { rounds: count('--rounds', rounds), seconds: count('--seconds', seconds) };
+  return { names: positionals, timing, json, base, from, svg, help };
 }
 
 function count(flag: string, text: string): number {

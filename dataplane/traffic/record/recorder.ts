@@ -192,7 +192,6 @@ export class Recorder {
     this.observations++;
   }
 
-  /** Counts what became of a request's copy for a mirror, perhaps long after the request. */
   /** Counts a TLS connection of a route that is passed through, or its bytes. It belongs to no host, since it is no visit. */
   passed(pattern: string, result: PassedResult | null, received: number, sent: number): void {
     const counters = this.countersOf(UNROUTED, pattern, `${pattern} passed`);
@@ -203,6 +202,7 @@ export class Recorder {
     counters.passed.sent += sent;
   }
 
+  /** Counts what became of a request's copy for a mirror, perhaps long after the request. */
   mirrored({ host, pattern }: Mirrored, result: MirrorResult): void {
     const { mirrored } = this.countersOf(host, pattern);
     mirrored.set(result, (mirrored.get(result) ?? 0) + 1);

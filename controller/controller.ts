@@ -61,7 +61,7 @@ export async function startController(
     },
   });
 
-  const take = (source: Source, snapshot: Snapshot, isConfirmed = false): readonly string[] => {
+  const acceptSnapshot = (source: Source, snapshot: Snapshot, isConfirmed = false): readonly string[] => {
     const errors = snapshot.kind === 'failed' ? snapshot.errors : [];
     if (source.reload) report.reloaded(errors);
     if (isConfirmed) reconciler.acceptConfirmed(snapshot);
@@ -73,7 +73,7 @@ export async function startController(
       source.relist();
       return [];
     }
-    const errors = take(source, await source.reload(), true);
+    const errors = acceptSnapshot(source, await source.reload(), true);
     if (errors.length === 0) await reconciler.settled(source.name);
     return errors;
   };
@@ -104,7 +104,7 @@ export async function startController(
 
   const keeping = { clock, random, log, signal: stopping.signal };
   const tasks = [
-    ...sources.map((source) => keepRunning(source, (snapshot) => take(source, snapshot), keeping)),
+    ...sources.map((source) => keepRunning(source, (snapshot) => acceptSnapshot(source, snapshot), keeping)),
     ...pushers.map((pusher) => pusher.run(stopping.signal)),
   ];
   log.info({ config: settings.config, dataplanes: pushers.map(({ address }) => address), status: status.address }, 'controller started');

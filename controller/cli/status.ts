@@ -4,12 +4,12 @@ import type { DataplaneStatus } from '../../shared/wire/status.ts';
 import { clientOf, getJson, noArguments, QUERY_FLAGS, type RequestClient, textOf, wantsJson } from './command/admin-query.ts';
 import type { Command, Terminal } from './command/command.ts';
 import {
-  askDiscovered,
   CONTROLLER_FLAG,
   type Discovered,
   describeClusterObjects,
   describeContainers,
   NOTHING_DISCOVERED,
+  queryDiscovered,
 } from './command/containers.ts';
 import { table } from './command/table.ts';
 import { plain, styled } from './command/terminal.ts';
@@ -30,9 +30,9 @@ export const status: Command = {
     noArguments('status', flags);
     const client = clientOf(flags);
     const dataplane = await getJson<DataplaneStatus>(client, '/status');
-    const alerts = await askAlerts(client, dataplane);
+    const alerts = await fetchAlerts(client, dataplane);
     const isDiscovering = dataplane.controllers.some(({ sources }) => sources.some((source) => DISCOVERING.has(source)));
-    const discovered = isDiscovering ? await askDiscovered(flags) : NOTHING_DISCOVERED;
+    const discovered = isDiscovering ? await queryDiscovered(flags) : NOTHING_DISCOVERED;
     const { containers = null, clusterObjects = null } = 'unknown' in discovered ? {} : discovered;
     const all = { ...dataplane, alerts, containers, cluster_objects: clusterObjects };
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(all, null, 2)}\n`);
@@ -41,7 +41,7 @@ export const status: Command = {
   },
 };
 
-async function askAlerts(client: RequestClient, dataplane: DataplaneStatus): Promise<Alert[]> {
+async function fetchAlerts(client: RequestClient, dataplane: DataplaneStatus): Promise<Alert[]> {
   const answer = await client.request('GET', '/alerts');
   return answer.status === 404 ? olderAlerts(dataplane) : (JSON.parse(textOf(answer)) as Alert[]);
 }

@@ -68,14 +68,14 @@ export function difference(
   const certificates = certificateLines(base, state);
   const routes = changedRoutes(base, state, again);
   const removed = desired.routes === base.routes ? [] : [...base.routes].filter(([domain]) => !desired.routes.has(domain));
-  const sayings =
+  const lineCount =
     routes.length +
     removed.length +
     certificates.length +
     conditions.lines.length +
     (settings === base.settings ? 0 : 1) +
     (problems === base.problems ? 0 : 1);
-  if (sayings === 0 && !reload) return undefined;
+  if (lineCount === 0 && !reload) return undefined;
   const lines = function* () {
     yield head(who, revision, base.revision, desired.sources);
     for (const [domain, { source }] of removed) yield `${JSON.stringify({ remove: { domain, source } })}\n`;

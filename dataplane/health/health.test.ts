@@ -51,7 +51,7 @@ class Fixture {
 }
 
 /** Nothing listens there; the port of a server that has closed may soon be another test's. */
-const NOBODY = '127.0.0.1:1';
+const NO_TARGET = '127.0.0.1:1';
 
 /** A target that handles each connection with the given function. */
 async function target(connected: (socket: Socket) => void = () => undefined, port = 0) {
@@ -157,7 +157,7 @@ test('a result is kept while any route names the target, paused or not, and is f
 
 test('waits for the first results, good or bad, up to the given time', async () => {
   using app = await target();
-  const refusing = NOBODY;
+  const refusing = NO_TARGET;
   using silent = await target();
   using fixture = new Fixture();
   fixture.publish({

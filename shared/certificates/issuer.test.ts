@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AvailableIssuers, issuerOf, type SiteIssuance } from './issuer.ts';
 
-const NOBODY: AvailableIssuers = { automatic: false, anyName: false, dns: false, internal: false, local: false };
-const BOTH: AvailableIssuers = { ...NOBODY, automatic: true, internal: true };
+const NO_ISSUERS: AvailableIssuers = { automatic: false, anyName: false, dns: false, internal: false, local: false };
+const BOTH: AvailableIssuers = { ...NO_ISSUERS, automatic: true, internal: true };
 const auto = (domain: string): SiteIssuance => ({ domain, https: 'auto' });
 const internal = (domain: string): SiteIssuance => ({ domain, https: 'internal' });
 
@@ -21,7 +21,7 @@ test('with local_certs every site without its own setting uses the internal auth
 test('without local_certs a site without its own setting uses ACME if its name allows it', () => {
   assert.equal(issuerOf(auto('shop.example.com'), BOTH), 'acme');
   assert.equal(issuerOf(auto('a.test'), BOTH), null);
-  assert.equal(issuerOf(auto('shop.example.com'), NOBODY), null);
+  assert.equal(issuerOf(auto('shop.example.com'), NO_ISSUERS), null);
 });
 
 test('a site with https off and the catch-all have no issuer', () => {

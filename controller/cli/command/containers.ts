@@ -39,18 +39,18 @@ export type Discovered =
 
 export const NOTHING_DISCOVERED: Discovered = { containers: [], clusterObjects: [] };
 
-export async function askDiscovered(flags: Flags): Promise<Discovered> {
+export async function queryDiscovered(flags: Flags): Promise<Discovered> {
   const named = flags.given.get('controller')?.value as AdminAddress | undefined;
   const token = process.env[TOKEN_VARIABLE];
   let answer: Discovered = { unknown: 'no controller was queried' };
   for (const address of named === undefined ? likelyControllers(flags) : [named]) {
-    answer = await askOne(address, token);
+    answer = await queryOne(address, token);
     if (!('unknown' in answer)) return answer;
   }
   return answer;
 }
 
-async function askOne(address: AdminAddress, token: string | undefined): Promise<Discovered> {
+async function queryOne(address: AdminAddress, token: string | undefined): Promise<Discovered> {
   const where = formatAdminAddress(address);
   try {
     const { status, text } = await createAdminClient({ address, token }).request('GET', '/status');

@@ -3,7 +3,7 @@ import { type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import type { Explanation } from '../../../shared/wire/status.ts';
 import { clientOf, getJson, QUERY_FLAGS, wantsJson } from '../command/admin-query.ts';
 import type { Command } from '../command/command.ts';
-import { askDiscovered, CONTROLLER_FLAG, type Discovered, NOTHING_DISCOVERED } from '../command/containers.ts';
+import { CONTROLLER_FLAG, type Discovered, NOTHING_DISCOVERED, queryDiscovered } from '../command/containers.ts';
 import { describeExplanation } from './explanation-text.ts';
 
 export const explain: Command = {
@@ -27,7 +27,7 @@ export const explain: Command = {
 /** Objects that serve or want this host. The controller is not queried if another source serves it; an unreachable one is not an error. */
 async function discoveredFor(flags: Flags, { url, route, matched }: Explanation): Promise<Exclude<Discovered, { unknown: string }>> {
   const sources = route ? [route.source, route.overrides?.source] : DISCOVERING;
-  const discovered = DISCOVERING.some((source) => sources.includes(source)) ? await askDiscovered(flags) : NOTHING_DISCOVERED;
+  const discovered = DISCOVERING.some((source) => sources.includes(source)) ? await queryDiscovered(flags) : NOTHING_DISCOVERED;
   if ('unknown' in discovered) return { containers: [], clusterObjects: [] };
   const wanted = new Set([matched, hostOf(url)]);
   const wants = ({ domains }: { readonly domains: readonly string[] }) => domains.some((domain) => wanted.has(domain));

@@ -39,7 +39,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   const withTransitionTimes = createTransitionTimes(clock);
   let readings: readonly Reading[] = [];
 
-  const see = (): FoundFiles => {
+  const findFiles = (): FoundFiles => {
     const { found, directories } = trace(inputs);
     watch?.use(directories);
     return found;
@@ -49,7 +49,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     const startedAt = clock.now();
     const compiled = await compileFile(path, env);
     inputs = [...new Set(compiled.inputs)];
-    const after = see();
+    const after = findFiles();
     return { snapshot: snapshotOf(compiled), after: wereSteady(before, after, startedAt) ? after : undefined };
   };
   const conclude = (seen: FoundFiles, snapshot: Snapshot) => {
@@ -63,7 +63,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   /** Reads the file on request, changed or not. A missing one fails at once. */
   const list = async (): Promise<Snapshot> => {
     for (let attempt = 1; ; attempt++) {
-      const before = see();
+      const before = findFiles();
       const { snapshot, after } = await read(before);
       if (after === undefined && attempt < MAX_READS) continue;
       conclude(after ?? before, snapshot);
@@ -84,14 +84,14 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   const failed = (error: unknown) => log.warn({ path, error: String(error) }, 'the config file could not be checked; trying again');
 
   const run = async (signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void> => {
-    const look = async () => {
-      const seen = see();
+    const readIfChanged = async () => {
+      const seen = findFiles();
       if ((reported !== undefined && areSame(seen, reported)) || isMissingForAMoment(seen, settle.poke)) return;
       const { snapshot, after } = await read(seen);
       if (after !== undefined) conclude(after, snapshot);
       else settle.poke();
     };
-    const settle = createSettle(clock, () => look().catch(failed));
+    const settle = createSettle(clock, () => readIfChanged().catch(failed));
     watch = watchDirectories(path, log, settle.poke);
     const stopPolling = clock.every(POLL_MS, settle.poke);
     reported = undefined;

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import type { History } from '../../../shared/wire/history.ts';
 import type { Audience, DomainReport } from '../../traffic/protocol.ts';
-import { NOBODY } from '../../traffic/record/audience.ts';
+import { EMPTY_AUDIENCE } from '../../traffic/record/audience.ts';
 import { domainReport } from '../../traffic/testing/samples/domain-report.ts';
 import { someHashes } from '../testing/hashes.ts';
 import { HistoryKeeper } from './keeper.ts';
@@ -51,12 +51,12 @@ class Setup {
   }
 }
 
-const audience = (more: Partial<Audience>): Audience => ({ ...NOBODY, ...more });
+const audience = (more: Partial<Audience>): Audience => ({ ...EMPTY_AUDIENCE, ...more });
 
 /** People looking at `/`, by the hashes of their addresses. */
 const visits = (host: string, visitors: readonly number[], more: Partial<DomainReport> = {}): DomainReport => {
   const pages = [['/', visitors.length]] as const;
-  const seen = audience({ humans: visitors.length, pageViews: visitors.length, visitors, lists: { ...NOBODY.lists, pages } });
+  const seen = audience({ humans: visitors.length, pageViews: visitors.length, visitors, lists: { ...EMPTY_AUDIENCE.lists, pages } });
   return domainReport(host, { requests: visitors.length, audience: seen, ...more });
 };
 
@@ -92,7 +92,7 @@ describe('history', () => {
           pageViews: 3,
           visitors: [1, 2],
           lists: {
-            ...NOBODY.lists,
+            ...EMPTY_AUDIENCE.lists,
             pages: [
               ['/x', 2],
               ['/', 1],
@@ -520,7 +520,7 @@ describe('history and its file', () => {
   it('adds no rows while waiting ones take too much memory, and goes on counting in existing ones', () => {
     const recent = new Recent({ rows: 50_000, bytes: 10_000_000 });
     const names = Array.from({ length: 128 }, (_, at): [string, number] => [`/${at}`, 1]);
-    const lists = { ...NOBODY.lists, pages: names, entry_pages: names, referrers: names, countries: names };
+    const lists = { ...EMPTY_AUDIENCE.lists, pages: names, entry_pages: names, referrers: names, countries: names };
     const seen = audience({ visitors: someHashes(1, 200), lists });
     const count = (at: number): void => recent.add(domainReport(`h${at}.test`, { audience: seen }), START);
     const retry = (): void => {

@@ -7,7 +7,7 @@ const ID_FIELD = 'X-Request-ID: ';
 const MILLION = 1_000_000;
 const requestFields = new LoggedFields();
 const answerFields = new LoggedFields();
-const NOBODY = '"user_id":""';
+const NO_USER = '"user_id":""';
 
 type ConnectionText = { readonly address: string; readonly client: string; readonly remote: string; readonly tls: string };
 
@@ -23,7 +23,7 @@ export function accessLine(x: Exchange, at: number, took: number): string {
   const { address, client, remote, tls } = connectionIn(facts);
   const target = x.target.includes('=') ? redactedUrl(x.target) : x.target;
   const upstream = x.endpoint === null ? '' : `,"upstream":${jsonText(x.endpoint.address)}`;
-  const user = x.user === null ? NOBODY : `"user_id":${escaped(x.user)}`;
+  const user = x.user === null ? NO_USER : `"user_id":${escaped(x.user)}`;
   const trace = x.trace === null ? '' : `,"trace_id":"${x.trace.id}"`;
   // The bytes of a tunnel are no body.
   const size = x.counted ? x.bytesSent : x.bodySent;
@@ -40,7 +40,7 @@ export function accessLine(x: Exchange, at: number, took: number): string {
 export function refusedLine(address: string, status: number, at: number): string {
   return (
     `{"level":"info","ts":${seconds(at)},"logger":"http.log.access","msg":"handled request","request":{"remote_ip":${jsonText(address)},` +
-    `"remote_port":"","client_ip":${jsonText(address)},"proto":"","method":"","host":"","uri":"","headers":{}},"bytes_read":0,${NOBODY},` +
+    `"remote_port":"","client_ip":${jsonText(address)},"proto":"","method":"","host":"","uri":"","headers":{}},"bytes_read":0,${NO_USER},` +
     `"duration":0,"size":0,"status":${status},"resp_headers":{}}\n`
   );
 }

@@ -126,4 +126,4 @@ export class AudienceCounts {
 }
 
 /** An empty audience. */
-export const NOBODY: Audience = { humans: 0, machines: NO_MACHINES, pageViews: 0, visitors: [], lists: NO_LISTS };
+export const EMPTY_AUDIENCE: Audience = { humans: 0, machines: NO_MACHINES, pageViews: 0, visitors: [], lists: NO_LISTS };

@@ -58,13 +58,13 @@ export type Recall = (container: Container, bad: InvalidSite) => SiteLabels | un
 
 /** `running` are the containers whose valid labels take precedence. */
 export function recall(lastGood: LastGood, running: readonly ReadContainer[]): Recall {
-  const askedBy = askersOf(running);
+  const claimedBy = claimantsOf(running);
   return (container, bad) => {
     const last = lastGood.get(placeOf(container))?.sites.get(bad.site);
     // Removing the domain from the labels means removing the site.
     if (!last || !isSaid(container, bad.site, 'domain')) return undefined;
     const own = siteKey(container, bad.site);
-    const isFree = (domain: Domain) => [...(askedBy.get(domain) ?? [])].every((asker) => asker === own);
+    const isFree = (domain: Domain) => [...(claimedBy.get(domain) ?? [])].every((claimant) => claimant === own);
     const domains = last.domains.filter((domain) => bad.domains.includes(domain) || isFree(domain));
     if (domains.length === 0) return undefined;
     // The container's own address settings are used as far as they are valid.
@@ -75,12 +75,12 @@ export function recall(lastGood: LastGood, running: readonly ReadContainer[]): R
 }
 
 /** By domain, the sites whose valid labels contain it. */
-function askersOf(containers: readonly ReadContainer[]): Map<Domain, Set<string>> {
-  const askers = new Map<Domain, Set<string>>();
+function claimantsOf(containers: readonly ReadContainer[]): Map<Domain, Set<string>> {
+  const claimants = new Map<Domain, Set<string>>();
   for (const { container, labels } of containers)
     for (const { site, domains } of labels.sites)
-      for (const domain of domains) askers.set(domain, (askers.get(domain) ?? new Set()).add(siteKey(container, site)));
-  return askers;
+      for (const domain of domains) claimants.set(domain, (claimants.get(domain) ?? new Set()).add(siteKey(container, site)));
+  return claimants;
 }
 
 const siteKey = (container: Container, site: string | null): string => `${placeOf(container)} ${site ?? ''}`;

@@ -1,6 +1,6 @@
 import { bucketOf } from '../../../../shared/log-buckets.ts';
 import { type DomainReport, DURATION_BOUNDS } from '../../protocol.ts';
-import { NOBODY } from '../../record/audience.ts';
+import { EMPTY_AUDIENCE } from '../../record/audience.ts';
 
 /** A worker's report about one request to `host`, answered with 200 and 100 bytes; `more` overrides its members. */
 export const domainReport = (host: string, more: Partial<DomainReport> = {}): DomainReport => ({
@@ -12,7 +12,7 @@ export const domainReport = (host: string, more: Partial<DomainReport> = {}): Do
   durations: [1, ...DURATION_BOUNDS.map(() => 0)],
   durationSum: 0.0005,
   latency: [[bucketOf(0.5), 1]],
-  audience: NOBODY,
+  audience: EMPTY_AUDIENCE,
   visitors: [],
   pages: [],
   referrers: [],

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { readSingleDirective } from '../file/single-directive.ts';
 import type { Snapshot } from '../source.ts';
+import { HTPASSWD_SECRETS } from './objects/htpasswd-secret.ts';
+import { TLS_SECRETS } from './objects/secret.ts';
 import { createKubernetesSource } from './source.ts';
-import { putSite } from './testing/fake-objects.ts';
+import { putSite, SECRETS_PATH } from './testing/fake-objects.ts';
 import { eventually, fakeCluster } from './testing/watched.ts';
 
-test('an unavailable API server is logged once, whatever the number of kinds, and so is its return', async (t) => {
+/** The source of a cluster with a site, which has been listed. */
+async function listedSource(t: TestContext) {
   const { server, parts, run } = await fakeCluster(t);
   putSite(server, 'web', 'web.example', '10.0.0.1');
   const settings = { kubeconfig: server.kubeconfig, ingressClass: 'sluice', namespaces: null, publish: null, portMap: new Map() };
@@ -16,9 +19,39 @@ test('an unavailable API server is logged once, whatever the number of kinds, an
   run({ run: (signal) => source.run(signal, (snapshot) => snapshots.push(snapshot)) });
   const said = (words: string) => log.lines.filter(({ message }) => message.includes(words)).length;
   await eventually('the listing', () => snapshots.some(({ kind }) => kind === 'listed'));
+  const lists = server.requests.filter(({ query }) => query.limit !== undefined);
+  const kinds = new Set(lists.map(({ path, query: { fieldSelector = '' } }) => `${path}?${fieldSelector}`)).size;
+  await eventually('a watch of each kind', () => server.watching === kinds);
+  return { server, snapshots, kinds, said };
+}
+
+test('an unavailable API server is logged once, whatever the number of kinds, and so is its return', async (t) => {
+  const { server, snapshots, kinds, said } = await listedSource(t);
   await server.stop();
   await eventually('many failures', () => snapshots.filter(({ kind }) => kind === 'failed').length > 20);
   await server.start();
-  await eventually('its return', () => said('the cluster can be read again') === 1);
-  assert.equal(said('the cluster cannot be read'), 1);
+  await eventually('its return', () => said('the cluster can be read again') > 0 && server.watching === kinds);
+  assert.deepEqual([said('the cluster cannot be read'), said('the cluster can be read again')], [1, 1]);
+});
+
+test('two kinds of Secrets that cannot be read are two failures, and only when both can be read again is that logged', async (t) => {
+  const { server, kinds, said } = await listedSource(t);
+  const refused = new Set([TLS_SECRETS.fieldSelector, HTPASSWD_SECRETS.fieldSelector]);
+  const refusals = new Map<string | undefined, number>();
+  server.answer = ({ path, query: { fieldSelector } }) => {
+    if (path !== SECRETS_PATH || !refused.has(fieldSelector)) return undefined;
+    refusals.set(fieldSelector, (refusals.get(fieldSelector) ?? 0) + 1);
+    return { status: 503 };
+  };
+  const times = () => refusals.get(TLS_SECRETS.fieldSelector) ?? 0;
+  server.cut();
+  await eventually('both to be refused', () => refusals.size === 2 && times() > 1 && server.watching === kinds - 2);
+  refused.delete(HTPASSWD_SECRETS.fieldSelector);
+  await eventually('one to be read again', () => server.watching === kinds - 1);
+  const before = times();
+  await eventually('the other to be refused twice more', () => times() > before + 1);
+  assert.equal(said('the cluster can be read again'), 0);
+  refused.clear();
+  await eventually('the return of both', () => said('the cluster can be read again') > 0);
+  assert.equal(said('the cluster can be read again'), 1);
 });

@@ -5,7 +5,7 @@ type ResourceStoreOptions<T> = Omit<ReflectorOptions<T>, 'namespace' | 'failed' 
   readonly resource: Resource<T>;
   /** null: all. */
   readonly namespaces: readonly string[] | null;
-  /** `place` is the list that can't be read; `reason` is null when it can be again. */
+  /** `place` is the list that can't be read, with its selector; `reason` is null when it can be again. */
   failed(place: string, reason: string | null): void;
 };
 
@@ -18,7 +18,9 @@ export class ResourceStore<T> {
     this.resource = resource;
     const places = resource.namespaced ? (namespaces ?? [null]) : [null];
     this.reflectors = places.map((namespace) => {
-      const place = pathOf(resource, namespace);
+      const path = pathOf(resource, namespace);
+      // Several kinds may be objects of one path that differ in their type, such as Secrets.
+      const place = resource.fieldSelector === undefined ? path : `${path}?fieldSelector=${resource.fieldSelector}`;
       return new Reflector({ ...options, resource, namespace, failed: (reason) => failed(place, reason) });
     });
   }

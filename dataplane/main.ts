@@ -5,7 +5,7 @@ import { UsageError } from '../shared/runtime/flags.ts';
 import { releaseMemoryWhenIdle } from '../shared/runtime/idle-memory.ts';
 import { createLog } from '../shared/runtime/log/log.ts';
 import { runningBuild } from '../shared/runtime/process/build.ts';
-import { requestSuccessor, sendToParent } from '../shared/runtime/process/parent.ts';
+import { plannedFlags, requestSuccessor, sendToParent } from '../shared/runtime/process/parent.ts';
 import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/process/supervised.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
 import { startDataplane } from './dataplane.ts';
@@ -17,12 +17,12 @@ const nothing = (): void => undefined;
 const OTHER_POOL_THREADS = 4;
 
 async function main(): Promise<void> {
-  const settings = readSettings(process.argv.slice(2), process.env);
+  // Logs may be rotated at any time, and the signal would end a process that does not handle it.
+  process.on('SIGUSR2', nothing);
+  const settings = readSettings(await plannedFlags(), process.env);
   if (settings.help) return void process.stdout.write(dataplaneHelp());
   // Node reads it when the pool is first used.
   process.env.UV_THREADPOOL_SIZE ??= String(OTHER_POOL_THREADS + DISK_OPERATIONS_PER_WORKER * settings.workers);
-  // Logs may be rotated at any time, and the signal would end a process that does not handle it.
-  process.on('SIGUSR2', nothing);
   const log = createLog(COMMAND, settings.logLevel);
   if (settings.origins.otlpEndpoint === 'default' && (process.env.OTEL_EXPORTER_OTLP_ENDPOINT ?? '') !== '')
     log.info('OTEL_EXPORTER_OTLP_ENDPOINT is not used: --otlp-endpoint enables tracing');

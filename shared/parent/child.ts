@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { systemClock } from '../runtime/clock.ts';
-import { isToParent, type ToParent, type UpgradeOutcome } from '../runtime/process/parent.ts';
+import { isToParent, type ToChild, type ToParent } from '../runtime/process/parent.ts';
 import { LAUNCHER_VARIABLE, PARENT_VARIABLE, SUPERVISED_VARIABLE } from '../runtime/process/supervised.ts';
 
 /** The working directory of the parent. */
@@ -33,7 +33,7 @@ export interface Child {
   readonly pid: number;
   /** The last part of its stderr. */
   readonly lastWords: string;
-  send(outcome: UpgradeOutcome): void;
+  send(message: ToChild): void;
   signal(signal: NodeJS.Signals): void;
 }
 
@@ -63,8 +63,8 @@ export function startChild(launch: Launch, events: ChildEvents, err: (text: stri
     get lastWords() {
       return kept;
     },
-    // A child that has exited in the meantime needs no response.
-    send: (outcome) => void (child.connected && child.send(outcome, undefined, undefined, () => undefined)),
+    // A child that has exited in the meantime needs no message.
+    send: (message) => void (child.connected && child.send(message, undefined, undefined, () => undefined)),
     signal: (signal) => void child.kill(signal),
   };
 }

@@ -39,12 +39,20 @@ const tools = {
   start: (launch: Launch, events: ChildEvents) => startChild(launch, events, (text) => write(2, argv[0] === 'run' ? asRun(text) : text)),
 };
 
+// The first start runs what this process was started from; later ones may run another version.
+let isFirst = true;
+function pair(launch: Launch, events: ChildEvents): Pair {
+  const isOwnVersion = isFirst;
+  isFirst = false;
+  return new Pair(launch, events, tools, isOwnVersion);
+}
+
 const parent = new Parent(
   { launcher, argv },
   {
     clock: systemClock,
     random: systemRandom,
-    start: (launch, events) => (launch.argv[0] === 'run' ? new Pair(launch, events, tools) : tools.start(launch, events)),
+    start: (launch, events) => (launch.argv[0] === 'run' ? pair(launch, events) : tools.start(launch, events)),
     manager: serviceManager(process.env, systemClock, (reason) => report({ reason }, 'the service manager cannot be notified')),
     report,
     staysBehind: process.pid === 1,

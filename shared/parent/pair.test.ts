@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RunPlan, ToParent } from '../runtime/process/parent.ts';
+import type { RunPlan, ToChild, ToParent } from '../runtime/process/parent.ts';
 import { ManualClock } from '../runtime/testing/manual-clock.ts';
 import type { Child, ChildEvents, Launch } from './child.ts';
 import { Pair } from './pair.ts';
@@ -22,8 +22,11 @@ class Played implements Child {
     this.pid = pid;
   }
 
-  send(): void {
+  readonly messages: ToChild[] = [];
+
+  send(message: ToChild): void {
     this.signals.push('message');
+    this.messages.push(message);
   }
 
   signal(signal: string): void {
@@ -46,7 +49,7 @@ async function settled(): Promise<void> {
 }
 
 /** A pair of simulated processes. */
-function scene() {
+function scene({ isOwnVersion = false } = {}) {
   const clock = new ManualClock();
   const started: Played[] = [];
   const heard: string[] = [];
@@ -64,6 +67,7 @@ function scene() {
         return child;
       },
     },
+    isOwnVersion,
   );
   const newest = (command: string): Played =>
     started.findLast(({ launch: { argv } }) => argv[0] === command) ?? assert.fail(`no ${command} was started`);
@@ -86,6 +90,57 @@ test('the launcher plans how both processes are started, and starts them', async
       { launcher: '/sluice', argv: ['controller', '--b'] },
     ],
   );
+});
+
+test('a data plane of its own version loads its code while it is planned, and is told its flags', async () => {
+  const { started, newest, plan, heard } = scene({ isOwnVersion: true });
+  assert.deepEqual(
+    started.map(({ launch }) => launch),
+    [
+      { launcher: '/sluice', argv: ['dataplane'], env: { SLUICE_AWAITS_START: '1' } },
+      { launcher: '/sluice', argv: ['run', '--x'] },
+    ],
+  );
+  await plan(PLAN);
+  assert.equal(started.filter(({ launch: { argv } }) => argv[0] === 'dataplane').length, 1);
+  assert.deepEqual(newest('dataplane').messages, [{ kind: 'start', flags: ['--a'], env: { PORT: '1' } }]);
+  newest('dataplane').says({ kind: 'serving', version: '1' });
+  assert.deepEqual(heard, ['serving']);
+});
+
+test('a data plane that was waiting for its flags is restarted with them if it dies later', async () => {
+  const { started, clock, newest, plan } = scene({ isOwnVersion: true });
+  await plan(PLAN);
+  newest('dataplane').says({ kind: 'serving', version: '1' });
+  await newest('dataplane').ends(1);
+  await plan({ ...PLAN, dataplane: ['--c'] });
+  clock.pass(60_000);
+  await settled();
+  assert.deepEqual(started.at(-1)?.launch, { launcher: '/sluice', argv: ['dataplane', '--c'], env: { PORT: '1' } });
+});
+
+test('another data plane is started if the one that waits for its flags has ended', async () => {
+  const { newest, plan, ended } = scene({ isOwnVersion: true });
+  await newest('dataplane').ends(129);
+  await plan(PLAN);
+  assert.deepEqual(newest('dataplane').launch.argv, ['dataplane', '--a']);
+  assert.deepEqual(ended, []);
+});
+
+test('a data plane that waits for its flags is ended if there is no plan', async () => {
+  const { newest, ended } = scene({ isOwnVersion: true });
+  await newest('run').ends(2);
+  assert.deepEqual(newest('dataplane').signals, ['SIGKILL']);
+  assert.deepEqual(ended, [2]);
+});
+
+test('a data plane that waits for its flags is ended if the pair is stopped before there is a plan', async () => {
+  const { pair, newest, plan, ended } = scene({ isOwnVersion: true });
+  pair.signal('SIGTERM');
+  await plan(PLAN);
+  assert.deepEqual(newest('dataplane').signals, ['SIGKILL']);
+  assert.deepEqual(newest('dataplane').messages, []);
+  assert.deepEqual(ended, [0]);
 });
 
 test('without a plan nothing is started, and the exit code is that of the planner', async () => {

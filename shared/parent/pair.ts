@@ -1,5 +1,6 @@
 import type { RunPlan, ToParent, UpgradeOutcome } from '../runtime/process/parent.ts';
 import type { Child, ChildEvents, Launch } from './child.ts';
+import { PreparedDataplane } from './prepared-dataplane.ts';
 import { Supervised, type SupervisedTools } from './supervised.ts';
 
 /**
@@ -11,6 +12,8 @@ export class Pair implements Child {
   private readonly launch: Launch;
   private readonly events: ChildEvents;
   private readonly tools: SupervisedTools;
+  /** Loads its code while the planner runs. */
+  private prepared: PreparedDataplane | null = null;
   private planner: Child | null = null;
   private dataplane: Supervised | null = null;
   private controller: Supervised | null = null;
@@ -19,10 +22,15 @@ export class Pair implements Child {
   private serving: () => void = () => undefined;
   lastWords = '';
 
-  constructor(launch: Launch, events: ChildEvents, tools: SupervisedTools) {
+  /**
+   * @param isOwnVersion whether the launcher starts the version that runs here. Only then the data plane can load its code before it has
+   * its flags: one of an older version would start without any.
+   */
+  constructor(launch: Launch, events: ChildEvents, tools: SupervisedTools, isOwnVersion: boolean) {
     this.launch = launch;
     this.events = events;
     this.tools = tools;
+    if (isOwnVersion) this.prepared = new PreparedDataplane(launch.launcher, tools.start);
     void this.run().then((code) => events.ended(code));
   }
 
@@ -57,8 +65,10 @@ export class Pair implements Child {
   /** @returns the exit code of the process that failed at its first start, else 0. */
   private async run(): Promise<number> {
     const first = await this.plan();
-    if (typeof first === 'number') return first;
-    if (this.stops > 0) return 0;
+    if (typeof first === 'number' || this.stops > 0) {
+      this.prepared?.discard();
+      return typeof first === 'number' ? first : 0;
+    }
     const { launcher } = this.launch;
     let { dataplane: flags, env } = first;
     const dataplane = new Supervised(
@@ -73,7 +83,7 @@ export class Pair implements Child {
         mustServe: true,
         received: (message) => this.receive(message),
       },
-      this.tools,
+      { ...this.tools, start: (launch, events) => this.startDataplane(launch, events) },
     );
     const controller = new Supervised(
       {
@@ -87,6 +97,12 @@ export class Pair implements Child {
     this.dataplane = dataplane;
     this.controller = controller;
     return this.both(dataplane, controller, first.takeover);
+  }
+
+  private startDataplane(launch: Launch, events: ChildEvents): Child {
+    const { prepared } = this;
+    this.prepared = null;
+    return prepared?.adopt(launch, events) ?? this.tools.start(launch, events);
   }
 
   /** With `takeover` the controller starts after the data plane has taken over. */

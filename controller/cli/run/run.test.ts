@@ -13,8 +13,9 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const STAND_IN = `
 import { appendFileSync, rmSync } from 'node:fs';
 import { FakeDataplane } from '${new URL('../../push/testing/fake-dataplane.ts', import.meta.url).href}';
+import { plannedFlags } from '${new URL('../../../shared/runtime/process/parent.ts', import.meta.url).href}';
 const note = (text) => appendFileSync(process.env.NOTES, text + '\\n');
-const argv = process.argv.slice(2);
+const argv = await plannedFlags();
 if (argv.includes('--wrong')) {
   process.stderr.write('sluice dataplane: unknown flag --wrong\\n');
   process.exit(2);

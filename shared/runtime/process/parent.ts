@@ -1,4 +1,5 @@
 import type { Upgraded } from '../../wire/takeover.ts';
+import { AWAITS_START_VARIABLE } from './supervised.ts';
 
 /** How the two processes of `run` are started. The parent passes it on without knowing what is in it. */
 export type RunPlan = {
@@ -31,6 +32,17 @@ export type UpgradeOutcome =
   | { readonly kind: 'upgraded'; readonly upgraded: Upgraded }
   | { readonly kind: 'not-upgraded'; readonly reason: string };
 
+/** How a data plane that has loaded its code is to start. */
+type Start = {
+  readonly kind: 'start';
+  readonly flags: readonly string[];
+  /** Added to its environment. */
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** Messages from the parent. */
+export type ToChild = UpgradeOutcome | Start;
+
 /** Does nothing without a parent. */
 export function sendToParent(message: ToParent): void {
   // The parent may exit at this moment; then the message is not needed.
@@ -51,6 +63,36 @@ export function onParentMessage(listener: (outcome: UpgradeOutcome) => void): vo
 
 function isOutcome(message: unknown): message is UpgradeOutcome {
   return isToParent(message) && ['upgraded', 'not-upgraded'].includes(message.kind);
+}
+
+/**
+ * The flags of this process: its arguments, or what its parent sends when it has planned them, together with variables that are added to
+ * the environment. Ends the process if the parent ends before it has sent them.
+ */
+export async function plannedFlags(): Promise<readonly string[]> {
+  if (process.env[AWAITS_START_VARIABLE] !== '1') return process.argv.slice(2);
+  delete process.env[AWAITS_START_VARIABLE];
+  const { flags, env } = await startMessage();
+  Object.assign(process.env, env);
+  return flags;
+}
+
+/** Node keeps messages that arrive before there is a listener. */
+function startMessage(): Promise<Start> {
+  return new Promise((resolve) => {
+    const gone = (): never => process.exit(0);
+    const listener = (message: unknown): void => {
+      if (!isStart(message)) return;
+      process.off('message', listener).off('disconnect', gone);
+      resolve(message);
+    };
+    process.on('message', listener).on('disconnect', gone);
+    if (!process.connected) gone();
+  });
+}
+
+function isStart(message: unknown): message is Start {
+  return typeof message === 'object' && message !== null && 'kind' in message && message.kind === 'start';
 }
 
 export const NO_PARENT: UpgradeOutcome = {

@@ -9,6 +9,9 @@ export const PARENT_VARIABLE = `${ENV_PREFIX}PARENT`;
 /** The path of the launcher as it was called. Symbolic links in it are resolved again at each start. */
 export const LAUNCHER_VARIABLE = `${ENV_PREFIX}LAUNCHER`;
 
+/** Set to 1 for a data plane that is told later how to start. */
+export const AWAITS_START_VARIABLE = `${ENV_PREFIX}AWAITS_START`;
+
 /** The exit code of a supervised process after a takeover: it must not be restarted. */
 export const HANDED_OVER_EXIT = 86;
 

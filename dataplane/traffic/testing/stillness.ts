@@ -1,12 +1,13 @@
 import { eventually } from './proxy/test-proxy.ts';
 
-/** Waits until a counter has not changed for a while. */
-export async function stillness(read: () => number): Promise<void> {
-  let last = -1;
+/** Waits until a number has not changed for a while. 0 means that nothing has begun. */
+export async function stillness(what: string, read: () => number): Promise<void> {
+  let last = 0;
   let since = performance.now();
-  await eventually('the flow to stop', () => {
-    if (read() !== last) {
-      last = read();
+  await eventually(what, () => {
+    const now = read();
+    if (now !== last) {
+      last = now;
       since = performance.now();
     }
     return last > 0 && performance.now() - since > 250;

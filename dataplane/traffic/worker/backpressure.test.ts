@@ -91,7 +91,7 @@ test('a client that does not read pauses its upstream, and receives everything o
   const pouring = pour(wire.socket, SIZE).then((total) => {
     sent = total;
   });
-  await stillness(() => wire.socket.bytesWritten);
+  await stillness('the upstream to be paused', () => wire.socket.bytesWritten);
   assert.ok(wire.socket.bytesWritten < BOUND, `${wire.socket.bytesWritten} bytes were taken`);
   const got = digest(client.socket);
   client.socket.resume();
@@ -108,7 +108,7 @@ test('an upstream that does not read pauses its client', async () => {
   const wire = await upstream.accept();
   wire.socket.pause();
   const pouring = pour(client.socket, SIZE);
-  await stillness(() => client.socket.bytesWritten);
+  await stillness('the client to be paused', () => client.socket.bytesWritten);
   assert.ok(client.socket.bytesWritten < BOUND, `${client.socket.bytesWritten} bytes were taken`);
   const got = digest(wire.socket);
   wire.socket.resume();
@@ -150,7 +150,7 @@ test('a client that reads nothing for a minute is disconnected, and its upstream
   client.socket.pause();
   wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`);
   const pouring = pour(wire.socket, SIZE, () => wire.closed);
-  await stillness(() => wire.socket.bytesWritten);
+  await stillness('the upstream to be paused', () => wire.socket.bytesWritten);
   proxy.clock.pass(62_000);
   await eventually('the upstream connection to close', () => wire.closed || wire.ended);
   wire.socket.destroy();
@@ -167,7 +167,7 @@ test('requests of a client that does not read their responses are not served ahe
   const asked = 600;
   client.send(get().repeat(asked));
   client.end();
-  await stillness(() => proxy.counted().get('a.test')?.requests ?? 0);
+  await stillness('the requests to stop', () => proxy.counted().get('a.test')?.requests ?? 0);
   const served = proxy.counted().get('a.test')?.requests ?? 0;
   assert.ok(served * body.length < BOUND, `${served} answers were written`);
   const got = digest(client.socket);

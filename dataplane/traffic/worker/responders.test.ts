@@ -3,6 +3,7 @@ import { request as sendRequest } from 'node:http';
 import { test } from 'node:test';
 import { Http2Client } from '../testing/http2/upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
+import { stillness } from '../testing/stillness.ts';
 import { CountingResponder, everywhere, lineOf, Shouting } from '../testing/way-back.ts';
 
 /** More than the buffers between two ends of a connection hold. */
@@ -32,13 +33,8 @@ test('it writes at the pace of its client, and is cancelled when the client disc
     const client = await proxy.connect();
     client.socket.pause();
     client.send(get());
-    let written = -1;
-    await eventually('it to pause', () => {
-      const before = written;
-      written = responder.written;
-      return before === written && written > 0;
-    });
-    assert.ok(written < MANY);
+    await stillness('it to pause', () => responder.written);
+    assert.ok(responder.written < MANY);
     client.socket.destroy();
     await eventually('it to be cancelled', () => responder.cancelled === 1);
     const reader = new Promise<number>((resolve) => {

@@ -13,6 +13,7 @@ import { CertificatesFixture } from '../../testing/certificates.ts';
 import { block, CODE, FLAG, FRAME, frame, head } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { eventually, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
+import { stillness } from '../../testing/stillness.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 
@@ -356,13 +357,8 @@ describe('a request over HTTP/2', () => {
     wire.socket.write(Buffer.alloc(size, 'x'));
     await once(stream, 'response');
     stream.pause();
-    let before = -1;
-    await eventually('the upstream to be paused', () => {
-      const now = wire.socket.bytesWritten - wire.socket.writableLength;
-      const still = now === before && wire.socket.writableLength > 0;
-      before = now;
-      return still;
-    });
+    const { socket } = wire;
+    await stillness('the upstream to be paused', () => (socket.writableLength > 0 ? socket.bytesWritten - socket.writableLength : 0));
     let got = 0;
     stream.on('data', (chunk: Buffer) => {
       got += chunk.length;

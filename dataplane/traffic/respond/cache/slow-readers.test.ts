@@ -20,7 +20,7 @@ test('a client that reads slowly gets the whole response, also if it is too larg
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
   wire.send(BODY);
   wire.send('\r\n0\r\n\r\n');
-  await stillness(() => wire.socket.bytesWritten - wire.socket.writableLength);
+  await stillness('the upstream to be paused', () => wire.socket.bytesWritten - wire.socket.writableLength);
   assert.ok(wire.socket.writableLength > 0, 'the upstream waits for the client');
   assert.ok(Buffer.concat(await response.toArray()).equals(BODY));
 });

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
 import { Http2Client, Http2UpstreamFixture, h2c, okay } from '../../testing/http2/upstream.ts';
 import { eventually, get, type ProxyFixture } from '../../testing/proxy/test-proxy.ts';
+import { stillness } from '../../testing/stillness.ts';
 import { field } from '../../testing/wire.ts';
 
 const inFlight = ({ ledger: { targets } }: ProxyFixture, { address }: { readonly address: string }) =>
@@ -268,12 +269,7 @@ test('a client that does not read pauses its own stream and no other', async () 
   const slow = await proxy.connect();
   slow.socket.pause();
   slow.send(get('/big'));
-  let before = -1;
-  await eventually('the target to be paused', () => {
-    const still = written === before && written > 0;
-    before = written;
-    return still;
-  });
+  await stillness('the target to be paused', () => written);
   assert.ok(written < 40_000_000, `${written}`);
   assert.equal((await proxy.request(get())).body, 'x');
   slow.socket.removeAllListeners('data');

@@ -203,10 +203,18 @@ test('a start with a port that is taken ends, naming it; a takeover keeps every 
     SLUICE_ADMIN_TOKEN: TOKEN,
   });
   await next.said('data plane started');
+  let resets = 0;
   for (let asked = 0; dataplane.program.exit === null; asked++) {
-    assert.equal(told(await visit(OTHER_HTTP, 'a.test')), 'one');
+    const answer = await visit(OTHER_HTTP, 'a.test').catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ECONNRESET') throw error;
+      resets++;
+      return null;
+    });
+    if (answer !== null) assert.equal(told(answer), 'one');
     assert.ok(asked < 100_000, 'the old process never ends');
   }
+  // The kernel resets connections queued for a closing listener, unless `net.ipv4.tcp_migrate_req` is set. There is one at a time.
+  assert.ok(resets <= 1, `${resets} connections were reset`);
   assert.deepEqual([told(await visit(OTHER_HTTP, 'a.test')), told(await visit(HTTP, 'a.test'))], ['one', '404']);
   await dataplane.route('lost.test', upstream.address, { ports: [1] });
   assert.match(

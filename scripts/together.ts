@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
@@ -24,21 +25,35 @@ function changed(before: ReadonlyMap<string, unknown>, now: ReadonlyMap<string, 
   return [...new Set([...before.keys(), ...now.keys()])].filter((name) => before.get(name) !== now.get(name));
 }
 
+/** Whether this process is the first to take a file: the folder holds a mark for each that is taken. */
+function takes(folder: string, at: number): boolean {
+  try {
+    writeFileSync(join(folder, `${at}.taken`), '', { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
 /**
  * Runs test files one after the other in this process, each as a suite of its name, so that Node and the sources are
- * loaded once for all of them. A file that leaves its process other than it was fails. While a file runs, `note` holds
- * its name: that tells which one ended the process.
+ * loaded once for all of them. Other processes that were given the same folder and files share the work: each takes the
+ * next file that is left. A file that leaves its process other than it was fails. While one runs, its name is in the
+ * folder, in a file that ends in `.running`: that tells which one ended the process.
  */
-export async function together(note: string, files: readonly string[]): Promise<void> {
+export async function together(folder: string, files: readonly string[]): Promise<void> {
+  const note = join(folder, `${process.pid}.running`);
   // A test may wait for what keeps no process alive by itself, such as a folder that is watched.
   const alive = setInterval(() => undefined, HUNG_MS);
   let finished = false;
   process.once('exit', () => {
-    if (finished) rmSync(note);
+    if (finished) rmSync(note, { force: true });
     // A test that calls process.exit(0) would pass for all that were to come.
     else process.exitCode = 1;
   });
-  for (const file of files) {
+  for (const [at, file] of files.entries()) {
+    if (!takes(folder, at)) continue;
     writeFileSync(note, file);
     await describe(file, { timeout: HUNG_MS }, async () => {
       const before = surroundings();

@@ -1,0 +1,76 @@
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
+import slowest from './slowest.ts';
+
+const CORES = availableParallelism();
+/** Tests wait for sockets, processes and timers, some of them most of their time, so more of them run than there are cores. */
+const JOBS = Number(process.env.TEST_JOBS ?? CORES * 3);
+const BESIDE_SOURCES = '{shared,controller,dataplane,deploy}/**/*.test.ts';
+const ALONE = /^\/\/ Runs alone: ./;
+/** Wait for engines and API servers most of the time, and take the longest: started first, they leave the cores to the others. */
+const FIRST = /^e2e\/(docker|kubernetes)\//;
+/** Half an hour for a process that runs many files, each of which has five minutes. So much is only needed on a very busy machine. */
+const PROCESS_MS = 1_800_000;
+/** --quick compares a tenth of the random inputs that npm test compares with Node's own parser. */
+const QUICK_INPUTS = '50000';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-tests-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
+if (values.quick) {
+  process.env.SLUICE_FUZZ ??= QUICK_INPUTS;
+  process.env.SLUICE_FUZZ_SEED ??= '1';
+}
+
+/**
+ * Programs that run the tests beside the sources, each of which takes the next file that no other has taken. They keep
+ * the cores busy, so a few of them do.
+ */
+function programs(count: number, files: readonly string[]): string[] {
+  const together = JSON.stringify(new URL('together.ts', import.meta.url).href);
+  return Array.from({ length: count }, (_, at) => {
+    const program = join(folder, `together-${at}.mjs`);
+    writeFileSync(program, `import { together } from ${together};\nawait together(${JSON.stringify(folder)}, ${JSON.stringify(files)});\n`);
+    return program;
+  });
+}
+
+/** Everything that npm test runs, in the order in which it is started. */
+function everything(): string[] {
+  const files = globSync(BESIDE_SOURCES).toSorted();
+  const alone = files.filter((file) => ALONE.test(readFileSync(file, 'utf8')));
+  const shared = files.filter((file) => !alone.includes(file));
+  if (values.quick) return [...alone, ...programs(JOBS, shared)];
+  const processes = globSync('e2e/**/*.test.ts').toSorted();
+  const rest = processes.filter((file) => !FIRST.test(file));
+  return [...programs(CORES, shared), ...processes.filter((file) => FIRST.test(file)), ...alone, ...rest];
+}
+
+/** @throws if there is no such file. */
+function filesOf(pattern: string): string[] {
+  const found = globSync(pattern).toSorted();
+  if (found.length === 0) throw new Error(`no test file is called ${pattern}`);
+  return found;
+}
+
+const files = positionals.length > 0 ? positionals.flatMap(filesOf) : everything();
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+
+const results = run({ files, concurrency: JOBS, timeout: PROCESS_MS, signal: stop.signal });
+results.on('test:summary', ({ file, success }) => {
+  if (file === undefined && !success) process.exitCode = 1;
+});
+results.compose(new spec()).pipe(process.stdout);
+results.compose(slowest).pipe(process.stdout);
+results.once('end', () => {
+  for (const name of readdirSync(folder).filter((one) => one.endsWith('.running'))) {
+    process.exitCode = 1;
+    process.stderr.write(`A process of tests ended while it ran ${readFileSync(join(folder, name), 'utf8')}.\n`);
+  }
+});

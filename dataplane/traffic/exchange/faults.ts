@@ -90,10 +90,12 @@ export class Faults {
     this.step(cancelDetached);
   }
 
-  /** One cleanup step, done whether or not the others succeed. */
-  step(act: () => void): void {
+  /** One cleanup step, done whether or not the others succeed. `value` is passed to it: a closure would be allocated each time. */
+  step(act: () => void): void;
+  step<T>(act: (value: T) => void, value: T): void;
+  step<T>(act: (value?: T) => void, value?: T): void {
     try {
-      act();
+      act(value);
     } catch (error) {
       this.note('nothing', error);
     }

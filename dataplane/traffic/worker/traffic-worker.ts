@@ -7,6 +7,7 @@ import type { Random } from '../../../shared/runtime/random.ts';
 import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import { LineRing } from '../../ledger/line-ring.ts';
 import { setHttpDate } from '../codec/date.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 import { Faults } from '../exchange/faults.ts';
 import { RequestIds } from '../exchange/request-ids.ts';
 import { Tracing } from '../exchange/tracing/tracing.ts';
@@ -177,6 +178,7 @@ export class TrafficWorker {
     });
     this.passthroughs = passthroughs;
     this.tlsServers = new TlsServers(log, faults);
+    const over = (x: Exchange) => record.over(x);
     this.listener = new Listener({
       tools: {
         runQueue,
@@ -192,7 +194,7 @@ export class TrafficWorker {
         record: (x) => {
           inFlight.end(slot);
           x.timeLimit?.();
-          faults.step(() => record.over(x));
+          faults.step(over, x);
         },
         refused: (head, bytes) => faults.step(() => record.refused(head, bytes)),
       },

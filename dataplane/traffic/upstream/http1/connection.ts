@@ -42,7 +42,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
   private decoder: ChunkedDecoder | null = null;
   private partial: Buffer | null = null;
   private remaining = 0;
-  private deadline: number;
+  private deadline = NEVER;
   idleSince = 0;
   /** When the last bytes arrived, in ms on the monotonic clock. */
   private readAt = 0;

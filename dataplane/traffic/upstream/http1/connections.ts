@@ -81,7 +81,7 @@ export class Connections implements Channel {
   /** The request of a connecting connection was cancelled. If it were closed, the next request would only have to open another. */
   abandoned(connection: UpstreamConnection): void {
     const next = this.waiting.next();
-    if (next !== null) guardExchange(next, () => connection.send(next));
+    if (next !== null) sendGuarded(connection, next);
     else if (this.endpoint.leaving) connection.destroy();
     else this.unclaimed.push(connection);
   }
@@ -94,7 +94,7 @@ export class Connections implements Channel {
   /** A connection has finished its exchange and can serve another. */
   release(connection: UpstreamConnection, keepAliveSeconds: number, now = this.endpoint.tools.clock.monotonic()): void {
     const next = this.waiting.next();
-    if (next !== null) return guardExchange(next, () => connection.send(next));
+    if (next !== null) return sendGuarded(connection, next);
     const keepFor = this.limit.keepFor(keepAliveSeconds);
     if (keepFor <= 0 || this.endpoint.leaving) return connection.destroy();
     connection.idle(now, now + keepFor);
@@ -155,4 +155,9 @@ export class Connections implements Channel {
 function remove(from: UpstreamConnection[], connection: UpstreamConnection): void {
   const at = from.lastIndexOf(connection);
   if (at >= 0) from.splice(at, 1);
+}
+
+/** On its own, because a function with a closure allocates what the closure captures even where it does not make the closure. */
+function sendGuarded(connection: UpstreamConnection, x: Exchange): void {
+  guardExchange(x, () => connection.send(x));
 }

@@ -38,9 +38,9 @@ export const guarded =
   };
 
 /** Serves an exchange from within other work: an exception ends the exchange and does not reach the caller. */
-export function guardExchange(x: Exchange, act: () => void): void {
+export function guardExchange(x: Exchange, act: (x: Exchange) => void): void {
   try {
-    act();
+    act(x);
   } catch (error) {
     x.client.onFault(error);
   }

@@ -10,12 +10,15 @@ import type { OwnAnswer } from './own-answer.ts';
  * and an exception ends only the exchange itself: nothing here throws.
  */
 
-const proceed = (x: Exchange, act: () => void): void => {
+const proceed = (x: Exchange, act: (x: Exchange) => void): void => {
   if (x.status === 0) guardExchange(x, act);
 };
 
 /** Serves it as if it had just arrived, by the newest table and with all of its policies. */
-export const serveLater = (x: Exchange): void => proceed(x, () => x.requestPath.serve(x));
+export const serveLater = (x: Exchange): void => proceed(x, serve);
+
+/** All HTTP/2 requests are served by it, so it is no closure of each. */
+const serve = (x: Exchange): void => x.requestPath.serve(x);
 
 /** A policy that took time has decided; null continues with the policies after it. */
 export const resumeLater = (x: Exchange, own: OwnAnswer | null): void => proceed(x, () => x.requestPath.resume(x, own));

@@ -5,7 +5,7 @@ import type { ServiceEvent } from '../shared/wire/events.ts';
 import type { Purge } from '../shared/wire/purge.ts';
 import { AccessLog } from './access-log/access-log.ts';
 import { createAnalytics } from './analytics/analytics.ts';
-import { readCountryDatabase } from './analytics/country-database.ts';
+import { openCountryDatabase } from './analytics/country-database.ts';
 import { History } from './analytics/history/history.ts';
 import { TrafficRate } from './analytics/traffic-rate.ts';
 import type { BootState, Runtime } from './boot.ts';
@@ -108,7 +108,7 @@ export function createComponents(
     }),
   });
   const workers = new WorkerPool({
-    ...{ count: settings.workers, ledger, hashKey: keyring.visitors, countries: readCountryDatabase(log), clock, log },
+    ...{ count: settings.workers, ledger, hashKey: keyring.visitors, countries: openCountryDatabase(log), clock, log },
     state: () => publisher.currentState(),
     onReport: (report) => {
       analytics.record(report);

@@ -5,11 +5,12 @@ import { OWN_PATH_PREFIX } from '../../shared/name.ts';
 import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import type { AnalyticsSnapshot, Percentiles } from '../../shared/wire/analytics.ts';
 import type { History, HistoryCounts, HistoryRange } from '../../shared/wire/history.ts';
-import { readCountryDatabase } from '../analytics/country-database.ts';
+import { openCountryDatabase } from '../analytics/country-database.ts';
 import { HistoryKeeper } from '../analytics/history/keeper.ts';
 import { DAY, HOUR } from '../analytics/history/store.ts';
 import { Exchange, type Site } from '../traffic/exchange/exchange.ts';
 import { Countries } from '../traffic/match/countries.ts';
+import type { CountryDatabase } from '../traffic/protocol.ts';
 import { Recorder } from '../traffic/record/recorder.ts';
 import { sampleExchange } from '../traffic/testing/samples/sample-exchange.ts';
 import { DAYS, HOSTS, hostName, monthOfVisits, type Visit } from './testing/month-of-visits.ts';
@@ -88,13 +89,13 @@ class Replay {
   private readonly api: RunningAdmin;
   private keeper: HistoryKeeper;
 
-  private constructor(api: RunningAdmin, countries: SharedArrayBuffer) {
+  private constructor(api: RunningAdmin, countries: CountryDatabase) {
     this.api = api;
-    this.workers = [1, 2].map(() => new Recorder(Buffer.from('a key'), new Countries(countries)));
+    this.workers = [1, 2].map(() => new Recorder(Buffer.from('a key'), new Countries(countries, memoryLog())));
     this.keeper = this.open();
   }
 
-  static async start(countries: SharedArrayBuffer): Promise<Replay> {
+  static async start(countries: CountryDatabase): Promise<Replay> {
     const history: Pick<HistoryKeeper, 'answer' | 'forget'>[] = [];
     const of = () => history[0] ?? assert.fail();
     const api = await RunningAdmin.start({
@@ -360,10 +361,10 @@ const query = ({ from, to, step }: Span): string =>
   }).toString();
 
 test('after a month of traffic to fifty hosts, every figure of the API equals a plain recount, within the stated errors', async (t) => {
-  const database = readCountryDatabase(memoryLog());
+  const database = openCountryDatabase(memoryLog());
   assert.ok(database !== null);
   const known = new Map<string, string>();
-  const countries = new Countries(database);
+  const countries = new Countries(database, memoryLog());
   const country = (address: string): string => {
     const found = known.get(address) ?? countries.find(address);
     known.set(address, found);

@@ -182,8 +182,19 @@ export type WorkerStart = {
   readonly state: WholeState;
   /** The key for hashing visitors' addresses; the same in all workers. */
   readonly hashKey: Uint8Array;
-  /** A MaxMind DB of countries by address, one copy for all workers; null if there is none. */
-  readonly countries: SharedArrayBuffer | null;
+  /** null if it is not installed. */
+  readonly countries: CountryDatabase | null;
+};
+
+/** The countries of addresses. */
+export type CountryDatabase = { readonly ipv4: DatabaseFile; readonly ipv6: DatabaseFile };
+
+/** A MaxMind DB. All workers share the memory for it, which is empty until one of them fills it; nothing closes its file. */
+export type DatabaseFile = {
+  readonly descriptor: number;
+  readonly memory: SharedArrayBuffer;
+  /** A word that is 1 once the memory is filled. */
+  readonly filled: SharedArrayBuffer;
 };
 
 export type DryRun = { readonly url: string };

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { BotClaim, CacheFromWorker, TargetChange, TrafficReport, WholeState } from '../traffic/protocol.ts';
+import type { BotClaim, CacheFromWorker, CountryDatabase, TargetChange, TrafficReport, WholeState } from '../traffic/protocol.ts';
 
 export type WorkerPoolOptions = {
   readonly count: number;
@@ -9,7 +9,7 @@ export type WorkerPoolOptions = {
   readonly entry?: URL | undefined;
   readonly ledger: Ledger;
   readonly hashKey: Uint8Array;
-  readonly countries: SharedArrayBuffer | null;
+  readonly countries: CountryDatabase | null;
   readonly clock: Clock;
   readonly log: Log;
   /** The whole published state, for a new worker. */

@@ -99,7 +99,7 @@ export class TrafficWorker {
   constructor(tools: WorkerTools) {
     const { start, clock, log, post } = tools;
     const { slot, hashKey, state } = start;
-    const countries = new Countries(start.countries);
+    const countries = new Countries(start.countries, log);
     const ledger = openLedger(start.ledger);
     const { inFlight } = ledger;
     const faults = new Faults({ clock, log });

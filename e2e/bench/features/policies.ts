@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { readCountryDatabase } from '../../../dataplane/analytics/country-database.ts';
+import { openCountryDatabase } from '../../../dataplane/analytics/country-database.ts';
 import { createLedger } from '../../../dataplane/ledger/ledger.ts';
 import { Faults } from '../../../dataplane/traffic/exchange/faults.ts';
 import { Countries } from '../../../dataplane/traffic/match/countries.ts';
@@ -105,7 +105,7 @@ async function alone(): Promise<Figure[]> {
   const tools = {
     now: () => Date.now(),
     rates: ledger.rates,
-    countries: new Countries(readCountryDatabase(memoryLog())),
+    countries: new Countries(openCountryDatabase(memoryLog()), memoryLog()),
     clearances: new Clearances(Buffer.alloc(32)),
     bots: new Bots(() => undefined),
     keySets: new KeySets({ clock, wanted: () => undefined }),

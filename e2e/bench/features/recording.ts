@@ -2,6 +2,7 @@ import { Countries } from '../../../dataplane/traffic/match/countries.ts';
 import { Recorder } from '../../../dataplane/traffic/record/recorder.ts';
 import { BROWSERS } from '../../../dataplane/traffic/testing/samples/browsers.ts';
 import { sampleExchange } from '../../../dataplane/traffic/testing/samples/sample-exchange.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { median } from '../figure.ts';
 
 /** Prints how long it takes to count a page view (ns): its visitor, browser, page and response. */
@@ -12,7 +13,7 @@ const COLD = 500;
 /** Batches between two reports. */
 const REPORT = 100;
 
-const recorder = new Recorder(Buffer.alloc(16), new Countries(null));
+const recorder = new Recorder(Buffer.alloc(16), new Countries(null, memoryLog()));
 const sample = sampleExchange({ method: 'GET', target: '/', kept: '', length: 0, chunked: false });
 const route = { domain: 'a.test', fields: null, excluded: null };
 

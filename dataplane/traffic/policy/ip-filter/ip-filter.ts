@@ -45,8 +45,9 @@ function byCountry(spec: Spec): Policy {
     decide({ client: { address } }, { countries }) {
       if (isDenied(address)) return REFUSED;
       if (isAllowed(address)) return null;
+      const country = countries.find(address);
       if (!countries.available) return NO_DATABASE;
-      return judgeCountry(countries.find(address)) ? null : REFUSED;
+      return judgeCountry(country) ? null : REFUSED;
     },
     explain({ client: { address } }, { countries }) {
       const denied = rangeOf(deny, address);
@@ -67,8 +68,8 @@ function countryJudge({ allow, allow_countries, deny_countries = [] }: Spec): (c
 }
 
 function explainCountry(address: string, countries: Countries, judge: (country: string) => boolean): PolicyExplanation {
-  if (!countries.available) return answers(`403: ${NO_DATABASE.reason}`);
   const country = countries.find(address);
+  if (!countries.available) return answers(`403: ${NO_DATABASE.reason}`);
   const words = country === '' ? `the country of ${address} is unknown` : `${address} is in ${country}`;
   return judge(country) ? passes(`${words}, which is allowed`) : answers(`403: ${words}, which is not allowed`);
 }

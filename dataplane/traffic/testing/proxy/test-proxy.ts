@@ -11,6 +11,7 @@ import type { Compare } from '../../policy/basic-auth/passwords.ts';
 import type {
   BotVerdict,
   CacheFromWorker,
+  CountryDatabase,
   DryRunResult,
   EntriesPublication,
   FromWorker,
@@ -30,7 +31,7 @@ export type ReplacedParts = {
   readonly maxPerTarget?: number;
   readonly blockKinds?: BlockKinds;
   /** A database; none by default. */
-  readonly countries?: SharedArrayBuffer | null;
+  readonly countries?: CountryDatabase | null;
   /** Receives the worker's messages to the index of the cache; by default there is no answer. */
   readonly onCache?: (message: CacheFromWorker, worker: TrafficWorker) => void;
 };

@@ -117,7 +117,12 @@ function readSaved(domain: string, saved: RouteInput): { readonly facts: RouteFa
 declare const BUILT_ROUTE_SCHEMA_HASH: string | undefined;
 
 /** Identifies the current schema of routes, without the texts in it. */
-export const routeSchemaHash = (): string => (typeof BUILT_ROUTE_SCHEMA_HASH === 'string' ? BUILT_ROUTE_SCHEMA_HASH : hashOfRouteSchema());
+export const routeSchemaHash = (): string => {
+  schemaHash ??= typeof BUILT_ROUTE_SCHEMA_HASH === 'string' ? BUILT_ROUTE_SCHEMA_HASH : hashOfRouteSchema();
+  return schemaHash;
+};
+
+let schemaHash: string | undefined;
 
 const hashOfRouteSchema = (): string =>
   crc32(JSON.stringify(z.toJSONSchema(routeSchema, { io: 'input', unrepresentable: 'any', override: withoutWords }))).toString(16);

@@ -28,7 +28,7 @@ export class Countries {
     return this.database !== null && !this.failed;
   }
 
-  /** @returns an ISO 3166-1 alpha-2 code; empty if it is unknown. Takes about 1 µs, and about 15 ms when it is the first to read a file. */
+  /** @returns an ISO 3166-1 alpha-2 code; empty if it is unknown. Takes about 1 µs, and 3 to 15 ms when it is the first to read a file. */
   find(address: string): string {
     const reader = address.includes(':') ? (this.ipv6 ?? this.open('ipv6', address)) : (this.ipv4 ?? this.open('ipv4', address));
     // DB-IP's records are `{country_code}`, not MaxMind's.

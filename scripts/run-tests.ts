@@ -15,17 +15,14 @@ const ALONE = /^\/\/ Runs alone: ./;
 const FIRST = /^e2e\/(docker|kubernetes)\//;
 /** Half an hour for a process that runs many files, each of which has five minutes. So much is only needed on a very busy machine. */
 const PROCESS_MS = 1_800_000;
-/** --quick compares a tenth of the random inputs that npm test compares with Node's own parser. */
-const QUICK_INPUTS = '50000';
+/** --quick tries a tenth of the random inputs that npm test compares with Node's own parser, and of the exceptions that it throws. */
+const QUICK = { SLUICE_FUZZ: '50000', SLUICE_FUZZ_SEED: '1', SLUICE_FAULTS: '10' };
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-tests-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
-if (values.quick) {
-  process.env.SLUICE_FUZZ ??= QUICK_INPUTS;
-  process.env.SLUICE_FUZZ_SEED ??= '1';
-}
+if (values.quick) Object.assign(process.env, { ...QUICK, ...process.env });
 
 /**
  * Programs that run the tests beside the sources, each of which takes the next file that no other has taken. They keep
@@ -45,7 +42,7 @@ function everything(): string[] {
   const files = globSync(BESIDE_SOURCES).toSorted();
   const alone = files.filter((file) => ALONE.test(readFileSync(file, 'utf8')));
   const shared = files.filter((file) => !alone.includes(file));
-  if (values.quick) return [...alone, ...programs(JOBS, shared)];
+  if (values.quick) return [...programs(CORES + 1, shared), ...alone];
   const processes = globSync('e2e/**/*.test.ts').toSorted();
   const rest = processes.filter((file) => !FIRST.test(file));
   return [...programs(CORES, shared), ...processes.filter((file) => FIRST.test(file)), ...alone, ...rest];

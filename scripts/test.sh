@@ -1,6 +1,6 @@
 #!/bin/sh
 # npm test: installs missing packages and runs the whole suite. Arguments replace the list of test files. --quick runs
-# only the tests next to the sources, without those of both processes. TEST_JOBS is the number of processes run at a time.
+# only the tests next to the sources, without those of both processes, and fewer rounds of the longest. TEST_JOBS is the number of processes run at a time.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh

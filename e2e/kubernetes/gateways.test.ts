@@ -111,11 +111,16 @@ describe('an HTTPRoute', { skip }, () => {
     await cluster.apply(...app({ name: 'heavy' }, { replicas: 3 }), ...app({ name: 'light' }));
     const backendRefs = [to('heavy', { weight: 2 }), to('light', { weight: 1 }), to('absent', { weight: 1 }), to('none', { weight: 0 })];
     await cluster.apply(route('weights', 'main', [{ backendRefs }], { hostnames: ['weights.test'] }));
-    await pair.serves(200, 'weights.test');
+    const answerer = async () => {
+      const { status, text } = await pair.visit('weights.test');
+      return status === 200 ? (JSON.parse(text) as { pod: string }).pod.slice(0, 5) : `${status}`;
+    };
+    // The share of a backend whose pods are not ready yet is 503.
+    const seen = new Set<string>();
+    await until('both backends to answer', async () => seen.add(await answerer()).has('heavy') && seen.has('light'));
     const counts = new Map<string, number>();
     for (let nth = 0; nth < 400; nth++) {
-      const { status, text } = await pair.visit('weights.test');
-      const which = status === 200 ? (JSON.parse(text) as { pod: string }).pod.slice(0, 5) : `${status}`;
+      const which = await answerer();
       counts.set(which, (counts.get(which) ?? 0) + 1);
     }
     assert.deepEqual([...counts.keys()].sort(), ['500', 'heavy', 'light']);

@@ -41,6 +41,9 @@ const GUARD = 'DirectSocket.attempt';
 /** What `MixedTraffic.fresh` returns if everything works. */
 const ALL_SERVED = Array.from({ length: 8 }, () => 200);
 
+/** Of so many exceptions, one is thrown: all by default. */
+const ONE_OF = Number(process.env.SLUICE_FAULTS ?? 1);
+
 type FaultPoint = {
   readonly name: string;
   readonly owner: object;
@@ -164,8 +167,9 @@ async function throwsOnce(place: FaultPoint, nth: number, kinds: readonly Kind[]
 }
 
 test('after an exception in any method, the next requests are served and nothing leaks', async (t) => {
-  const throws = await due();
-  const methods = new Set(throws.map(({ place }) => place)).size;
+  const possible = await due();
+  const methods = new Set(possible.map(({ place }) => place)).size;
+  const throws = possible.filter((_, at) => at % ONE_OF === 0);
   let hit = 0;
   const uncounted: string[] = [];
   // One at a time: a second exception would hit the cleanup after the first, which need not survive that.

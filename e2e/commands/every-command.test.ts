@@ -3,9 +3,9 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { sampleRoute } from '../desired/testing/sample-listing.ts';
-import { COMMANDS } from './commands.ts';
-import { admin, LAUNCHER, sluice, temporary } from './testing/run-command.ts';
+import { COMMANDS } from '../../controller/cli/commands.ts';
+import { admin, LAUNCHER, sluice, temporary } from '../../controller/cli/testing/run-command.ts';
+import { sampleRoute } from '../../controller/desired/testing/sample-listing.ts';
 
 const FULL = {
   ...sampleRoute('a.example', '10.0.0.1:80', { rate_limit_rps: 5 }),
@@ -121,7 +121,7 @@ test('controller and run refuse to start without their file', async () => {
   }
 });
 
-const CA = fileURLToPath(new URL('../sources/file/golden/imported/certificates/ca.pem', import.meta.url));
+const CA = fileURLToPath(new URL('../../controller/sources/file/golden/imported/certificates/ca.pem', import.meta.url));
 
 test('common mistakes are answered with the right form', async () => {
   for (const [argv, err] of [
@@ -191,7 +191,7 @@ test('routes --json prints the API’s response', async (t) => {
 
 test('commands load only the modules they need: queries neither compiler, schema, log nor API; commands for files only compiler and schema', async (t) => {
   const watch = `import { registerHooks } from 'node:module'; registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); return next(url, context); } });`;
-  const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../controller/cli/main.ts', import.meta.url));
   for (const argv of [['routes'], ['status'], ['reload'], ['explain', 'a.example']]) {
     const asked = ['--import', `data:text/javascript,${encodeURIComponent(watch)}`, main, ...argv, '--admin', 'unix:/none/admin.sock'];
     const { err } = await sluice(asked, { launcher: process.execPath });

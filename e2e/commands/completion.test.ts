@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { CONTROLLER_FLAGS } from '../../flags.ts';
-import { COMMANDS } from '../commands.ts';
-import { sluice, temporary } from '../testing/run-command.ts';
+import { COMMANDS } from '../../controller/cli/commands.ts';
+import { sluice, temporary } from '../../controller/cli/testing/run-command.ts';
+import { CONTROLLER_FLAGS } from '../../controller/flags.ts';
 
 const scripts: Record<string, string> = {};
 before(async () => {

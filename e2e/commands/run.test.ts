@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A fake data plane: records its start, its exit and every frame, and exits when its supervisor does. */
 const STAND_IN = `
 import { appendFileSync, rmSync } from 'node:fs';
-import { FakeDataplane } from '${new URL('../../push/testing/fake-dataplane.ts', import.meta.url).href}';
-import { plannedFlags } from '${new URL('../../../shared/runtime/process/parent.ts', import.meta.url).href}';
+import { FakeDataplane } from '${new URL('../../controller/push/testing/fake-dataplane.ts', import.meta.url).href}';
+import { plannedFlags } from '${new URL('../../shared/runtime/process/parent.ts', import.meta.url).href}';
 const note = (text) => appendFileSync(process.env.NOTES, text + '\\n');
 const argv = await plannedFlags();
 if (argv.includes('--wrong')) {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const PROGRAM = fileURLToPath(new URL('../testing/processes/torn-heads.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../dataplane/traffic/testing/processes/torn-heads.ts', import.meta.url));
 const COUNT = 6;
 const run = promisify(execFile);
 

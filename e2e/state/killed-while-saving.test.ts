@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { missing } from '../../../e2e/components.ts';
-import { TemporaryTable } from '../testing/temporary-table.ts';
+import { TemporaryTable } from '../../dataplane/table/testing/temporary-table.ts';
+import { missing } from '../components.ts';
 
-const SAVER = fileURLToPath(new URL('../testing/saving-process.ts', import.meta.url));
+const SAVER = fileURLToPath(new URL('../../dataplane/table/testing/saving-process.ts', import.meta.url));
 const bundles = mkdtempSync(join(tmpdir(), 'saver-'));
 /** In one file: under strace, finding hundreds of them takes longer than what is tested. */
 const bundle = join(bundles, 'saver.mjs');

@@ -6,14 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { AdminAddress } from '../shared/api/admin-address.ts';
-import { formatAdminAddress } from '../shared/api/admin-address.ts';
-import { FakeDataplane } from './push/testing/fake-dataplane.ts';
+import { FakeDataplane } from '../../controller/push/testing/fake-dataplane.ts';
+import type { AdminAddress } from '../../shared/api/admin-address.ts';
+import { formatAdminAddress } from '../../shared/api/admin-address.ts';
 
 /** What `npm test` has built, which starts with half the CPU time; the sources if this file is run alone. */
 const { TESTED_BUILD } = process.env;
 const MAIN =
-  TESTED_BUILD === undefined ? fileURLToPath(new URL('main.ts', import.meta.url)) : join(TESTED_BUILD, 'dist/controller/main.js');
+  TESTED_BUILD === undefined
+    ? fileURLToPath(new URL('../../controller/main.ts', import.meta.url))
+    : join(TESTED_BUILD, 'dist/controller/main.js');
 const site = (domain: string, port = 9_000) => `${domain} {\n  reverse_proxy 127.0.0.1:${port}\n}\n`;
 const BROKEN = 'a.example {\n  revers_proxy x\n}\n';
 

@@ -7,8 +7,11 @@ import { parseArgs } from 'node:util';
 import slowest from './slowest.ts';
 
 const CORES = availableParallelism();
-/** Tests wait for sockets, processes and timers, some of them most of their time, so more of them run than there are cores. */
-const JOBS = Number(process.env.TEST_JOBS ?? CORES * 4);
+/**
+ * Tests wait for sockets, processes and timers, some of them most of their time, so more of them run than there are cores. Many more would
+ * take longer: on two cores, eight need a tenth more processor time than five.
+ */
+const JOBS = Number(process.env.TEST_JOBS ?? CORES * 2 + 1);
 const BESIDE_SOURCES = '{shared,controller,dataplane,deploy}/**/*.test.ts';
 const ALONE = /^\/\/ Runs alone: ./;
 /** Wait for engines and API servers most of the time, and take the longest: started first, they leave the cores to the others. */

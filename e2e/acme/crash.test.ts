@@ -56,6 +56,21 @@ describe('kill -9 in the middle of an order', () => {
       assert.ok(orders(scene) <= most, `${orders(scene)} orders`);
     });
 
+  test('after the certificate was stored: nothing is ordered, and the saved order is deleted', LIMITS, async () => {
+    await using scene = await Scene.start();
+    await using upstream = await hello();
+    const stored = () => ['cert.pem', 'key.pem'].every((name) => existsSync(scene.folder.file(`certs/acme/${NAME}/${name}`)));
+    {
+      await using killed = await scene.dataplane();
+      await killed.route(NAME, upstream.address);
+      while (!stored()) await new Promise((resolve) => setImmediate(resolve));
+      await killed.program.kill('SIGKILL');
+    }
+    await using next = await scene.dataplane();
+    (await settled(scene, next)).destroy();
+    assert.deepEqual([orders(scene), certificates(scene)], [1, 1]);
+  });
+
   test('at any moment leads to one certificate, which a third start does not order again', LIMITS, async () => {
     await using scene = await Scene.start();
     await using upstream = await hello();

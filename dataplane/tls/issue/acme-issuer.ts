@@ -60,7 +60,7 @@ export class AcmeIssuer {
     this.accounts.setAcme(settings);
     if (settings === null) this.workerSolver.shared.stop();
     else this.workerSolver.shared.start();
-    if (settings !== null) void this.coordinator.deleteExpired();
+    if (settings !== null) void this.coordinator.deleteOver();
   }
 
   /** Answers the challenges of other instances, as the predecessor of a takeover does. */

@@ -3,6 +3,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readCertificate } from '../../../../shared/certificates/certificate.ts';
+import { makePair } from '../../../../shared/certificates/testing/pairs.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
@@ -19,9 +21,11 @@ class Scene {
   readonly clock = new ManualClock();
 
   process(instance: string): OrderCoordinator {
-    const log = memoryLog();
-    const store = new DirectoryStore(this.folder, { clock: this.clock, random: systemRandom, log, instance });
-    return new OrderCoordinator({ store, clock: this.clock, log });
+    return new OrderCoordinator({ store: this.store(instance), clock: this.clock, log: memoryLog() });
+  }
+
+  store(instance: string): DirectoryStore {
+    return new DirectoryStore(this.folder, { clock: this.clock, random: systemRandom, log: memoryLog(), instance });
   }
 
   get notes(): string[] {
@@ -122,4 +126,35 @@ test('only one process orders at a time, and one that waited learns of a failure
   assert.equal(placed, 1);
   await other.run('a.test', CA, null, async () => void placed++);
   assert.equal(placed, 2, 'its own time comes');
+});
+
+test('a process that starts deletes an order whose certificate is stored, or that has expired, but no other', async () => {
+  using scene = new Scene();
+  await crash(scene.process('one'));
+  const next = scene.process('one');
+  await next.deleteOver();
+  assert.equal(scene.notes.length, 1, 'the order can still be resumed');
+
+  // The crash came between storing the certificate and deleting its order.
+  const made = await makePair(['a.test']);
+  const pair = readCertificate(made.certificate, made.privateKey);
+  assert.ok(pair.ok);
+  const stored = { source: 'acme', domains: ['a.test'], pair: pair.value } as const;
+  await scene.store('one').put({ ...stored, order: 'https://ca.test/order/0' });
+  await next.deleteOver();
+  assert.equal(scene.notes.length, 1, 'the certificate is of an earlier order');
+  await scene.store('one').put({ ...stored, order: BEGUN.url });
+  await next.deleteOver();
+  assert.deepEqual(scene.notes, []);
+
+  const weekAgo = scene.clock.now() - 7 * 24 * 3_600_000;
+  const saved = (at: number) => JSON.stringify({ directory: CA, at, tries: 1, begun: { ...BEGUN, url: 'https://ca.test/order/2' } });
+  for (const [at, left] of [
+    [weekAgo + 1, 1],
+    [weekAgo - 1, 0],
+  ] as const) {
+    await scene.store('one').write('orders', 'a.test', saved(at));
+    await next.deleteOver();
+    assert.equal(scene.notes.length, left);
+  }
 });

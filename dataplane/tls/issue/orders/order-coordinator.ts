@@ -85,16 +85,21 @@ export class OrderCoordinator {
     }
   }
 
-  /** Deletes saved orders, with their keys, that have expired at any authority. */
-  async deleteExpired(): Promise<void> {
+  /**
+   * Deletes saved orders, with their keys, that no process will resume: those that have expired at any authority, and those whose certificate
+   * is stored, because the process ended before it deleted the order.
+   */
+  async deleteOver(): Promise<void> {
     const { store, clock, log } = this.tools;
     try {
       for (const name of await store.keys('orders')) {
         const note = await this.read(name);
-        if (note !== null && note.at < clock.now() - MAX_AGE_MS) await store.write('orders', name, null);
+        if (note === null) continue;
+        const isExpired = note.at < clock.now() - MAX_AGE_MS;
+        if (isExpired || isStored(note, await store.refresh(name))) await store.write('orders', name, null);
       }
     } catch (error) {
-      log.debug({ error: String(error) }, 'could not delete expired orders');
+      log.debug({ error: String(error) }, 'could not delete orders that are over');
     }
   }
 
@@ -164,8 +169,7 @@ export class OrderCoordinator {
   private async savedOrder(name: string, directory: string, held: StoredCertificate | null): Promise<SavedOrder | null> {
     const note = await this.read(name);
     if (note === null || note.directory !== directory || note.at < this.tools.clock.now() - MAX_AGE_MS) return null;
-    // The process ended after storing the certificate and before deleting its order.
-    return note.begun !== null && note.begun.url === held?.order ? null : note;
+    return isStored(note, held) ? null : note;
   }
 
   private async read(name: string): Promise<SavedOrder | null> {
@@ -182,3 +186,6 @@ export class OrderCoordinator {
     return this.tools.store.write('orders', name, `${JSON.stringify(note)}\n`);
   }
 }
+
+/** Whether this is the order of a stored certificate: the process ended after storing it and before deleting its order. */
+const isStored = ({ begun }: SavedOrder, held: StoredCertificate | null): boolean => begun !== null && begun.url === held?.order;

@@ -8,8 +8,8 @@ import slowest from './slowest.ts';
 
 const CORES = availableParallelism();
 /**
- * Tests wait for sockets, processes and timers, some of them most of their time, so more of them run than there are cores. Many more would
- * take longer: on two cores, all of them took 529 s with five, 533 s with six and 564 s with eight.
+ * Tests wait for sockets, processes and timers, some of them most of their time, so more of them run than there are cores. Whole runs with
+ * five, six and eight on two cores took the same time within the noise.
  */
 const JOBS = Number(process.env.TEST_JOBS ?? CORES * 2 + 1);
 const BESIDE_SOURCES = '{shared,controller,dataplane,deploy}/**/*.test.ts';

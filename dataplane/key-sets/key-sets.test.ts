@@ -47,7 +47,8 @@ class Fixture {
   async want(...urls: string[]): Promise<void> {
     const upserts = urls.map((url, index) => {
       const jwt = { key_source: { url, private: false } };
-      return { domain: `${index}.test`, json: JSON.stringify(index % 2 === 0 ? { jwt, handles: [] } : { handles: [{ jwt }] }) };
+      const route = index % 2 === 0 ? { jwt, handles: [] } : { handles: [{ jwt }] };
+      return { domain: `${index}.test`, json: JSON.stringify(route), fetchesKeys: true };
     });
     this.sets.update({ whole: true, upserts, removed: [] });
     await this.settled();

@@ -20,9 +20,10 @@ const MAX_CONCURRENT = 4;
 /** Maximum number of sets. Any beyond that have no keys. */
 const MAX_SETS = 100;
 
+/** A published route: the JSON of its RouteSpec. `fetchesKeys`: whether any of its policies names a source of keys. */
 type PublishedRoutes = {
   readonly whole: boolean;
-  readonly upserts: readonly { readonly domain: string; readonly json: string }[];
+  readonly upserts: readonly { readonly domain: string; readonly json: string; readonly fetchesKeys: boolean }[];
   readonly removed: readonly string[];
 };
 
@@ -69,14 +70,13 @@ export class KeySets {
   update({ whole, upserts, removed }: PublishedRoutes): void {
     const gone = new Set(whole ? this.byDomain.keys() : removed);
     let changed = false;
-    for (const { domain, json } of upserts) {
-      const sources = wantedSources(json);
-      if (sources.size === 0) {
+    for (const { domain, json, fetchesKeys } of upserts) {
+      if (!fetchesKeys) {
         if (this.byDomain.has(domain)) gone.add(domain);
         continue;
       }
       gone.delete(domain);
-      this.byDomain.set(domain, sources);
+      this.byDomain.set(domain, wantedSources(json));
       changed = true;
     }
     for (const domain of gone) changed = this.byDomain.delete(domain) || changed;

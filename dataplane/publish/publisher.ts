@@ -12,8 +12,12 @@ export type EntriesChange<Entry extends NamedEntry = NamedEntry> = {
 
 export type NamedEntry = RawEntry;
 
-/** `healthChecks`: whether any target is checked or probed. `passesTls`: whether it passes TLS connections through. */
-export type PublishedRoute = Required<NamedEntry> & { readonly healthChecks: boolean; readonly passesTls: boolean };
+/** The facts that watchers of routes need, so that they only parse the routes that concern them: see RouteFacts. */
+export type PublishedRoute = Required<NamedEntry> & {
+  readonly healthChecks: boolean;
+  readonly fetchesKeys: boolean;
+  readonly passesTls: boolean;
+};
 export type RoutesChange = EntriesChange<PublishedRoute>;
 
 /** Not every worker acknowledged the state within 5 s. It is published anyway and will be served. */

@@ -116,7 +116,14 @@ export function whole(routes: readonly RouteInput[]): RoutesChange {
   const upserts = routes.map((input) => {
     const result = readRoute(input);
     if ('problem' in result) throw new Error(`${result.problem.member}: ${result.problem.reason}`);
-    return { domain: result.route.domain, json: JSON.stringify(result.route), healthChecks: false, passesTls: false, severalLabels: false };
+    return {
+      domain: result.route.domain,
+      json: JSON.stringify(result.route),
+      healthChecks: false,
+      fetchesKeys: false,
+      passesTls: false,
+      severalLabels: false,
+    };
   });
   return { whole: true, upserts, removed: [] };
 }

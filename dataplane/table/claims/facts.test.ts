@@ -40,7 +40,15 @@ test('facts come from the members of a route and of its blocks, and members of t
   const entering = { ...target, state: 'starting', probe: true } as const;
   const block = (upstream: object) => ({ handles: [{ path: '/x', upstreams: [{ ...target, ...upstream }] }] });
   const facts = (more: object) => factsOf({ domain: 'a.test', upstream: null, tls: false, ...more });
-  const none = { https: 'auto', identifiedTargets: false, healthChecks: false, needsSetup: false, passesTls: false, severalLabels: false };
+  const none = {
+    https: 'auto',
+    identifiedTargets: false,
+    healthChecks: false,
+    fetchesKeys: false,
+    needsSetup: false,
+    passesTls: false,
+    severalLabels: false,
+  };
   assert.deepEqual(facts({}), none);
   assert.deepEqual(facts({ health: null, upstreams: [{ ...entering, probe: false }] }), none);
   assert.deepEqual(
@@ -51,6 +59,7 @@ test('facts come from the members of a route and of its blocks, and members of t
     https: 'off',
     identifiedTargets: false,
     healthChecks: true,
+    fetchesKeys: false,
     needsSetup: false,
     passesTls: false,
     severalLabels: false,
@@ -64,12 +73,17 @@ test('facts come from the members of a route and of its blocks, and members of t
     { handles: [{ path: '/x', cache: {} }] },
   ])
     assert.deepEqual(facts(more), { ...none, needsSetup: true });
+  const jwt = { key_source: { url: 'https://issuer.test/keys', private: false } };
+  for (const more of [{ jwt }, { handles: [{ path: '/x', jwt }] }]) assert.deepEqual(facts(more), { ...none, fetchesKeys: true });
+  const decoy = { headers: [{ name: 'key_source', value: '"key_source"' }], jwt: { keys: [] } };
+  assert.deepEqual(facts(decoy), none);
   assert.equal(facts({ handles: [{ path: '/x', health: { path: '/' } }] }).healthChecks, true);
   for (const more of [{ upstreams: [{ ...entering, id: 'x' }] }, block({ ...entering, id: 'x' })])
     assert.deepEqual(facts(more), {
       https: 'auto',
       identifiedTargets: true,
       healthChecks: true,
+      fetchesKeys: false,
       needsSetup: false,
       passesTls: false,
       severalLabels: false,

@@ -8,6 +8,8 @@ export type RouteFacts = {
   readonly identifiedTargets: boolean;
   /** Whether any target is checked or probed. */
   readonly healthChecks: boolean;
+  /** Whether any policy verifies tokens with keys that are fetched. */
+  readonly fetchesKeys: boolean;
   /** Whether it needs something that the data plane may not have: a cache, ports of its own, directories. */
   readonly needsSetup: boolean;
   /** Whether it passes TLS connections through. */
@@ -16,8 +18,11 @@ export type RouteFacts = {
   readonly severalLabels: boolean;
 };
 
-/** There are few combinations, so routes with the same facts share one object. Indexed by ids, checks, setup, TLS, labels and `https`. */
-const shared = Array.from({ length: 32 }, () => new Map<RouteSpec['https'], RouteFacts>());
+/**
+ * There are few combinations, so routes with the same facts share one object. Indexed by ids, checks, keys, setup, TLS, labels
+ * and `https`.
+ */
+const shared = Array.from({ length: 64 }, () => new Map<RouteSpec['https'], RouteFacts>());
 
 /** Facts of a route. An earlier version may have saved it, so members with a default may be missing. */
 export function factsOf(route: RouteInput): RouteFacts {
@@ -25,12 +30,13 @@ export function factsOf(route: RouteInput): RouteFacts {
   const identifiedTargets = hasIdentifiedTargets(route);
   const isChecked = health !== null || handles.some((handle) => handle.health != null);
   const healthChecks = isChecked || hasTarget(route, ({ probe }) => probe === true);
+  const fetchesKeys = [route, ...handles].some(({ jwt }) => jwt?.key_source != null);
   const needsSetup = route.ports != null || [route, ...handles].some(needsCacheOrFiles);
   const passesTls = route.tls_passthrough != null;
   const severalLabels = route.wildcard === 'many';
-  const bits = [identifiedTargets, healthChecks, needsSetup, passesTls, severalLabels];
+  const bits = [identifiedTargets, healthChecks, fetchesKeys, needsSetup, passesTls, severalLabels];
   const known = shared[bits.reduce((sum, bit, at) => sum + (Number(bit) << at), 0)];
-  const facts = known?.get(https) ?? { https, identifiedTargets, healthChecks, needsSetup, passesTls, severalLabels };
+  const facts = known?.get(https) ?? { https, identifiedTargets, healthChecks, fetchesKeys, needsSetup, passesTls, severalLabels };
   known?.set(https, facts);
   return facts;
 }

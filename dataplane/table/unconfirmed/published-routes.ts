@@ -26,7 +26,12 @@ export function publishedRoute(domain: string, claim: Claim): PublishedRoute {
 
 const savedRoute = (domain: string, { json, facts }: Claim): PublishedRoute => ({ domain, json, ...publishedFacts(facts) });
 
-const publishedFacts = ({ healthChecks, passesTls, severalLabels }: RouteFacts) => ({ healthChecks, passesTls, severalLabels });
+const publishedFacts = ({ healthChecks, fetchesKeys, passesTls, severalLabels }: RouteFacts) => ({
+  healthChecks,
+  fetchesKeys,
+  passesTls,
+  severalLabels,
+});
 
 function allRoutes({ claims: all }: RestoredClaims, published: (domain: string, claim: Claim) => PublishedRoute): RoutesChange {
   const upserts: PublishedRoute[] = [];

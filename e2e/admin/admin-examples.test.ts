@@ -26,7 +26,7 @@ test('the curl examples of the Admin API and metrics references work as written'
   const reason = missing('curl') ?? missing('jq');
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();
-  using certificates = new CertificatesFixture();
+  const certificates = new CertificatesFixture();
   const { cert, key } = certificates.issue('app.example.com');
   writeFileSync(folder.file('fullchain.pem'), cert);
   writeFileSync(folder.file('privkey.pem'), key);

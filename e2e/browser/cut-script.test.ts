@@ -15,7 +15,7 @@ test('a browser neither runs nor caches a script that is cut off over HTTP/2', {
   skip: missingBrowser(),
 }, async () => {
   using folder = new Folder();
-  using authority = new CertificatesFixture();
+  const authority = new CertificatesFixture();
   let asked = 0;
   await using upstream = await Upstream.start('shop', ({ url }, response) => {
     if (url !== '/app.js') return void response.setHeader('content-type', 'text/html').end(PAGE);

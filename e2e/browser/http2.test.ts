@@ -15,7 +15,7 @@ for (const protocol of ['http1', 'h2c'] as const)
 
     before(async () => {
       const folder = cleaning.use(new Folder());
-      const authority = cleaning.use(new CertificatesFixture());
+      const authority = new CertificatesFixture();
       const app = cleaning.use(await messageApp(protocol));
       const httpsPort = await freePort();
       const flags = ['--cert-dir', folder.file('certs'), '--https-port', `${httpsPort}`];

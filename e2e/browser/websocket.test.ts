@@ -10,7 +10,7 @@ test('a browser opens WebSockets on the HTTP/2 connection of its page', {
   skip: missingBrowser(),
 }, async () => {
   using folder = new Folder();
-  using authority = new CertificatesFixture();
+  const authority = new CertificatesFixture();
   const server = await chatApp();
   const keys: string[] = [];
   server.on('upgrade', ({ headers }) => keys.push(headers['sec-websocket-key'] ?? ''));

@@ -9,7 +9,7 @@ import { until } from '../testing/until.ts';
 
 test('an upstream with a certificate from a private authority is trusted only with NODE_EXTRA_CA_CERTS', async () => {
   using folder = new Folder();
-  using certificates = new CertificatesFixture();
+  const certificates = new CertificatesFixture();
   writeFileSync(folder.file('ca.pem'), certificates.ca);
   const upstream = createServer(certificates.issue('secure.test'), (_, response) => response.end('over TLS'));
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
@@ -31,7 +31,7 @@ test('an upstream with a certificate from a private authority is trusted only wi
 
 test('a health check over TLS needs a certificate for the site', async () => {
   using folder = new Folder();
-  using certificates = new CertificatesFixture();
+  const certificates = new CertificatesFixture();
   writeFileSync(folder.file('ca.pem'), certificates.ca);
   const upstream = createServer(certificates.issue('right.test'), (_, response) => response.end());
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));

@@ -22,7 +22,7 @@ async function getSecurely(port: number, name: string, ca: string): Promise<stri
 
 test('a certificate placed in the directory and a posted one are presented immediately, and after a restart', async () => {
   using folder = new Folder();
-  using authority = new CertificatesFixture();
+  const authority = new CertificatesFixture();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
   const httpsPort = await freePort();
   const options = { stateDir: folder.file('state'), flags: ['--cert-dir', folder.file('certs'), '--https-port', `${httpsPort}`] };
@@ -68,7 +68,7 @@ test('certificates on a read-only disk are presented, and storing one is rejecte
   skip: mounts,
 }, async () => {
   using folder = new Folder();
-  using authority = new CertificatesFixture();
+  const authority = new CertificatesFixture();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
   const certs = folder.file('certs');
   const { cert, key } = authority.issue('shop.test');

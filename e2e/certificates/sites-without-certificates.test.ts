@@ -8,7 +8,7 @@ import { until } from '../testing/until.ts';
 
 test('status, explain and certificates report why sites have no HTTPS and what to do', async () => {
   using folder = new Folder();
-  using authority = new CertificatesFixture();
+  const authority = new CertificatesFixture();
   const certs = folder.file('certs');
   for (const name of ['mismatched', 'misnamed']) mkdirSync(`${certs}/${name}`, { recursive: true });
   writeFileSync(`${certs}/mismatched/cert.pem`, authority.issue('a.example.com').cert);

@@ -71,7 +71,7 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
   });
 
   test('serve an Ingress, and redirect it to the public HTTPS port once its Secret is there', async () => {
-    using authority = new CertificatesFixture();
+    const authority = new CertificatesFixture();
     await cluster.apply(...app({ name: 'shop' }, { replicas: 3 }));
     const tls = [{ hosts: ['shop.test'], secretName: 'shop' }];
     await cluster.apply(ingress({ name: 'shop' }, 'shop.test', [{ path: '/', service: 'shop' }], { tls }));

@@ -185,7 +185,7 @@ describe('an HTTPRoute', { skip }, () => {
 
 describe('an HTTPS listener', { skip }, () => {
   test('serves its hosts with its certificate, and the HTTP listener of the same Gateway does not redirect', async () => {
-    using authority = new CertificatesFixture();
+    const authority = new CertificatesFixture();
     const certificate = authority.issue('secure.test');
     await cluster.apply(...app({ name: 'secure' }), tlsSecret({ name: 'secure' }, certificate));
     const https = { name: 'https', protocol: 'HTTPS', port: 443, hostname: 'secure.test', tls: { certificateRefs: [{ name: 'secure' }] } };
@@ -198,7 +198,7 @@ describe('an HTTPS listener', { skip }, () => {
   });
 
   test('without a host presents its certificate for any name, and serves the hosts of its routes there', async () => {
-    using authority = new CertificatesFixture();
+    const authority = new CertificatesFixture();
     const certificate = authority.issue('fallback.example');
     await cluster.apply(...app({ name: 'open' }), tlsSecret({ name: 'open' }, certificate));
     const https = { name: 'https', protocol: 'HTTPS', port: 443, tls: { certificateRefs: [{ name: 'open' }] } };
@@ -210,7 +210,7 @@ describe('an HTTPS listener', { skip }, () => {
   });
 
   test('lets in only clients with a certificate of the authorities that its Gateway names', async () => {
-    using servers = new CertificatesFixture();
+    const servers = new CertificatesFixture();
     const clients = await makePair([], { subject: 'CN=clients', authority: true });
     const alice = await makePair([], { subject: 'CN=alice', signer: clients.signs });
     const caCertificateRefs = [{ group: '', kind: 'ConfigMap', name: 'clients' }];
@@ -233,7 +233,7 @@ describe('an HTTPS listener', { skip }, () => {
 
 describe('a TLSRoute', { skip }, () => {
   test('passes connections on by the name that they ask for, and those for other names of its listener are closed', async () => {
-    using authority = new CertificatesFixture();
+    const authority = new CertificatesFixture();
     const { cert, key } = authority.issue('db.pass.test');
     const server = createTlsServer({ cert, key }, (socket) => socket.on('error', () => undefined).end('from the database'));
     await once(server.listen(0, '10.77.250.1'), 'listening');

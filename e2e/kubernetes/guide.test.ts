@@ -55,7 +55,7 @@ before(async () => {
   cluster = await Cluster.start();
   folder = new Folder();
   symlinkSync(join(REPOSITORY, 'deploy'), folder.file('deploy'));
-  using authority = new CertificatesFixture();
+  const authority = new CertificatesFixture();
   const { cert, key } = authority.issue('hello.example');
   writeFileSync(folder.file('cert.pem'), cert);
   writeFileSync(folder.file('key.pem'), key);

@@ -225,7 +225,6 @@ describe('a TLS Secret', { skip }, () => {
   before(() => {
     authority = new CertificatesFixture();
   });
-  after(() => authority?.[Symbol.dispose]());
   const secret = ({ cert, key }: { readonly cert: string; readonly key: string }) => ({
     apiVersion: 'v1',
     kind: 'Secret',

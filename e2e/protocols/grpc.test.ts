@@ -40,7 +40,6 @@ after(async () => {
   await dataplane[Symbol.asyncDispose]();
   greeter[Symbol.dispose]();
   secureGreeter[Symbol.dispose]();
-  authority[Symbol.dispose]();
   folder[Symbol.dispose]();
 });
 

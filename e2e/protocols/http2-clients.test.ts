@@ -42,7 +42,6 @@ before(async () => {
 after(async () => {
   await dataplane[Symbol.asyncDispose]();
   for (const app of apps) app[Symbol.dispose]();
-  authority[Symbol.dispose]();
   folder[Symbol.dispose]();
 });
 

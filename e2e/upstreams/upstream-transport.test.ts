@@ -18,8 +18,8 @@ function replace(path: string, text: string): void {
 
 test('upstreams are verified with the authority in the Sluicefile, which is reloaded when it changes', async () => {
   using folder = new Folder();
-  using authority = new CertificatesFixture();
-  using stranger = new CertificatesFixture();
+  const authority = new CertificatesFixture();
+  const stranger = new CertificatesFixture();
   using upstream = await Http2UpstreamFixture.serving(okay('hello'), { ...authority.issue('inner.test') });
   writeFileSync(folder.file('ca.pem'), authority.ca);
   const options = '{\n    tls_server_name inner.test\n    ca ca.pem\n  }';
@@ -48,9 +48,9 @@ test('upstreams are verified with the authority in the Sluicefile, which is relo
 
 test('upstreams get the certificate of tls_client_auth for requests and health checks, and a renewed one once its files change', async () => {
   using folder = new Folder();
-  using authority = new CertificatesFixture();
-  using clients = new CertificatesFixture();
-  using stranger = new CertificatesFixture();
+  const authority = new CertificatesFixture();
+  const clients = new CertificatesFixture();
+  const stranger = new CertificatesFixture();
   const demanding = { ...authority.issue('inner.test'), ca: clients.ca, requestCert: true };
   using upstream = await Http2UpstreamFixture.serving(okay('hello'), demanding);
   const put = ({ cert, key }: { cert: string; key: string }): void => {

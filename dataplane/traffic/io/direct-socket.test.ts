@@ -15,7 +15,7 @@ const LARGE = 'L'.repeat(4_000_000);
 let issued: ReturnType<CertificatesFixture['issue']> | undefined;
 function certificate(): NonNullable<typeof issued> {
   if (issued !== undefined) return issued;
-  using authority = new CertificatesFixture();
+  const authority = new CertificatesFixture();
   issued = authority.issue('a.test');
   return issued;
 }

@@ -21,7 +21,7 @@ class Port implements ServerTlsOwner {
   private readonly secure: ReturnType<typeof createTlsServer>;
 
   private constructor() {
-    using authority = new CertificatesFixture();
+    const authority = new CertificatesFixture();
     this.secure = createTlsServer(authority.issue('a.test'));
   }
 

@@ -24,7 +24,6 @@ describe('a TLS-ALPN-01 challenge (RFC 8737)', () => {
   after(() => {
     proxy[Symbol.dispose]();
     upstream[Symbol.dispose]();
-    authority[Symbol.dispose]();
   });
 
   /** @throws the error that ended the handshake. */

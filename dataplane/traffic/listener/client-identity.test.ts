@@ -55,7 +55,7 @@ test('serial number, fingerprint and the certificate itself are those of Caddy',
 });
 
 test('names are found by their kind and index, and one that contains a comma does not become two', async () => {
-  using authority = new CertificatesFixture();
+  const authority = new CertificatesFixture();
   const names = 'DNS:a.test,email:ann@a.test,URI:spiffe://a.test/ann,DNS:*.b.test,IP:192.0.2.1,IP:2001:db8::1';
   const identity = new PresentedIdentity(new X509Certificate(authority.issueFor(names).cert));
   assert.deepEqual(

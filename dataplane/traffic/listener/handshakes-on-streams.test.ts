@@ -34,7 +34,6 @@ before(async () => {
 after(() => {
   proxy[Symbol.dispose]();
   upstream[Symbol.dispose]();
-  authority[Symbol.dispose]();
 });
 
 /** A client whose handshake is complete. @throws the error that ended it. */

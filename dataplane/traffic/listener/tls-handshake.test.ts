@@ -11,7 +11,6 @@ import { Wire } from '../testing/wire.ts';
 import type { PublishedCertificate } from './certificates.ts';
 
 const authority = new CertificatesFixture();
-after(() => authority[Symbol.dispose]());
 
 function certificate(...domains: string[]): PublishedCertificate {
   const { cert, key } = authority.issue(...domains);

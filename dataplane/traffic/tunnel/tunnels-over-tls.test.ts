@@ -15,10 +15,7 @@ describe('a tunnel with TLS on both sides', () => {
   const { cert, key } = certificates.issue('a.test');
   const trusted = getCACertificates('default');
   before(() => setDefaultCACertificates([...trusted, certificates.ca]));
-  after(() => {
-    setDefaultCACertificates(trusted);
-    certificates[Symbol.dispose]();
-  });
+  after(() => setDefaultCACertificates(trusted));
 
   /** A proxy whose one target passes each of its connections to `target`, and a client of it. */
   async function between(target: (wire: Wire) => Promise<void>) {

@@ -53,7 +53,7 @@ export class Pebble {
       dns: await freePort(),
       dnsManagement: await freePort(),
     };
-    using certificates = new CertificatesFixture();
+    const certificates = new CertificatesFixture();
     const { cert, key } = certificates.issue('localhost', '127.0.0.1');
     const file = (name: string, text: string): string => {
       const path = folder.file(`pebble-${at.directory}-${name}`);

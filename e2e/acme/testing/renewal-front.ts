@@ -37,7 +37,7 @@ export class RenewalFront {
 
   /** `pebble`: the current backend. */
   static async start(folder: Folder, pebble: () => Pebble): Promise<RenewalFront> {
-    using certificates = new CertificatesFixture();
+    const certificates = new CertificatesFixture();
     const server = createServer(certificates.issue('localhost', '127.0.0.1'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const rootPath = folder.file('front-root.pem');

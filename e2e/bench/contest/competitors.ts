@@ -33,7 +33,7 @@ export async function withCompetitors<T>(field: Field, work: (competitors: reado
 
 /** ECDSA with P-256, like the certificates that authorities issue by default. */
 function pair(folder: Folder): Secure {
-  using authority = new CertificatesFixture();
+  const authority = new CertificatesFixture();
   const { cert, key } = authority.issue(HOST, '127.0.0.1');
   const secure = { certificate: folder.file('cert.pem'), privateKey: folder.file('key.pem') };
   writeFileSync(secure.certificate, cert);

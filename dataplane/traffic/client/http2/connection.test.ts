@@ -20,7 +20,6 @@ import { field } from '../../testing/wire.ts';
 const authority = new CertificatesFixture();
 const names = ['a.test', 'other.test'];
 const { cert, key } = authority.issue(...names);
-after(() => authority[Symbol.dispose]());
 
 type Got = {
   readonly headers: IncomingHttpHeaders;

@@ -82,7 +82,7 @@ test('a site with an applied certificate is redirected without any authority, bu
 describe('with an uploaded certificate', () => {
   const QUIET = { httpsPort: 0 };
   const certificate = (provided: boolean, ...domains: string[]) => {
-    using made = new CertificatesFixture();
+    const made = new CertificatesFixture();
     const { cert, key } = made.issue(...domains);
     return { domains, certificate: cert, private_key: key, provided };
   };

@@ -10,7 +10,7 @@ const certificates = new Map<string, Issued>();
 function issued(names: readonly string[]): Issued {
   const known = certificates.get(names.join());
   if (known !== undefined) return known;
-  using authority = new CertificatesFixture();
+  const authority = new CertificatesFixture();
   const one = { ca: authority.ca, ...authority.issue(...names) };
   certificates.set(names.join(), one);
   return one;

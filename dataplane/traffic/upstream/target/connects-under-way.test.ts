@@ -46,7 +46,7 @@ test('consecutive cancelled requests share the connection that is being opened',
 });
 
 test('the next request takes over the connection of a cancelled one', async () => {
-  using certificates = new CertificatesFixture();
+  const certificates = new CertificatesFixture();
   const secure = createSecureServer(certificates.issue('a.test'), (_, response) => void response.end('x'));
   const sockets: Socket[] = [];
   const server = createServer({ pauseOnConnect: true }, (socket) => sockets.push(socket));

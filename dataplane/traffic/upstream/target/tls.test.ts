@@ -37,10 +37,7 @@ describe('a target with tls', () => {
   const certificates = new CertificatesFixture();
   const trusted = getCACertificates('default');
   before(() => setDefaultCACertificates([...trusted, certificates.ca]));
-  after(() => {
-    setDefaultCACertificates(trusted);
-    certificates[Symbol.dispose]();
-  });
+  after(() => setDefaultCACertificates(trusted));
 
   test('is verified for the domain of the route if it is an IP address', async () => {
     using target = await secured(certificates.issue('a.test'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { TransportSpec } from '../../../../shared/upstreams/transport.ts';
 import { CertificatesFixture } from '../../testing/certificates.ts';
 import { Http2UpstreamFixture, okay } from '../../testing/http2/upstream.ts';
@@ -9,10 +9,6 @@ import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 
 const certificates = new CertificatesFixture();
 const strangers = new CertificatesFixture();
-after(() => {
-  certificates[Symbol.dispose]();
-  strangers[Symbol.dispose]();
-});
 
 const { ca } = certificates;
 const failures = (proxy: ProxyFixture) =>

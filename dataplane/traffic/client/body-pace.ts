@@ -1,6 +1,6 @@
 /** A body may take this long at any pace (ms); after that it must average this many bytes per second of waiting. */
 const GRACE_MS = 30_000;
-const LEAST_PER_SECOND = 500;
+const MIN_PER_SECOND = 500;
 
 /** RFC 9110 15.5.9: the reason logged for a request that took too long. */
 export const TOO_SLOW = 'the body arrived too slowly';
@@ -16,11 +16,12 @@ export class BodyPace {
   }
 
   /**
-   * Called periodically. `received` is bytes so far; `clientOnly` is whether only the client causes the wait. @returns whether it is too slow.
+   * Called periodically. `received` is bytes so far; `clientOnly` is whether only the client causes the wait. @returns whether it is too
+   * slow.
    */
   tooSlow(now: number, received: number, clientOnly: boolean): boolean {
     if (clientOnly) this.waited += now - this.checkedAt;
     this.checkedAt = now;
-    return clientOnly && this.waited > GRACE_MS && received * 1_000 < this.waited * LEAST_PER_SECOND;
+    return clientOnly && this.waited > GRACE_MS && received * 1_000 < this.waited * MIN_PER_SECOND;
   }
 }

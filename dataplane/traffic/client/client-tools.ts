@@ -14,12 +14,12 @@ export interface OpenConnection extends FaultOwner {
   drain(patient: boolean): void;
 }
 
-/** A client's connection whose ClientHello has been read. It is paused. */
-export type Arrived = {
+/** A client's connection whose ClientHello has been read, but not consumed. It is paused. */
+export type PeekedConnection = {
   readonly socket: Socket;
-  /** What has been read. */
+  /** The bytes that have been read. */
   readonly head: Buffer;
-  /** The client's address, possibly by a PROXY header, and its port if that is its own. */
+  /** The client's address, from the PROXY header if there is one, and its port, which is null in that case. */
   readonly address: string;
   readonly port: number | null;
   readonly localPort: number;
@@ -44,6 +44,7 @@ export type ClientTools = {
   /** Whether it does so without waiting for one more request on idle connections. */
   mustCloseIdle(): boolean;
   readonly requestPath: RequestPath;
+  /** An exchange has begun. */
   begun(): void;
   /** The exchange is over, successfully or not. */
   record(x: Exchange): void;

@@ -13,20 +13,20 @@ export type Peer = {
   readonly address: string;
   /** null if a PROXY header named the address. */
   readonly port: number | null;
-  /** The port of ours that it arrived at. */
+  /** The local port that it arrived at. */
   readonly localPort: number;
-  /** Our end of the connection. */
+  /** The local end of the connection. */
   readonly local: LocalEnd;
   readonly secure: boolean;
   /** What was negotiated; null without TLS. */
   readonly tls: TlsFacts | null;
-  /** The certificate shown to the client; null without TLS. */
-  readonly certificate: Covering | null;
+  /** The certificate that the client was served; null without TLS. */
+  readonly certificate: ServedCertificate | null;
   /** Re-evaluated when the settings change: a proxy may keep its connections open for days. */
   trusted: boolean;
   /** X-Forwarded-For, -Proto and X-Real-IP of an untrusted connection, ready to send: the same for each of its requests. */
   readonly lines: string;
-  /** What its last request had in the lines for the upstream, before the last two digits of its id. */
+  /** The lines that its last request sent to the upstream, up to the last two digits of the id: the next request usually sends the same. */
   readonly last: LastLines;
 };
 
@@ -36,12 +36,12 @@ type LastLines = {
   lines: string;
   /** The beginning of the ids of its block. */
   idStart: string;
-  /** How many of them it has used. */
+  /** How many ids of the block it has used. */
   idsUsed: number;
 };
 
-/** What matters about the certificate that was shown to a client. */
-export type Covering = {
+/** What matters about the certificate that a client was served. */
+export type ServedCertificate = {
   /** Whether the client may request this host on this connection. */
   covers(host: string): boolean;
   /** Whether Strict-Transport-Security may be sent. */
@@ -55,7 +55,7 @@ export type Origin = { readonly address: string; readonly secure: boolean; reado
 
 export function peerOf(
   address: string,
-  certificate: Covering | null,
+  certificate: ServedCertificate | null,
   trusted: boolean,
   local: LocalEnd,
   localPort: number,
@@ -133,7 +133,7 @@ function addressOf(hop: string): string | null {
 const LONGEST_HOP = 64;
 const IPV4_IN_IPV6 = '::ffff:';
 
-/** The value from the nearest proxy, which is the last one if several have added theirs. null for any scheme but http and https. */
+/** The value from the nearest proxy: the last one if several have added theirs. null for any scheme but http and https. */
 function schemeOf(proto: string | null): 'http' | 'https' | null {
   if (proto === null) return null;
   const last = proto
@@ -154,7 +154,7 @@ function trustedHost(peer: Peer, head: RequestHead): string {
   return peer.trusted && host !== null && host !== '' ? host : head.hostField;
 }
 
-/** The fields about the client for the upstream: X-Forwarded-*, X-Real-IP, the count of hops and X-Request-ID, as lines. */
+/** The fields that tell the upstream about the client: X-Forwarded-*, X-Real-IP, the count of hops and X-Request-ID, as lines. */
 export function forwardingLines(peer: Peer, origin: Origin, head: RequestHead, ids: RequestIds): string {
   const host = trustedHost(peer, head);
   const { hops } = head.fields;

@@ -1,6 +1,6 @@
 /** The allocation is twice the bytes it must hold, up to this size, unless the constructor sets another limit. */
 const MAX_DOUBLED = 131_072;
-const LEAST_ALLOCATION = 1_024;
+const MIN_ALLOCATION = 1_024;
 const NOTHING = Buffer.alloc(0);
 /** Bytes of one incomplete head that may be parsed repeatedly. Beyond that, it is parsed again only after it has doubled. */
 const MAX_REPARSED = 262_144;
@@ -16,11 +16,11 @@ export class AppendBuffer {
   private used = 0;
   private parsedLength = 0;
   private parsedBytes = 0;
-  private readonly mostDoubled: number;
+  private readonly maxDoubled: number;
 
-  /** `mostDoubled`: allocations up to this many bytes are doubled. Beyond it, every piece costs a copy. */
-  constructor(mostDoubled = MAX_DOUBLED) {
-    this.mostDoubled = mostDoubled;
+  /** `maxDoubled`: allocations up to this many bytes are doubled. Beyond it, every piece costs a copy. */
+  constructor(maxDoubled = MAX_DOUBLED) {
+    this.maxDoubled = maxDoubled;
   }
 
   /**
@@ -31,7 +31,7 @@ export class AppendBuffer {
     const length = bytes.length + piece.length;
     let start = bytes.buffer === this.allocation.buffer ? bytes.byteOffset - this.allocation.byteOffset : -1;
     if (start < 0 || start + bytes.length !== this.used || start + length > this.allocation.length) {
-      this.allocation = Buffer.allocUnsafeSlow(Math.max(LEAST_ALLOCATION, length, Math.min(this.mostDoubled, length * 2)));
+      this.allocation = Buffer.allocUnsafeSlow(Math.max(MIN_ALLOCATION, length, Math.min(this.maxDoubled, length * 2)));
       bytes.copy(this.allocation);
       start = 0;
     }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import { matcherOf } from '../../../shared/values/cidr.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
-import type { Arrived, ClientTools, OpenConnection } from '../client/client-tools.ts';
+import type { ClientTools, OpenConnection, PeekedConnection } from '../client/client-tools.ts';
 import { type Peer, peerOf } from '../client/forwarded.ts';
 import { ClientConnection } from '../client/http1/connection.ts';
 import { Http2Connection } from '../client/http2/connection.ts';
@@ -31,7 +31,7 @@ export type ListenerTools = {
   /** Whether a name is routed, but not at this port. */
   isElsewhere(name: string, port: number): boolean;
   /** What takes over TLS connections for a name that arrive at a port, if they don't end here; null if they do. */
-  passthrough(name: string, port: number, localAddress: () => string): ((arrived: Arrived) => OpenConnection) | null;
+  passthrough(name: string, port: number, localAddress: () => string): ((arrived: PeekedConnection) => OpenConnection) | null;
   /** A handshake waits for the first certificate of this name. */
   awaited(name: string): void;
   readonly tlsServers: TlsServers;
@@ -286,7 +286,12 @@ export class Listener {
     return auth === null ? presented : presented.under(auth);
   }
 
-  private passOn(stage: TlsHandshake, pass: (arrived: Arrived) => OpenConnection, arrived: Omit<Arrived, 'closed'>, place: number): void {
+  private passOn(
+    stage: TlsHandshake,
+    pass: (arrived: PeekedConnection) => OpenConnection,
+    arrived: Omit<PeekedConnection, 'closed'>,
+    place: number,
+  ): void {
     this.connections.delete(stage);
     this.waiting.delete(stage);
     try {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Arrived, OpenConnection } from '../client/client-tools.ts';
+import type { OpenConnection, PeekedConnection } from '../client/client-tools.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import { type Faults, guarded } from '../exchange/faults.ts';
@@ -33,7 +33,7 @@ export type PassedTools = {
  */
 export class PassedConnection implements OpenConnection {
   private readonly client: Socket;
-  private readonly arrived: Arrived;
+  private readonly arrived: PeekedConnection;
   private readonly passthrough: Passthrough;
   private readonly tools: PassedTools;
   /** Stands for the connection where targets are chosen. */
@@ -52,7 +52,7 @@ export class PassedConnection implements OpenConnection {
   private refusedAt = 0;
   private over = false;
 
-  constructor(arrived: Arrived, passthrough: Passthrough, x: Exchange, tools: PassedTools) {
+  constructor(arrived: PeekedConnection, passthrough: Passthrough, x: Exchange, tools: PassedTools) {
     this.arrived = arrived;
     this.client = arrived.socket;
     this.passthrough = passthrough;

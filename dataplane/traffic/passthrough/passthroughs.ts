@@ -1,4 +1,4 @@
-import type { Arrived, OpenConnection } from '../client/client-tools.ts';
+import type { OpenConnection, PeekedConnection } from '../client/client-tools.ts';
 import { guarded } from '../exchange/faults.ts';
 import { type AnswerSink, InternalExchange } from '../exchange/internal-exchange.ts';
 import type { PassedResult } from '../protocol.ts';
@@ -23,7 +23,7 @@ export class Passthroughs {
   }
 
   /** Takes over a connection whose ClientHello names this host. */
-  begin({ domain }: CompiledRoute, passthrough: Passthrough, host: string, arrived: Arrived): OpenConnection {
+  begin({ domain }: CompiledRoute, passthrough: Passthrough, host: string, arrived: PeekedConnection): OpenConnection {
     const { faults, monotonic, now, passed, moved } = this.tools;
     const tools = {
       faults,
@@ -37,7 +37,7 @@ export class Passthroughs {
       if (connection !== null) this.connections.delete(connection);
       arrived.closed(ended);
     };
-    const own: Arrived = { ...arrived, closed };
+    const own: PeekedConnection = { ...arrived, closed };
     // Pools choose targets for exchanges.
     const standIn = new InternalExchange(
       requestFor(host, arrived),
@@ -71,7 +71,7 @@ function check(connection: PassedConnection, domain: string, poolsOf: (domain: s
   connection.closeLater();
 }
 
-const requestFor = (host: string, { address, localPort }: Arrived) => ({
+const requestFor = (host: string, { address, localPort }: PeekedConnection) => ({
   ...{ method: 'CONNECT', target: host, host, hostField: host, fields: '', forwarding: '', hops: 0, body: null },
   ...{ address, port: localPort, local: null, secure: true },
 });

@@ -1,10 +1,10 @@
 import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import type { AcceptedSocket } from '../../io/accepted-socket.ts';
 
-/** Most bytes that are buffered: a source of small pieces must notice when its client does not read. */
+/** The maximum number of buffered bytes, so that a source of small pieces notices when its client does not read. */
 const MAX_GATHERED_BYTES = 65_536;
 
-/** The usual status line, which is not put together for each response. */
+/** The most common status line, so that it isn't assembled for each response. */
 const OK_LINE = 'HTTP/1.1 200 OK\r\n';
 
 /** Writes responses to an HTTP/1.x client: heads, framing and bodies, combined into one write per turn. */
@@ -17,7 +17,7 @@ export class AnswerWriter {
   private chunked = false;
   private lastLength = -1;
   private lastLine = '';
-  /** The end of a head whose last field it is. */
+  /** `lastLine` and the empty line that ends a head. */
   private lastEnd = '\r\n';
 
   constructor(socket: AcceptedSocket) {
@@ -40,7 +40,7 @@ export class AnswerWriter {
     return this.chunked || this.minor === 1;
   }
 
-  /** Bytes that were passed to it and have not been sent. */
+  /** Bytes that have not been sent yet. */
   get unsent(): number {
     return this.out.length + this.socket.writableLength;
   }
@@ -64,7 +64,7 @@ export class AnswerWriter {
     }
     const connection = reusable ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
     const line = status === 200 && reason === 'OK' ? OK_LINE : `HTTP/1.1 ${status} ${reason}\r\n`;
-    // Text that is usual needs no piece of its own.
+    // Most heads end like the last one, so no new string is needed.
     const end = connection === '' && framing === this.lastLine ? this.lastEnd : `${framing}${connection}\r\n`;
     this.gather(x, `${line}${fields}${end}`);
     return reusable;
@@ -105,7 +105,7 @@ export class AnswerWriter {
     if (this.chunked) this.gather(x, `0\r\n${trailers}\r\n`);
   }
 
-  /** A complete response, head and body, as text. */
+  /** Buffers text, which is counted as sent for the exchange. */
   gather(x: Exchange | null, text: string): void {
     if (x !== null) x.bytesSent += text.length;
     this.out += text;

@@ -91,7 +91,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.flush();
     // Consumed bytes count even if none are left: this read may be the first of many.
     if (this.closing || this.intake.over()) return;
-    if (this.inputEnded) this.inputOver();
+    if (this.inputEnded) this.endInput();
     else if (this.tools.mustCloseIdle()) this.drain(false);
   }
 
@@ -184,7 +184,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   reattach(x: Exchange): void {
     if (this.x !== x) return;
     this.tunnelFrom = -1;
-    this.wire.listen();
+    this.wire.resumeReading();
   }
 
   informational(status: number, reason: string, fields: string): void {
@@ -193,7 +193,7 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void {
     if (this.x !== x) return;
-    // While an upstream still accepts the body, both may yet end together: that is decided at the end.
+    // While an upstream still accepts the body, request and response may yet end together, so `end` decides.
     const skippable = x.attempt !== null || this.requestBody.discardable;
     const ended = this.inputEnded && this.pending === null;
     const persist = this.persist && skippable && !ended && !x.endsConnection && !this.tools.draining();
@@ -218,12 +218,12 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.settle(x);
     if (!this.persist || !this.requestBody.discardable) {
       this.flush();
-      return this.lastRequest && !this.requestBody.open && this.pending === null ? this.closeAtOnce() : this.closeGently();
+      return this.lastRequest && !this.requestBody.open && this.pending === null ? this.closeNow() : this.lingeringClose();
     }
     // The response took a while, and other connections have had their turn meanwhile.
     if (!this.processing) this.intake.renew();
     this.requestBody.discard();
-    this.wire.discardAnew();
+    this.wire.resetDiscarded();
     this.deadline = UNSET;
     this.resumeBody();
     this.process();
@@ -235,7 +235,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.closing = true;
     this.deadline = UNSET;
     this.flush();
-    this.wire.breakOff(this.writer.delimited);
+    this.wire.truncate(this.writer.delimited);
   }
 
   flush(): void {
@@ -250,7 +250,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.tools.record(x);
   }
 
-  /** A head or body that cannot be trusted: nothing that follows it on this connection can be either. */
+  /** Refuses a head or body that cannot be trusted. Nothing that follows it on this connection can be trusted either. */
   private refuse(fault: Fault): number {
     if (fault !== FAULT.badVersion || !this.fresh || !this.switchToHttp2()) this.giveUp(fault.status, fault.reason);
     return -1;
@@ -277,7 +277,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     try {
       this.tools.speaksHttp2(this, socket);
     } catch (error) {
-      // Its end has no listeners any more.
+      // This connection no longer hears of the socket's end.
       socket.destroy();
       throw error;
     }
@@ -294,23 +294,23 @@ export class ClientConnection implements Downstream, OpenConnection {
       this.settle(x);
     }
     this.flush();
-    this.closeGently();
+    this.lingeringClose();
   }
 
   // The end.
 
-  private closeAtOnce(): void {
+  private closeNow(): void {
     this.closing = true;
     this.deadline = UNSET;
-    this.wire.closeAtOnce();
+    this.wire.closeNow();
   }
 
-  private closeGently(): void {
+  private lingeringClose(): void {
     this.closing = true;
     this.pending = null;
     this.deadline = UNSET;
     // A slow reader gets all of its response: the time limit starts when the last byte has been written.
-    this.wire.closeGently(this.inputEnded, () => {
+    this.wire.lingeringClose(this.inputEnded, () => {
       if (this.deadline !== NEVER) this.deadline = this.tools.monotonic() + LINGER_MS;
     });
   }
@@ -326,17 +326,17 @@ export class ClientConnection implements Downstream, OpenConnection {
   }
 
   /** The client has ended its side; it may still be reading. */
-  inputOver(): void {
+  endInput(): void {
     this.inputEnded = true;
     if (this.closing) return this.socket.destroySoon();
     if (this.x !== null) {
       // A truncated request is dropped; a complete request gets its response.
       if (this.requestBody.open && this.pending === null) this.socket.destroy();
-    } else if (this.pending === null || this.requestBody.open) this.closeGently();
+    } else if (this.pending === null || this.requestBody.open) this.lingeringClose();
     else if (!this.blocked && !this.intake.waiting) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
   }
 
-  leave(): void {
+  onSocketClose(): void {
     this.closing = true;
     this.deadline = NEVER;
     const { x } = this;
@@ -365,8 +365,8 @@ export class ClientConnection implements Downstream, OpenConnection {
     tools.faults.step(() => {
       if (!answered) writer.gather(null, refusal(500, FAULT_REASON));
       this.flush();
-      if (answered) this.wire.breakOff(writer.delimited && tunnelFrom < 0);
-      else this.closeGently();
+      if (answered) this.wire.truncate(writer.delimited && tunnelFrom < 0);
+      else this.lingeringClose();
     });
   }
 
@@ -394,7 +394,7 @@ export class ClientConnection implements Downstream, OpenConnection {
    */
   drain(patient: boolean): void {
     if (this.x !== null || this.pending !== null || this.requestBody.open || this.closing) return;
-    if (!patient) return this.closeGently();
+    if (!patient) return this.lingeringClose();
     this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + LAST_REQUEST_MS);
   }
 }

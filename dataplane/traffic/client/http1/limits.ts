@@ -2,7 +2,7 @@
 export const HEAD_MS = 10_000;
 export const IDLE_MS = 60_000;
 export const BODY_IDLE_MS = 60_000;
-/** `busy`: a request, a body or a response is under way; `begun`: a part of a head has come. */
+/** `busy`: a request, a body or a response is under way; `begun`: part of a head has arrived. */
 export const limitOf = (busy: boolean, begun: boolean): number => (busy ? BODY_IDLE_MS : begun ? HEAD_MS : IDLE_MS);
 /** How long an idle connection may wait for its last request when the worker shuts down patiently (ms). */
 export const LAST_REQUEST_MS = 5_000;

@@ -13,7 +13,7 @@ const HOLD_BYTES = 65_536;
 
 const MODE = { none: 0, wait: 1, hold: 2, stream: 3, discard: 4 } as const;
 
-/** What to do with a piece that has no receiver. */
+/** What a body asks of its connection. */
 export type BodyTools = {
   /** The upstream can't accept more yet. */
   pause(): void;
@@ -69,7 +69,7 @@ export class RequestBody implements ChunkSink {
     return this.mode !== MODE.none;
   }
 
-  /** Whether it is undecided what to do with it; also when the attempt that received it was replaced by another. */
+  /** Whether its recipient is still undecided, or the attempt that received it has been replaced by another. */
   get waits(): boolean {
     if (this.mode !== MODE.stream) return this.mode === MODE.wait;
     const attempt = this.x?.attempt ?? null;

@@ -8,8 +8,8 @@ import type { RequestBody } from './request-body.ts';
 export type SocketOwner = FaultOwner & {
   receive(chunk: Buffer): void;
   unblock(): void;
-  inputOver(): void;
-  leave(): void;
+  endInput(): void;
+  onSocketClose(): void;
 };
 
 /** The socket of an HTTP/1.x client: passes on its events, each guarded for its owner, and closes it properly. */
@@ -31,11 +31,11 @@ export class ClientSocket implements AcceptedReader {
   }
 
   onEnd(): void {
-    this.owner.inputOver();
+    this.owner.endInput();
   }
 
   onClose(): void {
-    this.owner.leave();
+    this.owner.onSocketClose();
   }
 
   nextBuffer(): Buffer {
@@ -55,18 +55,18 @@ export class ClientSocket implements AcceptedReader {
     return this.socket.release();
   }
 
-  /** Reads again after that. */
-  listen(): void {
+  /** Undoes `stopReading`. */
+  resumeReading(): void {
     this.socket.readAgain();
   }
 
-  /** The same permanently: its errors and its end are also handled elsewhere from now on. */
+  /** Gives the socket up for good: its errors and its end are also handled elsewhere from now on. */
   handOver(): Socket {
     return this.socket.handOver();
   }
 
-  /** Starts counting discarded bytes. */
-  discardAnew(): void {
+  /** Starts counting discarded bytes from zero. */
+  resetDiscarded(): void {
     this.discarded = 0;
   }
 
@@ -77,21 +77,21 @@ export class ClientSocket implements AcceptedReader {
   }
 
   /** The client sends nothing more, so closing can't destroy the response: no need to wait for the client's end. */
-  closeAtOnce(): void {
+  closeNow(): void {
     if (this.socket.flushed) this.socket.destroy();
     else this.socket.destroySoon();
   }
 
-  /** Ends our side and reads on for a moment: closing with unread bytes would reset the connection and lose the response. */
-  closeGently(inputEnded: boolean, written: () => void): void {
+  /** Ends our side and keeps reading for a moment: closing with unread bytes would reset the connection and lose the response. */
+  lingeringClose(inputEnded: boolean, written: () => void): void {
     this.discarded = 0;
     this.socket.end(written);
     if (inputEnded) this.socket.destroySoon();
     else this.socket.resume();
   }
 
-  /** Ends it in the middle of a response. A body that ends with its connection would look complete after an orderly close. */
-  breakOff(delimited: boolean): void {
+  /** Ends it in the middle of a response. If the body is delimited by the close, an orderly close would make it look complete. */
+  truncate(delimited: boolean): void {
     if (delimited) this.socket.destroySoon();
     else this.socket.cut();
   }

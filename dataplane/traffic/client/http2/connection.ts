@@ -31,15 +31,18 @@ const LIMITS: SessionLimits = {
   isServer: true,
   streams: 128,
   streamWindow: 262_144,
-  mostStreamWindow: 1_048_576,
+  maxStreamWindow: 1_048_576,
   connectionWindow: 1_048_576,
-  mostConnectionWindow: 4_194_304,
-  // Above our own limits (`http1/request-head.ts`), so that what they refuse gets a response.
+  maxConnectionWindow: 4_194_304,
+  // Above our own limits (`http1/request-head.ts`), so that a request that exceeds them gets a response.
   fieldList: 65_536,
 };
-/** A client that cancels this many requests, each within this time (ms), and most of its requests, is hostile (CVE-2023-44487). */
-const MAX_HASTY = 200;
-const HASTY_MS = 1_000;
+/**
+ * A client that cancels this many requests, each within this time (ms), and more than half of all its requests, is hostile
+ * (CVE-2023-44487).
+ */
+const MAX_RAPID_RESETS = 200;
+const RAPID_RESET_MS = 1_000;
 
 /** The status under which a request is counted if the client leaves before its response begins. */
 const CLIENT_GONE = 499;
@@ -69,13 +72,13 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   private readonly streamTools: StreamTools;
   private readonly streams = new Set<ClientStream>();
   private readonly head = new RequestHead();
-  /** Requests that have come with the bytes that are being read. */
+  /** Requests in the bytes that are being read. */
   private arrived: ClientStream[] = [];
-  /** Requests so far, and those of them that were cancelled right after they came. */
+  /** Requests so far, and how many of them were cancelled right after they arrived. */
   private requests = 0;
-  private hasty = 0;
+  private rapidResets = 0;
   private idleSince: number;
-  /** Since when only its end is awaited; null before that. */
+  /** When the connection began to end; null before that. */
   private endingSince: number | null = null;
 
   constructor(socket: Socket, peer: Peer, tools: Http2Tools) {
@@ -89,20 +92,20 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
       faults: tools.faults,
       record: (x) => {
         tools.record(x);
-        if (x.status === CLIENT_GONE && tools.monotonic() - x.startedAt < HASTY_MS) this.calledOff();
+        if (x.status === CLIENT_GONE && tools.monotonic() - x.startedAt < RAPID_RESET_MS) this.noteRapidReset();
       },
       closed: (gone) => {
         this.streams.delete(gone);
         if (this.streams.size === 0) this.idleSince = tools.monotonic();
       },
-      outlived: (x) => this.outlived(x),
+      closeAfter: (x) => this.closeAfter(x),
       unsent: () => this.session.sender.output.length + socket.writableLength,
     };
     this.direct = new DirectSocket(socket, this);
     this.session = new Http2Session(this, LIMITS);
     socket.on('drain', () => guard(this, this.drained));
     // HTTP/2 has no half-closed connections: a client that ends its side does not read either.
-    socket.on('end', () => guard(this, this.inputOver));
+    socket.on('end', () => guard(this, this.endInput));
     // The close event that follows is handled.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => guard(this, this.closed));
@@ -159,8 +162,8 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     this.arrived.push(client);
   }
 
-  /** Serves what has come, but for requests that were cancelled in the same read. */
-  wasRead(): void {
+  /** Serves the requests that have arrived, except those that were cancelled in the same read. */
+  readComplete(): void {
     const { arrived } = this;
     if (arrived.length === 0) return;
     this.arrived = [];
@@ -177,14 +180,14 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     this.tools.refused({ status, reason, address: this.peer.address }, bytes);
   }
 
-  private calledOff(): void {
-    this.hasty++;
-    if (this.hasty >= MAX_HASTY && this.hasty * 2 > this.requests)
-      this.session.fail(ERROR.enhanceYourCalm, 'most requests are cancelled at once');
+  private noteRapidReset(): void {
+    this.rapidResets++;
+    if (this.rapidResets >= MAX_RAPID_RESETS && this.rapidResets * 2 > this.requests)
+      this.session.fail(ERROR.enhanceYourCalm, 'most requests are cancelled immediately');
   }
 
   settingsChanged(): void {
-    // What matters of them is applied by the session.
+    // The session applies those that matter.
   }
 
   goingAway(): void {
@@ -213,7 +216,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     this.socket.end();
   }
 
-  private inputOver(): void {
+  private endInput(): void {
     if (this.session.ended) return this.socket.destroySoon();
     this.session.lost(ERROR.cancel);
     this.socket.destroy();
@@ -233,8 +236,8 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     faults.step(() => this.tools.closed(this));
   }
 
-  /** Only if the connection was opened for that very host: for another host the client opens a second connection. */
-  private outlived(x: Exchange): void {
+  /** Closes the connection only if it was opened for that very host: for another host the client opens a second connection. */
+  private closeAfter(x: Exchange): void {
     if (this.peer.tls?.serverName.toLowerCase() === x.host) this.session.close();
   }
 

@@ -1,11 +1,11 @@
-/** Limits for reading the rest of a body after its response: bytes, milliseconds in all, and milliseconds between two pieces. */
+/** Limits for reading the rest of a body after its response: bytes, milliseconds in total, and milliseconds between two pieces. */
 const MAX_DRAIN_BYTES = 67_108_864;
 const MAX_DRAIN_MS = 30_000;
 const IDLE_MS = 5_000;
 
 /**
- * The rest of a body whose request has been answered. It is not needed (RFC 9113 8.1), but some clients treat a reset as a
- * failure while they are sending, or keep trying for ever (curl 7.88), so it is read for a while.
+ * The rest of a body whose request has been answered. It is not needed (RFC 9113 8.1), but some clients treat a reset while
+ * they are sending as a failure, or retry forever (curl 7.88), so it is read for a while.
  */
 export class Drain {
   private readonly since: number;

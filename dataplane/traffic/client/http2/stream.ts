@@ -18,7 +18,7 @@ const HOLD_BYTES = 65_536;
 const BODY_IDLE_MS = 60_000;
 /** Sent in reply to an extended CONNECT instead of a 2xx that the client would mistake for an accepted upgrade. */
 const NO_TUNNEL = 501;
-/** Statuses beyond this have no meaning and are treated as a server error (RFC 9110 15); many clients of HTTP/2 accept none. */
+/** Statuses beyond this have no meaning and are treated as a server error (RFC 9110 15); many HTTP/2 clients reject them. */
 const MAX_STATUS = 599;
 const BAD_GATEWAY = 502;
 
@@ -32,8 +32,8 @@ export type StreamTools = {
   closed(stream: ClientStream): void;
   /** Bytes that have been written to the connection and not been sent yet. */
   unsent(): number;
-  /** The connection must not be used for the exchange's host any more. */
-  outlived(x: Exchange): void;
+  /** The connection must not be used for further requests to the exchange's host. */
+  closeAfter(x: Exchange): void;
 };
 
 /** A client's side of one exchange over HTTP/2. */
@@ -61,9 +61,10 @@ export class ClientStream implements Downstream, StreamReceiver {
   /** The rest of the body once the response is complete; null before. */
   private drain: Drain | null = null;
   /**
-   * The body of a small response that came before the request body had ended; null for every other response. A success waits for the
-   * end of the request: once it has one, curl 7.88 sends no more, and never ends either. Anything else waits until it is whole: at
-   * the head alone curl 7.88 ends its request short of its Content-Length, for which the stream is reset (RFC 9113 8.1.1).
+   * The body of a small response that arrived before the request body had ended; null for any other response. A success is held until
+   * the request has ended, because curl 7.88 stops sending when it gets one, without ever ending its request. Other responses are held
+   * until they are complete: on the head alone curl 7.88 ends its request short of its Content-Length, and the stream would be reset
+   * (RFC 9113 8.1.1).
    */
   private early: Buffer[] | null = null;
   private earlyBytes = 0;
@@ -147,7 +148,7 @@ export class ClientStream implements Downstream, StreamReceiver {
     const { x } = this;
     this.inputEnded = true;
     this.requestTrailers = trailers;
-    if (this.duplex !== null) return this.duplex.inputOver();
+    if (this.duplex !== null) return this.duplex.endInput();
     if (x === null) {
       if (this.early !== null) this.endResponse();
       return;
@@ -180,7 +181,7 @@ export class ClientStream implements Downstream, StreamReceiver {
     const open = !this.inputEnded && x.bodyLength > 0 && !(x.expectsContinue && this.received === 0);
     const small = status === 204 || (length === UNTIL_CLOSE ? status >= 400 : length <= HOLD_BYTES);
     if (open && small && !isGrpc(x)) this.early = [];
-    if (x.endsConnection) this.tools.outlived(x);
+    if (x.endsConnection) this.tools.closeAfter(x);
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {

@@ -38,11 +38,11 @@ export class TunnelDuplex extends Duplex implements TunnelStream {
   }
 
   /** The client has ended its side. */
-  inputOver(): void {
+  endInput(): void {
     this.push(null);
   }
 
-  /** What was written has been sent, mostly. */
+  /** Most of what was written has been sent. */
   drained(): void {
     const { written } = this;
     this.written = null;

@@ -3,9 +3,9 @@ import { FAULT, type Fault } from './fault.ts';
 import { faultOfPartialFields } from './partial-fields.ts';
 import { NO_TRAILER, validateTrailers } from './trailers.ts';
 
-/** Most bytes of a trailer section. */
+/** The maximum size of a trailer section (bytes). */
 export const MAX_TRAILERS = 8_192;
-/** Most bytes of the extensions of one chunk, including semicolons. */
+/** The maximum size of one chunk's extensions, including semicolons (bytes). */
 export const MAX_EXTENSIONS = 256;
 /** 2^53-1 has 14 hexadecimal digits. */
 const MAX_SIZE_DIGITS = 14;
@@ -237,7 +237,7 @@ export class ChunkedDecoder {
   }
 }
 
-/** Moves `buffer[from, end)` down to `target`. @returns where it ends there. */
+/** Moves `buffer[from, end)` down to `target`. @returns where the moved bytes end. */
 function move(buffer: Buffer, from: number, end: number, target: number): number {
   let to = target;
   // For a few bytes, calling copyWithin costs more than a loop.
@@ -252,7 +252,7 @@ const PART = { nameStart: 0, name: 1, valueStart: 2, value: 3, afterQuoted: 4 } 
 const faultyLine = (section: Buffer, from: number): boolean =>
   faultOfPartialFields(section, from, section.length) !== null || NO_TRAILER.test(section.toString('latin1', from));
 
-/** Right after the empty line that ends the section, or -1. */
+/** The index right after the empty line that ends the section, or -1. */
 function endOfTrailers(section: Buffer): number {
   if (section[0] === CR && section[1] === LF) return 2;
   const end = section.indexOf('\r\n\r\n');

@@ -8,13 +8,13 @@ import { nameFault } from './partial-fields.ts';
 import { isOws, isToken, withoutOws } from './protocols.ts';
 import { RepeatedValue } from './repeated-value.ts';
 
-/** Most fields of a request. The limit on its bytes is usually reached first. */
+/** The maximum number of fields of a request. The limit on its size is usually reached first. */
 export const MAX_REQUEST_FIELDS = 300;
-/** Most fields of a response unless configured otherwise, and of trailers. */
+/** The maximum number of fields of a response, unless configured otherwise, and of trailers. */
 export const MAX_ANSWER_FIELDS = 1_000;
 export const MAX_TRAILER_FIELDS = 100;
 /** `prefetch;prerender` in Sec-Purpose; Safari's `Purpose: preview` shows a page as a thumbnail. */
-const AHEAD = /prefetch|prerender|preview/i;
+const PREFETCH = /prefetch|prerender|preview/i;
 /** The third letter of `X-Forwarded-`. */
 const F = 0x66;
 
@@ -54,7 +54,7 @@ export class Fields {
   userAgent: string | null = null;
   /** Sec-Fetch-Dest: what the browser wants it for. */
   fetchDestination: string | null = null;
-  /** Sec-GPC: the person does not want to be tracked. */
+  /** Sec-GPC: the user does not want to be tracked. */
   privacyControl = false;
   /** Whether a browser loads it ahead of need. */
   prefetch = false;
@@ -68,7 +68,7 @@ export class Fields {
   hasFrameOptions = false;
   /** How many seconds the upstream promises to keep an idle connection, or -1 if it does not say. */
   keepAliveTimeout = -1;
-  /** Most fields that the next section may have. */
+  /** The maximum number of fields of the next section. */
   most: number;
   /** Whether a line of the next section may end with LF alone (RFC 9112 2.2), as upstreams may send it. */
   bareLineFeeds = false;
@@ -141,12 +141,12 @@ export class Fields {
       let hash = HASH_SEED;
       let letters = PLAIN;
       let byte = buffer[at] as number;
-      let its = CLASS[byte] as number;
-      while ((its & TOKEN) !== 0) {
-        letters &= its;
+      let classes = CLASS[byte] as number;
+      while ((classes & TOKEN) !== 0) {
+        letters &= classes;
         hash = hashStep(hash, byte);
         byte = buffer[++at] as number;
-        its = CLASS[byte] as number;
+        classes = CLASS[byte] as number;
       }
       if (byte !== COLON || at === lineStart) return nameFault(byte, at === lineStart);
       const nameEnd = at;
@@ -195,7 +195,7 @@ export class Fields {
     return this.chunked && this.contentLength >= 0 ? FAULT.lengthAndCoding : null;
   }
 
-  /** Records a field with the value `raw.slice(from, to)`. A string is made of it only if it is needed as one. */
+  /** Records a field with the value `raw.slice(from, to)`. A string is created only for the fields that need one. */
   private note(kind: FieldKind, raw: string, from: number, to: number, role: Role): Fault | null {
     switch (kind) {
       case FIELD.host:
@@ -249,7 +249,7 @@ export class Fields {
         this.privacyControl = to - from === 1 && raw.startsWith('1', from);
         return null;
       case FIELD.purpose:
-        this.prefetch ||= AHEAD.test(raw.slice(from, to));
+        this.prefetch ||= PREFETCH.test(raw.slice(from, to));
         return null;
       case FIELD.traceParent:
         this.traceParent = this.traceParent === null ? raw.slice(from, to) : '';
@@ -324,7 +324,7 @@ export class Fields {
     this.kept = withoutFields(this.kept, EXPECT);
   }
 
-  /** Removes the fields that `Connection` names, also from what was recorded about them. */
+  /** Removes the fields that `Connection` names, and what was recorded about them. */
   private withdraw(nominated: readonly string[]): void {
     const names = new Set(nominated.filter((name) => !PROTECTED.has(name)));
     if (names.size === 0) return;
@@ -368,7 +368,7 @@ export function withoutFields(kept: string, names: ReadonlySet<string>): string 
     .join('\r\n');
 }
 
-/** The value of a field in `kept` lines, or null. Meant for the few fields that are rarely needed. */
+/** The value of a field in `kept` lines, or null. Slow: for fields that are rarely needed. */
 export function fieldIn(kept: string, name: string): string | null {
   const lower = kept.toLowerCase();
   const wanted = `${name}:`;

@@ -1,9 +1,9 @@
-/** Values of longer messages (bytes) are not remembered, because an idle connection would keep them in memory. */
+/** Values from messages longer than this (bytes) are not remembered, because an idle connection would keep them in memory. */
 const MAX_REMEMBERED = 2_048;
 
 /**
- * The value of a field that most messages of a connection repeat, such as Host. It remains the same string from message to message, so it is
- * neither made again nor, where it is looked up, hashed again.
+ * The value of a field that most messages of a connection repeat, such as Host. It remains the same string from message to message, so it
+ * is neither made again nor, where it is looked up, hashed again.
  */
 export class RepeatedValue {
   private last = '';

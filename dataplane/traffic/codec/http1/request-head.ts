@@ -5,9 +5,9 @@ import { Fields, MAX_REQUEST_FIELDS } from './fields.ts';
 import { faultOfPartialFields } from './partial-fields.ts';
 import { protocolsIn } from './protocols.ts';
 
-/** Most bytes of a request head, request line and fields together. */
+/** The maximum size of a request head, request line and fields together (bytes). */
 export const MAX_REQUEST_HEAD = 16_384;
-/** Most bytes of a request target. */
+/** The maximum length of a request target (bytes). */
 export const MAX_TARGET = 8_192;
 
 const VERSION_LENGTH = 8;
@@ -165,7 +165,7 @@ function isPort(field: string, colon: number): boolean {
   return port <= 65_535;
 }
 
-/** The usual methods as constants, so that later comparisons compare pointers. */
+/** Common methods as constants, so that later comparisons compare pointers. */
 function methodOf(raw: string, length: number): string {
   if (length === 3) {
     if (raw.startsWith('GET')) return 'GET';

@@ -15,7 +15,7 @@ export type HeadLimits = {
 
 export const USUAL_HEAD: HeadLimits = { bytes: RESPONSE_HEADER_BYTES.usual, lines: MAX_ANSWER_FIELDS };
 
-/** The ways an empty line can end, by what may precede it. */
+/** The end of a line followed by an empty line, with and without CR. */
 const EMPTY_LINE = Buffer.from('\n\r\n');
 const BARE_EMPTY_LINE = Buffer.from('\n\n');
 
@@ -30,7 +30,7 @@ export class ResponseHeadReader {
   fault: Fault | null = null;
   private incomplete: AppendBuffer | null = null;
 
-  /** Whether they are not one because it would be larger than the limits. */
+  /** Whether the fault is that the head exceeds the limits. */
   get tooLong(): boolean {
     return this.fault === FAULT.longHead || this.fault === FAULT.manyFields;
   }
@@ -60,16 +60,16 @@ export class ResponseHeadReader {
     head.fields.most = limits.lines;
     const found = headEnd(buffer, Math.max(start, this.incomplete?.scannedTo ?? 0));
     const end = found < 0 ? -1 : found + HEAD_END_LENGTH;
-    if (end >= 0 && end - start <= limits.bytes && head.parse(buffer, start, end, overrides) === null) return this.over(end);
-    return this.readTolerantly(buffer, start, limits, overrides);
+    if (end >= 0 && end - start <= limits.bytes && head.parse(buffer, start, end, overrides) === null) return this.finish(end);
+    return this.readLeniently(buffer, start, limits, overrides);
   }
 
-  private over(end: number): number {
+  private finish(end: number): number {
     this.incomplete = null;
     return end;
   }
 
-  private readTolerantly(buffer: Buffer, start: number, limits: HeadLimits, overrides: ReadonlyMap<number, string> | null): number {
+  private readLeniently(buffer: Buffer, start: number, limits: HeadLimits, overrides: ReadonlyMap<number, string> | null): number {
     const from = afterEmptyLine(buffer, start);
     const end = endOfHead(buffer, Math.max(from, this.incomplete?.scannedTo ?? 0));
     const length = (end < 0 ? buffer.length : end) - start;
@@ -77,7 +77,7 @@ export class ResponseHeadReader {
     else if (end >= 0) this.fault = this.head.parse(buffer, from, end, overrides, true);
     else if (this.incompleteBytes().shouldParse(length)) this.fault = faultOfPartialAnswer(buffer, from, buffer.length);
     if (this.fault !== null) return -1;
-    if (end >= 0) return this.over(end);
+    if (end >= 0) return this.finish(end);
     this.incompleteBytes().scannedTo = Math.max(0, buffer.length - start - EMPTY_LINE.length);
     return -1;
   }
@@ -89,7 +89,7 @@ function afterEmptyLine(buffer: Buffer, start: number): number {
   return buffer[start] === CR && buffer[start + 1] === LF ? start + 2 : start;
 }
 
-/** Right after the first empty line, or -1. */
+/** The index right after the first empty line, or -1. */
 function endOfHead(buffer: Buffer, from: number): number {
   const usual = buffer.indexOf(EMPTY_LINE, from);
   const bare = buffer.indexOf(BARE_EMPTY_LINE, from);

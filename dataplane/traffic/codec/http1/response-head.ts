@@ -52,7 +52,7 @@ export class ResponseHead {
    * Whether a response without a body announces one, as responses to HEAD do (RFC 9110 9.3.2). A faulty upstream may send that body anyway,
    * perhaps later, and it would be taken for the response to the next request.
    */
-  speaksOfBody(method: string): boolean {
+  announcesBody(method: string): boolean {
     const { chunked, contentLength } = this.fields;
     return chunked || contentLength > 0 || (contentLength < 0 && method === 'HEAD' && this.status !== 204 && this.status !== 304);
   }

@@ -25,19 +25,19 @@ export interface IncomingSession {
   isIdle(id: number): boolean;
   accept(id: number): Http2Stream;
   discard(bytes: number): void;
-  settingsReturned(): void;
-  pingReturned(payload: Buffer): void;
-  /** The peer completes streams up to this one, and accepts no further ones. `code`: ERROR.none unless it ends for an error. */
-  peerLeaves(lastStream: number, code: number): void;
+  settingsAcknowledged(): void;
+  pingAcknowledged(payload: Buffer): void;
+  /** The peer completes streams up to this one, and accepts no further ones. `code`: ERROR.none unless an error ends the connection. */
+  goAwayReceived(lastStream: number, code: number): void;
   streamError(id: number, code: number): void;
   fail(code: number, reason: string): void;
 }
 
 /** Is notified of what arrives. */
 export interface IncomingOwner {
-  /** A request has come, decoded but not completed; if `tooLarge`, a part of its fields is missing. */
+  /** A request has arrived, decoded but not completed; if `tooLarge`, some of its fields are missing. */
   request(stream: Http2Stream, block: RequestBlock, tooLarge: boolean): void;
-  /** A response, interim or final, has come, decoded but not completed. */
+  /** A response, interim or final, has arrived, decoded but not completed. */
   response(stream: Http2Stream, block: ResponseBlock, tooLarge: boolean): void;
   /** The peer's first SETTINGS, or changed ones. */
   settingsChanged(settings: PeerSettings): void;

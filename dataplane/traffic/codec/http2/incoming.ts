@@ -6,7 +6,7 @@ import { ResponseBlock } from './headers/response-block.ts';
 import { TrailerBlock } from './headers/trailer-block.ts';
 import type { FieldSink } from './hpack/decoder.ts';
 import type { IncomingOwner, IncomingSession } from './incoming-session.ts';
-import { COST, EARNED, LEAST_USEFUL } from './limits/flood-budget.ts';
+import { COST, EARNED, MIN_USEFUL } from './limits/flood-budget.ts';
 import { PendingPriorities } from './priority/pending-priorities.ts';
 import { readPriority } from './priority/priority.ts';
 import { type Http2Stream, LARGE } from './stream.ts';
@@ -28,11 +28,11 @@ export class Incoming implements FrameSink {
   private readonly session: IncomingSession;
   private readonly owner: IncomingOwner;
   private readonly block: HeaderBlock;
-  /** About the bytes that were read last: whether there were bodies among them, and whether they have been passed on. */
+  /** Whether the bytes that were read last contain bodies, and whether those have been passed on. */
   readsBodies = false;
   lendsBytes = false;
   private reused = false;
-  /** Null until a PRIORITY_UPDATE comes before its request. */
+  /** Null until a PRIORITY_UPDATE arrives before its request. */
   private priorities: PendingPriorities | null = null;
   /** Whether the peer has given a sign of life since the last `readHeard`. */
   heard = false;
@@ -102,7 +102,7 @@ export class Incoming implements FrameSink {
         return this.goAway(id, buffer, from, to);
       case TYPE.pushPromise:
         // A client must not push, and our SETTINGS forbid it to servers (RFC 9113 8.4).
-        return this.session.fail(ERROR.protocol, 'a push was not allowed');
+        return this.session.fail(ERROR.protocol, 'PUSH_PROMISE is not allowed');
       default:
         this.spend(COST.ignored);
     }
@@ -131,7 +131,7 @@ export class Incoming implements FrameSink {
     if (!stream.headReceived) return session.streamError(id, ERROR.protocol);
     if (!stream.window.receive(length)) return session.streamError(id, ERROR.flowControl);
     if (length === 0 && !this.endsStream) this.spend(COST.empty);
-    else if (length >= LEAST_USEFUL) session.budget.earn(EARNED.data);
+    else if (length >= MIN_USEFUL) session.budget.earn(EARNED.data);
     this.dataStream = stream;
   }
 
@@ -172,7 +172,7 @@ export class Incoming implements FrameSink {
     this.dataStream = null;
     if (stream === null || stream.isClosed || !this.endsStream) return;
     // RFC 9113 8.1.1: the body is shorter than its Content-Length.
-    if (!stream.inputOver('')) session.streamError(stream.id, ERROR.protocol);
+    if (!stream.endInput('')) session.streamError(stream.id, ERROR.protocol);
   }
 
   // Heads and trailers (RFC 9113 6.2, 6.10, 8.1).
@@ -223,7 +223,7 @@ export class Incoming implements FrameSink {
     if (ends) stream.endedWithHead();
   }
 
-  /** The state of the decoder depends on every block, also on those that are of no use (RFC 9113 4.3). */
+  /** The state of the decoder depends on every block, even those that are of no use (RFC 9113 4.3). */
   private decode(buffer: Buffer, from: number, to: number, block: RequestBlock | ResponseBlock | TrailerBlock): boolean {
     const { session } = this;
     const sink: FieldSink = block;
@@ -235,7 +235,7 @@ export class Incoming implements FrameSink {
 
   private newRequest(id: number, ends: boolean, buffer: Buffer, from: number, to: number): void {
     const { session } = this;
-    if (id % 2 === 0) return session.fail(ERROR.protocol, 'a client opens streams of odd numbers');
+    if (id % 2 === 0) return session.fail(ERROR.protocol, 'a client opened a stream with an even number');
     if (id <= session.lastPeerStream) return this.late(id, buffer, from, to);
     session.lastPeerStream = id;
     const block = Incoming.request;
@@ -250,7 +250,7 @@ export class Incoming implements FrameSink {
     const stream = session.accept(id);
     stream.headReceived = true;
     if (ends) stream.inputEnded = true;
-    // What the client has said most recently is in the frame, although that came first (RFC 9218 7.1).
+    // A PRIORITY_UPDATE that arrives before its request overrides the Priority field (RFC 9218 7.1).
     const updated = this.priorities?.removeUpTo(id);
     if (updated !== undefined) stream.priority = updated;
     else if (block.priority !== '') stream.priority = readPriority(block.priority);
@@ -260,13 +260,13 @@ export class Incoming implements FrameSink {
   /** A block for a stream that is closed or was never opened. */
   private late(id: number, buffer: Buffer, from: number, to: number): void {
     const { session } = this;
-    // What we have opened ourselves and forgotten since, we have reset.
+    // A stream of ours that is no longer remembered was reset by us.
     const wasReset = session.closed.get(id) ?? (session.limits.isServer || session.isIdle(id) ? undefined : true);
     if (wasReset === undefined) return session.fail(ERROR.protocol, 'HEADERS on a stream that was not opened');
     if (!wasReset) return session.fail(ERROR.streamClosed, 'HEADERS on a closed stream');
     const block = Incoming.trailers;
     block.begin();
-    // A target that has not heard of a reset yet does nothing wrong.
+    // A target that has not received our reset yet does nothing wrong.
     if (this.decode(buffer, from, to, block)) this.spend(session.limits.isServer ? COST.reset : COST.ignored);
   }
 
@@ -277,19 +277,19 @@ export class Incoming implements FrameSink {
     if (!this.decode(buffer, from, to, block)) return;
     if (stream.inputEnded) return session.streamError(stream.id, ERROR.streamClosed);
     const lines = ends && !session.decoder.tooLarge ? block.finish() : null;
-    if (lines === null || !stream.inputOver(lines)) session.streamError(stream.id, ERROR.protocol);
+    if (lines === null || !stream.endInput(lines)) session.streamError(stream.id, ERROR.protocol);
   }
 
   // The rest.
 
   private windowUpdate(id: number, buffer: Buffer, from: number, to: number): void {
     const { session } = this;
-    if (to - from !== 4) return session.fail(ERROR.frameSize, 'WINDOW_UPDATE has four bytes');
+    if (to - from !== 4) return session.fail(ERROR.frameSize, 'WINDOW_UPDATE is not four bytes long');
     const bytes = readWord(buffer, from) & MAX_WINDOW;
     this.spend(COST.windowUpdate);
     if (session.ended) return;
     if (id === 0) {
-      if (bytes === 0) session.fail(ERROR.protocol, 'a window is opened by nothing');
+      if (bytes === 0) session.fail(ERROR.protocol, 'WINDOW_UPDATE has an increment of zero');
       else if (!session.sender.openWindow(bytes)) session.fail(ERROR.flowControl, 'the window of the connection is too large');
       return;
     }
@@ -306,7 +306,7 @@ export class Incoming implements FrameSink {
   private rstStream(id: number, buffer: Buffer, from: number, to: number): void {
     const { session } = this;
     if (id === 0) return session.fail(ERROR.protocol, 'RST_STREAM on stream 0');
-    if (to - from !== 4) return session.fail(ERROR.frameSize, 'RST_STREAM has four bytes');
+    if (to - from !== 4) return session.fail(ERROR.frameSize, 'RST_STREAM is not four bytes long');
     const stream = session.streams.get(id);
     if (stream === undefined) {
       if (session.isIdle(id)) return session.fail(ERROR.protocol, 'RST_STREAM on an idle stream');
@@ -323,16 +323,16 @@ export class Incoming implements FrameSink {
     if (id !== 0) return session.fail(ERROR.protocol, 'SETTINGS on a stream');
     if ((flags & FLAG.ack) !== 0) {
       if (length > 0) return session.fail(ERROR.frameSize, 'an acknowledgement has a payload');
-      session.settingsReturned();
+      session.settingsAcknowledged();
       return this.spend(COST.ignored);
     }
-    if (length % SETTING_BYTES !== 0) return session.fail(ERROR.frameSize, 'SETTINGS has six bytes for each');
+    if (length % SETTING_BYTES !== 0) return session.fail(ERROR.frameSize, 'the length of SETTINGS is not a multiple of six');
     if (length > MAX_SETTINGS * SETTING_BYTES) return session.fail(ERROR.enhanceYourCalm, 'too many settings');
     const { initialWindowSize } = session.peer;
     const code = session.peer.apply(buffer, from, to, session.limits.isServer);
     if (code !== ERROR.none) return session.fail(code, 'a setting has an invalid value');
     // If it was smaller in between, the peer has dropped what was in it (RFC 7541 4.2).
-    session.sender.limitTable(session.peer.leastHeaderTableSize);
+    session.sender.limitTable(session.peer.minHeaderTableSize);
     session.sender.limitTable(session.peer.headerTableSize);
     // RFC 9113 6.9.2: the change applies to the windows of all open streams.
     const change = session.peer.initialWindowSize - initialWindowSize;
@@ -349,9 +349,9 @@ export class Incoming implements FrameSink {
   private ping(flags: number, id: number, payload: Buffer): void {
     const { session } = this;
     if (id !== 0) return session.fail(ERROR.protocol, 'PING on a stream');
-    if (payload.length !== PING_BYTES) return session.fail(ERROR.frameSize, 'PING has eight bytes');
+    if (payload.length !== PING_BYTES) return session.fail(ERROR.frameSize, 'PING is not eight bytes long');
     if ((flags & FLAG.ack) !== 0) {
-      session.pingReturned(payload);
+      session.pingAcknowledged(payload);
       return this.spend(COST.ignored);
     }
     session.sender.output.frameOf(TYPE.ping, FLAG.ack, 0, payload);
@@ -373,8 +373,9 @@ export class Incoming implements FrameSink {
   /** RFC 9218 7.1. */
   private priorityUpdate(id: number, buffer: Buffer, from: number, to: number): void {
     const { session } = this;
-    if (id !== 0 || !session.limits.isServer) return session.fail(ERROR.protocol, 'PRIORITY_UPDATE belongs on stream 0, from a client');
-    if (to - from < 4) return session.fail(ERROR.frameSize, 'PRIORITY_UPDATE names a stream');
+    if (id !== 0 || !session.limits.isServer)
+      return session.fail(ERROR.protocol, 'PRIORITY_UPDATE is not from a client or not on stream 0');
+    if (to - from < 4) return session.fail(ERROR.frameSize, 'PRIORITY_UPDATE is too short');
     const prioritized = readWord(buffer, from) & MAX_WINDOW;
     if (prioritized === 0) return session.fail(ERROR.protocol, 'PRIORITY_UPDATE for stream 0');
     const stream = session.streams.get(prioritized);
@@ -391,8 +392,8 @@ export class Incoming implements FrameSink {
   private goAway(id: number, buffer: Buffer, from: number, to: number): void {
     const { session } = this;
     if (id !== 0) return session.fail(ERROR.protocol, 'GOAWAY on a stream');
-    if (to - from < 8) return session.fail(ERROR.frameSize, 'GOAWAY names a stream and a code');
+    if (to - from < 8) return session.fail(ERROR.frameSize, 'GOAWAY is too short');
     this.spend(COST.answered);
-    session.peerLeaves(readWord(buffer, from) & MAX_WINDOW, readWord(buffer, from + 4));
+    session.goAwayReceived(readWord(buffer, from) & MAX_WINDOW, readWord(buffer, from + 4));
   }
 }

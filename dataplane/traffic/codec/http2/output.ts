@@ -1,7 +1,7 @@
 import { FLAG, FRAME_HEADER, TYPE, writeFrameHeader, writeWord } from './frames/frame.ts';
 
 /** The first buffer of a write (bytes), and the largest. */
-const LEAST_ROOM = 512;
+const MIN_ROOM = 512;
 const MAX_BUFFER_BYTES = 65_536;
 /** A piece of a body up to this many bytes is copied behind its frame's header; a longer one is sent from where it is. */
 export const COPIED = 4_096;
@@ -14,13 +14,13 @@ export class Output {
   /** Bytes of `buffer` that are among the parts already. */
   private flushed = 0;
   private used = 0;
-  /** Bytes since the last `take`. */
+  /** Bytes since the last `drain`. */
   length = 0;
   /** Where the header of the last DATA frame is, whose END_STREAM can still be set; -1 if there is none. */
   private lastData = -1;
   private lastDataStream = 0;
   /** How much room the next write will need. */
-  private guess = LEAST_ROOM;
+  private guess = MIN_ROOM;
 
   /** A buffer with room for `bytes` from `at` on. Call `wrote` with the end of what was written. */
   room(bytes: number): Buffer {
@@ -90,8 +90,8 @@ export class Output {
   drain(): readonly Buffer[] {
     this.closePart();
     const { parts } = this;
-    // Most turns of a busy connection are alike; the buffer of an idle one shrinks again.
-    this.guess = Math.min(MAX_BUFFER_BYTES, Math.max(LEAST_ROOM, this.used * 2, this.guess - (this.guess >> 3)));
+    // The turns of a busy connection are mostly alike; the buffer of an idle one shrinks again.
+    this.guess = Math.min(MAX_BUFFER_BYTES, Math.max(MIN_ROOM, this.used * 2, this.guess - (this.guess >> 3)));
     this.parts = [];
     this.buffer = null;
     this.used = 0;

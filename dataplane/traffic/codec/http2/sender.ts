@@ -1,14 +1,14 @@
 import { DEFAULT_WINDOW, ERROR, FLAG, FRAME_HEADER, MAX_FRAME, MAX_WINDOW, TYPE, writeFrameHeader } from './frames/frame.ts';
 import { HpackEncoder } from './hpack/encoder.ts';
 import { Output } from './output.ts';
-import type { Head, Http2Stream } from './stream.ts';
+import type { Http2Stream, OutgoingHead } from './stream.ts';
 
 /** Gathered frames beyond this many bytes are written at once, even within a turn. */
 const HIGH_WATER = 65_536;
 /** Bytes of frames that may be written to a peer that does not read. */
 const MAX_UNREAD = 65_536;
 const NO_CONTENT = 204;
-/** More characters than a status and a length have with their names. */
+/** More characters than `:status` and `content-length` have with their values. */
 const OWN_FIELDS = 64;
 
 /** Sends bytes. @returns false when nothing more should be sent until it is `drained`. */
@@ -26,14 +26,14 @@ export class Sender {
   private readonly write: Write;
   private queue: Http2Stream[] = [];
   private blocked = false;
-  /** Bytes written since the peer has stopped reading. */
+  /** Bytes written since the peer stopped reading. */
   private unread = 0;
 
   constructor(write: Write) {
     this.write = write;
   }
 
-  /** Whether something can be sent at once that doesn't wait yet. It must not use up the window that others wait for. */
+  /** Whether something that isn't queued can be sent at once. It must not use up the window that queued streams wait for. */
   get writable(): boolean {
     return !this.blocked && (this.queue.length === 0 || this.next() < 0);
   }
@@ -48,11 +48,11 @@ export class Sender {
     return this.window <= MAX_WINDOW;
   }
 
-  head(stream: Http2Stream, { status, pseudo, lines, length }: Head, ends: boolean): void {
+  head(stream: Http2Stream, { status, pseudo, lines, length }: OutgoingHead, ends: boolean): void {
     const { output, encoder } = this;
     let characters = lines.length + OWN_FIELDS;
     if (pseudo !== null) for (const text of pseudo) characters += text.length;
-    const out = output.room(FRAME_HEADER + HpackEncoder.mostBytes(characters));
+    const out = output.room(FRAME_HEADER + HpackEncoder.maxBytes(characters));
     const start = output.at;
     const from = start + FRAME_HEADER;
     let end = encoder.begin(out, from);
@@ -92,7 +92,7 @@ export class Sender {
   }
 
   private gathered(stream: Http2Stream, ends: boolean): void {
-    if (ends) stream.outputOver();
+    if (ends) stream.endOutput();
     if (this.output.length >= HIGH_WATER) this.send();
   }
 
@@ -102,7 +102,7 @@ export class Sender {
     this.queue.push(stream);
   }
 
-  /** The peer has taken what was written. */
+  /** The peer reads again. */
   drained(): void {
     this.blocked = false;
     this.unread = 0;
@@ -137,14 +137,14 @@ export class Sender {
     const { queue } = this;
     const stream = queue[at] as Http2Stream;
     const more = stream.sendNext(MAX_FRAME);
-    // Those that are incremental take turns; of the others, the first is finished first. One that has closed is in the queue no more.
+    // Incremental streams take turns; of the others, the first is finished first. A stream that has closed is no longer in the queue.
     if ((more && !stream.priority.incremental) || !stream.isQueued) return;
     queue.splice(queue.indexOf(stream), 1);
     if (more) queue.push(stream);
     else stream.isQueued = false;
   }
 
-  /** It has closed. */
+  /** The stream has closed. */
   dequeue(stream: Http2Stream): void {
     if (!stream.isQueued) return;
     stream.isQueued = false;
@@ -156,7 +156,7 @@ export class Sender {
     if (!this.write(this.output.drain())) this.blocked = true;
   }
 
-  /** Whether much was written although the peer does not read: replies to its frames, which have no window. */
+  /** Whether too much was written to a peer that does not read: replies to its frames, which no window limits. */
   get isStuck(): boolean {
     return this.unread > MAX_UNREAD;
   }

@@ -7,26 +7,26 @@ export type SessionLimits = {
   readonly streams: number;
   readonly streamWindow: number;
   /** The windows grow up to these. */
-  readonly mostStreamWindow: number;
+  readonly maxStreamWindow: number;
   readonly connectionWindow: number;
-  readonly mostConnectionWindow: number;
+  readonly maxConnectionWindow: number;
   /** The size of a list of fields, as RFC 9113 6.5.2 counts it. */
   readonly fieldList: number;
 };
 
-/** Who uses a session. */
+/** The user of a session. */
 export interface SessionOwner extends IncomingOwner {
   /** Milliseconds. */
   monotonic(): number;
   /** Sends bytes in one write. @returns false when nothing more should be sent until `drained` is called. */
   write(parts: readonly Buffer[]): boolean;
-  /** Everything that was read together has been processed. */
-  wasRead(): void;
+  /** All bytes of one read have been processed. */
+  readComplete(): void;
   /** The peer accepts no further streams. */
   goingAway(): void;
-  /** The connection ends with an error that we have found, or the peer; in the first case GOAWAY has been written. */
+  /** An error that we or the peer detected ends the connection. If we did, GOAWAY has been written. */
   failed(byPeer: boolean, reason: string): void;
-  /** The connection has ended gracefully: all has been written, and no stream is open. */
+  /** The connection has ended gracefully: everything has been written, and no stream is open. */
   finished(): void;
   onFault(error: unknown): void;
 }

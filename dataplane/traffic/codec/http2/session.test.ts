@@ -12,9 +12,9 @@ const LIMITS: SessionLimits = {
   isServer: true,
   streams: 128,
   streamWindow: WINDOW,
-  mostStreamWindow: WINDOW,
+  maxStreamWindow: WINDOW,
   connectionWindow: 1_048_576,
-  mostConnectionWindow: 1_048_576,
+  maxConnectionWindow: 1_048_576,
   fieldList: 65_536,
 };
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -76,7 +76,7 @@ class Side implements SessionOwner {
     };
   }
 
-  wasRead(): void {
+  readComplete(): void {
     // The streams have been notified.
   }
 

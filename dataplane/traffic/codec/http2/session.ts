@@ -5,15 +5,15 @@ import { PeerSettings, settingsPayload } from './frames/settings.ts';
 import { HpackDecoder } from './hpack/decoder.ts';
 import { Incoming } from './incoming.ts';
 import { ClosedStreams } from './limits/closed-streams.ts';
-import { COST, EARNED, FloodBudget, LEAST_USEFUL } from './limits/flood-budget.ts';
+import { COST, EARNED, FloodBudget, MIN_USEFUL } from './limits/flood-budget.ts';
 import { Liveness } from './limits/liveness.ts';
 import { ReceiveWindow } from './limits/receive-window.ts';
 import { Sender } from './sender.ts';
 import type { SessionLimits, SessionOwner } from './session-owner.ts';
-import { type Head, Http2Stream, type StreamSession } from './stream.ts';
+import { Http2Stream, type OutgoingHead, type StreamSession } from './stream.ts';
 
 const HEADER_TABLE_BYTES = 4_096;
-/** How long after the first GOAWAY the second one comes at the latest (ms). */
+/** The second GOAWAY follows the first one after this time at the latest (ms). */
 const GOING_MS = 1_000;
 
 /** What each server announces besides its limits: extended CONNECT (RFC 8441) and priorities as in RFC 9218. */
@@ -36,7 +36,7 @@ export class Http2Session implements StreamSession {
   readonly closed = new ClosedStreams();
   /** The highest stream that the peer has opened. */
   lastPeerStream = 0;
-  /** Streams above this one are not processed: GOAWAY has said so. */
+  /** Streams above this one are not processed, as our last GOAWAY announced. */
   lastAccepted = MAX_STREAM_ID;
   /** Whether nothing is read or opened any more. */
   ended = false;
@@ -57,7 +57,7 @@ export class Http2Session implements StreamSession {
   constructor(owner: SessionOwner, limits: SessionLimits) {
     this.owner = owner;
     this.limits = limits;
-    this.window = new ReceiveWindow(limits.connectionWindow, limits.mostConnectionWindow);
+    this.window = new ReceiveWindow(limits.connectionWindow, limits.maxConnectionWindow);
     this.sender = new Sender((parts) => owner.write(parts));
     this.incoming = new Incoming(this, owner);
     this.reader = new FrameReader(this.incoming);
@@ -92,7 +92,7 @@ export class Http2Session implements StreamSession {
 
   // Reading.
 
-  /** Bytes have come from the peer. `reused`: they are overwritten after the call. */
+  /** Reads bytes of the peer. `reused`: they are overwritten after the call. */
   receive(bytes: Buffer, reused = false): void {
     if (this.ended) return;
     this.receiving = true;
@@ -106,7 +106,7 @@ export class Http2Session implements StreamSession {
       // After an exception, the end of the connection is reported to its streams at once.
       this.receiving = false;
     }
-    if (!this.ended) this.owner.wasRead();
+    if (!this.ended) this.owner.readComplete();
     this.schedule();
   }
 
@@ -128,15 +128,15 @@ export class Http2Session implements StreamSession {
     return end;
   }
 
-  /** A PING that we sent has come back. */
-  pingReturned(payload: Buffer): void {
+  /** The peer has acknowledged a PING. */
+  pingAcknowledged(payload: Buffer): void {
     if (this.isClosing && payload.equals(PING_GOING)) this.sendLastGoaway();
   }
 
-  peerLeaves(lastStream: number, code: number): void {
+  goAwayReceived(lastStream: number, code: number): void {
     this.peerIsLeaving = true;
     this.owner.goingAway();
-    // Requests above it were not processed (RFC 9113 6.8).
+    // Requests above `lastStream` were not processed (RFC 9113 6.8).
     if (!this.limits.isServer)
       for (const stream of [...this.streams.values()]) if (stream.id > lastStream) stream.abandon(ERROR.refusedStream);
     if (code === ERROR.none) return;
@@ -144,11 +144,11 @@ export class Http2Session implements StreamSession {
     this.owner.failed(true, 'the peer has ended the connection');
   }
 
-  settingsReturned(): void {
-    this.liveness.settingsReturned();
+  settingsAcknowledged(): void {
+    this.liveness.settingsAcknowledged();
   }
 
-  /** Ends what a frame did wrong on one stream (RFC 9113 5.4.2). */
+  /** Resets one stream because of an invalid frame (RFC 9113 5.4.2). */
   streamError(id: number, code: number): void {
     if (!this.budget.spend(COST.reset)) return this.fail(ERROR.enhanceYourCalm, 'too many streams end with an error');
     const stream = this.streams.get(id);
@@ -159,8 +159,8 @@ export class Http2Session implements StreamSession {
 
   /** Opens a stream. */
   accept(id: number): Http2Stream {
-    const { streamWindow, mostStreamWindow } = this.limits;
-    const stream = new Http2Stream(id, this, this.peer.initialWindowSize, new ReceiveWindow(streamWindow, mostStreamWindow));
+    const { streamWindow, maxStreamWindow } = this.limits;
+    const stream = new Http2Stream(id, this, this.peer.initialWindowSize, new ReceiveWindow(streamWindow, maxStreamWindow));
     this.streams.set(id, stream);
     return stream;
   }
@@ -170,7 +170,7 @@ export class Http2Session implements StreamSession {
     return this.streams.size >= this.limits.streams;
   }
 
-  /** Gives room in the window of the connection back for bytes that no stream keeps. */
+  /** Reopens the window of the connection by bytes that no stream keeps. */
   discard(bytes: number): void {
     const more = this.window.consume(bytes);
     if (more > 0 && !this.ended) this.sender.output.frame(TYPE.windowUpdate, 0, 0, more);
@@ -207,7 +207,7 @@ export class Http2Session implements StreamSession {
   }
 
   // An exception in one of the next three ends the connection, because its output may be incomplete.
-  sendHead(stream: Http2Stream, head: Head, ends: boolean): void {
+  sendHead(stream: Http2Stream, head: OutgoingHead, ends: boolean): void {
     try {
       this.sender.head(stream, head, ends);
       this.schedule();
@@ -218,7 +218,7 @@ export class Http2Session implements StreamSession {
 
   sendData(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void {
     try {
-      if (to - from >= LEAST_USEFUL) this.budget.earn(EARNED.data);
+      if (to - from >= MIN_USEFUL) this.budget.earn(EARNED.data);
       this.sender.data(stream, ends, buffer, from, to);
       this.schedule();
     } catch (error) {
@@ -259,7 +259,7 @@ export class Http2Session implements StreamSession {
     this.schedule();
   }
 
-  over(stream: Http2Stream): void {
+  streamClosed(stream: Http2Stream): void {
     if (!this.streams.delete(stream.id)) return;
     this.sender.dequeue(stream);
     this.closed.add(stream.id, stream.wasReset && !stream.inputEnded);
@@ -275,13 +275,13 @@ export class Http2Session implements StreamSession {
     setImmediate(runTurn, this);
   }
 
-  /** Reports what has happened to streams, and writes what was gathered, once per turn of the event loop. */
+  /** Reports events to streams and writes the gathered frames, once per turn of the event loop. */
   turn(): void {
     this.scheduled = false;
     this.report();
     if (this.ended) return;
     this.sender.flush();
-    if (this.sender.isStuck) this.fail(ERROR.enhanceYourCalm, 'what is sent is not read');
+    if (this.sender.isStuck) this.fail(ERROR.enhanceYourCalm, 'the peer does not read what is sent');
     // What was sent may have ended or unblocked streams.
     if (this.woken.length > 0) this.schedule();
     if (this.goneFully && this.streams.size === 0 && !this.ended) this.finish();
@@ -317,14 +317,14 @@ export class Http2Session implements StreamSession {
   // The end.
 
   /**
-   * Ends the connection gracefully (RFC 9113 6.8): a first GOAWAY announces it, and a second one, after a round trip, says which requests
-   * came in time. Open streams are completed.
+   * Ends the connection gracefully (RFC 9113 6.8): a first GOAWAY announces it, and a second one, after a round trip, names the last
+   * request that is processed. Open streams are completed.
    */
   close(): void {
     if (this.goingSince >= 0 || this.ended) return;
     this.goingSince = this.owner.monotonic();
     const { sender } = this;
-    // A peer that leaves opens no more streams.
+    // A peer that has sent GOAWAY opens no more streams.
     if (!this.limits.isServer || !this.greeted || this.peerIsLeaving) this.sendLastGoaway();
     else {
       sender.goAway(MAX_STREAM_ID, ERROR.none, '');
@@ -361,7 +361,7 @@ export class Http2Session implements StreamSession {
     this.owner.failed(false, reason);
   }
 
-  /** Its connection is gone, and with it all of its streams. */
+  /** The connection is gone, and with it all of its streams. */
   lost(code: number): void {
     this.ended = true;
     this.reader.stop();
@@ -378,11 +378,11 @@ export class Http2Session implements StreamSession {
   sweep(now: number): void {
     if (this.ended) return;
     this.budget.refill(now);
-    if (this.greeted && this.liveness.settingsOverdue(now)) return this.fail(ERROR.settingsTimeout, 'our SETTINGS got no reply');
+    if (this.greeted && this.liveness.settingsOverdue(now)) return this.fail(ERROR.settingsTimeout, 'our SETTINGS were not acknowledged');
     if (this.goingSince >= 0 && now - this.goingSince >= GOING_MS) this.sendLastGoaway();
     const state = this.liveness.check(now, this.incoming.readHeard(), this.streams.size > 0);
     if (state === 'gone') return this.fail(ERROR.none, 'a PING was not answered');
-    if (state !== 'ask') return;
+    if (state !== 'ping') return;
     this.sender.output.frameOf(TYPE.ping, 0, 0, PING_ALIVE);
     this.schedule();
   }

@@ -16,23 +16,28 @@ const MAX_KEPT = 1_048_576;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * What happens on a stream, for the one who uses it. None of these is called from within the stream's own methods. What one of them throws
- * is passed to `onFault` and affects no other stream.
+ * Receives the events of a stream. None of these is called from within the stream's own methods. What one of them throws is passed to
+ * `onFault` and affects no other stream.
  */
 export interface StreamReceiver {
-  /** A piece of the body, which nothing overwrites. @returns false if it can't be taken now: it comes again after `resume`. */
+  /** A piece of the body, which nothing overwrites. @returns false to get it again after `resume`. */
   data(buffer: Buffer, from: number, to: number): boolean;
   /** The peer's side is complete. `trailers` are whole lines, or empty. */
   ended(trailers: string): void;
-  /** The stream is over. `code`: with which either side reset it, if one did (`wasReset`). */
+  /** The stream has closed. `code` is the one that either side reset it with, if one did (`wasReset`). */
   closed(code: number): void;
-  /** What was queued has been sent, mostly: sending may continue. */
+  /** Most of what was queued has been sent, so sending may continue. */
   drained(): void;
   onFault(error: unknown): void;
 }
 
-/** A head to be sent: `status` for a response, 0 for a request, whose pseudo-header fields are `pseudo`, or for trailers. */
-export type Head = { readonly status: number; readonly pseudo: readonly string[] | null; readonly lines: string; readonly length: number };
+/** A head or trailers to send. `status` is that of a response, else 0; `pseudo` are the pseudo-header fields of a request. */
+export type OutgoingHead = {
+  readonly status: number;
+  readonly pseudo: readonly string[] | null;
+  readonly lines: string;
+  readonly length: number;
+};
 
 /** What a stream needs from its connection. */
 export interface StreamSession {
@@ -40,18 +45,18 @@ export interface StreamSession {
   readonly writable: boolean;
   /** Bytes of DATA that may be sent on all streams. */
   sendWindow: number;
-  sendHead(stream: Http2Stream, head: Head, ends: boolean): void;
+  sendHead(stream: Http2Stream, head: OutgoingHead, ends: boolean): void;
   sendData(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void;
   sendEnd(stream: Http2Stream): void;
   sendReset(stream: Http2Stream, code: number): void;
-  /** It has something to send that can't be sent yet. */
+  /** The stream has something to send that can't be sent yet. */
   enqueue(stream: Http2Stream): void;
-  /** Its receiver is called once the current work is done. */
+  /** Calls `report` of the stream once the current work is done. */
   wake(stream: Http2Stream): void;
-  /** This many bytes of its body are no longer kept. */
+  /** This many bytes of the stream's body are no longer kept. */
   consumed(stream: Http2Stream, bytes: number): void;
-  /** It is over. */
-  over(stream: Http2Stream): void;
+  /** The stream has closed. */
+  streamClosed(stream: Http2Stream): void;
 }
 
 /** One stream of a connection (RFC 9113 5): a request and its response. */
@@ -69,7 +74,7 @@ export class Http2Stream {
   wasReset = false;
   /** The code with which it was reset. */
   code: number = ERROR.none;
-  /** Whether its connection will let it send as soon as it can. */
+  /** Whether it is in the connection's queue of streams with something to send. */
   isQueued = false;
   /** Bytes of DATA that may be sent; negative after the peer has reduced its windows. */
   sendWindow: number;
@@ -79,10 +84,10 @@ export class Http2Stream {
   isPaused = false;
   /** Bytes that wait to be sent. */
   queued = 0;
-  /** Whether the head of the message that it receives has come. */
+  /** Whether the head of the peer's final message has arrived. */
   headReceived = false;
   private readonly session: StreamSession;
-  private heads: { readonly head: Head; readonly ends: boolean }[] | null = null;
+  private heads: { readonly head: OutgoingHead; readonly ends: boolean }[] | null = null;
   private pieces: Buffer[] = [];
   /** The buffer of the last piece if that was copied, and how much of it is in use. */
   private tail: Buffer | null = null;
@@ -91,15 +96,15 @@ export class Http2Stream {
   private trailers: string | null = null;
   private releases = false;
   /** Whether its sender has to pause until `drained`. */
-  asksToPause = false;
+  senderPaused = false;
   private drainDue = false;
-  /** What has come and was not passed on. */
+  /** What has arrived and was not passed on. */
   private kept: Buffer = NOTHING;
   private gathering: AppendBuffer | null = null;
   private endsAfterKept = false;
   private receivedTrailers = '';
-  private toldClosed = false;
-  /** Whether what has come and was not passed on is of no use any more. */
+  private closeReported = false;
+  /** Whether what has arrived and was not passed on is no longer needed. */
   private dropsInput = false;
 
   constructor(id: number, session: StreamSession, sendWindow: number, window: ReceiveWindow) {
@@ -112,7 +117,7 @@ export class Http2Stream {
   // Sending.
 
   /** Sends a head. `ends`: nothing follows it. */
-  head(head: Head, ends: boolean): void {
+  head(head: OutgoingHead, ends: boolean): void {
     if (this.isClosed || this.ends) return;
     if (ends) this.ends = true;
     if (this.idle && this.session.writable) return this.session.sendHead(this, head, ends);
@@ -121,7 +126,10 @@ export class Http2Stream {
     this.session.enqueue(this);
   }
 
-  /** Sends a piece of the body. A piece longer than `COPIED` is kept until it has been sent. @returns false when the sender should pause. */
+  /**
+   * Sends a piece of the body. A piece longer than `COPIED` is kept until it has been sent.
+   * @returns false when the sender should pause.
+   */
   write(buffer: Buffer, from: number, to: number): boolean {
     if (this.isClosed || this.ends) return true;
     let at = from;
@@ -135,7 +143,7 @@ export class Http2Stream {
     this.queued += to - at;
     this.session.enqueue(this);
     if (this.queued < HIGH_WATER) return true;
-    this.asksToPause = true;
+    this.senderPaused = true;
     return false;
   }
 
@@ -174,8 +182,8 @@ export class Http2Stream {
   }
 
   /**
-   * The peer has reset it. What has come before is passed on, unless the stream is paused. `keepsResponse`: a response that was complete
-   * before stays so even then, because its server only needs no more of the request (RFC 9113 8.1).
+   * The peer has reset it. What arrived before that is passed on, unless the stream is paused. `keepsResponse`: a response that was
+   * complete before stays so even then, because its server only needs no more of the request (RFC 9113 8.1).
    */
   resetByPeer(code: number, keepsResponse: boolean): void {
     if (!this.isPaused) this.deliverKept();
@@ -211,7 +219,7 @@ export class Http2Stream {
     this.close();
   }
 
-  /** Nothing more of the peer's message is needed: once ours has been sent, the rest of it is declined (RFC 9113 8.1). */
+  /** The rest of the peer's message is not needed: it is declined once ours has been sent (RFC 9113 8.1). */
   release(): void {
     if (this.isClosed) return;
     if (this.outputEnded) return this.reset(ERROR.none);
@@ -229,7 +237,7 @@ export class Http2Stream {
     return this.pieces.length > 0 ? this.sendWindow > 0 && this.session.sendWindow > 0 : this.ends && !this.outputEnded;
   }
 
-  /** Sends the next of what is queued, one frame of a body at most. @returns whether there is more. */
+  /** Sends the next part of what is queued, at most one frame of a body. @returns whether there is more. */
   sendNext(most: number): boolean {
     const { heads, pieces } = this;
     if (heads !== null) {
@@ -247,8 +255,8 @@ export class Http2Stream {
     this.queued -= sent;
     if (sent === piece.length) pieces.shift();
     else pieces[0] = piece.subarray(sent);
-    if (this.asksToPause && this.queued <= LOW_WATER) {
-      this.asksToPause = false;
+    if (this.senderPaused && this.queued <= LOW_WATER) {
+      this.senderPaused = false;
       this.drainDue = true;
       this.session.wake(this);
     }
@@ -261,7 +269,7 @@ export class Http2Stream {
     if (bytes <= 0) return 0;
     const whole = ends && bytes === to - from;
     session.sendData(this, whole, buffer, from, from + bytes);
-    // After that: bytes that are not sent because of an exception would never be acknowledged, and the connection's window stay smaller.
+    // Not earlier: if an exception kept the bytes from being sent, they would never be acknowledged, and the window would stay smaller.
     this.sendWindow -= bytes;
     session.sendWindow -= bytes;
     return bytes;
@@ -274,7 +282,7 @@ export class Http2Stream {
   }
 
   /** END_STREAM has been written. */
-  outputOver(): void {
+  endOutput(): void {
     this.outputEnded = true;
     if (this.inputEnded) this.close();
     else if (this.releases) this.reset(ERROR.none);
@@ -282,7 +290,7 @@ export class Http2Stream {
 
   // Receiving.
 
-  /** Bytes of the body have come. `reused`: they are overwritten later. @returns false if there are more than were announced. */
+  /** Bytes of the body have arrived. `reused`: they are overwritten later. @returns false if there are more than were announced. */
   receive(buffer: Buffer, from: number, to: number, reused: boolean): boolean {
     const bytes = to - from;
     if (this.expected >= 0) {
@@ -310,7 +318,7 @@ export class Http2Stream {
   }
 
   /** The peer has ended its side. @returns false if bytes are missing. */
-  inputOver(trailers: string): boolean {
+  endInput(trailers: string): boolean {
     if (this.expected > 0) return false;
     this.inputEnded = true;
     this.receivedTrailers = trailers;
@@ -332,18 +340,18 @@ export class Http2Stream {
     this.session.wake(this);
   }
 
-  /** Bytes of its frames that are no content. */
+  /** Bytes of its frames that are not content. */
   discard(bytes: number): void {
     this.session.consumed(this, bytes);
   }
 
   private deliver(buffer: Buffer, from: number, to: number): void {
-    if (this.takes(buffer, from, to) || this.isClosed) return this.session.consumed(this, to - from);
+    if (this.isAccepted(buffer, from, to) || this.isClosed) return this.session.consumed(this, to - from);
     this.isPaused = true;
     this.keep(buffer, from, to);
   }
 
-  private takes(buffer: Buffer, from: number, to: number): boolean {
+  private isAccepted(buffer: Buffer, from: number, to: number): boolean {
     const { receiver } = this;
     if (receiver === null) return true;
     try {
@@ -361,7 +369,7 @@ export class Http2Stream {
     this.deliver(kept, 0, kept.length);
   }
 
-  /** Reports what has happened since the last call. Called by the connection when its current work is done. */
+  /** Notifies the receiver of what has happened since the last call. The connection calls it when its current work is done. */
   report(): void {
     try {
       this.notify(this.receiver);
@@ -377,8 +385,8 @@ export class Http2Stream {
       receiver?.ended(this.receivedTrailers);
     }
     if (this.isClosed) {
-      if (this.toldClosed || (this.endsAfterKept && !this.dropsInput)) return;
-      this.toldClosed = true;
+      if (this.closeReported || (this.endsAfterKept && !this.dropsInput)) return;
+      this.closeReported = true;
       receiver?.closed(this.code);
     } else if (this.drainDue) {
       this.drainDue = false;
@@ -395,6 +403,6 @@ export class Http2Stream {
     this.queued = 0;
     if (this.dropsInput) this.dropKept();
     this.window.release();
-    this.session.over(this);
+    this.session.streamClosed(this);
   }
 }

@@ -48,15 +48,15 @@ async function untilStuck(left: () => number): Promise<void> {
 const made = new Set<WeakRef<Http2Stream | Http2Session>>();
 let closed = 0;
 
-const { accept, over } = Http2Session.prototype;
+const { accept, streamClosed } = Http2Session.prototype;
 Http2Session.prototype.accept = function (id) {
   const stream = accept.call(this, id);
   for (const one of [this, stream]) made.add(new WeakRef(one));
   return stream;
 };
-Http2Session.prototype.over = function (stream) {
+Http2Session.prototype.streamClosed = function (stream) {
   if (this.streams.has(stream.id)) closed++;
-  over.call(this, stream);
+  streamClosed.call(this, stream);
 };
 
 /** Connections from the worker. */

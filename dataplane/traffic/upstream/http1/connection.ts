@@ -310,7 +310,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
     } else this.state = STATE.untilClose;
     x.answerEndsAtClose = this.state === STATE.untilClose;
     this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
-    if (bodyless && head.speaksOfBody(x.method)) this.keepAlive = false;
+    if (bodyless && head.announcesBody(x.method)) this.keepAlive = false;
     x.trace?.spans?.answered(head.status);
     this.deadline = this.readAt + this.limits.bodyIdleMs;
     relayHead(x, head);

@@ -1,4 +1,4 @@
-import type { Head } from '../../codec/http2/stream.ts';
+import type { OutgoingHead } from '../../codec/http2/stream.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { forwardedFields, needsLength } from '../request-text.ts';
 
@@ -8,7 +8,7 @@ const HOST_LINE = /(?:^|\r\n)host:[\t ]*([^\r]*?)[\t ]*\r\n/i;
  * The head of a request as sent to a target over HTTP/2 (RFC 9113 8.3). Trailers are forwarded whatever the client announced, so
  * `te: trailers` is always sent; some gRPC servers require it.
  */
-export function requestHead(x: Exchange, scheme: 'http' | 'https'): Head {
+export function requestHead(x: Exchange, scheme: 'http' | 'https'): OutgoingHead {
   const fields = forwardedFields(x);
   const host = HOST_LINE.exec(fields);
   const authority = host?.[1] ?? x.hostField;

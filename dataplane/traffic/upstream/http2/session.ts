@@ -37,9 +37,9 @@ const LIMITS: SessionLimits = {
   isServer: false,
   streams: 0,
   streamWindow: 262_144,
-  mostStreamWindow: 1_048_576,
+  maxStreamWindow: 1_048_576,
   connectionWindow: 4_194_304,
-  mostConnectionWindow: 16_777_216,
+  maxConnectionWindow: 16_777_216,
   fieldList: MAX_HEADER_BYTES + 32 * MAX_HEADER_LINES,
 };
 
@@ -182,7 +182,7 @@ export class Session implements StreamOwner, Http2SessionOwner, DirectReader {
     this.streams.get(stream.id)?.answer(block, tooLarge);
   }
 
-  wasRead(): void {
+  readComplete(): void {
     // Each stream has been notified already.
   }
 

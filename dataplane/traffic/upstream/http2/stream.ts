@@ -257,7 +257,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   }
 
   private waitsForClient(x: Exchange): boolean {
-    if (this.begun || this.requestComplete || this.stream.asksToPause) return false;
+    if (this.begun || this.requestComplete || this.stream.senderPaused) return false;
     return x.bodyConsumed || !x.expectsContinue;
   }
 

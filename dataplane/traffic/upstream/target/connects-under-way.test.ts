@@ -24,8 +24,8 @@ async function http2(proxy: ProxyFixture): Promise<Frames> {
   return client;
 }
 
-/** A request that is cancelled once it is under way. */
-async function calledOff(client: Frames, stream: number, proxy: ProxyFixture): Promise<void> {
+/** Sends a request and cancels it once it is under way. */
+async function cancelRequest(client: Frames, stream: number, proxy: ProxyFixture): Promise<void> {
   client.request(stream);
   await eventually('the request', () => proxy.ledger.inFlight.total() === 1);
   const code = Buffer.alloc(4);
@@ -38,7 +38,7 @@ test('consecutive cancelled requests share the connection that is being opened',
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([neverEstablished(upstream)]);
   const client = await http2(proxy);
-  for (let nth = 0; nth < 50; nth++) await calledOff(client, 1 + 2 * nth, proxy);
+  for (let nth = 0; nth < 50; nth++) await cancelRequest(client, 1 + 2 * nth, proxy);
   await upstream.accept();
   assert.equal(upstream.connections.length, 1);
   assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 0, 0, 0, 0, 50]);

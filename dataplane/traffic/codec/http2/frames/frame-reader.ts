@@ -79,7 +79,7 @@ export class FrameReader {
     this.partialLength += end - at;
     if (this.partialLength < partial.length) return end;
     this.partial = null;
-    // With the header known, the buffer for the rest is made if that has not arrived either.
+    // Once the header is complete, it is known how many bytes the rest of the frame has.
     if (partial.length > FRAME_HEADER) this.readFrame(partial, 0, partial.length);
     else this.readKeptHeader(partial);
     return end;

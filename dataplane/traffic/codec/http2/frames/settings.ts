@@ -7,8 +7,8 @@ const MAX_ALLOWED_FRAME = 16_777_215;
 /** What a peer has announced (RFC 9113 6.5.2), with the values that hold before it does. */
 export class PeerSettings {
   headerTableSize = 4_096;
-  /** The smallest one in the last frame. */
-  leastHeaderTableSize = 4_096;
+  /** The smallest `headerTableSize` since the previous SETTINGS frame. */
+  minHeaderTableSize = 4_096;
   maxConcurrentStreams = Number.POSITIVE_INFINITY;
   initialWindowSize = DEFAULT_WINDOW;
   maxFrameSize = MAX_FRAME;
@@ -18,7 +18,7 @@ export class PeerSettings {
 
   /** Applies the settings of a frame in order. @returns the code of the connection error if one has an invalid value; else 0. */
   apply(payload: Buffer, from: number, to: number, isServer: boolean): number {
-    this.leastHeaderTableSize = this.headerTableSize;
+    this.minHeaderTableSize = this.headerTableSize;
     for (let at = from; at < to; at += SETTING_BYTES) {
       const id = ((payload[at] as number) << 8) | (payload[at + 1] as number);
       const code = this.set(id, readWord(payload, at + 2), isServer);
@@ -32,7 +32,7 @@ export class PeerSettings {
     switch (id) {
       case SETTING.headerTableSize:
         this.headerTableSize = value;
-        this.leastHeaderTableSize = Math.min(this.leastHeaderTableSize, value);
+        this.minHeaderTableSize = Math.min(this.minHeaderTableSize, value);
         return ERROR.none;
       case SETTING.enablePush:
         // A server must not enable it (RFC 9113 6.5.2). We never push.

@@ -10,7 +10,7 @@ const WEBSOCKET_KEY = 'sec-websocket-key';
 const GET = Buffer.from('GET');
 const HTTPS = Buffer.from('https');
 const COLON = 0x3a;
-/** The request line and Host take the place of the pseudo-header fields, which are longer; a host that came as a field needs more. */
+/** The request line and Host replace the pseudo-header fields, which are longer; a host that came as a regular field needs more room. */
 const HEADROOM = 512;
 const MAX_HOST = 300;
 /** RFC 6455 4.1. */
@@ -23,9 +23,8 @@ const malformed = (reason: string): Refusal => ({ status: 400, reason, malformed
 const refused = ({ status, reason }: Pick<Fault, 'status' | 'reason'>): Refusal => ({ status, reason, malformed: false });
 
 /**
- * The fields of a request (RFC 9113 8.3), written as the HTTP/1.1 head that says the same while they are decoded, for the one parser of
- * requests: so both protocols are refused by the same rules, and nothing is forwarded that an upstream could read differently. Reused from
- * request to request.
+ * The fields of a request (RFC 9113 8.3), written as the equivalent HTTP/1.1 head while they are decoded. One parser therefore applies the
+ * same rules to both protocols, and nothing is forwarded that an upstream could read differently. Reused from request to request.
  */
 export class RequestBlock implements FieldSink {
   readonly lines = new FieldLines();
@@ -41,7 +40,7 @@ export class RequestBlock implements FieldSink {
   private authority: string | null = null;
   private protocol: string | null = null;
   private host: string | null = null;
-  /** The authority of an earlier request, which is mostly that of the next one. */
+  /** The authority of an earlier request: the next one usually has the same. */
   private lastAuthority = { bytes: Buffer.alloc(0), text: '' };
   private cookies = '';
   private hasLength = false;
@@ -93,7 +92,7 @@ export class RequestBlock implements FieldSink {
   private unlisted(lines: FieldLines, start: number, colon: number, end: number): void {
     const { bytes } = lines;
     const length = colon - start;
-    // We make the key of an upgrade ourselves.
+    // We generate the key of an upgrade ourselves.
     if (this.protocol !== null && length === WEBSOCKET_KEY.length && bytes.toString('latin1', start, colon) === WEBSOCKET_KEY)
       lines.length = start;
     else if (mayDescribeConnection(length)) this.checkConnectionField(bytes, start, colon, end);
@@ -181,7 +180,7 @@ export class RequestBlock implements FieldSink {
   }
 }
 
-/** Whether a value is the expected one, without making a string of it. */
+/** Compares a value without creating a string. */
 function isValue(bytes: Buffer, colon: number, end: number, expected: Buffer): boolean {
   const start = colon + 2;
   if (end - 2 - start !== expected.length) return false;

@@ -8,8 +8,8 @@ const COLON = 0x3a;
 const HEADROOM = 128;
 
 /**
- * The fields of a response (RFC 9113 8.3.2), written as the HTTP/1.1 head that says the same while they are decoded, for the one parser of
- * responses. Reused from response to response.
+ * The fields of a response (RFC 9113 8.3.2), written as the equivalent HTTP/1.1 head while they are decoded, so that one parser reads the
+ * responses of both protocols. Reused from response to response.
  */
 export class ResponseBlock implements FieldSink {
   readonly lines = new FieldLines();

@@ -3,7 +3,7 @@ import { FieldLines, type FieldSink } from '../hpack/decoder.ts';
 import { describesConnection, mayDescribeConnection } from './connection-fields.ts';
 
 const COLON = 0x3a;
-/** The end of a body, before the trailers: they are read with the HTTP/1.1 code, so that both protocols obey one rule. */
+/** The end of a body, which precedes the trailers: the HTTP/1.1 code reads them, so that both protocols obey the same rules. */
 const LAST_CHUNK = '0\r\n';
 const nowhere = { bodyPiece: (): void => undefined };
 

@@ -9,7 +9,7 @@ import { FIRST_DYNAMIC } from './static-table.ts';
 /** The size of a table before any setting (RFC 9113 6.5.2). */
 export const INITIAL_TABLE_BYTES = 4_096;
 const FIRST_LINES_BYTES = 1_024;
-/** What a line has after its value. */
+/** CRLF (bytes). */
 const LINE_END = 2;
 /** Continuation bytes of an integer beyond this shift can only make it larger than anything that we accept, or be superfluous. */
 const LAST_SHIFT = 28;
@@ -28,7 +28,7 @@ export const ODDITY = {
   value: 2,
 } as const;
 
-/** Bytes that grow, and that one header block after the other uses again. */
+/** A growing buffer that is reused from one header block to the next. */
 export class FieldLines extends ByteStore {
   /** How many bytes are in use. Lower it to drop what was written last. */
   length = 0;
@@ -37,7 +37,7 @@ export class FieldLines extends ByteStore {
     super(0);
   }
 
-  /** Makes room for `more` bytes beyond `length`. That replaces `bytes` if it needs more. */
+  /** Makes room for `more` bytes beyond `length`, which may reallocate `bytes`. */
   ensure(more: number): void {
     const wanted = this.length + more;
     if (wanted > this.room) this.move(Math.max(FIRST_LINES_BYTES, this.room * 2, wanted), 0, this.length);
@@ -58,14 +58,14 @@ export interface FieldSink {
 export class HpackDecoder {
   /** Whether the list of the last block was longer than allowed. */
   tooLarge = false;
-  private readonly mostTableBytes: number;
+  private readonly maxTableBytes: number;
   private readonly table = new FieldTable(INITIAL_TABLE_BYTES);
   /** How far the block has been read. */
   private at = 0;
   /** Whether the last string has a byte that may not be part of a field value. */
   private hasControl = false;
   private listBytes = 0;
-  private mostBytes = 0;
+  private maxBytes = 0;
 
   /**
    * `tableBytes`: our SETTINGS_HEADER_TABLE_SIZE, 4,096–65,536. The peer may use 4,096 bytes until it has read our settings, so a smaller
@@ -74,19 +74,19 @@ export class HpackDecoder {
    */
   constructor(tableBytes: number) {
     if (tableBytes < INITIAL_TABLE_BYTES || tableBytes > MAX_TABLE_BYTES) throw new RangeError(`no table has ${tableBytes} bytes`);
-    this.mostTableBytes = tableBytes;
+    this.maxTableBytes = tableBytes;
   }
 
   /**
-   * Decodes a whole header block, `buffer[from, to)`, and adds its fields to `lines`. `mostBytes` limits the size of the list, for which
+   * Decodes a whole header block, `buffer[from, to)`, and adds its fields to `lines`. `maxBytes` limits the size of the list, for which
    * each field counts its name, its value and 32 bytes (RFC 9113 6.5.2). Fields beyond it change the table, but the sink does not get them.
    * @returns false for a compression error (RFC 7541) or a list that exceeds the limit by more than 1 MiB. The connection can't be used
    * afterwards.
    */
-  decode(buffer: Buffer, from: number, to: number, lines: FieldLines, mostBytes: number, sink: FieldSink): boolean {
+  decode(buffer: Buffer, from: number, to: number, lines: FieldLines, maxBytes: number, sink: FieldSink): boolean {
     this.tooLarge = false;
     this.listBytes = 0;
-    this.mostBytes = mostBytes;
+    this.maxBytes = maxBytes;
     this.at = from;
     if (!this.readSizes(buffer, to)) return false;
     while (this.at < to) {
@@ -99,7 +99,7 @@ export class HpackDecoder {
         // A size in the middle of a block is an error (RFC 7541 4.2).
         if (first >= 0x20 || !this.readLiteral(buffer, to, 0x0f, lines, sink)) return false;
       }
-      if (this.listBytes > mostBytes + MAX_EXCESS) return false;
+      if (this.listBytes > maxBytes + MAX_EXCESS) return false;
     }
     return true;
   }
@@ -108,7 +108,7 @@ export class HpackDecoder {
   private readSizes(buffer: Buffer, to: number): boolean {
     while (this.at < to && ((buffer[this.at] as number) & 0xe0) === 0x20) {
       const size = this.readInteger(buffer, to, 0x1f);
-      if (size < 0 || size > this.mostTableBytes) return false;
+      if (size < 0 || size > this.maxTableBytes) return false;
       this.table.resize(size);
     }
     return true;
@@ -131,7 +131,9 @@ export class HpackDecoder {
     return MALFORMED;
   }
 
-  /** RFC 7541 6.1. The line is copied only if the list has room for it, so a short block can't cost much more than its list may have. */
+  /**
+   * RFC 7541 6.1. The line is copied only if the list has room for it, so that a short block can't cost much more than the longest list.
+   */
   private readIndexed(index: number, lines: FieldLines, sink: FieldSink): boolean {
     if (index <= 0) return false;
     if (index < FIRST_DYNAMIC) {
@@ -172,9 +174,9 @@ export class HpackDecoder {
       }
     } else if (index > 0 && index < FIRST_DYNAMIC) {
       const length = STATIC_NAME_LENGTH[index] as number;
-      const its = STATIC_START[index] as number;
+      const from = STATIC_START[index] as number;
       lines.ensure(length);
-      lines.copy(STATIC_LINES, its, its + length, start);
+      lines.copy(STATIC_LINES, from, from + length, start);
       lines.length = start + length;
       known = STATIC_KNOWN[index] as number;
     } else {
@@ -231,7 +233,7 @@ export class HpackDecoder {
   /** Counts a line. @returns whether the list has become too large for it. */
   private exceeds(lineBytes: number): boolean {
     this.listBytes += lineBytes - LINE_OVERHEAD + ENTRY_OVERHEAD;
-    if (this.listBytes > this.mostBytes) this.tooLarge = true;
+    if (this.listBytes > this.maxBytes) this.tooLarge = true;
     return this.tooLarge;
   }
 }

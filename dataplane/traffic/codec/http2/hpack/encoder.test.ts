@@ -175,7 +175,7 @@ test('a larger table is not used, and a size that stays is not announced', () =>
   assert.equal(pair.status(200)[0], '88');
 });
 
-test('no block is longer than mostBytes says', () => {
+test('no block is longer than maxBytes says', () => {
   const longest = (length: number): string => '\x01'.repeat(length);
   for (const length of [0, 1, 126, 127, 128, 254, 255, 4_000]) {
     const encoder = new HpackEncoder();
@@ -185,6 +185,6 @@ test('no block is longer than mostBytes says', () => {
     const lines = `${name}: ${longest(length)}\r\n`.repeat(3);
     let end = encoder.lines(OUT, encoder.status(OUT, encoder.begin(OUT, 0), 302), lines);
     for (let more = 0; more < 3; more++) end = encoder.field(OUT, end, `${name}yy`, longest(length));
-    assert.ok(end <= HpackEncoder.mostBytes(lines.length + 3 * (name.length + 2 + length)), `${length}: ${end}`);
+    assert.ok(end <= HpackEncoder.maxBytes(lines.length + 3 * (name.length + 2 + length)), `${length}: ${end}`);
   }
 });

@@ -1,10 +1,10 @@
-import { INDEXING, type Rule, ruleOf, ruleOfSpelled } from './indexing.ts';
-import { type Entry, LineIndex } from './line-index.ts';
+import { INDEXING, type IndexingRule, ruleOf, ruleOfSpelled } from './indexing.ts';
+import { type IndexedLine, LineIndex } from './line-index.ts';
 import { isRepeated } from './repetitions.ts';
 import { STATIC_FIELDS } from './static-table.ts';
 import { writeInteger, writeShorterString, writeString } from './write-literal.ts';
 
-/** The most of the peer's table that we use, which is also what it offers before any setting (RFC 9113 6.5.2). */
+/** The largest part of the peer's table that we use; also its size before any setting (RFC 9113 6.5.2). */
 const MAX_TABLE_BYTES = 4_096;
 /** The first bits of the representations in RFC 7541 6, and the masks of the integers that follow. */
 const INDEXED = 0x80;
@@ -16,7 +16,7 @@ const SIZE_MASK = 0x1f;
 const NEVER_INDEXED = 0x10;
 const LITERAL_MASK = 0x0f;
 const CRLF = 2;
-/** What `begin` and `status` write at most. */
+/** The maximum that `begin` and `status` write (bytes). */
 const BLOCK_OVERHEAD = 64;
 
 /** The statuses of the static table. */
@@ -28,14 +28,14 @@ const STATUSES: ReadonlyMap<number, number> = new Map(
 const isWhite = (code: number): boolean => code === 32 || code === 9;
 
 /**
- * Encodes the header blocks of one direction of a connection (RFC 7541), of which most lines are those of the block before: such a line
- * costs one look-up and one or two bytes. Texts are Latin-1. Each method writes to `out` from index `at` and returns the end; make room for
- * `mostBytes` before.
+ * Encodes the header blocks of one direction of a connection (RFC 7541). Most lines of a block repeat those of the last one, and such a
+ * line costs one look-up and one or two bytes. Texts are Latin-1. Each method writes to `out` from index `at` and returns the end; make
+ * room for `maxBytes` before.
  */
 export class HpackEncoder {
   private readonly index = new LineIndex(MAX_TABLE_BYTES);
   /** Comes before the first line of each block. */
-  private readonly first: Entry = { text: '', line: '', bytes: 0, number: 0, next: null };
+  private readonly first: IndexedLine = { text: '', line: '', bytes: 0, number: 0, next: null };
   /** The size last sent to the peer, the size to use from the next block on, and the smallest size since the last block. */
   private announced = MAX_TABLE_BYTES;
   private wanted = MAX_TABLE_BYTES;
@@ -45,7 +45,7 @@ export class HpackEncoder {
    * The most bytes of a block whose lines, names and values have this many characters. A field whose name and value have fewer than three
    * counts as three.
    */
-  static mostBytes(characters: number): number {
+  static maxBytes(characters: number): number {
     return characters * 2 + BLOCK_OVERHEAD;
   }
 
@@ -98,7 +98,7 @@ export class HpackEncoder {
     let from = 0;
     let last = this.first;
     while (from < lines.length) {
-      // Most lines come after the same line as before. To compare them takes a third of the time of a look-up.
+      // Most lines follow the same line as in the last block. Comparing them takes a third of the time of a look-up.
       const expected = last.next;
       if (expected !== null && expected.number > 0) {
         const after = from + expected.line.length;
@@ -143,12 +143,12 @@ export class HpackEncoder {
     return entry === undefined ? this.newField(out, at, rule, name, value, text, line) : this.indexed(out, at, entry);
   }
 
-  private indexed(out: Buffer, at: number, entry: Entry): number {
+  private indexed(out: Buffer, at: number, entry: IndexedLine): number {
     return writeInteger(out, at, INDEXED, INDEXED_MASK, this.index.indexOf(entry));
   }
 
-  /** A field that no table has, and whose name does not forbid that it is indexed. */
-  private newField(out: Buffer, at: number, rule: Rule, name: string, value: string, text: string, line: string): number {
+  /** A field that is in no table, and whose name allows indexing. */
+  private newField(out: Buffer, at: number, rule: IndexingRule, name: string, value: string, text: string, line: string): number {
     const length = name.length + value.length;
     const inserts = this.index.holds(length) && (rule.indexing === INDEXING.first || isRepeated(text));
     if (!inserts) return writeLiteral(out, at, rule, name, value);
@@ -158,10 +158,10 @@ export class HpackEncoder {
   }
 }
 
-const isLiteral = ({ indexing }: Rule): boolean => indexing === INDEXING.none || indexing === INDEXING.never;
+const isLiteral = ({ indexing }: IndexingRule): boolean => indexing === INDEXING.none || indexing === INDEXING.never;
 
-/** A literal that is not indexed (RFC 7541 6.2.2, 6.2.3), as it is: Huffman code would be shorter, but costs more time than the bytes. */
-function writeLiteral(out: Buffer, at: number, rule: Rule, name: string, value: string): number {
+/** A literal that is not indexed (RFC 7541 6.2.2, 6.2.3), without Huffman code, which takes more time than the saved bytes are worth. */
+function writeLiteral(out: Buffer, at: number, rule: IndexingRule, name: string, value: string): number {
   const end = writeInteger(out, at, rule.indexing === INDEXING.never ? NEVER_INDEXED : 0, LITERAL_MASK, rule.name);
   return writeString(out, rule.name > 0 ? end : writeString(out, end, name), value);
 }

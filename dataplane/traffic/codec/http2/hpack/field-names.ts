@@ -35,7 +35,7 @@ function seedWithoutCollisions(): { readonly seed: number; readonly indices: Uin
   }
 }
 
-/** What `readName` returns for a name that is no lower-case token. */
+/** What `readName` returns for a name that is not a lower-case token. */
 export const BAD_NAME = -1;
 
 /**
@@ -59,7 +59,7 @@ export function readName(bytes: Buffer, from: number, to: number): number {
 
 function isName(index: number, bytes: Buffer, from: number, to: number): boolean {
   if (NAME_LENGTH[index] !== to - from) return false;
-  let its = NAME_START[index] as number;
-  for (let at = from; at < to; at++) if (NAMES[its++] !== bytes[at]) return false;
+  let expected = NAME_START[index] as number;
+  for (let at = from; at < to; at++) if (NAMES[expected++] !== bytes[at]) return false;
   return true;
 }

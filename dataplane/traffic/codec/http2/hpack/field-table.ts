@@ -1,6 +1,6 @@
 import { ByteStore } from './byte-store.ts';
 
-/** What an entry counts in addition to its name and value (RFC 7541 4.1). */
+/** What an entry counts for in addition to its name and value (RFC 7541 4.1). */
 export const ENTRY_OVERHEAD = 32;
 /** What a line has in addition to its name and value: `: ` and CRLF. */
 export const LINE_OVERHEAD = 4;
@@ -15,8 +15,8 @@ const NAME_SHIFT = 16;
 export const MAX_TABLE_BYTES = 65_536;
 
 /**
- * The dynamic table of a decoder (RFC 7541 2.3.2). Each entry is kept as a finished line together with what was found out about it, so that
- * an indexed field is one copy. Nothing is allocated before the first insertion, and never more than the largest size.
+ * The dynamic table of a decoder (RFC 7541 2.3.2). Each entry is kept as a complete line together with what the decoder found out about it,
+ * so that an indexed field costs one copy. Nothing is allocated before the first insertion, and never more than the largest size.
  */
 export class FieldTable {
   /** The lines of all entries, the oldest first. */
@@ -34,17 +34,17 @@ export class FieldTable {
   /** The end of the newest line. */
   private used = 0;
   private size = 0;
-  private mostBytes: number;
+  private maxBytes: number;
 
-  /** `mostBytes`: the size as RFC 7541 4.1 counts it, 0–MAX_TABLE_BYTES. */
-  constructor(mostBytes: number) {
-    this.mostBytes = mostBytes;
+  /** `maxBytes`: the size as RFC 7541 4.1 counts it, 0–MAX_TABLE_BYTES. */
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
   }
 
   /** Changes the size (RFC 7541 4.3). 0–MAX_TABLE_BYTES. */
-  resize(mostBytes: number): void {
-    this.mostBytes = mostBytes;
-    this.evict(mostBytes);
+  resize(maxBytes: number): void {
+    this.maxBytes = maxBytes;
+    this.evict(maxBytes);
   }
 
   /** Looks up an entry; 0 is the newest. @returns false if there is none. */
@@ -64,9 +64,9 @@ export class FieldTable {
   /** Inserts a line, which is copied, and evicts older ones for it (RFC 7541 4.4). The numbers are those of `FieldSink`. */
   insert(source: ByteStore, start: number, colon: number, end: number, known: number, oddities: number): void {
     const size = end - start - LINE_OVERHEAD + ENTRY_OVERHEAD;
-    this.evict(this.mostBytes - size);
+    this.evict(this.maxBytes - size);
     // An entry that does not fit leaves the table empty. That is not an error.
-    if (size > this.mostBytes) return;
+    if (size > this.maxBytes) return;
     const length = end - start;
     if (this.used + length > this.lines.room) this.makeRoom(length);
     if (this.count * NUMBERS === this.entries.length) this.growEntries();
@@ -91,14 +91,14 @@ export class FieldTable {
 
   /**
    * Moves the lines to the beginning, and to more room if they need it. They always fit, since each line is shorter than the size of its
-   * entry; and the difference is what makes this rare.
+   * entry; the difference also makes this rare.
    */
   private makeRoom(length: number): void {
     const first = this.count === 0 ? this.used : this.startOf(this.inserted - this.count);
     const live = this.used - first;
     const { room } = this.lines;
-    if (live + length > room / 2 && room < this.mostBytes)
-      this.lines.move(Math.min(this.mostBytes, Math.max(FIRST_BYTES, room * 2, live + length)), first, this.used);
+    if (live + length > room / 2 && room < this.maxBytes)
+      this.lines.move(Math.min(this.maxBytes, Math.max(FIRST_BYTES, room * 2, live + length)), first, this.used);
     else this.lines.bytes.copyWithin(0, first, this.used);
     for (let id = this.inserted - this.count; id < this.inserted; id++) {
       const entry = this.slot(id);
@@ -122,7 +122,7 @@ export class FieldTable {
     return (this.entries[this.slot(id)] as number) >>> START_SHIFT;
   }
 
-  /** Where the numbers of the entry are that was inserted as number `id`. There is room for a power of two of entries. */
+  /** The index of the numbers of the entry that was the `id`th insertion. The capacity is a power of two. */
   private slot(id: number): number {
     return (id * NUMBERS) & (this.entries.length - 1);
   }

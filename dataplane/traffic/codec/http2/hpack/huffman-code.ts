@@ -1,6 +1,6 @@
 /**
- * The Huffman code of RFC 7541 appendix B: the symbols whose codes have a number of bits. It is canonical: within a length codes are
- * consecutive in the order of the symbols, and each length continues where the shorter one before it ended. So the lengths define it.
+ * The Huffman code of RFC 7541 appendix B: the symbols by the length of their codes. It is canonical: codes of one length are consecutive
+ * in the order of their symbols, and each length continues where the next shorter one ended. The lengths therefore define it.
  */
 const SYMBOLS_BY_BITS: readonly (readonly [bits: number, symbols: string])[] = [
   [5, '012aceiost'],
@@ -25,7 +25,7 @@ const SYMBOLS_BY_BITS: readonly (readonly [bits: number, symbols: string])[] = [
   [28, '\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f\xdc\xf9'],
   [30, '\x0a\x0d\x16'],
 ];
-/** The symbol that ends no string: it may only be begun, as padding (RFC 7541 5.2). */
+/** End of string. No string contains it; the padding is a prefix of its code (RFC 7541 5.2). */
 export const EOS = 256;
 const EOS_BITS = 30;
 

@@ -2,9 +2,9 @@ import { CLASS, FIELD_VALUE } from '../../http1/chars.ts';
 import { CODE, CODE_BITS, EOS } from './huffman-code.ts';
 
 /**
- * The decoder reads a byte at a time. A state is an inner node of the code's tree: the bits of a symbol that hasn't ended yet. As no code
- * is shorter than five bits, a step ends at most two symbols. What a step does is in these bits: the next state in 0–7, the symbols in 8–15
- * and 16–23, their number in 24–25, and the flags.
+ * The decoder reads a byte at a time. A state is an inner node of the code's tree: the bits of an incomplete symbol. Since no code is
+ * shorter than five bits, a step completes at most two symbols. The bits of a step are: the next state in 0–7, the symbols in 8–15 and
+ * 16–23, their number in 24–25, and the flags.
  */
 const STATE = 0xff;
 const FIRST_SHIFT = 8;
@@ -28,7 +28,7 @@ export const roomToDecode = (length: number): number => Math.ceil((length * 8) /
 
 /** For each inner node the child for a 0 and for a 1: the number of a node, or the complement of a symbol. The root is node 0. */
 function tree(): Int16Array {
-  // A binary tree has one leaf more than inner nodes.
+  // A binary tree has one more leaf than inner nodes.
   const children = new Int16Array(2 * EOS);
   let nodes = 1;
   for (let symbol = 0; symbol <= EOS; symbol++) {
@@ -76,7 +76,8 @@ let steps: Int32Array | null = null;
 
 /**
  * Decodes the Huffman code in `source[from, to)` to `target` from index `at`, where there must be the room of `roomToDecode`.
- * @returns the end of what was written, with HAS_CONTROL added if that applies, or -1 if the code contains EOS or its padding is not valid (RFC 7541 5.2).
+ * @returns the end of what was written, with HAS_CONTROL added if that applies, or -1 if the code contains EOS or its padding is not valid
+ * (RFC 7541 5.2).
  */
 export function decodeHuffman(source: Buffer, from: number, to: number, target: Buffer, at: number): number {
   steps ??= buildSteps();
@@ -84,7 +85,7 @@ export function decodeHuffman(source: Buffer, from: number, to: number, target: 
   let end = at;
   let step = MAY_END;
   let seen = 0;
-  // Without branches: both symbols are written, and what is not one is overwritten.
+  // Branch-free: both bytes are always written, and the next step overwrites those that are not symbols.
   for (let next = from; next < to; next++) {
     step = table[((step & STATE) << 8) | (source[next] as number)] as number;
     seen |= step;

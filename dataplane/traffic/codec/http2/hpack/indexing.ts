@@ -1,10 +1,10 @@
 import { STATIC_FIELDS, STATIC_NAMES } from './static-table.ts';
 
-/** What becomes of a field that is not in a table. */
+/** How a field that is not in a table is sent. */
 export const INDEXING = {
   /** It is inserted into the dynamic table at once. */
   first: 0,
-  /** It is inserted when the same line comes again. */
+  /** It is inserted when the same line occurs again. */
   repeated: 1,
   /** It is sent as a literal: it would only evict what repeats. */
   none: 2,
@@ -15,8 +15,8 @@ export const INDEXING = {
 export type Indexing = (typeof INDEXING)[keyof typeof INDEXING];
 
 /** How the fields of a name are sent. */
-export type Rule = {
-  /** The name in lower case. Empty for a rule of other names than the listed ones. */
+export type IndexingRule = {
+  /** The name in lower case. Empty in the rules for names that are not listed. */
   readonly text: string;
   readonly indexing: Indexing;
   /** Whether it is left out where field lines of HTTP/1.1 are sent. */
@@ -63,7 +63,7 @@ const NAMES: Readonly<Record<keyof typeof INDEXING, readonly string[]>> = {
     'x-xss-protection',
   ],
   repeated: [],
-  // Another value for each request or resource.
+  // A different value for each request or resource.
   none: [
     ':path',
     'age',
@@ -102,7 +102,7 @@ const OMITTED = new Set([
 /** Other names that usually mean a secret: API keys, tokens, sessions. A wrong guess costs a few bytes. */
 const SECRET = /auth|credential|csrf|xsrf|jwt|key|passw|secret|session|signature|token/;
 
-function ruleFor(name: string, indexing: Indexing): Rule {
+function ruleFor(name: string, indexing: Indexing): IndexingRule {
   const values = STATIC_FIELDS.flatMap(([one, value], at): [string, number][] => (one === name && value !== '' ? [[value, at + 1]] : []));
   return {
     text: name,
@@ -114,27 +114,27 @@ function ruleFor(name: string, indexing: Indexing): Rule {
 }
 
 const LISTED = (Object.keys(NAMES) as (keyof typeof INDEXING)[]).flatMap((indexing) =>
-  NAMES[indexing].map((name): [string, Rule] => [name, ruleFor(name, INDEXING[indexing])]),
+  NAMES[indexing].map((name): [string, IndexingRule] => [name, ruleFor(name, INDEXING[indexing])]),
 );
 const REPEATED = ruleFor('', INDEXING.repeated);
 const NEVER = ruleFor('', INDEXING.never);
-const RULES: ReadonlyMap<string, Rule> = new Map([
-  ...[...STATIC_NAMES.keys()].map((name): [string, Rule] => [name, ruleFor(name, INDEXING.repeated)]),
-  ...[...OMITTED].map((name): [string, Rule] => [name, ruleFor(name, INDEXING.none)]),
+const RULES: ReadonlyMap<string, IndexingRule> = new Map([
+  ...[...STATIC_NAMES.keys()].map((name): [string, IndexingRule] => [name, ruleFor(name, INDEXING.repeated)]),
+  ...[...OMITTED].map((name): [string, IndexingRule] => [name, ruleFor(name, INDEXING.none)]),
   ...LISTED,
 ]);
 
-/** The rules by the names as HTTP/1.1 servers usually spell them, too. */
-const SPELLED: ReadonlyMap<string, Rule> = new Map(
-  [...RULES].flatMap(([name, rule]): [string, Rule][] => [
+/** The rules by name, including the spelling that is usual in HTTP/1.1. */
+const SPELLED: ReadonlyMap<string, IndexingRule> = new Map(
+  [...RULES].flatMap(([name, rule]): [string, IndexingRule][] => [
     [name, rule],
     [name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase()), rule],
-    ...(name === 'etag' ? [['ETag', rule] satisfies [string, Rule]] : []),
+    ...(name === 'etag' ? [['ETag', rule] satisfies [string, IndexingRule]] : []),
   ]),
 );
 
 /** How to send the fields of a name, which is in lower case. */
-export const ruleOf = (name: string): Rule => RULES.get(name) ?? (SECRET.test(name) ? NEVER : REPEATED);
+export const ruleOf = (name: string): IndexingRule => RULES.get(name) ?? (SECRET.test(name) ? NEVER : REPEATED);
 
 /** The same for a name in any spelling. */
-export const ruleOfSpelled = (name: string): Rule => SPELLED.get(name) ?? ruleOf(name.toLowerCase());
+export const ruleOfSpelled = (name: string): IndexingRule => SPELLED.get(name) ?? ruleOf(name.toLowerCase());

@@ -1,63 +1,63 @@
 import { ENTRY_OVERHEAD } from './field-table.ts';
 import { FIRST_DYNAMIC } from './static-table.ts';
 
-/** Entries that need more than this share of the table are not worth what they evict. */
+/** An entry that needs more than this share of the table is not worth the entries that it would evict. */
 const MAX_SHARE = 0.75;
 
 /** A field of the dynamic table. */
-export type Entry = {
+export type IndexedLine = {
   /** `name: value`, the name in lower case. */
   readonly text: string;
-  /** The field line as it was first sent, with its CRLF. Empty for a single field. */
+  /** The field line as it was first sent, with its CRLF. Empty for a field that was not sent as a line. */
   readonly line: string;
   /** The size (RFC 7541 4.1). */
   readonly bytes: number;
   /** How many insertions there were up to this one, or 0 once it is evicted. */
   number: number;
-  /** The entry whose line came after this one in the last block with both. */
-  next: Entry | null;
+  /** The entry whose line followed this one in the last block that had both. */
+  next: IndexedLine | null;
 };
 
-/** A copy of the text, which otherwise could keep a whole head in memory. */
+/** A copy of the text: a substring could keep a whole head in memory. */
 const copied = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
 /** The dynamic table of an encoder (RFC 7541 2.3.2): it finds an entry by the text of its field. */
 export class LineIndex {
-  private readonly byText = new Map<string, Entry>();
+  private readonly byText = new Map<string, IndexedLine>();
   /** The oldest first. */
-  private readonly entries: Entry[] = [];
+  private readonly entries: IndexedLine[] = [];
   private inserted = 0;
   private bytes = 0;
-  private mostBytes: number;
+  private maxBytes: number;
 
-  /** `mostBytes`: the size as RFC 7541 4.1 counts it. */
-  constructor(mostBytes: number) {
-    this.mostBytes = mostBytes;
+  /** `maxBytes`: the size as RFC 7541 4.1 counts it. */
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
   }
 
   /** The entry with this `text` or `line`. */
-  find(text: string): Entry | undefined {
+  find(text: string): IndexedLine | undefined {
     return this.byText.get(text);
   }
 
   /** The index of an entry that has not been evicted (RFC 7541 2.3.3). */
-  indexOf(entry: Entry): number {
+  indexOf(entry: IndexedLine): number {
     return FIRST_DYNAMIC + this.inserted - entry.number;
   }
 
-  /** Whether an entry with a name and value of so many bytes is worth its room. */
+  /** Whether an entry whose name and value have this many bytes is worth its room. */
   holds(length: number): boolean {
-    return length + ENTRY_OVERHEAD <= this.mostBytes * MAX_SHARE;
+    return length + ENTRY_OVERHEAD <= this.maxBytes * MAX_SHARE;
   }
 
   /**
-   * Inserts an entry, which `holds` has allowed, and evicts older ones for it (RFC 7541 4.4). `length`: the bytes of its name and value. The
-   * other texts are those of Entry.
+   * Inserts an entry, which `holds` has allowed, and evicts older ones for it (RFC 7541 4.4). `length`: the bytes of its name and value.
+   * The texts are those of IndexedLine.
    */
-  insert(text: string, line: string, length: number): Entry {
+  insert(text: string, line: string, length: number): IndexedLine {
     const bytes = length + ENTRY_OVERHEAD;
-    this.evict(this.mostBytes - bytes);
-    const entry: Entry = { text: copied(text), line: copied(line), bytes, number: ++this.inserted, next: null };
+    this.evict(this.maxBytes - bytes);
+    const entry: IndexedLine = { text: copied(text), line: copied(line), bytes, number: ++this.inserted, next: null };
     this.bytes += bytes;
     this.entries.push(entry);
     this.byText.set(entry.text, entry);
@@ -66,9 +66,9 @@ export class LineIndex {
   }
 
   /** Changes the size (RFC 7541 4.3). */
-  resize(mostBytes: number): void {
-    this.mostBytes = mostBytes;
-    this.evict(mostBytes);
+  resize(maxBytes: number): void {
+    this.maxBytes = maxBytes;
+    this.evict(maxBytes);
   }
 
   private evict(most: number): void {

@@ -6,7 +6,7 @@ const LINES = STATIC_FIELDS.map(([name, value]) => `${name}: ${value}\r\n`);
 /** The fields of the static table as HTTP/1.1 field lines, one after the other. */
 export const STATIC_LINES = new ByteStore(LINES.join('').length);
 STATIC_LINES.bytes.write(LINES.join(''), 'latin1');
-/** By index: where its line begins and ends in STATIC_LINES, how long its name is, and the first index with that name. */
+/** By index: where the line begins and ends in STATIC_LINES, the length of its name, and the first index with that name. */
 export const STATIC_START = new Uint16Array(STATIC_FIELDS.length + 1);
 export const STATIC_END = new Uint16Array(STATIC_FIELDS.length + 1);
 export const STATIC_NAME_LENGTH = new Uint8Array(STATIC_FIELDS.length + 1);

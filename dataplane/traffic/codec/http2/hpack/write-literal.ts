@@ -20,10 +20,10 @@ export function writeInteger(out: Buffer, at: number, first: number, mask: numbe
   return end + 1;
 }
 
-/** From this length on, the call of a native function is faster than a loop. */
+/** From this length on (bytes), a native call is faster than a loop. */
 const LONG = 16;
 
-/** Writes a string literal (RFC 7541 5.2) of Latin-1 text as it is. @returns the end. */
+/** Writes a string literal (RFC 7541 5.2) of Latin-1 text without Huffman code. @returns the end. */
 export function writeString(out: Buffer, at: number, text: string): number {
   let end = writeInteger(out, at, 0, 0x7f, text.length);
   if (text.length >= LONG) return end + out.write(text, end, 'latin1');

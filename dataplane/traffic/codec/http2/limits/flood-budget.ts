@@ -3,8 +3,8 @@ const CAPACITY = 10_000;
 const PER_SECOND = 2_000;
 
 /**
- * What frames cost that bring nothing forward. A body, or a response that was read, earns some of it back: a client that does a lot may
- * also say a lot.
+ * The cost of frames that make no progress. A body, or a response that was read, earns some of it back, so that a busy client may send more
+ * of them.
  */
 export const COST = {
   /** A frame that is read and ignored. */
@@ -13,15 +13,15 @@ export const COST = {
   answered: 5,
   /** A frame without content, such as a DATA frame without data. */
   empty: 5,
-  /** Each byte of a header block that belongs to no request any more, or of a continuation. */
+  /** A CONTINUATION frame. */
   fragment: 5,
   windowUpdate: 1,
   /** A stream that is reset, by either side (CVE-2023-44487, CVE-2025-8671). */
   reset: 40,
 } as const;
 
-/** A frame with fewer bytes of a body earns nothing. */
-export const LEAST_USEFUL = 64;
+/** A DATA frame with fewer bytes than this earns nothing. */
+export const MIN_USEFUL = 64;
 
 export const EARNED = {
   /** A DATA frame that carries data, in either direction. */
@@ -30,7 +30,7 @@ export const EARNED = {
   stream: 40,
 } as const;
 
-/** Bounds what a peer can make us do for nothing, whatever frames it uses for it. */
+/** Limits the work that a peer can cause without making progress, whatever frames it uses. */
 export class FloodBudget {
   private left = CAPACITY;
   private refilledAt = Number.NaN;

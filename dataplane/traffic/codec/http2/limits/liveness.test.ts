@@ -5,22 +5,22 @@ import { Liveness } from './liveness.ts';
 test('SETTINGS have to be acknowledged within 20 seconds (RFC 9113 6.5.3)', () => {
   const liveness = new Liveness(1_000);
   assert.deepEqual([liveness.settingsOverdue(20_999), liveness.settingsOverdue(21_000)], [false, true]);
-  liveness.settingsReturned();
+  liveness.settingsAcknowledged();
   assert.equal(liveness.settingsOverdue(90_000), false);
 });
 
 test('a peer that is silent for 30 seconds while a stream is open gets one PING, and has 30 seconds to respond', () => {
   const liveness = new Liveness(0);
   const states = [10_000, 30_000, 45_000, 59_999, 60_000].map((now) => liveness.check(now, false, true));
-  assert.deepEqual(states, ['alive', 'ask', 'alive', 'alive', 'gone']);
+  assert.deepEqual(states, ['alive', 'ping', 'alive', 'alive', 'gone']);
 });
 
 test('any frame is a sign of life', () => {
   const liveness = new Liveness(0);
-  assert.equal(liveness.check(30_000, false, true), 'ask');
+  assert.equal(liveness.check(30_000, false, true), 'ping');
   assert.equal(liveness.check(59_000, true, true), 'alive');
   assert.equal(liveness.check(88_000, false, true), 'alive');
-  assert.equal(liveness.check(89_000, false, true), 'ask');
+  assert.equal(liveness.check(89_000, false, true), 'ping');
 });
 
 test('a peer without open streams gets no PING', () => {

@@ -7,28 +7,28 @@ const SILENCE_MS = 30_000;
 /** Whether a peer is still there. All times are ms on the monotonic clock. */
 export class Liveness {
   private readonly settingsSentAt: number;
-  private settingsAcknowledged = false;
+  private hasAcknowledged = false;
   private heardAt: number;
   /** -1 unless a PING waits for a sign of life. */
   private pingedAt = -1;
 
-  /** Our SETTINGS are sent at `now`. */
+  /** `now` is when our SETTINGS are sent. */
   constructor(now: number) {
     this.settingsSentAt = now;
     this.heardAt = now;
   }
 
-  settingsReturned(): void {
-    this.settingsAcknowledged = true;
+  settingsAcknowledged(): void {
+    this.hasAcknowledged = true;
   }
 
   /** Whether our SETTINGS should have been acknowledged. */
   settingsOverdue(now: number): boolean {
-    return !this.settingsAcknowledged && now - this.settingsSentAt >= SETTINGS_MS;
+    return !this.hasAcknowledged && now - this.settingsSentAt >= SETTINGS_MS;
   }
 
-  /** Called periodically. `heard`: whether a frame has come since the last call; `busy`: whether a stream is open. */
-  check(now: number, heard: boolean, busy: boolean): 'alive' | 'ask' | 'gone' {
+  /** Called periodically. `heard`: whether a frame has arrived since the last call; `busy`: whether a stream is open. */
+  check(now: number, heard: boolean, busy: boolean): 'alive' | 'ping' | 'gone' {
     if (heard || !busy) {
       this.heardAt = now;
       this.pingedAt = -1;
@@ -37,6 +37,6 @@ export class Liveness {
     if (this.pingedAt >= 0) return now - this.pingedAt >= PING_MS ? 'gone' : 'alive';
     if (now - this.heardAt < SILENCE_MS) return 'alive';
     this.pingedAt = now;
-    return 'ask';
+    return 'ping';
   }
 }

@@ -1,13 +1,13 @@
 import { MAX_WINDOW } from '../frames/frame.ts';
 
-/** How many bytes all windows of a thread together may be larger than they were at first. */
+/** The maximum growth of all windows of a thread together (bytes). */
 const MAX_GROWTH = 67_108_864;
 
 let growth = 0;
 
 /**
  * How much a peer may still send, on one stream or on all streams of its connection (RFC 9113 5.2). It grows while it is what limits the
- * peer, so that a fast upload over a long way isn't held up, within what the thread has for all.
+ * peer, so that a fast upload over a long round trip isn't held up, as long as the thread's windows together have not grown too much.
  */
 export class ReceiveWindow {
   /** The window announced to the peer, less what it has sent since. */
@@ -36,12 +36,12 @@ export class ReceiveWindow {
   consume(bytes: number): number {
     this.consumed += bytes;
     if (this.consumed * 2 < this.size) return 0;
-    // Half of it went by and the peer has used most of the rest already: it waits for us.
+    // Half of it has been consumed, and the peer has already used most of the rest: it is waiting for us.
     if (this.left * 4 < this.size) this.grow();
     return this.open();
   }
 
-  /** Announces what it lacks. @returns by how much. */
+  /** Returns the consumed bytes to the window. @returns how many. */
   private open(): number {
     const more = this.consumed;
     this.consumed = 0;

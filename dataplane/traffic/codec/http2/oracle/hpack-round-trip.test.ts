@@ -26,7 +26,7 @@ function encode(encoder: HpackEncoder, start: number, fields: readonly Field[], 
     } else lines += `${random.once(4) ? inUpperCase(name) : name}:${random.once(8) ? '\t ' : ' '}${value}\r\n`;
   }
   at = encoder.lines(OUT, at, lines);
-  assert.ok(at <= HpackEncoder.mostBytes(characters), 'the block is longer than mostBytes');
+  assert.ok(at <= HpackEncoder.maxBytes(characters), 'the block is longer than maxBytes');
   return at;
 }
 

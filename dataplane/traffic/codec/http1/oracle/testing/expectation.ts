@@ -57,13 +57,13 @@ export function expectedOf(fields: readonly string[], role: Direction, trailers 
   const firstOf = (name: string): string | null => pairs.find((pair) => pair.name === name)?.value ?? null;
   const options = pairs.filter(({ name }) => name === 'connection').flatMap(({ value }) => value.toLowerCase().split(/[ \t]*,[ \t]*/));
   const nominated = new Set(options.filter((option) => !NOT_NOMINABLE.has(option)));
-  const goesOn = ({ name, value }: { readonly name: string; readonly value: string }): boolean => {
+  const isForwarded = ({ name, value }: { readonly name: string; readonly value: string }): boolean => {
     if (HOP_BY_HOP.has(name) || nominated.has(name)) return false;
     if (trailers && (HEAD_ONLY.has(folded(name)) || hasBlankEdge(value))) return false;
     return role === 'response' || !(isOurs(folded(name)) || (folded(name) !== name && FRAMING.includes(folded(name))));
   };
   return {
-    kept: pairs.filter(goesOn).map(({ name, value }) => `${name}: ${value}`),
+    kept: pairs.filter(isForwarded).map(({ name, value }) => `${name}: ${value}`),
     length: Number(firstOf('content-length') ?? -1),
     chunked: firstOf('transfer-encoding')?.toLowerCase() === 'chunked',
     host: firstOf('host'),

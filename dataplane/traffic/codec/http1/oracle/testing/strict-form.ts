@@ -18,7 +18,7 @@ export function strictForm(text: string, messages: readonly OurMessage[]): strin
   return strict + text.slice(at);
 }
 
-/** Without an empty line in front, with CRLF line ends, and with one length. */
+/** Without a leading empty line, with CRLF line ends, and with one length. */
 function strictHead(head: string): string {
   const lines = head.replace(/^\r?\n/, '').split(/\r?\n/);
   const isLength = (line: string): boolean => /^content-length:/i.test(line);

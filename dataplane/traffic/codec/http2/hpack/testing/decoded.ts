@@ -15,15 +15,15 @@ export class Collector implements FieldSink {
     this.collected.push({ name, value, known, oddities });
   }
 
-  decode(decoder: HpackDecoder, block: Buffer, mostBytes = Number.POSITIVE_INFINITY): readonly Decoded[] | null {
+  decode(decoder: HpackDecoder, block: Buffer, maxBytes = Number.POSITIVE_INFINITY): readonly Decoded[] | null {
     this.collected = [];
     this.lines.length = 0;
-    return decoder.decode(block, 0, block.length, this.lines, mostBytes, this) ? this.collected : null;
+    return decoder.decode(block, 0, block.length, this.lines, maxBytes, this) ? this.collected : null;
   }
 }
 
 /** The fields of one block, given in hexadecimal with any white space, as `name: value`. null for a compression error. */
-export function linesOf(decoder: HpackDecoder, hex: string, mostBytes?: number): string[] | null {
-  const fields = new Collector().decode(decoder, Buffer.from(hex.replace(/\s/g, ''), 'hex'), mostBytes);
+export function linesOf(decoder: HpackDecoder, hex: string, maxBytes?: number): string[] | null {
+  const fields = new Collector().decode(decoder, Buffer.from(hex.replace(/\s/g, ''), 'hex'), maxBytes);
   return fields?.map(({ name, value }) => `${name}: ${value}`) ?? null;
 }

@@ -14,7 +14,7 @@ export type RequestReading = {
 export type ResponseReading = {
   /** As the equivalent HTTP/1.1 heads. */
   readonly interim: string[];
-  /** Empty until it has come. */
+  /** Empty until it has arrived. */
   head: string;
   body: string;
   trailers: string;

@@ -19,7 +19,7 @@ const OK = Buffer.from([0x88]);
 /** The block of an informational response: sizes of the table, which may only begin a block, the status, and fields. */
 export const informational = (sizes: Buffer, fields: Buffer): Buffer => Buffer.concat([sizes, EARLY_HINTS, fields]);
 
-/** How nghttp2 takes a block: its fields; or what is wrong with the message although the block is valid; or a compression error. */
+/** How nghttp2 reads a block: its fields, a fault of the message in a valid block, or a compression error. */
 export type TheirDecoding = readonly Field[] | 'malformed message' | 'long list' | 'compression error';
 
 const nothing = (): void => undefined;
@@ -75,8 +75,8 @@ export class Nghttp2Client {
   }
 
   /**
-   * The block with which nghttp2 sends these fields after the pseudo-header fields of a GET for `/`. No name may come twice. `secret`: names
-   * of fields that are not to be indexed.
+   * The block with which nghttp2 sends these fields after the pseudo-header fields of a GET for `/`. No name may come twice. `secret`:
+   * names of fields that are not to be indexed.
    */
   async encode(fields: readonly Field[], secret: readonly string[]): Promise<Buffer> {
     await this.openStream(fields, secret);

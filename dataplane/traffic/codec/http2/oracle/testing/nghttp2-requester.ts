@@ -14,7 +14,7 @@ const OPTIONS = {
 const TURNS = 3;
 const NOTHING = (): void => undefined;
 
-/** Test support: nghttp2 as a client that sends complete requests, and records what it is answered. */
+/** Test support: nghttp2 as a client that sends complete requests, and records the responses. */
 export class Nghttp2Requester {
   readonly reading: ConnectionReading<ResponseReading> = newReading();
   private readonly frames = new SentFrames(this.reading, PREFACE.length);
@@ -28,7 +28,7 @@ export class Nghttp2Requester {
     const [ours, theirs] = duplexPair();
     this.wire = ours;
     this.session = connect('http://a.test', { ...OPTIONS, createConnection: () => theirs });
-    // Node ends it without a word to the server.
+    // Node ends the session without notifying the server.
     this.session.on('error', () => {
       this.reading.gone ??= CODE.protocol;
     });

@@ -11,14 +11,14 @@ const LIMITS: SessionLimits = {
   isServer: false,
   streams: 0,
   streamWindow: 262_144,
-  mostStreamWindow: 1_048_576,
+  maxStreamWindow: 1_048_576,
   connectionWindow: 4_194_304,
-  mostConnectionWindow: 16_777_216,
+  maxConnectionWindow: 16_777_216,
   fieldList: 65_536,
 };
 const NO_CONTENT = -1;
 
-/** Test support: our session as a client that has sent complete requests, and records what it is answered. */
+/** Test support: our session as a client that has sent complete requests, and records the responses. */
 export class OurClient extends RecordingSession<ResponseReading> {
   private readonly head = new ResponseHead();
   private readonly methods = new Map<number, string>();

@@ -10,9 +10,9 @@ const LIMITS: SessionLimits = {
   isServer: true,
   streams: 128,
   streamWindow: 262_144,
-  mostStreamWindow: 1_048_576,
+  maxStreamWindow: 1_048_576,
   connectionWindow: 1_048_576,
-  mostConnectionWindow: 4_194_304,
+  maxConnectionWindow: 4_194_304,
   fieldList: 65_536,
 };
 

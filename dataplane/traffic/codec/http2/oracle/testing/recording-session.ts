@@ -81,7 +81,7 @@ export abstract class RecordingSession<T extends BodyReading> implements Session
     this.session.close();
   }
 
-  wasRead(): void {
+  readComplete(): void {
     // Messages are recorded as they come.
   }
 

@@ -14,7 +14,7 @@ const VALUES = ['', 'b', 'text/html', '2', 'gzip, deflate', '\xe9\xff', 'x'.repe
 const ODD_VALUES = [' b', 'b ', '\t', 'a\nb', 'a\rb', '\0', '\x1f', '\x7f'];
 const REPRESENTATIONS = [0x40, 0x40, 0x40, 0x00, 0x10];
 
-/** Blocks for one decoder: everything that RFC 7541 allows, and what it doesn't. */
+/** Blocks for one decoder: all that RFC 7541 allows, and some that it doesn't. */
 export class SampleBlocks {
   private inserted = 0;
   private readonly random: () => SampleRandom;
@@ -76,7 +76,7 @@ export class SampleBlocks {
     return Buffer.concat([this.integer(0x80, 0x7f, coded.length), coded]);
   }
 
-  /** RFC 7541 5.1, now and then with zeros that it could do without. */
+  /** RFC 7541 5.1, now and then with superfluous zeros. */
   private integer(first: number, mask: number, value: number): Buffer {
     if (value < mask) return Buffer.from([first | value]);
     const bytes = [first | mask];

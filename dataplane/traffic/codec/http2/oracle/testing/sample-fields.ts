@@ -2,7 +2,7 @@ import type { Field } from '../../../../testing/http2/frames.ts';
 import type { SampleRandom } from '../../../http1/oracle/testing/sample-random.ts';
 import { STATIC_FIELDS } from '../../hpack/static-table.ts';
 
-/** Names that no rule of HTTP forbids in any message, so that nghttp2 takes every list of them. */
+/** Names that no rule of HTTP forbids in any message, so that nghttp2 accepts every list of them. */
 const FORBIDDEN = new Set(['connection', 'content-length', 'host', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade']);
 const NAMES = [
   ...STATIC_FIELDS.map(([name]) => name).filter((name) => !name.startsWith(':') && !FORBIDDEN.has(name)),
@@ -32,11 +32,11 @@ const VALUES = [
   'z'.repeat(3_000),
 ];
 const VISIBLE = 95;
-/** Characters of values. Node resets the stream of a list beyond 64 KB. */
+/** The maximum length of all values of a list: Node resets the stream of a list beyond 64 KB. */
 const LONG_LIST = 30_000;
 const RECENT = 6;
 
-/** The lists of one connection. Many of them, and of their fields, come again. */
+/** The lists of one connection. Many lists and fields are repeated. */
 export class SampleLists {
   private readonly recent: Field[][] = [];
 

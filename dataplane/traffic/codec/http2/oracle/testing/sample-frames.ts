@@ -4,7 +4,7 @@ import type { SampleRandom } from '../../../http1/oracle/testing/sample-random.t
 /** A frame before its length is written, so that no change of it tears the frames that follow. */
 export type LooseFrame = { type: number; flags: number; stream: number; payload: Buffer };
 
-/** Ends every connection: once it is answered, all frames before it have been read. */
+/** The last frame of every connection: once it is answered, all frames before it have been read. */
 export const LAST_PING = Buffer.from('the last');
 export const PRIORITY = Buffer.from([0, 0, 0, 0, 15]);
 /** Bits that mean something in some frame (RFC 9113 6). */
@@ -113,6 +113,6 @@ export const bytesOf = (preface: string, frames: readonly LooseFrame[]): Buffer 
 export const shown = (frames: readonly LooseFrame[]): string =>
   frames.map(({ type, flags, stream, payload }) => `${type}/${flags} on ${stream}: ${payload.toString('hex')}`).join('\n');
 
-/** A PING or SETTINGS are acknowledged that were never sent. RFC 9113 6.5.3 and 6.7 let the connection go on, and nghttp2 ends it. */
+/** Whether a PING or SETTINGS is acknowledged that was never sent. RFC 9113 6.5.3 and 6.7 let the connection continue; nghttp2 ends it. */
 export const acknowledgesNothing = (frames: readonly LooseFrame[]): boolean =>
   frames.some(({ type, flags, stream }) => (type === FRAME.ping || type === FRAME.settings) && stream === 0 && (flags & FLAG.ack) !== 0);

@@ -4,7 +4,7 @@ import { bytesOf, type LooseFrame, PRIORITY, SampleFrames } from './sample-frame
 
 const STATUSES = ['200', '200', '200', '204', '206', '304', '404', '500', '600', '999'] as const;
 const INTERIM = ['100', '102', '103'] as const;
-/** More than any valid identifier leaves open: GOAWAY as a graceful end begins with it (RFC 9113 6.8). */
+/** The largest identifier: the first GOAWAY of a graceful shutdown names it (RFC 9113 6.8). */
 const ALL_STREAMS = 2 ** 31 - 1;
 const MORE: readonly (readonly Field[])[] = [
   [],

@@ -267,7 +267,7 @@ for (const { name, light } of KINDS) {
     client.write('third ');
     const [third] = await once(socket.resume(), 'data');
     socket.pause();
-    accepted.readAgain();
+    accepted.resumeReading();
     client.end('fourth');
     await ends.reads('second fourth');
     assert.deepEqual([String(first), String(third), accepted.socket], ['first ', 'third ', socket]);

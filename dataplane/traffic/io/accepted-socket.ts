@@ -23,8 +23,8 @@ type OwnedHandle = TcpHandle & AcceptedHandle;
 
 /**
  * A connection that a port has accepted. Node's stream for it costs more than everything else that a short connection needs, so it is only
- * made for what is not the usual case: a write that the system can't complete at once or that fails, an end of one side only, and
- * whatever asks for the stream. Until then the connection is only a handle; from then on it is a `DirectSocket`.
+ * created in uncommon cases: for a write that the system can't complete at once or that fails, for a half-close, and on request. Until then
+ * the connection is a bare handle; from then on it is a `DirectSocket`.
  */
 export class AcceptedSocket {
   /** Null once the connection has a stream or is closed. */
@@ -47,7 +47,7 @@ export class AcceptedSocket {
     this.allowHalfOpen = allowHalfOpen;
   }
 
-  /** The connection of a handle. `allowHalfOpen` applies to its stream. */
+  /** A connection without a stream. `allowHalfOpen` applies to the stream that it may get. */
   static ofHandle(handle: TcpHandle, allowHalfOpen: boolean): AcceptedSocket {
     return new AcceptedSocket(handle, null, allowHalfOpen);
   }
@@ -85,9 +85,9 @@ export class AcceptedSocket {
   }
 
   /**
-   * Passes on its handle to what `use` makes of it, if it has no stream and is not closed. What this has made receives what is read from
-   * then on, and nothing is reported here any more. Reading goes on if it had begun: stopping it and beginning anew would take several
-   * system calls. If `use` returns null, the connection stays as it is.
+   * Gives its handle to `use`, if it has no stream and is not closed. The result of `use` receives all further reads, and nothing more is
+   * reported here. Reading is not interrupted: stopping and restarting it would take several system calls. If `use` returns null, the
+   * connection stays as it is.
    */
   takeHandle<T>(use: (handle: TcpHandle) => T | null): T | null {
     const { handle } = this;
@@ -99,7 +99,7 @@ export class AcceptedSocket {
     return used;
   }
 
-  // Its ends and its state.
+  // Addresses and state.
 
   /** The client's address and port; null if it has already left. */
   get remote(): { readonly address: string; readonly port: number | null } | null {
@@ -125,7 +125,7 @@ export class AcceptedSocket {
     return this.handle === null && this.stream?.destroyed !== false;
   }
 
-  /** Bytes that have been written or wait for it; 0 once it is closed without ever having had a stream. */
+  /** Bytes that have been written or are waiting to be; 0 once it is closed without ever having had a stream. */
   get bytesWritten(): number {
     return this.handle === null ? (this.stream?.bytesWritten ?? 0) : this.handle.bytesWritten;
   }
@@ -187,7 +187,7 @@ export class AcceptedSocket {
     else this.start(handle);
   }
 
-  /** Returns reading to the stream, paused, so that others can read it. Here only its close is still reported. */
+  /** Returns reading to the stream, paused, so that others can read it. Only its close is still reported here. */
   release(): Socket {
     const { socket, listeners } = this;
     this.direct?.release();
@@ -195,21 +195,21 @@ export class AcceptedSocket {
     return socket;
   }
 
-  /** Reads on after `release`. */
-  readAgain(): void {
+  /** Resumes reading after `release`. */
+  resumeReading(): void {
     const { socket, listeners } = this;
     this.direct?.read();
     if (listeners !== null) socket.on('end', listeners.end).on('drain', listeners.drain);
   }
 
-  /** As `release`, but nothing is reported any more: others are responsible for its errors and its close, too. */
+  /** Like `release`, but nothing is reported any more: others are responsible for its errors and its close, too. */
   handOver(): Socket {
     const socket = this.release();
     this.forget();
     return socket;
   }
 
-  /** Others are responsible for a stream that has been released. */
+  /** Stops reporting on a stream that has been released: others are responsible for its errors and its close. */
   forget(): void {
     const { listeners, stream } = this;
     if (listeners !== null) stream?.off('error', listeners.error).off('close', listeners.close);
@@ -329,7 +329,7 @@ function onRead(this: Handle & AcceptedHandle): Uint8Array | undefined {
   const result = readResult();
   const owner = this[OWNER];
   if (owner == null || result === 0) return undefined;
-  // It may be given up meanwhile.
+  // The callback may give the reader up.
   const { reader } = owner;
   try {
     if (result > 0) return owner.arrived(result);

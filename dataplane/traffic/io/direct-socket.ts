@@ -13,11 +13,11 @@ export interface DirectReader {
 }
 
 /**
- * TLS completes no write at once, although nearly all are complete soon. One write of at most this many bytes is therefore left to TLS, which
- * has encrypted its bytes by then, and the stream learns of it only if it has to wait for it. Larger ones are the stream's, so that senders
- * notice when the peer does not read.
+ * TLS completes no write at once, but nearly all of them soon after. One write of at most this many bytes therefore bypasses the stream:
+ * TLS has encrypted its bytes by the time the call returns, and the stream hears of it only if it has to wait for it. Larger writes go
+ * through the stream, so that senders notice when the peer does not read.
  */
-const MAX_OWN_WRITE_BYTES = 16_384;
+const MAX_BYPASS_BYTES = 16_384;
 
 type Write = Socket['_write'];
 type WriteCallback = Parameters<Write>[2];
@@ -25,16 +25,16 @@ type WriteCallback = Parameters<Write>[2];
 /** The reader of each handle that is read directly. */
 const READERS = Symbol('reader');
 /** Node's own reaction to reads, which handles errors and the end. */
-const OF_STREAM = Symbol('of the stream');
+const STREAM_ONREAD = Symbol('stream onread');
 /** The last write over TLS that bypassed the stream; null once it is complete. */
-const OWN = Symbol('own write');
-type ReadHandle = Handle & { [READERS]?: DirectSocket; [OF_STREAM]?: Handle['onread'] };
-type Sink = Handle & { [OWN]?: PendingWrite | null };
+const BYPASS = Symbol('bypass');
+type ReadHandle = Handle & { [READERS]?: DirectSocket; [STREAM_ONREAD]?: Handle['onread'] };
+type Sink = Handle & { [BYPASS]?: PendingWrite | null };
 
 /**
- * Reads and writes a socket's bytes past Node's stream, which otherwise takes half of the time that a small message costs. The stream
- * remains the one that knows about the connection: errors, the end, closing, and writes that the system can't complete at once.
- * If handles are not as expected, everything uses the stream.
+ * Reads and writes a socket's bytes without Node's stream, which would take half of the time that a small message costs. The stream still
+ * handles everything else: errors, the end, closing, and writes that the system can't complete at once. If handles are not as expected,
+ * everything goes through the stream.
  */
 export class DirectSocket {
   readonly socket: Socket;
@@ -69,12 +69,12 @@ export class DirectSocket {
     const handle: ReadHandle | null = this.find(socket);
     this.paused = false;
     if (handle === null) return void socket.on('data', this.receive).resume();
-    // It would discard what it holds.
+    // A flowing stream would discard the bytes that it holds.
     if (socket.readableFlowing === true) socket.pause();
     this.handle = handle;
     handle[READERS] = this;
     // Another reader may have had it before.
-    handle[OF_STREAM] ??= handle.onread;
+    handle[STREAM_ONREAD] ??= handle.onread;
     if (this.buffer === null) {
       this.buffer = this.reader.nextBuffer();
       handle.useUserBuffer(this.buffer);
@@ -85,7 +85,7 @@ export class DirectSocket {
 
   private readOn(handle: Handle): void {
     if (this.socket.readableLength > 0) process.nextTick(this.deliver);
-    // The stream reports the end to those who want to read.
+    // The stream reports the end only while it flows.
     else if (this.over) this.socket.resume();
     else this.start(handle);
   }
@@ -180,7 +180,7 @@ export class DirectSocket {
   ended(handle: ReadHandle): void {
     this.over = true;
     if (this.isSecure && isGone(handle)) return void this.socket.destroy();
-    handle[OF_STREAM]?.call(handle);
+    handle[STREAM_ONREAD]?.call(handle);
     if (this.handle !== null && !this.paused) this.readOn(handle);
   }
 
@@ -231,46 +231,46 @@ export class DirectSocket {
 
   /** Whether everything that was written has left the stream and TLS. */
   get flushed(): boolean {
-    return this.socket.writableLength === 0 && !this.ownIsPending();
+    return this.socket.writableLength === 0 && !this.isBypassPending();
   }
 
-  /** Where so many bytes may be written past the stream; null if they have to wait for others, or the stream has ended. */
+  /** The handle to which this many bytes may be written directly; null if they have to wait for earlier ones, or the stream has ended. */
   private sinkFor(bytes: number): Sink | null {
-    return (bytes <= MAX_OWN_WRITE_BYTES || !this.isSecure) && this.flushed && this.socket.writable ? this.sink : null;
+    return (bytes <= MAX_BYPASS_BYTES || !this.isSecure) && this.flushed && this.socket.writable ? this.sink : null;
   }
 
-  /** The write over TLS that the stream knows nothing of, whether by this object or by another for the same socket. */
-  private get own(): PendingWrite | null {
-    return this.isSecure ? (this.sink?.[OWN] ?? null) : null;
+  /** The write over TLS that bypasses the stream, whether by this object or by another for the same socket. */
+  private get bypass(): PendingWrite | null {
+    return this.isSecure ? (this.sink?.[BYPASS] ?? null) : null;
   }
 
-  private ownIsOver(): void {
-    if (this.sink !== null) this.sink[OWN] = null;
+  private endBypass(): void {
+    if (this.sink !== null) this.sink[BYPASS] = null;
   }
 
-  private ownIsPending(): boolean {
-    const { own } = this;
-    if (own === null) return false;
-    const status = own.writeStatus;
+  private isBypassPending(): boolean {
+    const { bypass } = this;
+    if (bypass === null) return false;
+    const status = bypass.writeStatus;
     if (status === null) return true;
-    this.ownIsOver();
+    this.endBypass();
     if (status < 0) this.socket.destroy(systemError(status, 'write'));
     return false;
   }
 
-  /** A write that is not complete, or has failed, becomes one of the stream, but for one over TLS that is under way. @returns as `write`. */
+  /** Hands over to the stream a write that is incomplete or has failed, unless it is in progress over TLS. @returns as `write`. */
   adopt(result: PendingWrite | number, written: string | Buffer): boolean {
     this.adoptWrites();
     const dispatched = typeof result === 'number' ? result : writeError() || result;
     if (this.isSecure && this.sink !== null && typeof dispatched === 'object') {
-      this.sink[OWN] = dispatched;
+      this.sink[BYPASS] = dispatched;
       return true;
     }
     this.dispatched = dispatched;
     return this.socket.write(written, 'latin1');
   }
 
-  /** Replaces the stream's ways to write and to end. Whatever else replaces them has to call this first. */
+  /** Replaces the stream's `_write`, `_writev` and `_final`. Code that replaces them as well has to call this first. */
   adoptWrites(): void {
     if (this.adopts) return;
     this.adopts = true;
@@ -280,20 +280,20 @@ export class DirectSocket {
       const { dispatched } = this;
       this.dispatched = 0;
       this.attempt(() => {
-        if (dispatched === 0) this.afterOwn(written, () => write.call(socket, chunk, encoding, written));
+        if (dispatched === 0) this.afterBypass(written, () => write.call(socket, chunk, encoding, written));
         else if (typeof dispatched === 'number') written(systemError(dispatched, 'write'));
         else this.completes(dispatched, chunk, written);
       });
     };
     if (writev !== undefined)
-      socket._writev = (chunks, written): void => this.attempt(() => this.afterOwn(written, () => writev.call(socket, chunks, written)));
-    socket._final = (ended): void => this.attempt(() => this.afterOwn(ended, () => final.call(socket, ended)));
+      socket._writev = (chunks, written): void => this.attempt(() => this.afterBypass(written, () => writev.call(socket, chunks, written)));
+    socket._final = (ended): void => this.attempt(() => this.afterBypass(ended, () => final.call(socket, ended)));
   }
 
   /**
-   * For what Node's stream or the handle calls: the stream takes an exception for an error of the connection, or it belongs to nothing.
-   * The stream may be in the middle of a write for the owner, which is therefore told in the next tick. It would wait for that write
-   * for ever, so it is destroyed.
+   * Contains exceptions in code that Node's stream or the handle calls: the stream would take one for an error of the connection, and the
+   * handle would report it to nothing in particular. The owner may be in the middle of a write, so it is notified in the next tick. The
+   * stream would wait for that write forever, so it is destroyed.
    */
   private attempt(act: () => void): void {
     try {
@@ -306,20 +306,20 @@ export class DirectSocket {
     }
   }
 
-  /** Continues when the write over TLS that the stream knows nothing of is complete, or passes on its error. */
-  private afterOwn(failed: WriteCallback, then: () => void): void {
-    const { own } = this;
-    if (own === null) return then();
+  /** Continues once the write that bypassed the stream is complete, or passes on its error. */
+  private afterBypass(failed: WriteCallback, then: () => void): void {
+    const { bypass } = this;
+    if (bypass === null) return then();
     const complete = (status: number): void => {
-      this.ownIsOver();
+      this.endBypass();
       if (status < 0) failed(systemError(status, 'write'));
       else then();
     };
-    if (own.writeStatus === null) own.oncomplete = (status) => this.attempt(() => complete(status));
-    else complete(own.writeStatus);
+    if (bypass.writeStatus === null) bypass.oncomplete = (status) => this.attempt(() => complete(status));
+    else complete(bypass.writeStatus);
   }
 
-  /** Tells the stream when a write that it has taken over is complete. */
+  /** Notifies the stream when a write that it has taken over is complete. */
   private completes(write: PendingWrite, chunk: unknown, written: WriteCallback): void {
     const complete = (status: number): void => written(status < 0 ? systemError(status, 'write') : null);
     if (write.writeStatus === null) Object.assign(write, { oncomplete: (status: number) => this.attempt(() => complete(status)), chunk });

@@ -1,13 +1,13 @@
 import { QUANTUM, type Runnable, type RunQueue } from './run-queue.ts';
 
-/** What a connection reads. */
-export type Source = { pause(): void; resume(): void };
+/** The socket that a connection reads. */
+export type ReadSource = { pause(): void; resume(): void };
 
 /** Controls whether a connection's socket is read, which depends on backpressure and on turns. */
 export class Intake implements Runnable {
   /** Whether it has used up its turn and waits for the next one. */
   waiting = false;
-  private readonly source: Source;
+  private readonly source: ReadSource;
   private readonly queue: RunQueue;
   private readonly onTurn: () => void;
   private spent = 0;
@@ -15,7 +15,7 @@ export class Intake implements Runnable {
   heldBack = false;
 
   /** `onTurn` is called when the connection's next turn comes. The socket is then read again unless backpressure applies. */
-  constructor(source: Source, queue: RunQueue, onTurn: () => void) {
+  constructor(source: ReadSource, queue: RunQueue, onTurn: () => void) {
     this.source = source;
     this.queue = queue;
     this.onTurn = onTurn;
@@ -25,13 +25,13 @@ export class Intake implements Runnable {
     this.spent += units;
   }
 
-  /** The following bytes had not arrived yet, so other connections have had their turn. */
+  /** Begins a new turn: the following bytes had not arrived yet, so other connections have had theirs. */
   renew(): void {
     this.spent = 0;
   }
 
   /** @returns whether the turn is over. If so, nothing is read until the next one. */
-  over(): boolean {
+  isTurnOver(): boolean {
     if (this.waiting) return true;
     if (this.spent < QUANTUM) return false;
     this.waiting = true;

@@ -5,7 +5,7 @@ import { getSystemErrorMap, getSystemErrorName } from 'node:util';
 /*
  * The only file that uses what Node does not document: the handle below a socket, which reads and writes without the buffers, events and
  * callbacks of Node's streams, and the one below a server, which accepts without making them. If a version of Node has other handles,
- * `handleOf` and `tlsOver` return null and `acceptHandles` does nothing, and the streams are used.
+ * `handleOf` and `tlsOver` return null, `acceptHandles` does nothing, and the streams are used.
  */
 
 /** A write that the system could not complete at once. */
@@ -41,13 +41,13 @@ export type TcpHandle = Handle & {
   getsockname(end: ConnectionEnd): number;
 };
 
-/** TLS above a TCP connection, on the side of the server. */
+/** TLS over a TCP connection, on the server's side. */
 export type TlsHandle = Handle & {
   /** The handshake is complete. */
   onhandshakedone: (this: TlsHandle) => void;
   /** The handshake has failed, or later a record can't be read. Its alert has been written. */
   onerror: (this: TlsHandle, error: Error) => void;
-  /** Takes bytes as if they had been read. */
+  /** Processes bytes as if they had been read. */
   receive(bytes: Buffer): void;
   setALPNProtocols(list: Buffer): void;
   getALPNNegotiatedProtocol(): string | false;
@@ -121,8 +121,8 @@ export function handleOf(socket: Socket): Handle | null {
 }
 
 /**
- * Has a server that listens pass on the handles of its connections, instead of making sockets of them. They send without delay
- * (TCP_NODELAY), which connections have from the server.
+ * Makes a listening server pass on the handles of its connections instead of creating sockets for them. The connections inherit
+ * TCP_NODELAY from the server.
  * `failed` gets the error of a connection that could not be accepted.
  * @returns whether it does; if not, the server makes sockets as usual.
  */
@@ -145,12 +145,12 @@ export function acceptHandles(
 
 /** The stream of a connection that has none yet, paused. */
 export function streamOf(handle: TcpHandle, allowHalfOpen: boolean): Socket {
-  // Their types have neither of the other two.
+  // The declared types have neither `handle` nor `pauseOnCreate`.
   const options: object = { handle, allowHalfOpen, pauseOnCreate: true };
   return new Socket(options);
 }
 
-/** Makes TLS above a connection; null where that is not as expected. Found when it is first needed: `node:tls` completes its methods. */
+/** Wraps a connection in TLS; null if it is not as expected. Looked up on first use, because `node:tls` adds methods to the class. */
 let wrapTls: ((handle: TcpHandle, context: object, isServer: true, hasWrites: false) => unknown) | null | undefined;
 
 function findWrapTls(): typeof wrapTls {
@@ -161,7 +161,7 @@ function findWrapTls(): typeof wrapTls {
   return (...values) => Reflect.apply(wrap, binding, values);
 }
 
-/** Keeps TLS alive as long as its connection: the library does not. */
+/** Keeps the TLS object alive as long as its connection, which the library does not. */
 const SECURED = Symbol('secured');
 
 /**
@@ -175,8 +175,8 @@ export function tlsOver(handle: TcpHandle, server: TlsServer, protocols: Buffer)
   const context: unknown = typeof shared === 'object' && shared !== null ? Reflect.get(shared, 'context') : null;
   if (wrapTls == null || typeof context !== 'object' || context === null) return null;
   const tls = wrapTls(handle, context, true, false);
-  if (!isTlsHandle(tls)) throw new Error('TLS of Node is not as expected');
-  // Its own `close` and the addresses come from there.
+  if (!isTlsHandle(tls)) throw new Error("Node's TLS is not as expected");
+  // It needs the parent for `close` and for the addresses.
   Object.assign(tls, { _parent: handle, reading: false });
   Object.assign(handle, { [SECURED]: tls });
   tls.setALPNProtocols(protocols);
@@ -193,8 +193,8 @@ export function tlsStreamOf(handle: TlsHandle): Socket {
 export const isEncrypted = (socket: Socket): boolean => 'encrypted' in socket;
 
 /**
- * Whether the connection of a TLS handle is gone. Where a write of TLS itself, such as that of session tickets, met the peer's reset, its
- * error is dropped: what is read then looks like an orderly end, and later writes are never complete.
+ * Whether the connection of a TLS handle is gone. If a write of TLS itself, such as that of session tickets, fails because the peer has
+ * reset the connection, the error is dropped: reading then ends as if orderly, and later writes never complete.
  */
 export function isGone(handle: Handle): boolean {
   const getPeerName: unknown = Reflect.get(handle, 'getpeername');
@@ -206,7 +206,7 @@ const numberOf = (error: string): number => [...getSystemErrorMap()].find(([, [n
 /** The result of a read at the end of what the peer sends. */
 export const END_OF_INPUT = numberOf('EOF');
 
-/** The result of `readStart` while it is read already. */
+/** The result of `readStart` if the handle is already being read. */
 export const ALREADY_READING = numberOf('EALREADY');
 
 /** Within `onread`: how many bytes were read, or a negative error number, which may stand for the end. */

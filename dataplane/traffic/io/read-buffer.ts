@@ -1,4 +1,4 @@
-/** Most bytes per read. */
+/** The maximum number of bytes per read. */
 const SIZE = 65_536;
 /** A kept piece of this size (bytes) may occupy a whole buffer. */
 const MAX_COPIED = 32_768;
@@ -14,17 +14,17 @@ const MAX_ENDED = 16;
 /** A buffer whose bytes have been passed on, and the count of bytes passed on until then. */
 type Lent = { readonly buffer: Buffer; readonly passed: number };
 
-/** Who sends what was read. `unsent`: bytes that it still has. */
+/** Sends what was read. `unsent`: bytes that it has not sent yet. */
 type Receiver = { readonly unsent: number };
 
 /**
  * The buffers for reading one connection. A head, and with it most complete messages, is read into one buffer shared by all connections of
  * the worker, without an allocation. A longer body is read into buffers of the connection's own, which are reused once what was in them has
- * been sent: buffers are outside V8's heap, and allocating many of them makes it collect all of its garbage.
+ * been sent: buffers are outside V8's heap, and allocating many of them triggers full garbage collections.
  */
 export class ReadBuffer {
   private static readonly shared = Buffer.allocUnsafeSlow(SIZE);
-  /** The beginnings of the shared buffer, by length, each made once: a head is read for every message. */
+  /** The beginnings of the shared buffer, by length, each created once, because every message begins with one. */
   private static readonly beginnings: (Buffer | undefined)[] = Array.from({ length: MAX_REMEMBERED + 1 });
   /** Buffers that no connection uses. */
   private static readonly spare: Buffer[] = [];
@@ -50,7 +50,7 @@ export class ReadBuffer {
     return this.own;
   }
 
-  /** The body has been read, and `receiver` has got it. The next read needs another buffer. */
+  /** The body has been read and passed to `receiver`. The next read needs another buffer. */
   bodyEnds(receiver: Receiver): void {
     const { own, lent } = this;
     if (own === null) return;

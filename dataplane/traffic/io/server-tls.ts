@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { ALREADY_READING, type Handle, readResult, type TlsHandle, tlsStreamOf } from './node-handle.ts';
 
-/** What a handshake negotiated, in the words of Node's `TLSSocket`. */
+/** What a handshake negotiated, with the names of Node's `TLSSocket`. */
 export type Negotiated = Pick<TlsHandle, 'getCipher' | 'getProtocol' | 'isSessionReused'> & {
   readonly alpnProtocol: string | false | null;
 };
@@ -13,17 +13,20 @@ export type ServerTlsOwner = {
   failed(reason: string): void;
   /** The connection is closed. */
   closed(): void;
-  /** Something has thrown: the connection has to be destroyed. */
+  /** A callback has thrown: the connection has to be destroyed. */
   onFault(error: unknown): void;
 };
 
-/** Bytes that are passed to the library at a time: after a piece of more than 1,023 bytes it holds 16 KB as long as the connection lasts. */
+/**
+ * Bytes that are passed to the library at a time: after a piece of more than 1,023 bytes it holds 16 KB for as long as the connection
+ * lasts.
+ */
 const PIECE = 1_000;
 
 const OF_HANDLE = Symbol('of the handle');
 type OwnedHandle = { [OF_HANDLE]?: ServerTls };
 
-/** The handshake of a TLS connection, without a stream: those of Node's own cost about as much as the handshake. */
+/** The handshake of a TLS connection without Node's streams, which cost about as much as the handshake itself. */
 export class ServerTls {
   private readonly handle: TlsHandle;
   /** Null once it has been notified of the end of the handshake. */
@@ -44,7 +47,7 @@ export class ServerTls {
   begin(bytes: Buffer): void {
     const { handle } = this;
     for (let at = 0; at < bytes.length && !this.isClosed; at += PIECE) handle.receive(bytes.subarray(at, at + PIECE));
-    // Once there is a stream, that reads.
+    // Once there is a stream, the stream reads.
     if (this.isClosed || this.stream !== null) return;
     handle.reading = true;
     const status = handle.readStart();

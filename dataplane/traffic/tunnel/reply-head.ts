@@ -6,11 +6,11 @@ import type { HeadLimits } from '../codec/http1/response-head-reader.ts';
 import { type AnswerFields, deferredFields, relayedFields } from '../exchange/answer-fields.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 
-/** A head parsed by Node. */
-export type Reply = Pick<IncomingMessage, 'httpVersion' | 'rawHeaders' | 'statusCode' | 'statusMessage'>;
+/** The head of a response, parsed by Node. */
+export type NodeResponseHead = Pick<IncomingMessage, 'httpVersion' | 'rawHeaders' | 'statusCode' | 'statusMessage'>;
 
 /** Parses the head of a target's response again, by the same rules as every other response; null if it violates them. */
-export function replyHead(reply: Reply, limits: HeadLimits, routed: AnswerFields | null): ResponseHead | null {
+export function replyHead(reply: NodeResponseHead, limits: HeadLimits, routed: AnswerFields | null): ResponseHead | null {
   const { httpVersion, statusCode, statusMessage, rawHeaders } = reply;
   let text = `HTTP/${httpVersion} ${statusCode} ${statusMessage}\r\n`;
   for (let at = 0; at < rawHeaders.length; at += 2) text += `${rawHeaders[at]}: ${rawHeaders[at + 1]}\r\n`;
@@ -49,7 +49,7 @@ const SWITCHING = 101;
 /** Every field with all of its values, under the spelling that came first: Node's parsed headers drop some. */
 export type FieldsByName = Readonly<Record<string, string | readonly string[]>>;
 
-/** `raw` has names and values in turn. */
+/** `raw` alternates names and values. */
 export function byName(raw: readonly string[]): FieldsByName {
   const names = new Map<string, string>();
   const fields: Record<string, string | string[]> = Object.create(null);

@@ -4,7 +4,7 @@ import { guarded } from '../exchange/faults.ts';
 import { type DirectReader, DirectSocket } from '../io/direct-socket.ts';
 import { ReadBuffer } from '../io/read-buffer.ts';
 
-/** Up to this many bytes are written as text, which the system call copies from: they need no buffer that lasts until they are written. */
+/** Up to this many bytes are written as text, which needs no buffer that lasts until it has been written. */
 const SMALL = 16_384;
 
 /** Relays what one socket receives to the other, with backpressure, until it has ended. */
@@ -22,7 +22,7 @@ class Direction implements DirectReader {
     this.from = new DirectSocket(from, this);
   }
 
-  /** The other direction's sockets are these two, the other way round. */
+  /** `opposite` relays between the same two sockets in the other direction. */
   start(opposite: Direction): void {
     const to = opposite.from;
     this.to = to;
@@ -30,7 +30,7 @@ class Direction implements DirectReader {
       'drain',
       guarded(this, () => this.from.resume()),
     );
-    // The other direction may still go on.
+    // The other direction may continue.
     this.from.socket.on(
       'end',
       guarded(this, () => to.socket.end()),
@@ -38,7 +38,7 @@ class Direction implements DirectReader {
     this.from.read();
   }
 
-  /** A tunnel at rest has no buffer of its own. */
+  /** An idle tunnel has no buffer of its own. */
   nextBuffer(): Buffer {
     const { to, passed } = this;
     return this.isLarge && to !== null ? this.buffers.nextOf(passed, passed - to.socket.writableLength) : this.buffers.next(false, false);
@@ -60,8 +60,8 @@ class Direction implements DirectReader {
 }
 
 /**
- * Relays bytes between two sockets in both directions: from handle to handle, past the streams of both. Nothing else may read or write
- * them any more. Either side may end first; errors and closing remain with whom they were.
+ * Relays bytes between two sockets in both directions, from handle to handle, bypassing both streams. Nothing else may read or write the
+ * sockets any more. Either side may end first. Errors and closing are handled as before.
  */
 export function relay(one: Socket, other: Socket, owner: FaultOwner): void {
   const [there, back] = [new Direction(one, owner), new Direction(other, owner)];

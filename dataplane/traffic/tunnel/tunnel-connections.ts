@@ -7,8 +7,8 @@ import { connectTo } from '../upstream/target/connect.ts';
 import type { Endpoint } from '../upstream/target/endpoint.ts';
 import { WaitingRoom } from '../upstream/target/waiting-room.ts';
 
-/** Most connections for tunnels to one target that may be connecting at a time; further requests wait. */
-const MOST = 64;
+/** The maximum number of tunnel connections to one target that may be connecting at a time; further requests wait. */
+const MAX_CONNECTING = 64;
 
 export type TunnelConnectionTools = {
   /** A connection for this exchange alone is established. */
@@ -37,7 +37,7 @@ export class TunnelConnections {
   begin(x: Exchange): void {
     const unclaimed = this.unclaimed.pop();
     if (unclaimed !== undefined) return unclaimed.claim(x);
-    if (this.underWay >= MOST) {
+    if (this.underWay >= MAX_CONNECTING) {
       x.trace?.spans?.waits('connection');
       return this.waiting.enter(x);
     }
@@ -48,7 +48,7 @@ export class TunnelConnections {
     try {
       this.open(pending, x);
     } catch (error) {
-      this.over(pending);
+      this.settle(pending);
       throw error;
     }
   }
@@ -77,22 +77,22 @@ export class TunnelConnections {
   private onFault(pending: PendingConnection, error: unknown): void {
     const { x } = pending;
     const { faults } = this.endpoint.tools;
-    faults.step(() => this.over(pending));
+    faults.step(() => this.settle(pending));
     if (x !== null) x.client.onFault(error);
     else faults.note('connection', error, { target: this.endpoint.address });
   }
 
   private established(pending: PendingConnection, socket: Socket): void {
-    const x = this.over(pending);
+    const x = this.settle(pending);
     if (x === null) socket.destroy();
     else this.tools.established(x, this.endpoint, socket);
     const next = this.waiting.next();
     if (next !== null) guardExchange(next, () => this.begin(next));
   }
 
-  /** If one could not be opened, the next one would hardly succeed: waiting requests are retried elsewhere or fail. */
+  /** If one could not be opened, the next one would probably fail too: waiting requests are retried elsewhere or fail. */
   private failed(pending: PendingConnection, failure: Failure): void {
-    const x = this.over(pending);
+    const x = this.settle(pending);
     if (x !== null) {
       x.attempt = null;
       this.tools.failed(x, this.endpoint, failure);
@@ -101,7 +101,7 @@ export class TunnelConnections {
   }
 
   /** It is no longer connecting and can't be cancelled. @returns the exchange that waits for it. */
-  private over(pending: PendingConnection): Exchange | null {
+  private settle(pending: PendingConnection): Exchange | null {
     const { x } = pending;
     if (pending.over) return null;
     pending.over = true;
@@ -113,7 +113,7 @@ export class TunnelConnections {
   }
 }
 
-/** A connecting connection and the exchange that waits for it, which counts as in flight; null if none does any more. */
+/** A connection that is being opened, and the exchange that waits for it, which counts as in flight; null once none does. */
 class PendingConnection implements Attempt {
   x: Exchange | null = null;
   over = false;

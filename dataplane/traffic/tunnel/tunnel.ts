@@ -11,7 +11,7 @@ import { limitsFor } from '../upstream/target/limits.ts';
 const GRACE_MS = 30_000;
 const SWITCHING = 101;
 
-/** Hands out the one connection it was made for. */
+/** Provides the one connection that it was made for. */
 class SingleConnectionAgent extends Agent {
   private readonly socket: Socket;
 
@@ -44,13 +44,13 @@ export class Tunnel implements Attempt {
   /** Whether the target has accepted the upgrade and bytes are relayed unread. */
   open = false;
   /** Whether the target took too long to answer. */
-  late = false;
+  timedOut = false;
   /** Interim responses so far. */
   interim = 0;
-  /** Cancels the time limit of its target's response. */
-  private readonly inTime: () => void;
-  /** Cancels its pending end; null while its target belongs to the route. */
-  private cancelPending: (() => void) | null = null;
+  /** Cancels the time limit for the target's response. */
+  private readonly cancelTimeout: () => void;
+  /** Cancels the close that `closeLater` has scheduled; null while its target belongs to the route. */
+  private cancelDelayedClose: (() => void) | null = null;
   private over = false;
   private readonly ledgerSlot: number;
 
@@ -63,17 +63,17 @@ export class Tunnel implements Attempt {
     this.ledgerSlot = endpoint.begin();
     const { clock } = endpoint.tools;
     const { headMs, wholeMs } = limitsFor(x);
-    const mostMs = Math.min(headMs, wholeMs);
+    const limitMs = Math.min(headMs, wholeMs);
     const expire = (): void => {
-      this.late = true;
+      this.timedOut = true;
       upstream.destroy();
     };
-    this.inTime = mostMs === Number.POSITIVE_INFINITY ? () => undefined : clock.after(mostMs, expire);
+    this.cancelTimeout = limitMs === Number.POSITIVE_INFINITY ? () => undefined : clock.after(limitMs, expire);
   }
 
   /** The target has sent a response, of any kind. */
   answered(status: number): void {
-    this.inTime();
+    this.cancelTimeout();
     this.x.trace?.spans?.answered(status);
     judge(this.x, this.endpoint, status);
   }
@@ -86,13 +86,13 @@ export class Tunnel implements Attempt {
 
   /** Its target left the route: the tunnel is ended after a while. */
   closeLater(): void {
-    this.cancelPending ??= this.endpoint.tools.clock.after(GRACE_MS, () => this.close());
+    this.cancelDelayedClose ??= this.endpoint.tools.clock.after(GRACE_MS, () => this.close());
   }
 
   /** Its target belongs to the route again. */
   cancelClose(): void {
-    this.cancelPending?.();
-    this.cancelPending = null;
+    this.cancelDelayedClose?.();
+    this.cancelDelayedClose = null;
   }
 
   /** Ends both sides after the data already sent to the client has been delivered. */
@@ -105,7 +105,7 @@ export class Tunnel implements Attempt {
   cancel(): void {
     if (this.over) return;
     this.over = true;
-    this.inTime();
+    this.cancelTimeout();
     this.cancelClose();
     this.upstream.destroy();
     this.endpoint.end(this.ledgerSlot);

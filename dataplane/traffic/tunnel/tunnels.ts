@@ -18,17 +18,17 @@ import { requestHead } from '../upstream/request-text.ts';
 import type { Endpoint } from '../upstream/target/endpoint.ts';
 import { limitsFor } from '../upstream/target/limits.ts';
 import { DeclinedUpgrade } from './declined.ts';
-import { acceptsUpgrade, byName, type Reply, replyHead, switchingFields } from './reply-head.ts';
+import { acceptsUpgrade, byName, type NodeResponseHead, replyHead, switchingFields } from './reply-head.ts';
 import { relay } from './socket-relay.ts';
 import { Tunnel } from './tunnel.ts';
 import { TunnelConnections, type TunnelConnectionTools } from './tunnel-connections.ts';
-import { acceptsKey, join, sendHead } from './websocket.ts';
+import { acceptOnStream, acceptsKey, sendHead } from './websocket.ts';
 
 /** Room for our own head (bytes). */
 const MAX_HEAD = 65_536;
 /** Bytes of the empty line at the end of a head. */
 const CRLF = 2;
-/** Most interim responses (1xx) before the final one. */
+/** The maximum number of interim responses (1xx) before the final one. */
 const MAX_INTERIM = 32;
 
 const HALF_CLOSED: OwnAnswer = {
@@ -49,8 +49,8 @@ type OnAccepted = (head: ResponseHead, reply: IncomingMessage, socket: Socket, e
 
 /**
  * Upgraded connections (RFC 9110 7.8), of any protocol. Once the policies have allowed a request and the connection to its
- * target is established, the client's socket is handed to http-proxy. That reads a head that we wrote, never the
- * client's. After the target's response, bytes are relayed in both directions until one side ends.
+ * target is established, the client's socket is handed to http-proxy. http-proxy reads a head that we
+ * wrote, never the client's. After the target's response, bytes are relayed in both directions until one side ends.
  */
 export class Tunnels {
   private readonly tools: TunnelTools;
@@ -143,7 +143,7 @@ export class Tunnels {
     const tunnel = new Tunnel(x, endpoint, { socket: null, end: () => stream.cancel() }, upstream);
     this.track(tunnel, stream);
     tunnel.request = sendHead(upgradeHead(x), tunnel.agent, { maxHeaderSize: limitsFor(x).head.bytes });
-    this.await(tunnel, tunnel.request, (head, _reply, socket, early) => join(x, stream, head, socket, early));
+    this.await(tunnel, tunnel.request, (head, _reply, socket, early) => acceptOnStream(x, stream, head, socket, early));
   }
 
   private overSocket(x: Exchange, endpoint: Endpoint, { socket, early }: DetachedSocket, upstream: Socket): void {
@@ -190,14 +190,14 @@ export class Tunnels {
     for (const event of ['upgrade', 'response', 'error']) outgoing.removeAllListeners(event);
     // The library would drop lines beyond its own limit; `replyHead` refuses heads with more than ours.
     outgoing.maxHeadersCount = 0;
-    const informed = (interim: Reply): void => this.informed(tunnel, interim);
+    const informed = (interim: NodeResponseHead): void => this.informed(tunnel, interim);
     const accepted = (reply: IncomingMessage, socket: Socket, head: NonSharedBuffer): void => {
       const head101 = this.accepted(tunnel, reply);
       if (head101 !== null) onAccepted(head101, reply, socket, head);
     };
     const declined = (reply: IncomingMessage): void => this.declined(tunnel, reply);
     const failed = (error: NodeJS.ErrnoException): void => {
-      this.unanswered(tunnel, tunnel.late ? FAILURE.headTimeout : headFailure(error.code ?? ''));
+      this.unanswered(tunnel, tunnel.timedOut ? FAILURE.headTimeout : headFailure(error.code ?? ''));
     };
     outgoing.on('information', guarded(tunnel, informed));
     outgoing.once('upgrade', guarded(tunnel, accepted));
@@ -205,7 +205,7 @@ export class Tunnels {
     outgoing.on('error', guarded(tunnel, failed));
   }
 
-  private informed(tunnel: Tunnel, interim: Reply): void {
+  private informed(tunnel: Tunnel, interim: NodeResponseHead): void {
     const { x } = tunnel;
     if (x.attempt !== tunnel) return;
     const head = replyHead(interim, limitsFor(x).head, null);

@@ -12,15 +12,15 @@ import { switchedFields } from './reply-head.ts';
 
 /** The GUID that a key is hashed with (RFC 6455 1.3). */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-/** The key handshake exists only in HTTP/1.1 (RFC 8441 5). */
-const OF_HTTP1 = new Set(['sec-websocket-accept']);
+/** Fields of the key handshake, which exists only in HTTP/1.1 (RFC 8441 5). */
+const HTTP1_FIELDS = new Set(['sec-websocket-accept']);
 
 /** Fields that make no sense without a body and make the library throw (RFC 9110 6.6.2). */
-const OF_A_BODY = new Set(['trailer']);
+const BODY_FIELDS = new Set(['trailer']);
 
 /** Sends a head that we wrote, unchanged, over the connection of an agent. */
 export function sendHead(head: string, agent: Agent, options: { readonly maxHeaderSize: number }): ClientRequest {
-  const [line = '', ...lines] = withoutFields(head, OF_A_BODY).split('\r\n');
+  const [line = '', ...lines] = withoutFields(head, BODY_FIELDS).split('\r\n');
   const [method = '', path = ''] = line.split(' ');
   const headers = lines
     .filter((field) => field !== '')
@@ -41,11 +41,11 @@ export function acceptsKey(x: Exchange, { fields }: ResponseHead): boolean {
 }
 
 /**
- * Tells the client that the upgrade was accepted and relays bytes in both directions with backpressure. `early` is
- * what the target has sent already.
+ * Accepts the upgrade on the client's stream and relays bytes in both directions with backpressure. `early` is what the target has sent
+ * already.
  */
-export function join(x: Exchange, stream: TunnelStream, { fields }: ResponseHead, upstream: Duplex, early: Buffer): void {
-  const kept = withoutFields(fields.kept, OF_HTTP1) + (fields.hasDate ? '' : httpDate());
+export function acceptOnStream(x: Exchange, stream: TunnelStream, { fields }: ResponseHead, upstream: Duplex, early: Buffer): void {
+  const kept = withoutFields(fields.kept, HTTP1_FIELDS) + (fields.hasDate ? '' : httpDate());
   stream.accept(switchedFields(x, kept, fields));
   if (early.length > 0) stream.write(early);
   x.bytesSent += early.length;

@@ -81,7 +81,7 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   private work(): void {
     this.processing = true;
-    while (this.pending !== null && !this.closing && !this.intake.over()) {
+    while (this.pending !== null && !this.closing && !this.intake.isTurnOver()) {
       const buffer = this.pending;
       const used = this.step(buffer);
       if (used < 0) break;
@@ -90,7 +90,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.processing = false;
     this.flush();
     // Consumed bytes count even if none are left: this read may be the first of many.
-    if (this.closing || this.intake.over()) return;
+    if (this.closing || this.intake.isTurnOver()) return;
     if (this.inputEnded) this.endInput();
     else if (this.tools.mustCloseIdle()) this.drain(false);
   }

@@ -57,7 +57,7 @@ export class ClientSocket implements AcceptedReader {
 
   /** Undoes `stopReading`. */
   resumeReading(): void {
-    this.socket.readAgain();
+    this.socket.resumeReading();
   }
 
   /** Gives the socket up for good: its errors and its end are also handled elsewhere from now on. */

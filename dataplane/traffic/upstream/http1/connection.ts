@@ -333,7 +333,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
         if (decoder.fault !== null) return this.fail(FAILURE.malformed);
         if (to < buffer.length) this.keepAlive = false;
         if (decoder.done) this.finish(x, decoder.trailers);
-        else this.intake?.over();
+        else this.intake?.isTurnOver();
         return;
       }
       case STATE.untilClose:

@@ -10,6 +10,7 @@ const STRICT_TRANSPORT = 'Strict-Transport-Security: max-age=31536000\r\n';
 const NO_SNIFF = 'X-Content-Type-Options: nosniff\r\n';
 const SAME_ORIGIN = 'X-Frame-Options: SAMEORIGIN\r\n';
 
+/** Which of the default fields a response has already. */
 type AnswerFlags = Pick<Fields, 'hasStrictTransportSecurity' | 'hasContentTypeOptions' | 'hasFrameOptions'>;
 
 /** A request whose response gets the fields. */
@@ -120,12 +121,11 @@ export function deferredFields(fields: AnswerFields, x: EvaluatedRequest, status
   return fields.deferred?.apply(lines, x, { status, lines }, false) ?? lines;
 }
 
-type Defaults = Pick<Fields, 'hasStrictTransportSecurity' | 'hasContentTypeOptions' | 'hasFrameOptions'>;
 /** Responses of our own have none of the default fields by themselves. */
-const NO_DEFAULTS: Defaults = { hasStrictTransportSecurity: false, hasContentTypeOptions: false, hasFrameOptions: false };
+const NO_DEFAULTS: AnswerFlags = { hasStrictTransportSecurity: false, hasContentTypeOptions: false, hasFrameOptions: false };
 
 /** Defaults are added for fields that neither the upstream nor a change has set. */
-function changed(fields: AnswerFields, changes: FieldChanges, x: AnsweredRequest, status: number, lines: string, has: Defaults): string {
+function changed(fields: AnswerFields, changes: FieldChanges, x: AnsweredRequest, status: number, lines: string, has: AnswerFlags): string {
   let whole = changes.apply(lines, x, { status, lines }, false) ?? lines;
   if (fields.strictTransport && x.strictTransport && !has.hasStrictTransportSecurity) whole += STRICT_TRANSPORT;
   if (fields.noSniff && !has.hasContentTypeOptions) whole += NO_SNIFF;

@@ -21,7 +21,7 @@ export function answer(x: Exchange, own: OwnAnswer): void {
 }
 
 function send(x: Exchange, own: OwnAnswer, page: ErrorPage | null): void {
-  const { status, fields, bytes, bodyless } = written(x, own, page);
+  const { status, fields, bytes, bodyless } = buildResponse(x, own, page);
   const routed = fieldsFor(x);
   const lines = routed?.deferred == null || own.sealed ? fields : deferredFields(routed, x, status, fields);
   x.client.head(x, status, STATUS_CODES[status] ?? '', lines + x.authCookies, bodyless ? UNTIL_CLOSE : bytes.length);
@@ -34,7 +34,7 @@ function send(x: Exchange, own: OwnAnswer, page: ErrorPage | null): void {
 export const answerThroughFilters = (x: Exchange, own: OwnAnswer): void => sendThroughFilters(x, own, null);
 
 function sendThroughFilters(x: Exchange, own: OwnAnswer, page: ErrorPage | null): void {
-  const { status, fields, bytes, bodyless } = written(x, own, page);
+  const { status, fields, bytes, bodyless } = buildResponse(x, own, page);
   x.hasErrorPage = page !== null;
   beginAnswer(x, status, STATUS_CODES[status] ?? '', fields, bodyless ? UNTIL_CLOSE : bytes.length);
   if (!bodyless && x.method !== 'HEAD' && bytes.length > 0) relayBody(x, bytes, 0, bytes.length);
@@ -43,16 +43,16 @@ function sendThroughFilters(x: Exchange, own: OwnAnswer, page: ErrorPage | null)
 
 type BuiltResponse = { readonly status: number; readonly fields: string; readonly bytes: Buffer; readonly bodyless: boolean };
 
-function written(x: Exchange, own: OwnAnswer, errorPage: ErrorPage | null): BuiltResponse {
+function buildResponse(x: Exchange, own: OwnAnswer, errorPage: ErrorPage | null): BuiltResponse {
   const { status } = own;
   x.failure = own.reason;
   const bodyless = status === 204 || status === 304;
   // The fields of a 304 replace those of the response that the client has stored (RFC 9111 3.2), so it has none about a page.
   const page = errorPage ?? (own.body !== null || bodyless ? { fields: '', body: own.body ?? '' } : defaultPage(x.fields, status));
   const routed = fieldsFor(x);
-  const made = httpDate() + own.fields + (errorPage === null ? page.fields : '');
+  const lines = httpDate() + own.fields + (errorPage === null ? page.fields : '');
   const whole =
-    routed === undefined ? made : own.sealed ? made + defaultFields(routed, x.strictTransport) : answeredFields(routed, x, status, made);
+    routed === undefined ? lines : own.sealed ? lines + defaultFields(routed, x.strictTransport) : answeredFields(routed, x, status, lines);
   const fields = x.crossOrigin === null ? whole : crossOriginFields(whole, x.crossOrigin);
   return {
     status,

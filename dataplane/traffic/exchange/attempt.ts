@@ -10,7 +10,7 @@ export interface Attempt {
   cancel(): void;
 }
 
-/** How far an attempt had come when it failed. */
+/** How far an attempt had got when it failed. */
 export type Progress = {
   /** Whether a byte of the request was written. */
   readonly written: boolean;

@@ -20,7 +20,7 @@ export const UNTIL_CLOSE = -1;
 /** A piece of a body up to this many bytes is cheaper to copy than to pass on. */
 export const SMALL_PIECE = 4_096;
 
-/** Our end of a connection, as a socket has it; undefined once it is closed. */
+/** The local end of a connection, as on a socket; undefined once it is closed. */
 export type LocalEnd = { readonly localAddress?: string | undefined };
 
 /** The properties of a client's connection. */
@@ -31,7 +31,7 @@ export type ConnectionFacts = {
   readonly port: number | null;
   /** null without TLS. */
   readonly tls: TlsFacts | null;
-  /** Asked only for what depends on it, because the answer is a system call; null for a request that did not arrive over a connection. */
+  /** Read only where it is needed, because that takes a system call; null for a request that did not arrive over a connection. */
   readonly local: LocalEnd | null;
 };
 
@@ -66,11 +66,14 @@ export interface Downstream {
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void;
   /** A 1xx head other than 101. */
   informational(status: number, reason: string, fields: string): void;
-  /** A piece of the body, kept while it is `unsent` if larger than SMALL_PIECE. @returns false when the sender should pause until `resume`. */
+  /**
+   * A piece of the body, kept while it is `unsent` if larger than SMALL_PIECE.
+   * @returns false when the sender should pause until `resume`.
+   */
   body(buffer: Buffer, from: number, to: number): boolean;
   /**
-   * Bytes that have been passed to `body` and not been sent to the client yet, and of whatever is sent with them: so many of the last ones
-   * must not be overwritten. 0 if none is kept.
+   * Bytes passed to `body` that have not been sent to the client yet, including those of other data that is sent with them: this many of
+   * the last bytes must not be overwritten. 0 if none are kept.
    */
   readonly unsent: number;
   /** The response is complete. `trailers` are whole lines or empty. */
@@ -148,7 +151,7 @@ export type PassiveHealth = {
   readonly failing: ReadonlySet<number> | null;
   /** The share of failed requests (0 to 1); 0 is none. */
   readonly errorShare: number;
-  /** How many requests that share is judged by at least. */
+  /** The minimum number of requests by which that share is judged. */
   readonly errorRequests: number;
 };
 
@@ -157,7 +160,7 @@ export type Site = {
   readonly domain: string;
   /** Default and own response headers, for responses that come from no block. */
   readonly fields: AnswerFields;
-  /** Whose requests do not count as those of people; null for none. */
+  /** Whether a client's requests do not count as those of people; null if no client is excluded. */
   readonly excluded: ((address: string, path: string) => boolean) | null;
   /** Its own pages for errors; null for none. */
   readonly errorPages: ErrorPages | null;

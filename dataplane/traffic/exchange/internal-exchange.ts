@@ -20,7 +20,7 @@ export type InternalRequest = {
   readonly address: string;
   readonly hops: number;
   readonly port: number;
-  /** Our end of the connection of the request that it serves. */
+  /** The local end of the connection of the request that it serves. */
   readonly local: LocalEnd | null;
   readonly secure: boolean;
   readonly body: Buffer | null;
@@ -42,7 +42,7 @@ export type InternalAnswer = {
   readonly fields: string;
   /** Bytes of the body, or UNTIL_CLOSE. */
   readonly length: number;
-  /** The cookie of ours that sends the client to the same target again, as a line; empty for none. It is no part of the response. */
+  /** Our cookie that sends the client to the same target again, as a line; empty for none. It is not part of the response. */
   readonly affinityLine: string;
   /** Why the proxy answered instead of an upstream; empty if an upstream did. */
   readonly failure: string;
@@ -61,7 +61,7 @@ export interface AnswerSink {
   end(trailers: string): void;
   /** The answer can't be completed, or not even begun. */
   failed(reason: string): void;
-  /** A newer table has another pool for the request, so that it isn't sent. Absent: it is sent to the same upstream again. */
+  /** A newer table has another pool for the request, so it is not sent. Absent: it is sent to the same upstream again. */
   moved?(): void;
 }
 
@@ -161,7 +161,7 @@ export class InternalExchange implements Downstream {
   cancel(): void {
     if (this.over) return;
     this.over = true;
-    this.x.timeLimit?.();
+    this.x.cancelTimeLimit?.();
     // It no longer waits for anything, so others need not wait for its result.
     if (this.x.status === 0) this.x.status = 499;
     detachAttempt(this.x)();
@@ -195,7 +195,7 @@ export class InternalExchange implements Downstream {
     // It is over only once the sink has handled it: if that throws, the sink is notified that the answer has failed.
     this.sink.end(trailers);
     this.over = true;
-    x.timeLimit?.();
+    x.cancelTimeLimit?.();
   }
 
   abort(): void {
@@ -209,7 +209,7 @@ export class InternalExchange implements Downstream {
   private fail(reason: string): void {
     if (this.over) return;
     this.over = true;
-    this.x.timeLimit?.();
+    this.x.cancelTimeLimit?.();
     try {
       this.sink.failed(reason);
     } catch (error) {

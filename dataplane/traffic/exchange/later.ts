@@ -17,7 +17,7 @@ const proceed = (x: Exchange, act: (x: Exchange) => void): void => {
 /** Serves it as if it had just arrived, by the newest table and with all of its policies. */
 export const serveLater = (x: Exchange): void => proceed(x, serve);
 
-/** All HTTP/2 requests are served by it, so it is no closure of each. */
+/** Not a closure for each request, because it serves every HTTP/2 request. */
 const serve = (x: Exchange): void => x.requestPath.serve(x);
 
 /** A policy that took time has decided; null continues with the policies after it. */

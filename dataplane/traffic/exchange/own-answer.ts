@@ -42,7 +42,7 @@ export const UNSAFE_PATH: OwnAnswer = {
   reason: 'the rewritten path would have ".." as a segment',
 };
 export const LONG_URI: OwnAnswer = { status: 414, fields: '', body: null, reason: 'the rewritten path and query would be too long' };
-/** A value that placeholders make of the request would split a field or is longer than allowed. */
+/** A value made of placeholders would split a field, or is longer than allowed. */
 export const UNSAFE_VALUE: OwnAnswer = {
   status: 400,
   fields: '',

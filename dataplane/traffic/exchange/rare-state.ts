@@ -6,7 +6,7 @@ import type { BodyStage } from './filter.ts';
 import type { NamedEndpoint } from './named-endpoint.ts';
 import type { Trace } from './tracing/trace.ts';
 
-/** The values that few exchanges have, with those that the others have instead. */
+/** Values that few exchanges set, with their defaults. */
 class RareValues {
   expectsContinue = false;
   privacyControl = false;
@@ -20,7 +20,7 @@ class RareValues {
   held: Buffer | null = null;
   crossOrigin: CrossOrigin | null = null;
   bodyLimit: BodyLimit | null = null;
-  timeLimit: (() => void) | null = null;
+  cancelTimeLimit: (() => void) | null = null;
   filtering: BodyStage | null = null;
   beacon: BeaconOutcome | null = null;
   user: string | null = null;
@@ -42,16 +42,16 @@ class RareValues {
   pathCost: number = 0;
 }
 
-/** The values of every exchange that has not set its own. It is never changed. */
-const NONE = new RareValues();
+/** The values of every exchange that has not set any. Never changed. */
+const DEFAULTS = new RareValues();
 
 /** The part of an exchange that most exchanges do not use. It takes no memory until one of its members is set to another value. */
 export class RareState {
-  protected rare = NONE;
+  protected rare = DEFAULTS;
 
-  /** Its own values, which it has from now on. */
+  /** Its own values, created on first use. */
   protected own(): RareValues {
-    if (this.rare === NONE) this.rare = new RareValues();
+    if (this.rare === DEFAULTS) this.rare = new RareValues();
     return this.rare;
   }
 
@@ -87,12 +87,12 @@ export class RareState {
     if (value !== this.rare.bodyLimit) this.own().bodyLimit = value;
   }
 
-  /** Cancels the end of its time as a whole; null for no limit. */
-  get timeLimit(): (() => void) | null {
-    return this.rare.timeLimit;
+  /** Cancels the time limit of the whole request; null if there is none. */
+  get cancelTimeLimit(): (() => void) | null {
+    return this.rare.cancelTimeLimit;
   }
-  set timeLimit(value: (() => void) | null) {
-    if (value !== this.rare.timeLimit) this.own().timeLimit = value;
+  set cancelTimeLimit(value: (() => void) | null) {
+    if (value !== this.rare.cancelTimeLimit) this.own().cancelTimeLimit = value;
   }
 
   /** The filters that the body of its response passes through; null for none. */
@@ -111,7 +111,7 @@ export class RareState {
     if (value !== this.rare.beacon) this.own().beacon = value;
   }
 
-  /** The user whose password was right; null if no password was checked. */
+  /** The user whose password was correct; null if no password was checked. */
   get user(): string | null {
     return this.rare.user;
   }
@@ -257,7 +257,7 @@ export class RareState {
     return this.rare.privacyControl;
   }
 
-  /** Whether a browser loads it ahead of need. */
+  /** Whether a browser prefetches or prerenders it. */
   get prefetch(): boolean {
     return this.rare.prefetch;
   }
@@ -272,7 +272,7 @@ export class RareState {
     return this.rare.hops;
   }
 
-  /** Whether the certificate shown to the client is not valid for this host. */
+  /** Whether the certificate that the client was served is not valid for this host. */
   get misdirected(): boolean {
     return this.rare.misdirected;
   }

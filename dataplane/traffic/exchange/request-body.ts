@@ -11,11 +11,11 @@ export function passBody(x: Exchange, buffer: Buffer, from: number, to: number):
 
 /** Passes the end of a request's body to the attempt. `trailers` are whole lines or empty. */
 export function endBody(x: Exchange, trailers: string): void {
-  x.attempt?.bodyEnd(trailers === '' ? '' : undecided(x, trailers));
+  x.attempt?.bodyEnd(trailers === '' ? '' : withoutDecidedFields(x, trailers));
 }
 
 /** The trailers without those that an upstream could take for a field that the site decides about. */
-function undecided({ block }: Exchange, trailers: string): string {
+function withoutDecidedFields({ block }: Exchange, trailers: string): string {
   const decides = block?.decidesField ?? null;
   if (decides === null) return trailers;
   return trailers

@@ -1,6 +1,6 @@
 import type { Random } from '../../../shared/runtime/random.ts';
 
-/** As many ids share all but their last two digits. */
+/** The number of ids that share all but their last two digits. */
 export const BLOCK = 256;
 /** The last two digits of the ids of a block. */
 export const LAST_DIGITS: readonly string[] = Array.from({ length: BLOCK }, (_, number) => number.toString(16).padStart(2, '0'));
@@ -16,7 +16,7 @@ export class RequestIds {
     this.prefix = random.hex(8);
   }
 
-  /** All but the last two digits of as many ids as a block has, which nothing else gets. */
+  /** The common digits of a new block of ids: all but the last two. Each block is handed out once. */
   block(): string {
     return this.prefix + (this.blocks++).toString(16).padStart(6, '0');
   }

@@ -2,7 +2,7 @@ import type { Log } from '../../../shared/runtime/log/log.ts';
 import { type ConnectionRefusal, type Connections, connectionKey, UNCOUNTED } from '../../ledger/connections.ts';
 import type { TrafficSettings } from '../protocol.ts';
 
-const WORDS: Readonly<Record<ConnectionRefusal, string>> = {
+const MESSAGES: Readonly<Record<ConnectionRefusal, string>> = {
   limit: 'connections are refused: as many are open as max_connections allows',
   address_limit: 'connections are refused: one address has as many open as max_connections_per_address allows',
   untrusted_proxy: 'connections are refused: with --proxy-protocol they may come from trusted proxies only',
@@ -43,7 +43,7 @@ export class Admission {
     return refusal === null;
   }
 
-  /** Counts it for the client's address as well. @returns what `leave` takes, or null if the address is at its limit. */
+  /** Counts it for the client's address as well. @returns the place to pass to `leave`; null if the address is at its limit. */
   enterAddress(address: string): number | null {
     const { connections, slot, now } = this.tools;
     const place = connections.enterAddress(connectionKey(address), slot, this.limits.maxConnectionsPerAddress, now());
@@ -70,6 +70,6 @@ export class Admission {
   /** Counts a refusal and logs at most once a minute. */
   refused(refusal: ConnectionRefusal, address: string, detail: string | null): void {
     const { connections, now, log } = this.tools;
-    if (connections.refused(refusal, now())) log.warn({ address, refusal, ...(detail !== null && { detail }) }, WORDS[refusal]);
+    if (connections.refused(refusal, now())) log.warn({ address, refusal, ...(detail !== null && { detail }) }, MESSAGES[refusal]);
   }
 }

@@ -18,7 +18,7 @@ export type PublishedCertificate = {
   readonly challenge?: boolean;
 };
 
-/** Rules for which one certificate is kept ready. Beyond that, contexts are rebuilt. */
+/** The maximum number of rules for which variants of one certificate are cached. Beyond that, they are rebuilt. */
 const MAX_RULES = 100;
 
 /** The certificate and rule presented for a name, read on first use. */
@@ -76,15 +76,16 @@ export class Certificates {
   private readonly index = new HostIndex<PresentedCertificate>(
     (name, json) => new PresentedCertificate(JSON.parse(json), null, isDefaultName(name) ? this.isNamed : null),
   );
-  private readonly wanted: (name: string) => string | null;
+  private readonly managedName: (name: string) => string | null;
   private uncertified: ReadonlySet<string> = new Set();
   private challenges: ReadonlyMap<string, PresentedCertificate> = new Map();
 
   /**
-   * `wanted` returns the name under which a certificate for a host is managed: the host itself or the wildcard over it. null if none is.
+   * `managedName` returns the name under which a certificate for a host is managed: the host itself or the wildcard over it. null if none
+   * is.
    */
-  constructor(wanted: (name: string) => string | null) {
-    this.wanted = wanted;
+  constructor(managedName: (name: string) => string | null) {
+    this.managedName = managedName;
   }
 
   async apply(change: EntriesPublication, nextTurn: () => Promise<void>): Promise<void> {
@@ -113,14 +114,14 @@ export class Certificates {
     return this.challenges.get(name) ?? null;
   }
 
-  /** The certificates for these names could not be obtained and are not being ordered now. */
-  giveUp(names: readonly string[]): void {
+  /** Sets the names whose certificates could not be obtained and are not being ordered now. */
+  setUncertified(names: readonly string[]): void {
     this.uncertified = new Set(names);
   }
 
   /** Whether a name without a certificate will have one soon, so that its handshakes may wait. */
   expects(name: string): boolean {
-    const domain = this.wanted(name);
+    const domain = this.managedName(name);
     return domain !== null && !this.uncertified.has(domain);
   }
 }

@@ -22,7 +22,7 @@ export const MAX_HELLO = 16_384;
 
 const RECORD_HEAD = 5;
 const HANDSHAKE_RECORD = 22;
-/** RFC 8446 5.1: more plain text than this is in no record. */
+/** The maximum length of a record's plaintext (RFC 8446 5.1). */
 const MAX_RECORD = 16_384;
 const HANDSHAKE_HEAD = 4;
 const CLIENT_HELLO = 1;
@@ -114,7 +114,7 @@ function readProtocols(extension: Reader): string[] {
 
 class ShortError extends Error {}
 
-/** Fields of a message, one after the other. Throws ShortError where one claims more than there is. */
+/** Reads the fields of a message one by one. Throws ShortError if one claims more bytes than there are. */
 class Reader {
   private readonly bytes: Buffer;
   private at = 0;

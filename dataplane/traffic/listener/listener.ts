@@ -30,7 +30,7 @@ export type ListenerTools = {
   clientAuthOf(name: string, port: number): ClientAuth | null;
   /** Whether a name is routed, but not at this port. */
   isElsewhere(name: string, port: number): boolean;
-  /** What takes over TLS connections for a name that arrive at a port, if they don't end here; null if they do. */
+  /** The function that takes over TLS connections for a name that arrive at a port; null if TLS ends here. */
   passthrough(name: string, port: number, localAddress: () => string): ((arrived: PeekedConnection) => OpenConnection) | null;
   /** A handshake waits for the first certificate of this name. */
   awaited(name: string): void;
@@ -176,7 +176,7 @@ export class Listener {
     if (!this.admission.enter(address)) return socket.cut();
     try {
       if (this.isProxied(at.port)) this.expectProxy(socket, address, remote.port, at);
-      else this.greet(socket, address, remote.port, at);
+      else this.admit(socket, address, remote.port, at);
     } catch (error) {
       this.drop(socket, UNCOUNTED, error);
     }
@@ -203,7 +203,7 @@ export class Listener {
       done: (read, address) => {
         this.connections.delete(read);
         try {
-          this.greet(socket, address ?? proxy, address === null ? port : null, at);
+          this.admit(socket, address ?? proxy, address === null ? port : null, at);
         } catch (error) {
           this.drop(socket, UNCOUNTED, error);
         }
@@ -217,8 +217,8 @@ export class Listener {
     this.connections.set(header, UNCOUNTED);
   }
 
-  /** The client's address has been determined. */
-  private greet(socket: AcceptedSocket, address: string, port: number | null, at: Arrival): void {
+  /** Admits the connection now that the client's address is known. */
+  private admit(socket: AcceptedSocket, address: string, port: number | null, at: Arrival): void {
     let place: number | null = UNCOUNTED;
     try {
       const trusted = this.trusts(address);
@@ -239,14 +239,14 @@ export class Listener {
     const handshake = new TlsHandshake(raw, {
       monotonic: this.tools.monotonic,
       faults: this.tools.faults,
-      find: (hello) => this.presentedFor(askedFor(hello, raw), localPort) ?? this.defaultAt(raw, hello, localPort),
+      find: (hello) => this.presentedFor(requestedName(hello, raw), localPort) ?? this.defaultAt(raw, hello, localPort),
       passthrough: (hello) => {
-        const pass = this.passthrough(askedFor(hello, raw), localPort, () => plainAddress(raw.localAddress ?? ''));
+        const pass = this.passthrough(requestedName(hello, raw), localPort, () => plainAddress(raw.localAddress ?? ''));
         return pass && ((stage, socket, head) => this.passOn(stage, pass, { socket, head, address, port, localPort }, place));
       },
       findChallenge: (name) => certificates.findChallenge(name),
       mayWait: (stage, hello) => {
-        const name = askedFor(hello, raw);
+        const name = requestedName(hello, raw);
         const may =
           certificates.expects(name) && !this.isElsewhere(name, localPort) && (this.waiting.has(stage) || this.waiting.size < MAX_WAITING);
         if (may && !this.waiting.has(stage)) {
@@ -353,4 +353,4 @@ const portsOf = ({ httpPort, otherHttpPorts, httpsPort, otherHttpsPorts }: Traff
 const plainAddress = (address: string): string => (address.startsWith(IPV4_IN_IPV6) ? address.slice(IPV4_IN_IPV6.length) : address);
 
 /** A client that connects by address sends no server name, so the address it reached is used. */
-const askedFor = ({ serverName }: Hello, socket: AcceptedSocket): string => serverName ?? plainAddress(socket.localAddress ?? '');
+const requestedName = ({ serverName }: Hello, socket: AcceptedSocket): string => serverName ?? plainAddress(socket.localAddress ?? '');

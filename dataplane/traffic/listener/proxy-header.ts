@@ -5,7 +5,7 @@ import { type ProxyReading, readProxyHeader } from './proxy-protocol.ts';
 /** Time limit for the PROXY header (ms). */
 const HEADER_MS = 5_000;
 
-export type PrefaceTools = {
+export type ProxyHeaderTools = {
   monotonic(): number;
   readonly faults: Faults;
   /** The header has been read and the bytes after it put back; `address` null: the connection's own. */
@@ -19,11 +19,11 @@ export type PrefaceTools = {
 /** A connection whose PROXY header has not been read yet. */
 export class ProxyHeaderReader {
   private readonly socket: Socket;
-  private readonly tools: PrefaceTools;
+  private readonly tools: ProxyHeaderTools;
   private readonly deadline: number;
   private gathered: Buffer | null = null;
 
-  constructor(socket: Socket, tools: PrefaceTools) {
+  constructor(socket: Socket, tools: ProxyHeaderTools) {
     this.socket = socket;
     this.tools = tools;
     this.deadline = tools.monotonic() + HEADER_MS;
@@ -50,10 +50,10 @@ export class ProxyHeaderReader {
     this.gathered = bytes;
     const reading = readProxyHeader(bytes);
     if (reading.kind === 'malformed') this.refuse(reading.reason);
-    else if (reading.kind === 'header') this.handOn(bytes, reading);
+    else if (reading.kind === 'header') this.passOn(bytes, reading);
   }
 
-  private handOn(bytes: Buffer, { length, address }: ProxyReading & { kind: 'header' }): void {
+  private passOn(bytes: Buffer, { length, address }: ProxyReading & { kind: 'header' }): void {
     const { socket } = this;
     // Paused, so that the bytes put back and those that follow wait until the next reader begins.
     socket.pause();

@@ -32,7 +32,7 @@ export function readProxyHeader(bytes: Buffer): ProxyReading {
   return malformed('it does not begin with a PROXY header');
 }
 
-/** Whether the bytes and the signature are equal as far as both go. */
+/** Whether the bytes begin with the signature, or are a prefix of it. */
 function beginsAs(bytes: Buffer, mark: Buffer): boolean {
   const length = Math.min(bytes.length, mark.length);
   return bytes.compare(mark, 0, length, 0, length) === 0;

@@ -19,8 +19,8 @@ const SUITES: Readonly<Record<string, number>> = {
 };
 
 /**
- * The parameters that the handshake of this connection negotiated. They have to be read while the connection is open. `serverName` is that of
- * its ClientHello: of a session that TLS 1.2 resumes, the library reports none.
+ * The parameters that the handshake of this connection negotiated. They have to be read while the connection is open. `serverName` is that
+ * of its ClientHello: for a resumed session of TLS 1.2, the library reports none.
  */
 export function tlsFacts(negotiated: Negotiated, serverName: string | null, client: TlsFacts['client']): TlsFacts {
   // Absent, whatever its type says, if the client has already left.

@@ -118,7 +118,7 @@ export class TlsHandshake implements AcceptedReader {
   private choose(hello: Hello): void {
     const pass = this.tools.passthrough(hello);
     // The target may get its certificate by the same kind of challenge.
-    if (pass !== null && !(isChallenge(hello) && this.challengeFor(hello.serverName) !== null)) return this.handOn(pass);
+    if (pass !== null && !(isChallenge(hello) && this.challengeFor(hello.serverName) !== null)) return this.passOn(pass);
     if (isChallenge(hello)) return this.answerChallenge(hello);
     const presented = this.tools.find(hello);
     if (presented !== null) return this.startHandshake(presented, hello);
@@ -139,7 +139,7 @@ export class TlsHandshake implements AcceptedReader {
     return name === null ? null : this.tools.findChallenge(name);
   }
 
-  private handOn(pass: (handshake: TlsHandshake, socket: Socket, head: Buffer) => void): void {
+  private passOn(pass: (handshake: TlsHandshake, socket: Socket, head: Buffer) => void): void {
     pass(this, this.socket.handOver(), this.gathered);
   }
 
@@ -168,7 +168,7 @@ export class TlsHandshake implements AcceptedReader {
     else this.tls.begin(gathered);
   }
 
-  /** The same with streams, which is for rules about client certificates, challenges, and what has a stream anyway. */
+  /** The same with streams: for client certificate rules, for challenges, and for connections that have a stream anyway. */
   private startOnStream(presented: PresentedCertificate, serverName: string | null, gathered: Buffer): void {
     const { tools } = this;
     // Paused, so that the bytes put back wait for the next reader.

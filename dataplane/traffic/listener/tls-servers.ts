@@ -29,7 +29,7 @@ const NO_SERVER = { presented: null, server: null };
 /** Handshake timeout (ms). */
 export const HANDSHAKE_MS = 10_000;
 
-export type HandshakeEnd = {
+export type HandshakeCallbacks = {
   /** The handshake is complete. */
   done(socket: TLSSocket): void;
   /** It failed, and the connection is about to be closed. */
@@ -46,8 +46,8 @@ export class TlsServers {
   /** In order of last use; null if the library refuses the certificate. */
   private readonly servers = new Map<PresentedCertificate, Server | null>();
   /** The handshakes in progress, by the addresses and ports of their connection. */
-  private readonly underWay = new Map<string, HandshakeEnd>();
-  /** The last of them: most handshakes in a row are for one certificate. */
+  private readonly underWay = new Map<string, HandshakeCallbacks>();
+  /** The last one used: consecutive handshakes are mostly for the same certificate. */
   private newest: { readonly presented: PresentedCertificate | null; readonly server: Server | null } = NO_SERVER;
   private ticketKeys: Buffer | null = null;
 
@@ -68,12 +68,12 @@ export class TlsServers {
    * Performs the handshake on a paused socket, after the bytes already read have been put back.
    * @returns false if the certificate cannot be used; the reason is logged once.
    */
-  begin(socket: Socket, presented: PresentedCertificate, end: HandshakeEnd): boolean {
+  begin(socket: Socket, presented: PresentedCertificate, end: HandshakeCallbacks): boolean {
     const server = this.serverOf(presented);
     if (server === null) return false;
-    const ends = endsOf(socket);
-    this.underWay.set(ends, end);
-    socket.once('close', () => this.underWay.delete(ends));
+    const key = keyOf(socket);
+    this.underWay.set(key, end);
+    socket.once('close', () => this.underWay.delete(key));
     server.emit('connection', socket);
     return true;
   }
@@ -151,10 +151,10 @@ export class TlsServers {
     this.log.debug({ site: auth?.domain, reason: String(reason) }, 'a client certificate is not accepted');
   }
 
-  private claim(socket: TLSSocket): HandshakeEnd | undefined {
-    const ends = endsOf(socket);
-    const end = this.underWay.get(ends);
-    this.underWay.delete(ends);
+  private claim(socket: TLSSocket): HandshakeCallbacks | undefined {
+    const key = keyOf(socket);
+    const end = this.underWay.get(key);
+    this.underWay.delete(key);
     return end;
   }
 }
@@ -176,5 +176,5 @@ function optionsFor({ ca, rule, domain }: ClientAuth, names: readonly string[], 
 }
 
 /** A key that is unique among open connections. */
-const endsOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
+const keyOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
   `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;

@@ -10,8 +10,8 @@ import { isGrpc } from '../exchange/grpc.ts';
  */
 export function limitTime(x: Exchange, ms: number, clock: Clock): void {
   // A request that is served again after a swap continues with the time it has left.
-  if (x.timeLimit !== null || x.upgrade !== null || isGrpc(x)) return;
-  x.timeLimit = clock.after(ms, () => guardExchange(x, () => expire(x)));
+  if (x.cancelTimeLimit !== null || x.upgrade !== null || isGrpc(x)) return;
+  x.cancelTimeLimit = clock.after(ms, () => guardExchange(x, () => expire(x)));
 }
 
 function expire(x: Exchange): void {

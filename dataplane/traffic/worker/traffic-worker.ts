@@ -193,7 +193,7 @@ export class TrafficWorker {
         // A failure to count or log must not affect the client.
         record: (x) => {
           inFlight.end(slot);
-          x.timeLimit?.();
+          x.cancelTimeLimit?.();
           faults.step(over, x);
         },
         refused: (head, bytes) => faults.step(() => record.refused(head, bytes)),
@@ -266,7 +266,7 @@ export class TrafficWorker {
     if (keySets !== undefined) this.keySets.apply(keySets);
     if (ticketKeys !== undefined) this.tlsServers.useTicketKeys(ticketKeys);
     if (challenges !== undefined) this.applyChallenges(challenges);
-    if (uncertified !== undefined) this.certificates.giveUp(uncertified);
+    if (uncertified !== undefined) this.certificates.setUncertified(uncertified);
     if (certificates !== undefined) await this.certificates.apply(certificates, nextTurn);
     if (routes !== undefined) await this.index.apply(routes, nextTurn);
     try {
@@ -330,7 +330,7 @@ export class TrafficWorker {
     if (publication.keySets !== undefined) this.keySets.apply(publication.keySets);
     if (publication.challenges !== undefined) this.applyChallenges(publication.challenges);
     if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
-    if (publication.uncertified !== undefined) this.certificates.giveUp(publication.uncertified);
+    if (publication.uncertified !== undefined) this.certificates.setUncertified(publication.uncertified);
     if (publication.certificates !== undefined || publication.uncertified !== undefined) this.listener.certificatesChanged();
     if (publication.settings !== undefined) {
       this.cache.resize(publication.settings.cacheSize);

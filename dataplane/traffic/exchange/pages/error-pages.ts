@@ -15,7 +15,7 @@ export type ErrorPage = {
 /**
  * Finds a page, for example in its file. `found` gets null if there is none, and `fault` what was thrown; one of them is called in a later
  * turn.
- * @returns a function after which neither is called any more.
+ * @returns a function that cancels the search, so that neither is called.
  */
 export type PageSearch = (found: (page: ErrorPage | null) => void, fault: (error: unknown) => void) => () => void;
 
@@ -30,8 +30,8 @@ export interface ErrorPages {
   explain(): string;
 }
 
-/** Fields about the body that is replaced. */
-const OF_THE_BODY: ReadonlySet<string> = new Set([
+/** Fields that describe the replaced body. */
+const BODY_FIELDS: ReadonlySet<string> = new Set([
   'accept-ranges',
   'content-digest',
   'content-disposition',
@@ -50,7 +50,7 @@ const OF_THE_BODY: ReadonlySet<string> = new Set([
 
 /** The lines of an upstream's response whose body is replaced by a page. */
 export const replacedLines = (lines: string, page: ErrorPage): string =>
-  withoutFields(withoutFields(lines, OF_THE_BODY), page.names) + page.fields;
+  withoutFields(withoutFields(lines, BODY_FIELDS), page.names) + page.fields;
 
 /** Whether the cache answers with an earlier response of an upstream. */
 export const isStored = (cached: CacheResult | null): boolean => cached !== null && cached !== 'pass';

@@ -40,8 +40,8 @@ export class PendingPage implements Attempt {
 
 /** Bytes of a replaced body that are read to keep the upstream's connection. */
 const MAX_DISCARDED = 65_536;
-/** How long its end is waited for (ms). */
-const PATIENCE_MS = 100;
+/** How long to wait for its end (ms). */
+const MAX_WAIT_MS = 100;
 
 /**
  * An upstream's error that a page replaces. The page is sent once the replaced body has ended. If that takes too long or the body is too
@@ -51,7 +51,7 @@ export class PendingReplacement implements BodyStage {
   private readonly x: Exchange;
   private readonly send: (page: ErrorPage | null) => void;
   private readonly stop: () => void;
-  /** undefined until it was looked for. */
+  /** undefined until it has been looked up. */
   private page: ErrorPage | null | undefined;
   private discarded = 0;
   private ended = false;
@@ -67,7 +67,7 @@ export class PendingReplacement implements BodyStage {
         guardExchange(x, () => {
           this.page = page;
           if (this.ended || this.discarded > MAX_DISCARDED) return this.finish();
-          this.stopWaiting = clock.after(PATIENCE_MS, () => guardExchange(x, () => this.finish()));
+          this.stopWaiting = clock.after(MAX_WAIT_MS, () => guardExchange(x, () => this.finish()));
         }),
       (error) => x.client.onFault(error),
     );

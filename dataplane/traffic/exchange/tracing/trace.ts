@@ -134,7 +134,7 @@ export class RequestSpans {
   }
 }
 
-/** Of too many spans, the first and the last ones are kept. */
+/** If there are too many spans, those in the middle are dropped. */
 function keep<T>(list: T[], span: T): void {
   if (list.length === MAX_SPANS) list.splice(MAX_SPANS / 2, 1);
   list.push(span);
@@ -148,9 +148,9 @@ export class Trace {
   readonly parentId: string;
   /** The span of the whole request. */
   readonly spanId: string;
-  /** null if it is not sampled, or nothing is kept of it. */
+  /** null if it is not sampled, or its steps are not recorded. */
   readonly spans: RequestSpans | null;
-  /** Whether those who get it should keep theirs. */
+  /** Whether recipients should keep their spans. */
   private readonly sampled: boolean;
 
   constructor(id: string, parentId: string, spanId: string, spans: RequestSpans | null, sampled = spans !== null) {
@@ -161,8 +161,10 @@ export class Trace {
     this.sampled = sampled;
   }
 
-  /** For a request of the proxy that outlives this one, or says nothing about what it waits for: its recipient takes part in the trace. */
-  aside(): Trace {
+  /**
+   * For a request of the proxy's own that this one does not wait for, or whose steps say nothing about it: its recipient joins the trace.
+   */
+  withoutSpans(): Trace {
     return new Trace(this.id, this.parentId, this.spanId, null, this.sampled);
   }
 

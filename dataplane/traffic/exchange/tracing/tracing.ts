@@ -12,7 +12,7 @@ export type TracingOptions = TracingSettings & {
 const TRACE_ID_DIGITS = 32;
 const SPAN_ID_DIGITS = 16;
 /** How many random bytes are drawn at once: one call for each id would take longer than everything else here. */
-const DRAWN = 4_096;
+const DRAWN_BYTES = 4_096;
 
 const PARENT: ReadonlySet<string> = new Set(['traceparent']);
 const PARENT_AND_STATE: ReadonlySet<string> = new Set(['traceparent', 'tracestate']);
@@ -41,7 +41,7 @@ export class Tracing {
 
   private hex(digits: number): string {
     if (this.at + digits > this.digits.length) {
-      this.digits = this.options.random.hex(DRAWN);
+      this.digits = this.options.random.hex(DRAWN_BYTES);
       this.at = 0;
     }
     const from = this.at;

@@ -1,6 +1,6 @@
 import type { ClientIdentity } from '../client-identity.ts';
 
-/** What values may know about a request: the part of an exchange that is fixed once its policies decide. */
+/** The part of an exchange that values may depend on: what is fixed once its policies decide. */
 export type EvaluatedRequest = {
   readonly method: string;
   readonly target: string;
@@ -15,7 +15,7 @@ export type EvaluatedRequest = {
   readonly path: string;
   /** Path and query for the upstream, so far. */
   readonly upstreamTarget: string;
-  /** Whose password was right; null if none was checked. */
+  /** The user whose password was correct; null if none was checked. */
   readonly user: string | null;
   readonly client: {
     readonly address: string;

@@ -20,21 +20,21 @@ export type FieldChanges = {
 type ApplyChange = (lines: string[], x: EvaluatedRequest, answer: AnswerFacts) => boolean;
 type CompiledChange = { readonly decides: (name: string) => boolean; readonly act: ApplyChange };
 
-/** Whose fields they are: those of a response, or those of a request for an upstream. */
-export type Names = {
-  /** Names, in lower case, that no `*` removes. */
+/** How the names of fields are treated: those of a response, or those of a request to an upstream. */
+export type FieldNameRules = {
+  /** FieldNameRules, in lower case, that no `*` removes. */
   readonly kept: ReadonlySet<string>;
   /** Whether a name is the same with another character instead of a hyphen, as for upstreams that turn names into variables. */
   readonly confusable: boolean;
 };
 
-const OF_ANSWERS: Names = { kept: new Set(), confusable: false };
+const RESPONSE_NAMES: FieldNameRules = { kept: new Set(), confusable: false };
 
 export function compileChanges(
   specs: readonly FieldChange[],
   scope: Scope,
   surroundings: Surroundings,
-  names: Names = OF_ANSWERS,
+  names: FieldNameRules = RESPONSE_NAMES,
 ): FieldChanges {
   const changes = specs.map((spec) => compileChange(spec, scope, surroundings, names));
   return {
@@ -49,19 +49,24 @@ export function compileChanges(
   };
 }
 
-function compileChange({ name, value, op, find }: FieldChange, scope: Scope, surroundings: Surroundings, names: Names): CompiledChange {
+function compileChange(
+  { name, value, op, find }: FieldChange,
+  scope: Scope,
+  surroundings: Surroundings,
+  names: FieldNameRules,
+): CompiledChange {
   const lower = name.toLowerCase();
   const is = lineTest(lower, names.confusable);
   const own = names.confusable ? foldedName(lower) : lower;
   const decides = (other: string): boolean => other === own;
   if (value === null) {
     if (!lower.startsWith('*') && !lower.endsWith('*')) return { decides, act: (lines) => remove(lines, is) };
-    const stands = namesOf(lower, names.confusable ? foldedName : (other) => other);
-    const stood = (line: string): boolean => {
+    const matches = namesOf(lower, names.confusable ? foldedName : (other) => other);
+    const isRemoved = (line: string): boolean => {
       const other = nameOf(line);
-      return stands(other) && !names.kept.has(other);
+      return matches(other) && !names.kept.has(other);
     };
-    return { decides: stands, act: (lines) => remove(lines, stood) };
+    return { decides: matches, act: (lines) => remove(lines, isRemoved) };
   }
   const evaluate = valueFor(value, scope, surroundings);
   if (op === 'replace') return { decides: () => false, act: replacing(is, find ?? '', evaluate) };
@@ -135,7 +140,7 @@ const isAlphanumeric = (code: number): boolean => (code >= 0x61 && code <= 0x7a)
 
 const nameOf = (line: string): string => line.slice(0, Math.max(0, line.indexOf(':'))).toLowerCase();
 
-/** The names that match a name with `*` at its ends. Names are compared as `spelled`. */
+/** The names that match a name with `*` at its ends. FieldNameRules are compared as `spelled`. */
 function namesOf(lower: string, spelled: (name: string) => string): (name: string) => boolean {
   const [open, close] = [lower.startsWith('*'), lower.endsWith('*')];
   const core = spelled(lower.slice(open ? 1 : 0, close && lower.length > 1 ? -1 : undefined));

@@ -27,7 +27,7 @@ export type TemplateUse = Surroundings & {
   readonly encode?: (value: string, placeholder: Placeholder) => string;
 };
 
-/** Longest value of a field whose text has placeholders (bytes): as long as a request's whole head may be. */
+/** The maximum length of a field's value that has placeholders (bytes): that of a request's whole head. */
 export const LONGEST_FIELD_VALUE = 16_384;
 /** Control characters; CR, LF and NUL would split a field or a message (RFC 9110 5.5). */
 export const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/;

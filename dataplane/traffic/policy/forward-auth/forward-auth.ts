@@ -77,5 +77,5 @@ const requestTo = (x: Exchange, uri: string, fields: string, hostOfTarget: Inter
   port: x.port,
   secure: x.secure,
   body: null,
-  trace: x.trace?.aside() ?? null,
+  trace: x.trace?.withoutSpans() ?? null,
 });

@@ -140,7 +140,7 @@ const copyOf = (x: Exchange, held: Buffer | null) => ({
   secure: x.secure,
   body: held === null ? null : Buffer.from(held),
   hostOfTarget: x.hostOfTarget,
-  trace: x.trace?.aside() ?? null,
+  trace: x.trace?.withoutSpans() ?? null,
 });
 
 /** Reads a response to its end, or up to a limit. */

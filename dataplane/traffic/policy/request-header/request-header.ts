@@ -6,7 +6,7 @@ import { fieldIn } from '../../codec/http1/fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { UNSAFE_VALUE } from '../../exchange/own-answer.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
-import { compileChanges, type FieldChanges, type Names } from '../../exchange/values/field-changes.ts';
+import { compileChanges, type FieldChanges, type FieldNameRules } from '../../exchange/values/field-changes.ts';
 import { NO_ANSWER } from '../../exchange/values/placeholders.ts';
 import { remainderIn } from '../../match/pattern.ts';
 import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
@@ -20,7 +20,7 @@ export const LONGEST_SECTION = 65_536;
  * A request always has a host. Upstreams that turn field names into variables take `X_User` for `X-User`, so what a client sends as the one
  * must not remain beside the other.
  */
-export const NAMES: Names = { kept: new Set(['host']), confusable: true };
+export const NAMES: FieldNameRules = { kept: new Set(['host']), confusable: true };
 
 /** `request_header` and `header_up`: changes of the fields for the upstream, the site's before the block's. */
 export const requestHeader: PolicyKind = (route, handle) =>

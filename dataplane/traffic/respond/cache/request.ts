@@ -121,5 +121,5 @@ export const fetchRequest = (x: Exchange, validators: string, background: boolea
   body: null,
   hostOfTarget: x.hostOfTarget,
   routedAs: x,
-  trace: background ? (x.trace?.aside() ?? null) : x.trace,
+  trace: background ? (x.trace?.withoutSpans() ?? null) : x.trace,
 });

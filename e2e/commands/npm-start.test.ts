@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import type { Overview } from '../../shared/wire/dashboard.ts';
 import { Browser, missingBrowser, pageProtocol } from '../browser/browser.ts';
 import { missing } from '../components.ts';
@@ -52,81 +52,88 @@ async function firstOverview(address: string, enough: (overview: Overview) => bo
   throw new Error(`the stream ended: ${text}`);
 }
 
-test('npm start prints examples that work, and Ctrl-C ends everything', async (context) => {
-  const reason = missing('curl');
-  if (reason !== undefined) return context.skip(reason);
-  using folder = new Folder();
+describe('npm start', () => {
+  const folder = new Folder();
   const directory = folder.file('sluice');
-  checkout(directory);
-  await using demo = await start(directory);
-  const list = demo.stdout;
-  const ports = portsOf(demo);
-  const [http = 0] = ports;
-  const shell = async (line: string) => {
-    const program = new Program('sh', ['-c', line], {}, directory);
-    return { ...(await program.exited), stdout: program.stdout, stderr: program.stderr };
-  };
+  let demo: Program;
+  let ports: number[];
 
-  const [, dashboard = ''] = /^The dashboard.*\n {2}(http:\S+)$/m.exec(list) ?? [];
-  const { hosts } = await firstOverview(dashboard, ({ hosts }) => hosts.some(({ unique_visitors }) => unique_visitors > 1));
-  assert.ok(hosts.some(({ domain }) => domain === 'shop.localhost'));
+  before(async () => {
+    checkout(directory);
+    demo = await start(directory);
+    ports = portsOf(demo);
+  });
+  after(async () => {
+    await demo?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
 
-  const addresses = [...list.matchAll(/^ {2}http:\/\/(\S+?\.localhost):(\d+)(\S*)/gm)];
-  assert.ok(addresses.length >= 4, list);
-  for (const [, host = '', port = '', path = ''] of addresses) {
-    assert.equal(port, `${http}`);
-    assert.equal((await visit(http, `${host}:${port}`, path)).status, 200, host);
-  }
+  test('prints examples that work', { skip: missing('curl') }, async () => {
+    const list = demo.stdout;
+    const [http = 0] = ports;
+    const shell = async (line: string) => {
+      const program = new Program('sh', ['-c', line], {}, directory);
+      return { ...(await program.exited), stdout: program.stdout, stderr: program.stderr };
+    };
 
-  const curls = [...list.matchAll(/^ {2}(curl .*)$/gm)].map(([, line = '']) => line);
-  assert.ok(curls.length >= 4, list);
-  const expected: Readonly<Record<string, RegExp>> = {
-    '/': /two upstreams/,
-    '/v1/users': /GET \/users/,
-    '/old/users': /^location: \/v1\/users/im,
-  };
-  for (const line of curls) {
-    const { code, stdout } = await shell(line);
-    assert.equal(code, 0, line);
-    const status = line.includes('https:') ? /^HTTP\/2 200 / : line.endsWith('/old/users') ? /^HTTP\/1\.1 301 / : /^HTTP\/1\.1 200 /;
-    assert.match(stdout, status, line);
-    const path = new RegExp(`:${http}(\\S+)$`).exec(line)?.[1] ?? '';
-    assert.match(stdout, expected[path] ?? /./, line);
-  }
-  const [burst = ''] = /^ {2}for .*$/m.exec(list) ?? [];
-  assert.match((await shell(burst)).stdout, /^(?:(?:200|429) ){8}\n$/);
+    const [, dashboard = ''] = /^The dashboard.*\n {2}(http:\S+)$/m.exec(list) ?? [];
+    const { hosts } = await firstOverview(dashboard, ({ hosts }) => hosts.some(({ unique_visitors }) => unique_visitors > 1));
+    assert.ok(hosts.some(({ domain }) => domain === 'shop.localhost'));
 
-  const commands = [...list.matchAll(/^ {2}(\.\/sluice .*)$/gm)].map(([, line = '']) => line);
-  assert.ok(commands.length >= 4, list);
-  // It runs until it is interrupted; the demo serves the same.
-  for (const line of commands.filter((line) => !line.includes(' dashboard '))) assert.equal((await shell(line)).code, 0, line);
+    const addresses = [...list.matchAll(/^ {2}http:\/\/(\S+?\.localhost):(\d+)(\S*)/gm)];
+    assert.ok(addresses.length >= 4, list);
+    for (const [, host = '', port = '', path = ''] of addresses) {
+      assert.equal(port, `${http}`);
+      assert.equal((await visit(http, `${host}:${port}`, path)).status, 200, host);
+    }
 
-  const file = `${directory}/deploy/demo/Sluicefile`;
-  writeFileSync(file, readFileSync(file, 'utf8').replace('"pong"', '"pong, changed"'));
-  await until('the change to be served', async () => (await visit(http, 'api.localhost', '/ping')).text === 'pong, changed');
+    const curls = [...list.matchAll(/^ {2}(curl .*)$/gm)].map(([, line = '']) => line);
+    assert.ok(curls.length >= 4, list);
+    const expected: Readonly<Record<string, RegExp>> = {
+      '/': /two upstreams/,
+      '/v1/users': /GET \/users/,
+      '/old/users': /^location: \/v1\/users/im,
+    };
+    for (const line of curls) {
+      const { code, stdout } = await shell(line);
+      assert.equal(code, 0, line);
+      const status = line.includes('https:') ? /^HTTP\/2 200 / : line.endsWith('/old/users') ? /^HTTP\/1\.1 301 / : /^HTTP\/1\.1 200 /;
+      assert.match(stdout, status, line);
+      const path = new RegExp(`:${http}(\\S+)$`).exec(line)?.[1] ?? '';
+      assert.match(stdout, expected[path] ?? /./, line);
+    }
+    const [burst = ''] = /^ {2}for .*$/m.exec(list) ?? [];
+    assert.match((await shell(burst)).stdout, /^(?:(?:200|429) ){8}\n$/);
 
-  process.kill(-demo.pid, 'SIGINT');
-  assert.deepEqual(await demo.exited, { code: 0, signal: null });
-  for (const port of ports) assert.ok(await isFree(port), `port ${port} is free again`);
-});
+    const commands = [...list.matchAll(/^ {2}(\.\/sluice .*)$/gm)].map(([, line = '']) => line);
+    assert.ok(commands.length >= 4, list);
+    // It runs until it is interrupted; the demo serves the same.
+    for (const line of commands.filter((line) => !line.includes(' dashboard '))) assert.equal((await shell(line)).code, 0, line);
 
-test('a browser that trusts the root as npm start describes shows a padlock, even when it starts with HTTP', async (context) => {
-  const reason = missingBrowser();
-  if (reason !== undefined) return context.skip(reason);
-  using folder = new Folder();
-  const directory = folder.file('sluice');
-  checkout(directory);
-  await using demo = await start(directory);
-  const list = demo.stdout;
-  const [http, https] = portsOf(demo);
-  const [, root = ''] = /^ {2}certutil .* -i (\S+)/m.exec(list) ?? [];
-  const [address = ''] = new RegExp(`https://\\S+:${https}/`).exec(list) ?? [];
-  await using browser = await Browser.start(folder, [readFileSync(`${directory}/${root}`, 'utf8')]);
-  const answer = await browser.page.goto(address.replace('https:', 'http:').replace(`:${https}`, `:${http}`));
-  assert.equal(browser.page.url(), address);
-  assert.match((await answer?.text()) ?? '', /^Hello from the (first|second) upstream[\s\S]*x-forwarded-proto +https$/m);
-  assert.equal(await pageProtocol(browser.page), 'h2');
-  assert.equal((await browser.padlock()).state, 'secure');
-  process.kill(-demo.pid, 'SIGINT');
-  await demo.exited;
+    const file = `${directory}/deploy/demo/Sluicefile`;
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"pong"', '"pong, changed"'));
+    await until('the change to be served', async () => (await visit(http, 'api.localhost', '/ping')).text === 'pong, changed');
+  });
+
+  test('shows a padlock in a browser that trusts the root as it describes, even when that starts with HTTP', {
+    skip: missingBrowser(),
+  }, async () => {
+    const list = demo.stdout;
+    const [http, https] = ports;
+    const [, root = ''] = /^ {2}certutil .* -i (\S+)/m.exec(list) ?? [];
+    const [address = ''] = new RegExp(`https://\\S+:${https}/`).exec(list) ?? [];
+    await using browser = await Browser.start(folder, [readFileSync(`${directory}/${root}`, 'utf8')]);
+    const answer = await browser.page.goto(address.replace('https:', 'http:').replace(`:${https}`, `:${http}`));
+    assert.equal(browser.page.url(), address);
+    assert.match((await answer?.text()) ?? '', /^Hello from the (first|second) upstream[\s\S]*x-forwarded-proto +https$/m);
+    assert.equal(await pageProtocol(browser.page), 'h2');
+    assert.equal((await browser.padlock()).state, 'secure');
+  });
+
+  // The last: it ends the demo.
+  test('ends everything on Ctrl-C', async () => {
+    process.kill(-demo.pid, 'SIGINT');
+    assert.deepEqual(await demo.exited, { code: 0, signal: null });
+    for (const port of ports) assert.ok(await isFree(port), `port ${port} is free again`);
+  });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { checkout } from '../testing/checkout.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { installIn } from '../testing/installation.ts';
 import { childrenOf, familyOf, Pair } from '../testing/pair.ts';
-import { Program, run, SLUICE } from '../testing/process.ts';
+import { DATAPLANE_ENTRY, Program, run, SLUICE } from '../testing/process.ts';
 import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
@@ -105,7 +105,7 @@ test('with a different version installed in the same place, status names both, a
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   const place = folder.file('sluice');
-  checkout(place);
+  installIn(place);
   const dataplaneAt = `${place}/sluice`;
   const flags = ['--admin-socket', folder.file('admin.sock')];
   await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), entry: [dataplaneAt, 'dataplane'], flags });
@@ -116,13 +116,13 @@ test('with a different version installed in the same place, status names both, a
   assert.match(await status(), new RegExp(`^version +${version.replaceAll('.', '\\.')}$`, 'm'));
 
   const upgrade = () => new Program(dataplaneAt, ['upgrade', '--state-dir', folder.file('state')]);
-  const main = `${place}/dataplane/main.ts`;
+  const main = `${place}/${DATAPLANE_ENTRY}`;
   const good = readFileSync(main, 'utf8');
   writeFileSync(
     `${place}/package.json`,
     readFileSync(`${place}/package.json`, 'utf8').replace(`"version": "${version}"`, '"version": "99.0.0"'),
   );
-  writeFileSync(main, good.replace('./dataplane.ts', './gone.ts'));
+  writeFileSync(main, `import './gone.ts';\n${good}`);
   assert.match(
     await status(),
     new RegExp(`^version +${version.replaceAll('.', '\\.')} is running, 99\\.0\\.0 is installed: run sluice upgrade$`, 'm'),

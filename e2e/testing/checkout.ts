@@ -2,12 +2,17 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:
 import { join } from 'node:path';
 import { REPOSITORY } from './process.ts';
 
-const FOLDERS = ['shared', 'controller', 'dataplane', 'deploy', 'scripts'];
+const SOURCES = ['shared', 'controller', 'dataplane'];
+const FOLDERS = ['deploy', 'scripts'];
 const FILES = ['package.json', 'package-lock.json', 'sluice'];
 
-/** A separate checkout in `directory` with all packages installed, whose files may be changed. */
+/**
+ * A separate checkout in `directory` with all packages installed. Its sources are links to those of this one, for which Node's cache has
+ * compiled code; everything else may be changed.
+ */
 export function checkout(directory: string): void {
   mkdirSync(directory);
+  for (const name of SOURCES) symlinkSync(join(REPOSITORY, name), join(directory, name));
   for (const name of FOLDERS) cpSync(join(REPOSITORY, name), join(directory, name), { recursive: true });
   for (const name of FILES) copyFileSync(join(REPOSITORY, name), join(directory, name));
   // A folder of links instead of a link, so that npm can't change the original.

@@ -7,13 +7,16 @@ export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 
 /** What `npm test` has built is tested like an installed package. A file that is run alone tests the sources. */
 const BUILT = process.env.TESTED_BUILD;
-export const SLUICE = join(BUILT ?? REPOSITORY, 'sluice');
+export const TESTED = BUILT ?? REPOSITORY;
+export const SLUICE = join(TESTED, 'sluice');
+/** The entry of the data plane process in a checkout or an installed package. */
+export const DATAPLANE_ENTRY = BUILT === undefined ? 'dataplane/main.ts' : 'dist/dataplane/main.js';
 
 /** The data plane process itself, without the launcher and its parent. */
 export const DATAPLANE: readonly [node: string, ...entry: string[]] = [
   process.execPath,
   '--max-semi-space-size=2',
-  BUILT === undefined ? join(REPOSITORY, 'dataplane/main.ts') : join(BUILT, 'dist/dataplane/main.js'),
+  join(TESTED, DATAPLANE_ENTRY),
 ];
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
-import { holdBackstop, TornStateError, torn } from '../worker/backstop.ts';
+import { installBackstop, TornStateError, torn } from '../worker/backstop.ts';
 import { Faults } from './faults.ts';
 
 function underTest() {
@@ -48,7 +48,7 @@ test('the backstop keeps the thread after an unowned exception, and ends it afte
   const { log, faults } = underTest();
   const exits: number[] = [];
   const thread = Object.assign(new EventEmitter(), { exit: (code: number) => exits.push(code) });
-  holdBackstop(thread, faults);
+  installBackstop(thread, faults);
   thread.emit('uncaughtException', new Error('in a library'));
   thread.emit('unhandledRejection', new Error('in a promise'));
   assert.deepEqual([exits, faults.drainCounts()], [[], [['nothing', 2]]]);

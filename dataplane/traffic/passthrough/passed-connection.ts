@@ -94,7 +94,7 @@ export class PassedConnection implements OpenConnection {
     endpoint.blame(failure, pool.passive);
     this.x.tried ??= [];
     this.x.tried.push(endpoint);
-    if (this.x.tried.length <= pool.retries.most) this.start();
+    if (this.x.tried.length <= pool.retries.maxRetries) this.start();
     else this.refuse('failed');
   }
 

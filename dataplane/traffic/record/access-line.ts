@@ -15,7 +15,7 @@ type ConnectionText = { readonly address: string; readonly client: string; reado
 const connections = new WeakMap<ConnectionFacts, ConnectionText>();
 
 /**
- * A line of the access log about an exchange that is over, in the shape of Caddy's. `at` in ms since 1970, `took` in ms. It is put together
+ * A line of the access log about an exchange that is over, in the shape of Caddy's. `at` in ms since 1970, `took` in ms. It is assembled
  * here, rather than by a logger from an object, because that takes half the time. See decision 0114.
  */
 export function accessLine(x: Exchange, at: number, took: number): string {
@@ -25,7 +25,7 @@ export function accessLine(x: Exchange, at: number, took: number): string {
   const upstream = x.endpoint === null ? '' : `,"upstream":${jsonText(x.endpoint.address)}`;
   const user = x.user === null ? NO_USER : `"user_id":${escaped(x.user)}`;
   const trace = x.trace === null ? '' : `,"trace_id":"${x.trace.id}"`;
-  // The bytes of a tunnel are no body.
+  // The bytes of a tunnel are not a body.
   const size = x.counted ? x.bytesSent : x.bodySent;
   return (
     `{"level":"${x.status >= 500 ? 'error' : 'info'}","ts":${seconds(at)},"logger":"http.log.access","msg":"handled request",` +

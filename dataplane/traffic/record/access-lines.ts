@@ -10,7 +10,7 @@ export type AccessLinesTools = {
   readonly clock: Clock;
   readonly ring: LineRing;
   /** The default output: a path, `stdout`, or null for none. */
-  readonly everywhere: string | null;
+  readonly defaultOutput: string | null;
   /** Called before the first line: the thread that writes them has to run. */
   readonly begun: () => void;
 };
@@ -22,32 +22,32 @@ export class AccessLines {
   private readonly tools: AccessLinesTools;
   /** The numbers of outputs that the thread knows since `epoch`, by their announcement. */
   private readonly numbers = new Map<string, number>();
-  private readonly everywhere: string | null;
+  private readonly defaultOutput: string | null;
   private begun = false;
   private epoch = 0;
 
   constructor(tools: AccessLinesTools) {
     this.tools = tools;
-    const { everywhere } = tools;
-    // The person who starts the process may link the file to another. The author of a route may not.
-    if (everywhere === null || everywhere === 'stdout') this.everywhere = everywhere && STDOUT;
-    else this.everywhere = announcementOf({ path: everywhere, follows: true });
+    const { defaultOutput } = tools;
+    // The path of the operator may be a symbolic link. Those of routes may not, since their authors may have fewer rights.
+    if (defaultOutput === null || defaultOutput === 'stdout') this.defaultOutput = defaultOutput && STDOUT;
+    else this.defaultOutput = announcementOf({ path: defaultOutput, follows: true });
   }
 
   /** An exchange is over; `now` in milliseconds on the monotonic clock. */
-  over(x: Exchange, now: number): void {
-    const output = x.route === null || x.route.log === undefined ? this.everywhere : this.outputOf(x.route.log);
+  ended(x: Exchange, now: number): void {
+    const output = x.route === null || x.route.log === undefined ? this.defaultOutput : this.outputOf(x.route.log);
     if (output !== null) this.write(output, accessLine(x, this.tools.clock.now(), now - x.startedAt));
   }
 
   /** A head was refused before there was an exchange. */
   refused({ address, status }: RefusedHead): void {
-    if (this.everywhere !== null) this.write(this.everywhere, refusedLine(address, status, this.tools.clock.now()));
+    if (this.defaultOutput !== null) this.write(this.defaultOutput, refusedLine(address, status, this.tools.clock.now()));
   }
 
   private outputOf(log: AccessLogSpec): string | null {
     if (log === 'off') return null;
-    if (log === 'on') return this.everywhere ?? STDOUT;
+    if (log === 'on') return this.defaultOutput ?? STDOUT;
     return log === 'stdout' ? STDOUT : announcementOf({ path: log, follows: false });
   }
 

@@ -1,4 +1,4 @@
-/** Only the beginning of a query is searched: 8 KB made to be searched at length would take 26 µs instead of 7. */
+/** Only the beginning of a query is searched: 8 KB crafted to be slow to search would take 26 µs instead of 7. */
 const MAX_QUERY = 2_048;
 /** The maximum length of a value (characters). */
 const MAX_LENGTH = 100;
@@ -8,7 +8,7 @@ const MAX_ESCAPED = (MAX_LENGTH + 1) * 12;
 export const CAMPAIGN_PARAMETERS = ['utm_source', 'utm_medium', 'utm_campaign'] as const;
 export type CampaignParameter = (typeof CAMPAIGN_PARAMETERS)[number];
 
-/** The query of a target with its `?`, if it may have parameters of a campaign; otherwise empty. */
+/** The query of a target with its `?`, if it may have campaign parameters; otherwise empty. */
 export const campaignQuery = (target: string, pathLength: number): string =>
   target.indexOf('utm_', pathLength) < 0 ? '' : target.slice(pathLength, pathLength + MAX_QUERY);
 

@@ -8,7 +8,7 @@ const MAX_NAMES = 2_000;
 const LONGEST_NAME = 64;
 const SP = 32;
 
-/** A name as it was sent, and what becomes of it. */
+/** A name as it was sent, and how it is logged. */
 type Name = {
   /** `"Name":[`, and the same after a comma. */
   readonly key: string;
@@ -107,7 +107,7 @@ function valueIn(lines: string, colon: number, end: number): string {
   return jsonText(URL_PART.test(value) ? redactedUrl(value) : value);
 }
 
-/** A name that comes several times has one member with all of its values. */
+/** A name that occurs several times has one member with all of its values. */
 function withRepeated(lines: string): string {
   const members = new Map<string, string[]>();
   for (let at = 0; at < lines.length; ) {

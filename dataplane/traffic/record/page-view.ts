@@ -11,8 +11,8 @@ const ASSET_NAME =
   /\.(?:css|m?js|wasm|map|webmanifest|png|jpe?g|gif|webp|avif|svg|ico|bmp|woff2?|ttf|otf|eot|mp[34]|m4[av]|webm|og[gv]|wav)$/i;
 
 /**
- * Whether a person's request is a view of a page rather than of a part of one. `path` without query. A browser that says what it wants is
- * believed; after that the type of the response decides, and the name if it has none.
+ * Whether a person's request is a view of a page rather than of a part of one. `path` without query. The destination that a
+ * browser states decides first, then the type of the response, or the extension of the path if there is none.
  */
 export function isPageView({ method, status, fetchDestination, contentType }: Exchange, path: string): boolean {
   if (method !== 'GET' || (status !== 304 && (status < 200 || status > 299))) return false;

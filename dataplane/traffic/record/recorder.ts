@@ -30,12 +30,12 @@ import { UserAgents } from './user-agents.ts';
 const MAX_PATH = 256;
 const MAX_REFERRER = 128;
 /** Hosts in one part of a report: together they take a few milliseconds on either side. */
-const PART = 250;
+const HOSTS_PER_PART = 250;
 /** The maximum number of targets whose failures are counted separately in one report. */
 const MAX_FAILING = 1_000;
 /** The maximum number of observations of Web Vitals of one host in one report; the ledger's limit per client address bounds them, too. */
 const MAX_VITALS = 1_000;
-/** Those of all hosts together: the main thread takes 20 µs for each, and a flood may come from any number of addresses and to any host. */
+/** The same for all hosts together: the main thread takes 20 µs for each, and a flood may come from any addresses and go to any hosts. */
 const MAX_VITALS_IN_ALL = 2_000;
 /** The maximum number of client addresses whose hash and country are cached. */
 const KNOWN_CLIENTS = 16_384;
@@ -43,7 +43,7 @@ const KNOWN_CLIENTS = 16_384;
 type KnownAddress = {
   readonly hash: number;
   readonly country: string;
-  /** The counters (their number) that last counted it as a visitor, and as a person: most of its requests in a row are for one host. */
+  /** The counters (their number) that last counted it as a visitor, and as a person: its consecutive requests are mostly for one host. */
   visited: number;
   person: number;
 };
@@ -53,7 +53,7 @@ export type Mirrored = { readonly host: string; readonly pattern: string };
 
 /** The counts of one host since the last report. */
 class Counters {
-  /** No other counters of the worker have it; 1 or more. */
+  /** Unique among the counters of the worker; 1 or more. */
   readonly number: number;
   readonly host: string;
   readonly pattern: string;
@@ -110,7 +110,8 @@ class Counters {
 
 function* parts(domains: readonly Counters[], targets: readonly TargetFailures[]): Generator<TrafficReport, TrafficReport> {
   let from = 0;
-  for (; from + PART < domains.length; from += PART) yield { domains: domains.slice(from, from + PART).map((one) => one.report()) };
+  for (; from + HOSTS_PER_PART < domains.length; from += HOSTS_PER_PART)
+    yield { domains: domains.slice(from, from + HOSTS_PER_PART).map((one) => one.report()) };
   return { domains: domains.slice(from).map((one) => one.report()), ...(targets.length > 0 && { targets }) };
 }
 
@@ -161,11 +162,11 @@ export class Recorder {
   }
 
   /** Adds bytes to an exchange that has already been counted. */
-  more(x: Exchange, bytes: number): void {
+  addBytes(x: Exchange, bytes: number): void {
     if (x.route !== null) this.countersOf(x.host, x.route.domain).bytes += bytes;
   }
 
-  /** Who sent it: a person or one of the machines, by the first reason that applies. */
+  /** Counts who sent it: a person or a machine, by the first reason that applies. */
   private recordAudience({ audience, number }: Counters, x: Exchange, route: Site, address: KnownAddress, referrer: string): void {
     const agent = this.userAgents.find(x.userAgent);
     const machine = machineOf(x, route, x.path) ?? agent.machine;
@@ -182,7 +183,7 @@ export class Recorder {
     audience.pageView({ path, target: x.target, referrer, country: address.country, client }, listedPath(path));
   }
 
-  /** Of the proxy's own paths only what pages report is counted, unless the visit to the page was set apart, such as by Sec-GPC. */
+  /** For the proxy's own paths, only measurements of pages are counted, unless the visit to the page was set apart, as with Sec-GPC. */
   private recordOwn(x: Exchange): void {
     const { route, host, vitals } = x;
     if (route === null || vitals === null || machineOf(x, route, pathOf(x.referer ?? '')) !== null) return;
@@ -192,7 +193,7 @@ export class Recorder {
     this.observations++;
   }
 
-  /** Counts a TLS connection of a route that is passed through, or its bytes. It belongs to no host, since it is no visit. */
+  /** Counts a TLS connection of a route that is passed through, or its bytes. It belongs to no host, since it is not a visit. */
   passed(pattern: string, result: PassedResult | null, received: number, sent: number): void {
     const counters = this.countersOf(UNROUTED, pattern, `${pattern} passed`);
     counters.passed ??= { results: new Map(), received: 0, sent: 0 };

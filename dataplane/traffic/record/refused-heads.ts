@@ -1,7 +1,7 @@
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { RefusedHead } from '../client/client-tools.ts';
 
-/** Least time between two lines (ms). */
+/** The minimum time between two lines (ms). */
 const SILENCE_MS = 60_000;
 /** The statuses for a request target or head that is too large. */
 const TOO_LARGE: ReadonlySet<number> = new Set([414, 431]);
@@ -20,7 +20,7 @@ export class RefusedHeads {
   }
 
   /** `now` in milliseconds on the monotonic clock. */
-  saw({ status, reason, address }: RefusedHead, now: number): void {
+  note({ status, reason, address }: RefusedHead, now: number): void {
     if (!TOO_LARGE.has(status)) return;
     this.suppressed++;
     if (now < this.silentUntil) return;

@@ -63,7 +63,7 @@ export class RequestLog {
   }
 
   /** An exchange is over. `now` in milliseconds on the monotonic clock. */
-  over(x: Exchange, now: number): void {
+  ended(x: Exchange, now: number): void {
     const { lastFailure: failure } = x;
     // A failure that a retry recovered from, or whose client left meanwhile, did not end the exchange.
     if (failure !== null && x.failure === failure.reason) return this.failed(x, failure, now);

@@ -15,7 +15,7 @@ export class SpanLines {
   }
 
   /** The exchange is over; `now` in ms on the monotonic clock. The number of a line is that of its spans. */
-  over(x: Exchange, trace: Trace, spans: RequestSpans, now: number): void {
+  ended(x: Exchange, trace: Trace, spans: RequestSpans, now: number): void {
     spans.attemptOver(null);
     const { text, count } = spanText(x, trace, spans, this.clock.now() - now, now);
     this.ring.push(count, text, count);

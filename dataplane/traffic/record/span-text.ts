@@ -22,8 +22,8 @@ type Details = { readonly attributes: string; readonly status: string; readonly 
 type Times = { readonly startedAt: number; readonly endedAt: number };
 
 /**
- * The spans of an exchange that is over, as objects of OTLP's JSON mapping separated by commas, and how many they are. `epoch` is the time
- * in ms since 1970 at which the monotonic clock was 0. They are put together here because a library takes several times as long. See
+ * The spans of an exchange that is over, as objects of OTLP's JSON mapping separated by commas, and their number. `epoch` is the time
+ * in ms since 1970 at which the monotonic clock was 0. They are assembled here because a library takes several times as long. See
  * decision 0118.
  */
 export function spanText(x: Exchange, trace: Trace, spans: RequestSpans, epoch: number, now: number): { text: string; count: number } {

@@ -51,19 +51,19 @@ export class TrafficRecord {
   }
 
   /** The exchange is over, successfully or not. */
-  over(x: Exchange): void {
+  ended(x: Exchange): void {
     const now = this.clock.monotonic();
-    if (x.counted) this.recorder.more(x, x.bytesSent);
+    if (x.counted) this.recorder.addBytes(x, x.bytesSent);
     else this.recorder.record(x, now);
-    this.requestLog.over(x, now);
-    this.accessLines.over(x, now);
-    if (x.trace !== null && x.trace.spans !== null) this.spanLines.over(x, x.trace, x.trace.spans, now);
+    this.requestLog.ended(x, now);
+    this.accessLines.ended(x, now);
+    if (x.trace !== null && x.trace.spans !== null) this.spanLines.ended(x, x.trace, x.trace.spans, now);
   }
 
   /** A head was refused before there was an exchange. */
   refused(head: RefusedHead, bytes: number): void {
     this.recorder.refused(head.status, bytes);
-    this.refusedHeads.saw(head, this.clock.monotonic());
+    this.refusedHeads.note(head, this.clock.monotonic());
     this.accessLines.refused(head);
   }
 

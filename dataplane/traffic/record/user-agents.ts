@@ -3,9 +3,9 @@ import { isbot } from 'isbot';
 import { monitors } from './monitors.ts';
 import { copied } from './tally.ts';
 
-/** Of a longer User-Agent only the beginning is read. */
+/** Only the beginning of a longer User-Agent is read (characters). */
 const MAX_LENGTH = 512;
-/** Most User-Agents that are remembered since the last time as many were. */
+/** How many User-Agents one generation of the cache holds. */
 const REMEMBERED = 4_096;
 /**
  * The maximum number of browsers identified between two reports. A flood of invented ones takes 1 % of a core; the rest of it is `other`.

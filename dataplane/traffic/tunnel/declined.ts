@@ -5,7 +5,7 @@ import type { Attempt } from '../exchange/attempt.ts';
 import { FAILURE, type Failure } from '../exchange/failure.ts';
 import { guard } from '../exchange/faults.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../exchange/relay.ts';
-import { brokeOff } from '../upstream/health/verdict.ts';
+import { failedMidResponse } from '../upstream/health/verdict.ts';
 import { limitsFor } from '../upstream/target/limits.ts';
 import type { Tunnel } from './tunnel.ts';
 
@@ -58,7 +58,7 @@ export class DeclinedUpgrade implements Attempt {
   private fail(failure: Failure): void {
     if (!this.close()) return;
     const { x, endpoint } = this.tunnel;
-    brokeOff(x, endpoint, failure);
+    failedMidResponse(x, endpoint, failure);
     abortAnswer(x);
   }
 

@@ -16,7 +16,7 @@ export function replyHead(reply: NodeResponseHead, limits: HeadLimits, routed: A
   for (let at = 0; at < rawHeaders.length; at += 2) text += `${rawHeaders[at]}: ${rawHeaders[at + 1]}\r\n`;
   const bytes = Buffer.from(`${text}\r\n`, 'latin1');
   const head = new ResponseHead();
-  head.fields.most = limits.lines;
+  head.fields.maxFields = limits.lines;
   if (bytes.length > limits.bytes) return null;
   return head.parse(bytes, 0, bytes.length, routed?.overrides ?? null) === null ? head : null;
 }

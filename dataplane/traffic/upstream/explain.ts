@@ -43,10 +43,10 @@ function chosenBy(balancing: BalancingSpec | null): string {
   }
 }
 
-function describeConcurrency({ mostInFlight, mostQueued, queueMs }: Pool): string {
-  if (mostInFlight === 0) return '';
-  const more = mostQueued === 0 ? 'more are answered with 503' : `${mostQueued} more wait for up to ${queueMs / 1_000} s`;
-  return `; each gets at most ${mostInFlight} at once, ${more}`;
+function describeConcurrency({ maxInFlight, maxQueued, queueMs }: Pool): string {
+  if (maxInFlight === 0) return '';
+  const more = maxQueued === 0 ? 'more are answered with 503' : `${maxQueued} more wait for up to ${queueMs / 1_000} s`;
+  return `; each gets at most ${maxInFlight} at once, ${more}`;
 }
 
 /** Time limits that the site or block sets itself. */

@@ -88,7 +88,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   const targets = new Targets(Targets.buffer(1), 1);
   const changes: TargetChange[] = [];
   const faults = new Faults({ clock, log });
-  const hold = new Hold({ clock, faults, most: limits.maxHeld ?? 4_096 });
+  const hold = new Hold({ clock, faults, maxHeld: limits.maxHeld ?? 4_096 });
   const endpoints = new Endpoints({
     clock,
     log,

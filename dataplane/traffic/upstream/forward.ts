@@ -20,7 +20,7 @@ import { RetryBudget } from './retry/retry-budget.ts';
 import type { Endpoint } from './target/endpoint.ts';
 import { limitTime } from './time-limit.ts';
 
-/** How many targets below their limit are tried for a request at once. */
+/** How many targets below their limit are tried for a request before it waits. */
 const MAX_PICKS = 16;
 
 export type ForwardTools = {
@@ -50,7 +50,7 @@ export class Forwarder implements Responder, Upstream {
     this.passive = pool.passive;
     this.retries = pool.retries;
     this.budget = new RetryBudget(pool.retries.budgetPercent);
-    this.queue = pool.mostQueued === 0 ? null : new RequestQueue(pool, pool.mostQueued, pool.queueMs, tools);
+    this.queue = pool.maxQueued === 0 ? null : new RequestQueue(pool, pool.maxQueued, pool.queueMs, tools);
     this.holdMs = holdMs;
     this.tools = tools;
     const { wholeMs } = this.limits;
@@ -79,7 +79,7 @@ export class Forwarder implements Responder, Upstream {
 
   /** Picks a target and sends the request there. */
   private send(x: Exchange): void {
-    if (this.pool.mostInFlight > 0) return this.sendWithinLimit(x);
+    if (this.pool.maxInFlight > 0) return this.sendWithinLimit(x);
     const endpoint = this.pool.pick(this.tools.clock.now(), x) ?? this.leaving(x);
     if (endpoint === null) return this.holdOrGiveUp(x, x.lastFailure ?? FAILURE.noTarget);
     this.sendTo(endpoint, x);
@@ -88,11 +88,11 @@ export class Forwarder implements Responder, Upstream {
   private sendWithinLimit(x: Exchange): void {
     const { pool, queue } = this;
     if (queue?.precedes(x)) return this.wait(x);
-    // Another worker may be faster at each of them.
+    // Another worker may take the last free place at each of them.
     for (let tries = 0; tries < MAX_PICKS; tries++) {
       const endpoint = pool.pick(this.tools.clock.now(), x);
       if (endpoint === null) break;
-      const reserved = endpoint.reserve(pool.mostInFlight);
+      const reserved = endpoint.reserve(pool.maxInFlight);
       if (reserved === null) continue;
       try {
         return this.sendTo(endpoint, x);
@@ -106,7 +106,7 @@ export class Forwarder implements Responder, Upstream {
     else this.sendTo(leaving, x);
   }
 
-  /** Until a target has room, if there is a queue. */
+  /** Waits until a target has room, if there is a queue. */
   private wait(x: Exchange): void {
     if (this.queue === null) this.giveUp(x, FAILURE.atLimit);
     else if (!this.queue.enter(x)) this.giveUp(x, FAILURE.limitQueueFull);
@@ -139,13 +139,13 @@ export class Forwarder implements Responder, Upstream {
       return endpoint.sendFresh(x);
     }
     if (failure === FAILURE.headTimeout) return this.giveUp(x, failure);
-    // A target that broke off after a write says more than a target that was never reached, unless it was known to be shutting down.
+    // A target that failed after a write says more than one that was never reached, unless it was known to be shutting down.
     if (x.lastFailure === null || noTargetAvailable(x.lastFailure))
       x.lastFailure = failure === FAILURE.closed && endpoint.leaving ? FAILURE.ended : failure;
     x.tried ??= [];
     x.tried.push(endpoint);
     if (REFUSALS.has(failure)) x.refusals++;
-    // What no target has got yet adds nothing to their load.
+    // A request that no target has received adds nothing to their load.
     const isFree = isDecided || !progress.written;
     const mayRepeat = isWithin(this.retries, x.tried.length, x.refusals);
     if (mayRepeat && (isFree || this.budget.spend())) this.send(x);
@@ -154,16 +154,17 @@ export class Forwarder implements Responder, Upstream {
   }
 
   retriesStatus(x: Exchange, endpoint: NamedEndpoint, status: number): boolean {
-    const { statuses, most } = this.retries;
+    const { statuses, maxRetries } = this.retries;
     if (statuses === null || !statuses.has(status) || x.bodyConsumed || !IDEMPOTENT.has(x.upstreamMethod)) return false;
-    return (x.tried?.length ?? 0) < most && this.pool.hasOther(endpoint, x, this.tools.clock.now()) && this.budget.spend();
+    return (x.tried?.length ?? 0) < maxRetries && this.pool.hasOther(endpoint, x, this.tools.clock.now()) && this.budget.spend();
   }
 
   /** Also applies to requests that a target accepted and dropped, as it does when shutting down: the next one may answer. */
   private holdOrGiveUp(x: Exchange, failure: Failure): void {
     const mayWait = noTargetAvailable(failure) || failure === FAILURE.closed;
     const { hold } = this.tools;
-    if (!mayWait || (!hold.follow(x, this.pool, failure) && !hold.enter(x, this, this.holdMs, failure))) this.giveUp(x, failure);
+    if (!mayWait || (!hold.serveByNewestTable(x, this.pool, failure) && !hold.enter(x, this, this.holdMs, failure)))
+      this.giveUp(x, failure);
   }
 
   giveUp(x: Exchange, failure: Failure): void {

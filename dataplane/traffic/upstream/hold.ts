@@ -19,14 +19,14 @@ const AFTER_DROP_MS = 250;
  */
 const FIRST_VERDICT_MS = 2_000;
 
-/** Most requests of one worker that wait for a target; more are answered at once. */
+/** The maximum number of requests of one worker that wait for a target; more are answered at once. */
 const MAX_HELD = 4_096;
 
 export type HoldTools = {
   readonly clock: Clock;
   readonly faults: Faults;
-  /** Requests that may wait; MAX_HELD if absent. */
-  readonly most?: number;
+  /** The maximum number of requests that wait; MAX_HELD if absent. */
+  readonly maxHeld?: number;
 };
 
 /** The pool that a table has for an exchange; null when it has none. */
@@ -47,7 +47,7 @@ export class Hold {
   private readonly groups = new Map<Pool, Group>();
   /** Requests that have waited before continue with their remaining time, even if another exchange is sent for them now. */
   private readonly known = new WeakMap<Exchange, HeldRequest>();
-  /** How often requests have been served again by a newer table. */
+  /** How often each request has been served again by a newer table. */
   private readonly followed = new WeakMap<Exchange, number>();
   private count = 0;
   /** The pool that the newest table has for an exchange: its own, until there is a newer one. */
@@ -58,11 +58,11 @@ export class Hold {
   }
 
   /**
-   * Serves an exchange that would have ended with `failure` by the newest table if that has targets for it and is not the one that it came
-   * with, which may have been replaced while a target took its time. A target that did not accept the request's connection may be tried
-   * again, one that dropped the request may not. @returns false if there is none, or if that has happened too often.
+   * Serves an exchange that would have ended with `failure` once more if the newest table has another pool for it: the table may have been
+   * replaced while a target took its time. A target that did not accept the request's connection may be tried again; one that dropped the
+   * request may not. @returns false if there is no such target, or if that has happened too often.
    */
-  follow(x: Exchange, pool: Pool, failure: Failure): boolean {
+  serveByNewestTable(x: Exchange, pool: Pool, failure: Failure): boolean {
     const newest = this.newest(x);
     if (newest === null || newest === pool || newest.peek(this.tools.clock.now()) === null) return false;
     const mayTryAgain = noTargetAvailable(failure);
@@ -79,12 +79,12 @@ export class Hold {
   }
 
   /**
-   * Holds an exchange that would have ended with `failure`; `mostMs` is how long its block lets it wait. @returns false if it has
+   * Holds an exchange that would have ended with `failure`; `maxMs` is how long its block lets it wait. @returns false if it has
    * waited long enough.
    */
-  enter(x: Exchange, upstream: Destination, mostMs: number, failure: Failure): boolean {
+  enter(x: Exchange, upstream: Destination, maxMs: number, failure: Failure): boolean {
     const { pool } = upstream;
-    const holdMs = Math.max(mostMs, pool.undecided ? FIRST_VERDICT_MS : 0);
+    const holdMs = Math.max(maxMs, pool.undecided ? FIRST_VERDICT_MS : 0);
     const request = x.requestPath.routedAs(x) ?? x;
     const before = this.known.get(request);
     if (holdMs === 0 && before === undefined) return false;
@@ -94,7 +94,7 @@ export class Hold {
     this.known.set(request, held);
     const dropped = !noTargetAvailable(failure);
     if (now >= held.until || (dropped && held.drops === MAX_DROPS)) return false;
-    if (this.count >= (this.tools.most ?? MAX_HELD)) {
+    if (this.count >= (this.tools.maxHeld ?? MAX_HELD)) {
       giveUpLater(x, FAILURE.holdFull);
       return true;
     }

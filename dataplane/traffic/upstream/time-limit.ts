@@ -16,7 +16,7 @@ export function limitTime(x: Exchange, ms: number, clock: Clock): void {
 
 function expire(x: Exchange): void {
   const begun = x.status !== 0;
-  // Nothing is expected of the target any more, or events for as long as there are any.
+  // Nothing more is expected from the target, or it streams events without an end.
   if (begun && ((x.attempt === null && x.filtering === null) || streamsEvents(x))) return;
   const cancel = detachAttempt(x);
   x.trace?.spans?.attemptOver(FAILURE.requestTimeout);

@@ -15,10 +15,10 @@ type Thread = {
 };
 
 /**
- * Handles uncaught exceptions, mostly from a library's own callbacks: they are logged and counted, and the worker goes
- * on. A worker whose state may be torn ends; another takes its place, with all that is published.
+ * Handles uncaught exceptions, mostly from a library's own callbacks: they are logged and counted, and the worker
+ * continues. A worker whose state may be torn ends; another takes its place, with all that is published.
  */
-export function holdBackstop(thread: Thread, faults: Faults): void {
+export function installBackstop(thread: Thread, faults: Faults): void {
   const handle = (error: unknown): void => {
     const fatal = error instanceof TornStateError;
     faults.note('nothing', fatal ? error.cause : error, { worker_ends: fatal });

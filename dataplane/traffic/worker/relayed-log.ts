@@ -40,19 +40,19 @@ class Allowance {
 }
 
 /**
- * A log that the main thread writes. Lines below the level `least`, or over the rate of their level, are not sent. The next line that is
+ * A log that the main thread writes. Lines below `minLevel`, or over the rate of their level, are not sent. The next line that is
  * written counts them (`lines_left_out`).
  */
-export function relayedLog(least: LogLevel, clock: Clock, tell: (message: FromWorker) => void): Log {
+export function relayedLog(minLevel: LogLevel, clock: Clock, post: (message: FromWorker) => void): Log {
   const at = (level: LogLevel) => {
     const debug = level === 'debug';
     const allowance = new Allowance(debug ? DEBUG_BURST : BURST, debug ? DEBUG_PER_SECOND : PER_SECOND, clock.monotonic());
     return (fields: unknown, message?: string) => {
-      if (ORDER.indexOf(level) < ORDER.indexOf(least) || !allowance.spend(clock.monotonic())) return;
+      if (ORDER.indexOf(level) < ORDER.indexOf(minLevel) || !allowance.spend(clock.monotonic())) return;
       const left = allowance.dropped > 0 && { lines_left_out: allowance.dropped };
       allowance.dropped = 0;
-      if (typeof fields === 'string') tell({ kind: 'log', level, fields: { ...left }, message: fields });
-      else tell({ kind: 'log', level, fields: { ...(fields as object), ...left }, message: message ?? '' });
+      if (typeof fields === 'string') post({ kind: 'log', level, fields: { ...left }, message: fields });
+      else post({ kind: 'log', level, fields: { ...(fields as object), ...left }, message: message ?? '' });
     };
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };

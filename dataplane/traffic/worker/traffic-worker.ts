@@ -107,7 +107,7 @@ export class TrafficWorker {
     const debug = state.settings.logLevel === 'debug';
     const accessLog = {
       ring: new LineRing(start.ledger.accessLines, slot),
-      everywhere: state.settings.accessLog,
+      defaultOutput: state.settings.accessLog,
       begun: () => post({ kind: 'access-log' }),
     };
     const spans = new LineRing(start.ledger.spans, slot);
@@ -178,7 +178,7 @@ export class TrafficWorker {
     });
     this.passthroughs = passthroughs;
     this.tlsServers = new TlsServers(log, faults);
-    const over = (x: Exchange) => record.over(x);
+    const ended = (x: Exchange) => record.ended(x);
     this.listener = new Listener({
       tools: {
         runQueue,
@@ -194,7 +194,7 @@ export class TrafficWorker {
         record: (x) => {
           inFlight.end(slot);
           x.cancelTimeLimit?.();
-          faults.step(over, x);
+          faults.step(ended, x);
         },
         refused: (head, bytes) => faults.step(() => record.refused(head, bytes)),
       },

@@ -3,7 +3,7 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import { releaseMemoryWhenIdle } from '../../../shared/runtime/idle-memory.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import type { FromWorker, ToWorker, WorkerStart } from '../protocol.ts';
-import { holdBackstop, torn } from './backstop.ts';
+import { installBackstop, torn } from './backstop.ts';
 import { relayedLog } from './relayed-log.ts';
 import { TrafficWorker } from './traffic-worker.ts';
 
@@ -20,7 +20,7 @@ const worker = new TrafficWorker({
   log: relayedLog(start.state.settings?.logLevel ?? 'info', systemClock, post),
   post,
 });
-holdBackstop(process, worker.faults);
+installBackstop(process, worker.faults);
 port.on('message', (message: ToWorker) => worker.handle(message));
 worker.start().catch(torn);
 releaseMemoryWhenIdle(systemClock);

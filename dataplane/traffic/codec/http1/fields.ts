@@ -69,7 +69,7 @@ export class Fields {
   /** How many seconds the upstream promises to keep an idle connection, or -1 if it does not say. */
   keepAliveTimeout = -1;
   /** The maximum number of fields of the next section. */
-  most: number;
+  maxFields: number;
   /** Whether a line of the next section may end with LF alone (RFC 9112 2.2), as upstreams may send it. */
   bareLineFeeds = false;
   private nominated: string[] | null = null;
@@ -77,8 +77,8 @@ export class Fields {
   private readonly userAgents = new RepeatedValue();
   private readonly contentTypes = new RepeatedValue();
 
-  constructor(most: number) {
-    this.most = most;
+  constructor(maxFields: number) {
+    this.maxFields = maxFields;
   }
 
   private reset(): void {
@@ -134,9 +134,9 @@ export class Fields {
     let kept = '';
     // Requests and trailers may make false claims about the client.
     const claimed = role !== 'response';
-    const { most } = this;
+    const { maxFields } = this;
     while (at < to) {
-      if (++this.count > most) return FAULT.manyFields;
+      if (++this.count > maxFields) return FAULT.manyFields;
       const lineStart = at;
       let hash = HASH_SEED;
       let letters = PLAIN;

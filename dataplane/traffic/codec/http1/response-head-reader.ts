@@ -57,7 +57,7 @@ export class ResponseHeadReader {
    */
   read(buffer: Buffer, start: number, limits: HeadLimits, overrides: ReadonlyMap<number, string> | null): number {
     const { head } = this;
-    head.fields.most = limits.lines;
+    head.fields.maxFields = limits.lines;
     const found = headEnd(buffer, Math.max(start, this.incomplete?.scannedTo ?? 0));
     const end = found < 0 ? -1 : found + HEAD_END_LENGTH;
     if (end >= 0 && end - start <= limits.bytes && head.parse(buffer, start, end, overrides) === null) return this.finish(end);

@@ -9,15 +9,19 @@ export type Candidate = {
   readonly healthFlag: HealthFlag | null;
   /** A hash of its name, the same in every worker and after a restart. */
   readonly hash: number;
-  /** How many requests it gets at once; 0 is any number. */
-  readonly most: number;
+  /** The maximum number of concurrent requests; 0 is no limit. */
+  readonly maxInFlight: number;
 };
 
 export const STANDING = { out: 0, lastResort: 1, usable: 2 } as const;
 export type Standing = (typeof STANDING)[keyof typeof STANDING];
 
 /** Whether a target may get a request that has failed at the targets in `tried`. Passive health never removes a pool's last target. */
-export function standingOf({ endpoint, healthFlag, most }: Candidate, now: number, tried: readonly NamedEndpoint[] | null): Standing {
-  if (tried?.includes(endpoint) || healthFlag?.shut || (most > 0 && endpoint.inFlight >= most)) return STANDING.out;
+export function standingOf(
+  { endpoint, healthFlag, maxInFlight }: Candidate,
+  now: number,
+  tried: readonly NamedEndpoint[] | null,
+): Standing {
+  if (tried?.includes(endpoint) || healthFlag?.isOut || (maxInFlight > 0 && endpoint.inFlight >= maxInFlight)) return STANDING.out;
   return endpoint.ejected(now) ? STANDING.lastResort : STANDING.usable;
 }

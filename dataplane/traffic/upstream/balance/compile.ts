@@ -4,7 +4,7 @@ import { clientNetwork } from '../../../ledger/client-network.ts';
 import { fieldsIn } from '../../codec/http1/fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { parameterIn, queryOf } from '../../exchange/values/query.ts';
-import type { Balancer, InTurn } from './balancer.ts';
+import type { Balancer, RoundRobin } from './balancer.ts';
 import type { Candidate } from './candidate.ts';
 import { RandomChoice } from './random-choice.ts';
 import { Ranked } from './ranked.ts';
@@ -23,20 +23,20 @@ export function compileBalancer(
   spec: BalancingSpec | null | undefined,
   domain: string,
   named: ReadonlyMap<Candidate, string>,
-  inTurn: InTurn,
+  roundRobin: RoundRobin,
   { random, cookieKey }: BalanceTools,
 ): Balancer | null {
   if (spec == null) return null;
   const { policy, name = '', choices = 2 } = spec;
   const candidates = [...named.keys()];
-  const byHash = (textOf: (x: Exchange) => string | null): Balancer => new Ranked(candidates, hashed(textOf, candidates), inTurn);
+  const byHash = (textOf: (x: Exchange) => string | null): Balancer => new Ranked(candidates, hashed(textOf, candidates), roundRobin);
   switch (policy) {
     case 'round_robin':
       return null;
     case 'least_conn':
-      return new Ranked(candidates, LEAST_IN_FLIGHT, inTurn);
+      return new Ranked(candidates, LEAST_IN_FLIGHT, roundRobin);
     case 'first':
-      return new Ranked(candidates, FIRST, inTurn);
+      return new Ranked(candidates, FIRST, roundRobin);
     case 'random':
       return new RandomChoice(interleave(candidates), 1, random);
     case 'random_choose':
@@ -52,7 +52,7 @@ export function compileBalancer(
     case 'query':
       return byHash(parameterText(Buffer.from(name).toString('latin1')));
     case 'cookie':
-      return new StickyCookie(named, { key: cookieKey, domain, name: name || USUAL_COOKIE }, inTurn);
+      return new StickyCookie(named, { key: cookieKey, domain, name: name || USUAL_COOKIE }, roundRobin);
   }
 }
 

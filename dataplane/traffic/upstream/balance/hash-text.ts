@@ -1,4 +1,4 @@
-/** A 32-bit hash of a text: FNV-1a, whose bits are then mixed. It is not a secret one: clients can find texts with equal hashes. */
+/** A 32-bit hash of a text: FNV-1a, whose bits are then mixed. It is not keyed: clients can find texts with equal hashes. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -6,7 +6,7 @@ import { type Candidate, STANDING, standingOf } from './candidate.ts';
 
 /** The target with the fewest requests in flight among a few random ones, each drawn in proportion to its weight. */
 export class RandomChoice implements Balancer {
-  /** Each candidate as often as its weight says. */
+  /** Each candidate, repeated according to its weight. */
   private readonly turns: readonly Candidate[];
   private readonly choices: number;
   private readonly random: Random;
@@ -43,7 +43,7 @@ export class RandomChoice implements Balancer {
       if (standing === STANDING.usable) return candidate.endpoint;
       if (standing === STANDING.lastResort) lastResort ??= candidate.endpoint;
     }
-    // A target that fails is only drawn if there is no other.
+    // An ejected target is only chosen if there is no other.
     return best === null ? lastResort : null;
   }
 }

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Endpoint } from '../target/endpoint.ts';
-import type { Balancer, InTurn } from './balancer.ts';
+import type { Balancer, RoundRobin } from './balancer.ts';
 import { type Candidate, STANDING, standingOf } from './candidate.ts';
 
 /** How targets compare for a request. */
@@ -13,23 +13,23 @@ export interface Ranking {
   readonly takesTurns: boolean;
 }
 
-/** The best target of all; it compares each of them for every request. */
+/** Chooses the best target, comparing all of them for every request. */
 export class Ranked implements Balancer {
   private readonly candidates: readonly Candidate[];
   private readonly ranking: Ranking;
-  private readonly inTurn: InTurn;
+  private readonly roundRobin: RoundRobin;
   private next = 0;
 
-  constructor(candidates: readonly Candidate[], ranking: Ranking, inTurn: InTurn) {
+  constructor(candidates: readonly Candidate[], ranking: Ranking, roundRobin: RoundRobin) {
     this.candidates = candidates;
     this.ranking = ranking;
-    this.inTurn = inTurn;
+    this.roundRobin = roundRobin;
   }
 
   pick(x: Exchange, now: number): Endpoint | null {
     const { candidates, ranking } = this;
     const key = ranking.keyOf(x);
-    if (key === null) return this.inTurn(x, now);
+    if (key === null) return this.roundRobin(x, now);
     const count = candidates.length;
     const first = ranking.takesTurns && count > 0 ? this.next++ % count : 0;
     let best: Endpoint | null = null;

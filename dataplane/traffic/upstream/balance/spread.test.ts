@@ -13,7 +13,7 @@ const candidate = (address: string, weight = 1): Candidate => ({
   endpoint: { address, ejected: () => false } as Partial<Endpoint> as Endpoint,
   weight,
   healthFlag: null,
-  most: 0,
+  maxInFlight: 0,
   hash: keyOf(address).hash,
 });
 const pool = (count: number): Candidate[] => Array.from({ length: count }, (_, nth) => candidate(`10.0.0.${nth + 1}:80`));

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { cookieIn } from '../../exchange/values/cookie.ts';
 import type { Endpoint } from '../target/endpoint.ts';
-import type { Balancer, InTurn } from './balancer.ts';
+import type { Balancer, RoundRobin } from './balancer.ts';
 import { type Candidate, STANDING, standingOf } from './candidate.ts';
 
 /** Bytes of a cookie's value. */
@@ -22,17 +22,17 @@ export type StickyTools = {
  */
 export class StickyCookie implements Balancer {
   private readonly name: string;
-  private readonly inTurn: InTurn;
+  private readonly roundRobin: RoundRobin;
   private readonly byValue: ReadonlyMap<string, Candidate>;
   private readonly values: ReadonlyMap<Endpoint, string>;
 
   /** `named` has the stable name of each candidate. */
-  constructor(named: ReadonlyMap<Candidate, string>, { key, domain, name }: StickyTools, inTurn: InTurn) {
+  constructor(named: ReadonlyMap<Candidate, string>, { key, domain, name }: StickyTools, roundRobin: RoundRobin) {
     const cookieFor = (target: string): string =>
       createHmac('sha256', key).update(`${domain}\n${target}`).digest().subarray(0, VALUE_BYTES).toString('base64url');
     const values = [...named].map(([candidate, target]) => [candidate, cookieFor(target)] as const);
     this.name = name;
-    this.inTurn = inTurn;
+    this.roundRobin = roundRobin;
     this.byValue = new Map(values.map(([candidate, value]) => [value, candidate]));
     this.values = new Map(values.map(([{ endpoint }, value]) => [endpoint, value]));
   }
@@ -43,7 +43,7 @@ export class StickyCookie implements Balancer {
     const known = value === null ? undefined : this.byValue.get(value);
     x.affinityLine = '';
     if (known !== undefined && standingOf(known, now, x.tried) === STANDING.usable) return known.endpoint;
-    const endpoint = this.inTurn(x, now);
+    const endpoint = this.roundRobin(x, now);
     if (endpoint !== null && known?.endpoint !== endpoint) x.affinityLine = this.lineFor(endpoint, x.secure);
     return endpoint;
   }

@@ -1,4 +1,4 @@
-/** Half of the time that is looked at (ms). */
+/** Half of the observed period (ms). */
 const HALF_MS = 5_000;
 
 /** How many of the requests of the last five to ten seconds failed. */
@@ -23,13 +23,13 @@ export class ErrorRate {
     if (failed) this.errors++;
   }
 
-  /** Whether at least `least` requests were seen and this share of them (0 to 1) failed. */
-  exceeds(share: number, least: number): boolean {
+  /** Whether at least `minRequests` requests were seen and this share of them (0 to 1) failed. */
+  exceeds(share: number, minRequests: number): boolean {
     const requests = this.requests + this.earlierRequests;
-    return requests >= least && this.errors + this.earlierErrors >= share * requests;
+    return requests >= minRequests && this.errors + this.earlierErrors >= share * requests;
   }
 
-  /** Begins anew, after it has been acted upon. */
+  /** Starts over, after the rate has been acted upon. */
   clear(): void {
     this.began = Number.NEGATIVE_INFINITY;
     this.requests = this.errors = this.earlierRequests = this.earlierErrors = 0;

@@ -23,7 +23,8 @@ export class HealthFlag {
     return this.targets.backSince(this.slot);
   }
 
-  get shut(): boolean {
+  /** Whether it keeps the target out of rotation. */
+  get isOut(): boolean {
     const verdict = this.targets.checkResult(this.slot);
     return verdict === CHECK_RESULT.unhealthy || (this.outAtFirst && verdict === CHECK_RESULT.none);
   }

@@ -10,14 +10,14 @@ export function judge(x: Exchange, endpoint: Endpoint, status: number): void {
   else endpoint.succeeded(passive);
 }
 
-/** The same. @returns whether another target is to be tried instead of using the response. */
-export function goesElsewhere(x: Exchange, endpoint: Endpoint, status: number): boolean {
+/** Like `judge`. @returns whether another target is to be tried instead of using the response. */
+export function retriesElsewhere(x: Exchange, endpoint: Endpoint, status: number): boolean {
   judge(x, endpoint, status);
   return status >= 400 && x.upstream?.retriesStatus(x, endpoint, status) === true;
 }
 
-/** The target has failed in the middle of its response, which ends with that. */
-export function brokeOff(x: Exchange, endpoint: Endpoint, failure: Failure): void {
+/** Records that the target has failed in the middle of its response, which is truncated. */
+export function failedMidResponse(x: Exchange, endpoint: Endpoint, failure: Failure): void {
   x.failure = failure.reason;
   x.lastFailure = failure;
   x.trace?.spans?.attemptOver(failure);

@@ -11,7 +11,7 @@ export type ConnectionOwner<C> = {
   /** Its idle time limit has expired. */
   idleExpired(connection: C, now: number): void;
   /** The target has closed it while it was idle. */
-  left(connection: C): void;
+  closedByTarget(connection: C): void;
   /** `failure` is why it was never established; null if it was, or if it was given up. */
   closed(connection: C, wasEstablished: boolean, failure: Failure | null): void;
 };

@@ -13,7 +13,7 @@ import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../..
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { Intake } from '../../io/intake.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
-import { brokeOff, goesElsewhere } from '../health/verdict.ts';
+import { failedMidResponse, retriesElsewhere } from '../health/verdict.ts';
 import { mayRetry } from '../retry/retry.ts';
 import { openPlain, openSecure } from '../target/connect.ts';
 import type { Endpoint } from '../target/endpoint.ts';
@@ -21,7 +21,7 @@ import { limitsFor } from '../target/limits.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
 import { RequestWriter } from './request-writer.ts';
 
-/** Most interim responses (1xx) before the final one. */
+/** The maximum number of interim responses (1xx) before the final one. */
 const MAX_INTERIM = 32;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -213,7 +213,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
       case STATE.idle:
         return this.owner.idleExpired(this, now);
       case STATE.connecting:
-        // After a long turn, timers run before the sockets are looked at: the connection may have been established in time.
+        // After a long turn, timers run before sockets are polled: the connection may have been established in time.
         return void setImmediate(guarded(this, () => this.state === STATE.connecting && this.fail(FAILURE.connectTimeout)));
       case STATE.head:
         // A client that sends slowly has its own time limit and is not the target's fault either.
@@ -275,7 +275,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
       start = end;
       if (head.status === 101) return this.malformed();
       if (head.status >= 200) {
-        if (goesElsewhere(x, this.endpoint, head.status)) return this.refuse(FAILURE.retriedStatus);
+        if (retriesElsewhere(x, this.endpoint, head.status)) return this.refuse(FAILURE.retriedStatus);
         this.beginAnswer(x, head);
         return start;
       }
@@ -355,7 +355,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
 
   /** The response is complete. The connection is freed before the client's next request is parsed, so that it can be reused for it. */
   private finish(x: Exchange, trailers: string): void {
-    if (this.x !== x) return; // The receiver of the last piece has canceled the rest, and the connection is closed.
+    if (this.x !== x) return; // The receiver of the last piece has cancelled the rest, and the connection is closed.
     x.trace?.spans?.attemptOver(null);
     this.buffer.bodyEnds(x.client);
     this.release();
@@ -382,13 +382,13 @@ export class UpstreamConnection implements Attempt, DirectReader {
     this.fail(FAILURE.closed);
   }
 
-  /** The connection can't be used any more. What happens to its exchange depends on how far it had come. */
+  /** The connection can't be used any more. What happens to its exchange depends on how far it had got. */
   private fail(failure: Failure): void {
     if (this.state === STATE.closed) return;
     const { x, endpoint, written, answered } = this;
     const begun = this.state > STATE.head;
-    if (begun && x !== null) brokeOff(x, endpoint, failure);
-    if (x === null && this.state === STATE.idle) this.owner.left(this);
+    if (begun && x !== null) failedMidResponse(x, endpoint, failure);
+    if (x === null && this.state === STATE.idle) this.owner.closedByTarget(this);
     this.destroy(failure);
     this.release();
     if (x === null) return;

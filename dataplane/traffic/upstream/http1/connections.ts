@@ -3,21 +3,21 @@ import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard, guardExchange } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
-import type { Channel } from '../target/channel.ts';
+import type { TargetChannel } from '../target/channel.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { IDLE_MS, IdleLimit } from '../target/idle-limit.ts';
 import { WaitingRoom } from '../target/waiting-room.ts';
 import { UpstreamConnection } from './connection.ts';
 
-/** Most open connections to one target from one worker; further requests wait. */
+/** The maximum number of open connections to one target from one worker; further requests wait. */
 const MAX_CONNECTIONS = 4_096;
-/** Most of them that may be connecting at a time: visitors who come and go open no more than that. */
+/** The maximum that may be connecting at a time, so that requests which are cancelled early open no more than that. */
 const MAX_CONNECTING = 64;
-/** Most requests that wait if all connections are open; with fewer connections, more may wait. */
+/** The maximum number of requests that wait if all connections are open; with fewer connections, more may wait. */
 const MAX_WAITING = 1_024;
 
 /** The HTTP/1.1 connections to one target; the most recently used one is reused first. */
-export class Connections implements Channel {
+export class Http1Connections implements TargetChannel {
   private readonly endpoint: Endpoint;
   private readonly idle: UpstreamConnection[] = [];
   private readonly waiting: WaitingRoom;
@@ -113,7 +113,7 @@ export class Connections implements Channel {
     connection.destroy();
   }
 
-  left(connection: UpstreamConnection): void {
+  closedByTarget(connection: UpstreamConnection): void {
     this.limit.closedAfter(this.endpoint.tools.clock.monotonic() - connection.idleSince);
   }
 
@@ -138,7 +138,7 @@ export class Connections implements Channel {
       this.connecting--;
       remove(this.unclaimed, connection);
     }
-    // If it could not be opened and none is established, another attempt would hardly succeed: waiting requests are retried elsewhere or
+    // If it could not be opened and none is established, another attempt would probably fail too: waiting requests are retried elsewhere or
     // fail.
     if (failure !== null && this.open.size === this.connecting) this.waiting.fail(failure);
     else this.serveNext();
@@ -157,7 +157,7 @@ function remove(from: UpstreamConnection[], connection: UpstreamConnection): voi
   if (at >= 0) from.splice(at, 1);
 }
 
-/** On its own, because a function with a closure allocates what the closure captures even where it does not make the closure. */
+/** A separate function, because one with a closure allocates what the closure captures even if it never creates the closure. */
 function sendGuarded(connection: UpstreamConnection, x: Exchange): void {
   guardExchange(x, () => connection.send(x));
 }

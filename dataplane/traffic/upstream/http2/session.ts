@@ -6,7 +6,7 @@ import { ERROR } from '../../codec/http2/frames/frame.ts';
 import type { PeerSettings } from '../../codec/http2/frames/settings.ts';
 import type { ResponseBlock } from '../../codec/http2/headers/response-block.ts';
 import { Http2Session } from '../../codec/http2/session.ts';
-import type { SessionOwner as Http2SessionOwner, SessionLimits } from '../../codec/http2/session-owner.ts';
+import type { SessionLimits, SessionOwner } from '../../codec/http2/session-owner.ts';
 import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
@@ -20,7 +20,7 @@ import { type StreamOwner, UpstreamStream } from './stream.ts';
 
 /** A session without streams is closed after this time (ms). A target that closes it sooner announces that first (RFC 9113 9.1). */
 const IDLE_MS = 30_000;
-/** The most concurrent streams of a session, even if the target allows more. Further requests use another session. */
+/** The maximum number of concurrent streams of a session, even if the target allows more. Further requests use another session. */
 const MAX_STREAMS = 1_000;
 /** After this many requests a session is replaced by a new one, because stream identifiers are never reused (RFC 9113 5.1.1). */
 const MAX_SERVED = 1_000_000;
@@ -44,36 +44,36 @@ const LIMITS: SessionLimits = {
 };
 
 /** The owner of a session. */
-export type SessionOwner = {
+export type UpstreamSessionOwner = {
   /** The session can take a request now, or can no longer. */
-  capacityChanged(session: Session): void;
+  capacityChanged(session: UpstreamSession): void;
   /** The session has closed with all of its streams. `failure` is why it was never established; null if it was. */
-  ended(session: Session, failure: Failure | null): void;
+  ended(session: UpstreamSession, failure: Failure | null): void;
 };
 
 /** One HTTP/2 connection to a target with many concurrent exchanges (RFC 9113). */
-export class Session implements StreamOwner, Http2SessionOwner, DirectReader {
+export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader {
   readonly endpoint: Endpoint;
   /** Reads one response head after the other. */
   readonly head = new ResponseHead();
-  private readonly owner: SessionOwner;
+  private readonly owner: UpstreamSessionOwner;
   private readonly streams = new Map<number, UpstreamStream>();
   private state: 'connecting' | 'open' | 'draining' | 'closed' = 'connecting';
   private socket: Socket | null = null;
   private direct: DirectSocket | null = null;
   private readonly buffers = new ReadBuffer();
   private http2: Http2Session | null = null;
-  private most = MAX_STREAMS;
+  private maxStreams = MAX_STREAMS;
   private readonly connectMs: number;
   private deadline: number;
-  private giveUp: () => void = () => undefined;
+  private cancelConnect: () => void = () => undefined;
   /** How many exchanges it has completed. */
   private served = 0;
   /** Why it failed, if the target violated the protocol; else null. */
   private broken: Failure | null = null;
 
   /** `connectMs` is the time limit for establishing it. */
-  constructor(endpoint: Endpoint, owner: SessionOwner, connectMs: number) {
+  constructor(endpoint: Endpoint, owner: UpstreamSessionOwner, connectMs: number) {
     this.endpoint = endpoint;
     this.connectMs = connectMs;
     this.owner = owner;
@@ -95,17 +95,17 @@ export class Session implements StreamOwner, Http2SessionOwner, DirectReader {
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
-    return this.state === 'open' && this.alive && this.streams.size < this.most;
+    return this.state === 'open' && this.alive && this.streams.size < this.maxStreams;
   }
 
   /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */
   get admitsNone(): boolean {
-    return this.state === 'open' && this.alive && this.most === 0;
+    return this.state === 'open' && this.alive && this.maxStreams === 0;
   }
 
   /** Opens it. The owner is notified of the result, perhaps before this returns. */
   connect(): void {
-    this.giveUp = connectTo(
+    this.cancelConnect = connectTo(
       this.endpoint,
       this.connectMs,
       { alpn: 'h2' },
@@ -165,10 +165,10 @@ export class Session implements StreamOwner, Http2SessionOwner, DirectReader {
 
   /** A server sends its SETTINGS first (RFC 9113 3.4), so its limits are known before the first request. */
   settingsChanged({ maxConcurrentStreams }: PeerSettings): void {
-    this.most = Math.min(maxConcurrentStreams, MAX_STREAMS);
+    this.maxStreams = Math.min(maxConcurrentStreams, MAX_STREAMS);
     if (this.connecting) {
       this.state = 'open';
-      this.rest();
+      this.restartIdleTimer();
       this.endpoint.tools.connected(this.endpoint);
     }
     this.owner.capacityChanged(this);
@@ -211,15 +211,15 @@ export class Session implements StreamOwner, Http2SessionOwner, DirectReader {
   }
 
   /** One of its streams has ended. */
-  over(stream: UpstreamStream, answered: boolean): void {
+  streamEnded(stream: UpstreamStream, answered: boolean): void {
     if (!this.streams.delete(stream.id)) return;
     if (answered && ++this.served >= MAX_SERVED) this.leave();
-    this.rest();
+    this.restartIdleTimer();
     if (this.hasRoom) this.owner.capacityChanged(this);
     if (this.endpoint.leaving) this.retire();
   }
 
-  private rest(): void {
+  private restartIdleTimer(): void {
     this.deadline = this.endpoint.tools.clock.monotonic() + IDLE_MS;
   }
 
@@ -271,7 +271,7 @@ export class Session implements StreamOwner, Http2SessionOwner, DirectReader {
   private end(failure: Failure | null): void {
     if (this.state === 'closed') return;
     this.state = 'closed';
-    this.giveUp();
+    this.cancelConnect();
     this.owner.ended(this, failure);
   }
 

@@ -1,18 +1,18 @@
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Failure } from '../../exchange/failure.ts';
 import { guard, guardExchange } from '../../exchange/faults.ts';
-import type { Channel } from '../target/channel.ts';
+import type { TargetChannel } from '../target/channel.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { WaitingRoom } from '../target/waiting-room.ts';
-import { Session } from './session.ts';
+import { UpstreamSession } from './session.ts';
 
-/** The most sessions to one target from one worker, if the target allows few streams per session. Further requests wait. */
+/** The maximum number of sessions to one target from one worker, if it allows few streams per session. Further requests wait. */
 const MAX_SESSIONS = 8;
 
 /** The HTTP/2 sessions to one target: one, as long as it has free streams. */
-export class Sessions implements Channel {
+export class Http2Sessions implements TargetChannel {
   private readonly endpoint: Endpoint;
-  private readonly open = new Set<Session>();
+  private readonly open = new Set<UpstreamSession>();
   private readonly waiting: WaitingRoom;
 
   constructor(endpoint: Endpoint) {
@@ -56,7 +56,7 @@ export class Sessions implements Channel {
   }
 
   /** A session was established, one of its streams has ended, or it takes no more requests. */
-  readonly capacityChanged = (session: Session): void => {
+  readonly capacityChanged = (session: UpstreamSession): void => {
     while (session.hasRoom && !this.waiting.empty) {
       const x = this.waiting.next();
       if (x !== null) guardExchange(x, () => session.send(x));
@@ -65,10 +65,10 @@ export class Sessions implements Channel {
   };
 
   /** A session has closed. `failure` is why it was never established; null if it was. */
-  readonly ended = (session: Session, failure: Failure | null): void => {
+  readonly ended = (session: UpstreamSession, failure: Failure | null): void => {
     if (!this.open.delete(session)) return;
     const others = [...this.open];
-    // If it could not be opened and none is established, another attempt would hardly succeed: waiting requests are retried elsewhere or
+    // If it could not be opened and none is established, another attempt would probably fail too: waiting requests are retried elsewhere or
     // fail.
     if (failure !== null && !others.some((other) => other.established)) this.waiting.fail(failure);
     else if (!this.waiting.empty) this.openAnother();
@@ -80,7 +80,7 @@ export class Sessions implements Channel {
     const established = [...this.open].filter((session) => session.established);
     if (established.length >= MAX_SESSIONS || established.some((session) => session.admitsNone)) return;
     if (this.open.size === 0) this.endpoint.wake();
-    const session = new Session(this.endpoint, this, this.endpoint.connectMsFor(first));
+    const session = new UpstreamSession(this.endpoint, this, this.endpoint.connectMsFor(first));
     this.open.add(session);
     session.connect();
   }
@@ -90,7 +90,7 @@ export class Sessions implements Channel {
     return false;
   }
 
-  private withRoom(): Session | null {
+  private withRoom(): UpstreamSession | null {
     for (const session of this.open) if (session.hasRoom) return session;
     return null;
   }

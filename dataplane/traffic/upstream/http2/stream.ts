@@ -10,15 +10,15 @@ import { isGrpc } from '../../exchange/grpc.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import type { Limits } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
-import { brokeOff, goesElsewhere } from '../health/verdict.ts';
+import { failedMidResponse, retriesElsewhere } from '../health/verdict.ts';
 import { mayRetry } from '../retry/retry.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { limitsFor } from '../target/limits.ts';
 import { requestHead } from './request-fields.ts';
 
-/** Most interim responses (1xx) before the final one. */
+/** The maximum number of interim responses (1xx) before the final one. */
 const MAX_INTERIM = 32;
-/** The codes of a peer that finds the other side at fault, or of ours about the target. */
+/** Codes that mean a malformed message: one that the target blames us for, or one of the target's. */
 const MALFORMED: ReadonlySet<number> = new Set([ERROR.protocol, ERROR.frameSize, ERROR.compression, ERROR.flowControl]);
 
 /** What a stream needs from its session. */
@@ -35,7 +35,7 @@ export interface StreamOwner {
   /** The failure of its streams if it ends. */
   readonly reason: Failure;
   /** The stream has ended. `answered`: whether a response had begun. */
-  over(stream: UpstreamStream, answered: boolean): void;
+  streamEnded(stream: UpstreamStream, answered: boolean): void;
 }
 
 /** One exchange with a target over HTTP/2. */
@@ -126,7 +126,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
 
   // The response.
 
-  /** A head has come, interim or final. */
+  /** A head has arrived, interim or final. */
   answer(block: ResponseBlock, tooLarge: boolean): void {
     guard(this, this.receiveHead, block, tooLarge);
   }
@@ -151,7 +151,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     // RFC 9113 8.1.1: Content-Length contradicts END_STREAM.
     if (stream.inputEnded && contentLength > 0 && !bodyless) return this.refuse();
     stream.expected = bodyless ? 0 : contentLength;
-    if (goesElsewhere(x, this.session.endpoint, head.status)) return this.fail(FAILURE.retriedStatus, true);
+    if (retriesElsewhere(x, this.session.endpoint, head.status)) return this.fail(FAILURE.retriedStatus, true);
     this.begun = true;
     this.isEventStream = /^text\/event-stream\b/i.test(contentType ?? '');
     x.trace?.spans?.answered(head.status);
@@ -166,7 +166,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { head } = this.session;
     const limits = limitsFor(x).head;
     if (block.to - block.from > limits.bytes) return null;
-    head.fields.most = limits.lines;
+    head.fields.maxFields = limits.lines;
     return head.parse(block.lines.bytes, block.from, block.to, x.block?.fields.overrides ?? null) === null ? head : null;
   }
 
@@ -213,12 +213,12 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     this.fail(session.alive ? FAILURE.reset : session.reason, true);
   }
 
-  /** What happens to its exchange depends on how far it had come. `written`: whether the target may have processed the request. */
+  /** What happens to its exchange depends on how far it had got. `written`: whether the target may have processed the request. */
   private fail(failure: Failure, written: boolean, code: number = ERROR.cancel): void {
     const { x, session } = this;
     if (x === null) return;
     const { endpoint, hasServed } = session;
-    if (this.begun) brokeOff(x, endpoint, failure);
+    if (this.begun) failedMidResponse(x, endpoint, failure);
     try {
       this.settle();
       this.stream.reset(code);
@@ -244,7 +244,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     session.endpoint.end(this.ledgerSlot);
     this.x = null;
     x.attempt = null;
-    session.over(this, this.begun);
+    session.streamEnded(this, this.begun);
   }
 
   sweep(now: number): void {

@@ -1,9 +1,10 @@
-import { Connections } from '../http1/connections.ts';
-import { Sessions } from '../http2/sessions.ts';
-import type { Channel } from '../target/channel.ts';
+import { Http1Connections } from '../http1/connections.ts';
+import { Http2Sessions } from '../http2/sessions.ts';
+import type { TargetChannel } from '../target/channel.ts';
 import { Endpoint, type EndpointTools, type TargetName } from '../target/endpoint.ts';
 
-const channelTo = (endpoint: Endpoint): Channel => (endpoint.transport.http2 ? new Sessions(endpoint) : new Connections(endpoint));
+const channelTo = (endpoint: Endpoint): TargetChannel =>
+  endpoint.transport.http2 ? new Http2Sessions(endpoint) : new Http1Connections(endpoint);
 
 /** The endpoints of one worker, by address and transport. */
 export class Endpoints {

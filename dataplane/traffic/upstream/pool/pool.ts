@@ -23,15 +23,15 @@ import type { Endpoints } from './endpoints.ts';
 type Member = Candidate & { readonly state: UpstreamSpec['state'] };
 
 /** Compiles the policy of a pool for those of its targets that may get requests; null for round robin. */
-type Policy = (candidates: readonly Candidate[], inTurn: (x: Exchange, now: number) => Endpoint | null) => Balancer | null;
+type Policy = (candidates: readonly Candidate[], roundRobin: (x: Exchange, now: number) => Endpoint | null) => Balancer | null;
 
 /** Policies that may send a request to any target, so that a slow start does not break a session. */
 const SPREADING: ReadonlySet<BalancingSpec['policy'] | undefined> = new Set(['least_conn', 'random', 'random_choose']);
 
-/** The targets of a site or block, and whose turn it is. */
+/** The targets of a site or block, and which of them is next. */
 export class Pool {
   private readonly members: readonly Member[];
-  /** Targets whose state allows them in rotation, each as often as its weight says, evenly spread. */
+  /** Targets whose state allows them in rotation, repeated according to their weights and evenly spread. */
   private readonly turns: readonly Endpoint[];
   /** The health state that can exclude the target of each turn; null if there is none. */
   private readonly healthFlags: readonly (HealthFlag | null)[] | null;
@@ -49,12 +49,12 @@ export class Pool {
   /** When failed requests take one of them out of rotation. */
   readonly passive: PassiveHealth;
   readonly retries: RetryRules;
-  /** Over how many ms the share of a target grows that enters the rotation; 0 is at once. */
+  /** The time over which the share of a target grows once it enters the rotation (ms); 0 is at once. */
   readonly slowStartMs: number;
-  /** How many requests a target gets at once; 0 is any number. */
-  readonly mostInFlight: number;
+  /** The maximum number of concurrent requests per target; 0 is no limit. */
+  readonly maxInFlight: number;
   /** How many requests of a worker may wait for a target below that limit, and for how many ms. */
-  readonly mostQueued: number;
+  readonly maxQueued: number;
   readonly queueMs: number;
   /** Whether a newer table has replaced it. */
   closed = false;
@@ -66,15 +66,15 @@ export class Pool {
     this.passive = passiveHealthOf(passive);
     this.slowStartMs = (secs ?? 0) * 1_000;
     this.retries = retryRulesOf(options);
-    this.mostInFlight = concurrency?.requests ?? 0;
-    this.mostQueued = concurrency?.queue ?? 0;
+    this.maxInFlight = concurrency?.requests ?? 0;
+    this.maxQueued = concurrency?.queue ?? 0;
     this.queueMs = (concurrency?.queue_secs ?? 0) * 1_000;
     this.members = members;
     this.endpoints = members.map(({ endpoint }) => endpoint);
     const able = members.filter(({ weight }) => weight > 0);
     const candidates = able.filter(({ state, healthFlag }) => state === 'healthy' || healthFlag !== null);
     const turns = interleave(candidates);
-    this.balancer = policy(candidates, (x, now) => this.inTurn(now, x.tried));
+    this.balancer = policy(candidates, (x, now) => this.roundRobin(now, x.tried));
     this.turns = turns.map(({ endpoint }) => endpoint);
     this.healthFlags = turns.some(({ healthFlag }) => healthFlag !== null) ? turns.map(({ healthFlag }) => healthFlag) : null;
     this.leaving = able.filter(({ state }) => state === 'draining').map(({ endpoint }) => endpoint);
@@ -82,7 +82,7 @@ export class Pool {
 
   /** The target for a request among those that have not failed it; null when the pool has none left. `now` in ms since 1970. */
   pick(now: number, x: Exchange): Endpoint | null {
-    const endpoint = this.balancer === null ? this.inTurn(now, x.tried) : this.balanced(this.balancer, now, x);
+    const endpoint = this.balancer === null ? this.roundRobin(now, x.tried) : this.balanced(this.balancer, now, x);
     endpoint?.tryAgain(now, this.passive);
     return endpoint;
   }
@@ -90,7 +90,7 @@ export class Pool {
   private balanced(balancer: Balancer, now: number, x: Exchange): Endpoint | null {
     const endpoint = balancer.pick(x, now);
     if (endpoint === null || this.slowStartMs === 0 || !SPREADING.has(this.balancing?.policy)) return endpoint;
-    return this.isRamped(this.turns.indexOf(endpoint), now) ? endpoint : (this.inTurn(now, x.tried) ?? endpoint);
+    return this.isRamped(this.turns.indexOf(endpoint), now) ? endpoint : (this.roundRobin(now, x.tried) ?? endpoint);
   }
 
   /** Whether the target of this turn gets the request, or is starting slowly. */
@@ -103,14 +103,14 @@ export class Pool {
    * Round robin over the targets that are healthy and not in `tried`. If all of those are ejected, the next
    * one anyway: passive health checks never remove a pool's last target. null when the pool has none left.
    */
-  private inTurn(now: number, tried: readonly NamedEndpoint[] | null): Endpoint | null {
+  private roundRobin(now: number, tried: readonly NamedEndpoint[] | null): Endpoint | null {
     const count = this.turns.length;
     let [starting, ejected] = [-1, -1];
     for (let step = 0; step < count; step++) {
       if (this.next >= count) this.next = 0;
       const turn = this.next++;
       const endpoint = this.turns[turn] as Endpoint;
-      if (tried?.includes(endpoint) || this.healthFlags?.[turn]?.shut || this.isFull(endpoint)) continue;
+      if (tried?.includes(endpoint) || this.healthFlags?.[turn]?.isOut || this.isFull(endpoint)) continue;
       if (endpoint.ejected(now)) ejected = ejected < 0 ? turn : ejected;
       else if (this.isRamped(turn, now)) return endpoint;
       else if (starting < 0) starting = turn;
@@ -122,29 +122,29 @@ export class Pool {
   }
 
   private isFull(endpoint: Endpoint): boolean {
-    return this.mostInFlight > 0 && endpoint.inFlight >= this.mostInFlight;
+    return this.maxInFlight > 0 && endpoint.inFlight >= this.maxInFlight;
   }
 
   /** Whether a target that has not failed the request could get it now. */
   hasRoom({ tried }: Exchange): boolean {
-    return this.turns.some((endpoint, turn) => !this.healthFlags?.[turn]?.shut && !tried?.includes(endpoint) && !this.isFull(endpoint));
+    return this.turns.some((endpoint, turn) => !this.healthFlags?.[turn]?.isOut && !tried?.includes(endpoint) && !this.isFull(endpoint));
   }
 
-  /** Whether a target that has not failed the request would get it, if it did not have as many requests as it may have. */
+  /** Whether a target that has not failed the request only lacks room for it. */
   isBusy(x: Exchange): boolean {
-    return this.mostInFlight > 0 && this.hasUntried(x);
+    return this.maxInFlight > 0 && this.hasUntried(x);
   }
 
   /** Whether a healthy target has not failed the request. */
   hasUntried({ tried }: Exchange): boolean {
-    return this.turns.some((endpoint, turn) => !this.healthFlags?.[turn]?.shut && !tried?.includes(endpoint));
+    return this.turns.some((endpoint, turn) => !this.healthFlags?.[turn]?.isOut && !tried?.includes(endpoint));
   }
 
-  /** Whether another target than this one is in rotation for a request. `now` in ms since 1970. */
+  /** Whether a target other than this one is in rotation for a request. `now` in ms since 1970. */
   hasOther(endpoint: NamedEndpoint, { tried }: Exchange, now: number): boolean {
     return this.turns.some(
       (other, turn) =>
-        other !== endpoint && !this.healthFlags?.[turn]?.shut && !tried?.includes(other) && !other.ejected(now) && !this.isFull(other),
+        other !== endpoint && !this.healthFlags?.[turn]?.isOut && !tried?.includes(other) && !other.ejected(now) && !this.isFull(other),
     );
   }
 
@@ -163,7 +163,7 @@ export class Pool {
     let lastResort: Endpoint | null = null;
     for (let step = 0; step < count; step++) {
       const turn = (this.next + step) % count;
-      if (this.healthFlags?.[turn]?.shut) continue;
+      if (this.healthFlags?.[turn]?.isOut) continue;
       const endpoint = this.turns[turn] as Endpoint;
       if (!endpoint.ejected(now)) return endpoint;
       lastResort ??= endpoint;
@@ -239,18 +239,18 @@ export class Pools {
         state,
         weight,
         healthFlag,
-        most: concurrency?.requests ?? 0,
+        maxInFlight: concurrency?.requests ?? 0,
         hash: balancing === null ? 0 : keyOf(stableName(upstream)).hash,
       };
     });
     const names = new Map<Candidate, string>(members.map((member, index) => [member, stableName(upstreams[index] as UpstreamSpec)]));
-    const policy: Policy = (candidates, inTurn) => {
+    const policy: Policy = (candidates, roundRobin) => {
       const named = new Map(candidates.map((candidate) => [candidate, names.get(candidate) ?? '']));
-      return compileBalancer(balancing, domain, named, inTurn, this.tools);
+      return compileBalancer(balancing, domain, named, roundRobin, this.tools);
     };
     return new Pool(members, pool, policy);
   }
 }
 
-/** By which policies recognize a target in another worker, after a restart and in the next table. */
+/** The name by which policies recognize a target in another worker, after a restart, and in the next table. */
 const stableName = ({ id, address }: UpstreamSpec): string => id ?? address;

@@ -6,8 +6,8 @@ import { type Faults, guardExchange } from '../../exchange/faults.ts';
 import { giveUpLater, retryLater, serveLater } from '../../exchange/later.ts';
 import type { Pool } from './pool.ts';
 
-/** How often waiting requests look for requests that have ended in other workers (ms). */
-const LOOK_MS = 10;
+/** How often to check whether requests have ended in other workers (ms). */
+const POLL_MS = 10;
 
 export type QueueTools = { readonly clock: Clock; readonly faults: Faults };
 
@@ -15,18 +15,18 @@ export type QueueTools = { readonly clock: Clock; readonly faults: Faults };
 export class RequestQueue {
   private readonly pool: Pool;
   private readonly tools: QueueTools;
-  private readonly most: number;
+  private readonly maxWaiting: number;
   private readonly waitMs: number;
   private waiting: Set<QueuedRequest> = new Set();
-  private stopLooking: (() => void) | null = null;
+  private stopPolling: (() => void) | null = null;
   /** The request that is leaving the queue. */
   private leaving: QueuedRequest | null = null;
 
-  /** `most` requests wait at a time, for up to `waitMs`. */
-  constructor(pool: Pool, most: number, waitMs: number, tools: QueueTools) {
+  /** At most `maxWaiting` requests wait at a time, each for up to `waitMs`. */
+  constructor(pool: Pool, maxWaiting: number, waitMs: number, tools: QueueTools) {
     this.pool = pool;
     this.tools = tools;
-    this.most = most;
+    this.maxWaiting = maxWaiting;
     this.waitMs = waitMs;
   }
 
@@ -38,10 +38,10 @@ export class RequestQueue {
   /** @returns false if too many wait already. */
   enter(x: Exchange): boolean {
     const { leaving } = this;
-    if (this.stopLooking === null) this.watch();
+    if (this.stopPolling === null) this.watch();
     // Another worker was faster: it keeps its place and its time.
     if (leaving?.x === x) this.waiting = new Set([leaving, ...this.waiting]);
-    else if (this.waiting.size >= this.most) return false;
+    else if (this.waiting.size >= this.maxWaiting) return false;
     const waiting = leaving?.x === x ? leaving : new QueuedRequest(x, this.tools.clock.monotonic() + this.waitMs, this.leave);
     this.waiting.add(waiting);
     x.attempt = waiting;
@@ -50,18 +50,18 @@ export class RequestQueue {
   }
 
   /** Sends waiting requests for as long as a target has room, and ends those that have waited too long. */
-  private readonly look = (): void => this.tools.faults.step(() => this.send());
+  private readonly poll = (): void => this.tools.faults.step(() => this.send());
 
   private send(): void {
     if (this.waiting.size === 0) return this.unwatch();
     const { clock } = this.tools;
     const now = clock.monotonic();
     for (const waiting of this.waiting) {
-      const late = now >= waiting.until;
-      if (!late && !this.pool.closed && !this.pool.hasRoom(waiting.x)) return;
+      const expired = now >= waiting.until;
+      if (!expired && !this.pool.closed && !this.pool.hasRoom(waiting.x)) return;
       this.leave(waiting);
       waiting.x.attempt = null;
-      if (late) giveUpLater(waiting.x, FAILURE.limitTimeout);
+      if (expired) giveUpLater(waiting.x, FAILURE.limitTimeout);
       else guardExchange(waiting.x, () => this.resume(waiting));
       if (this.waiting.has(waiting)) return;
     }
@@ -81,14 +81,14 @@ export class RequestQueue {
   };
 
   private watch(): void {
-    for (const endpoint of this.pool.endpoints) endpoint.awaitEnds(this.look);
-    this.stopLooking = this.tools.clock.every(LOOK_MS, this.look);
+    for (const endpoint of this.pool.endpoints) endpoint.awaitEnds(this.poll);
+    this.stopPolling = this.tools.clock.every(POLL_MS, this.poll);
   }
 
   private unwatch(): void {
-    this.stopLooking?.();
-    this.stopLooking = null;
-    for (const endpoint of this.pool.endpoints) endpoint.awaitEnds(this.look, false);
+    this.stopPolling?.();
+    this.stopPolling = null;
+    for (const endpoint of this.pool.endpoints) endpoint.awaitEnds(this.poll, false);
   }
 }
 

@@ -1,13 +1,13 @@
-/** Half of the time that is looked at (ms). */
+/** Half of the observed period (ms). */
 const HALF_MS = 5_000;
-/** Retries that are allowed besides the share, so that a pool that is new or has few requests can lose a target. */
-const FREE = 1_000;
+/** Retries that are allowed in addition to the share, so that a pool that is new or has few requests can lose a target. */
+const FREE_RETRIES = 1_000;
 
-/** How many requests of a pool are sent by default to another target although one had got them (percent). */
+/** The default share of requests that may be sent to another target after one had received them (percent). */
 export const USUAL_BUDGET = 20;
 
 /**
- * Bounds retries to a share of the requests of the last five to ten seconds: when all targets fail, retries would multiply the load that
+ * Limits retries to a share of the requests of the last five to ten seconds: when all targets fail, retries would multiply the load that
  * makes them fail. Counts what one worker sees.
  */
 export class RetryBudget {
@@ -18,7 +18,7 @@ export class RetryBudget {
   private earlierRequests = 0;
   private earlierRetries = 0;
 
-  /** `percent` of requests that may be retried. */
+  /** `percent`: the share of requests that may be retried. */
   constructor(percent: number) {
     this.share = percent / 100;
   }
@@ -31,7 +31,7 @@ export class RetryBudget {
 
   /** Counts a retry, if it is within the budget. */
   spend(): boolean {
-    const allowed = FREE + this.share * (this.requests + this.earlierRequests);
+    const allowed = FREE_RETRIES + this.share * (this.requests + this.earlierRequests);
     if (this.share === 0 || this.retries + this.earlierRetries >= allowed) return false;
     this.retries++;
     return true;

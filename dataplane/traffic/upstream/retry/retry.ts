@@ -7,27 +7,31 @@ import { USUAL_BUDGET } from './retry-budget.ts';
 /** RFC 9110 9.2.2. */
 export const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
 
-/** On how many other targets a request is tried after its first one has failed, if the route does not say. */
+/** On how many other targets a request is tried by default after the first one has failed. */
 const USUAL_RETRIES = 2;
 
 /** How many targets of one request may refuse the connection without counting as retries. */
 const FREE_REFUSALS = 16;
 
-/** Failures that cost next to nothing and come at once. */
+/** Failures that cost next to nothing and occur at once. */
 export const REFUSALS: ReadonlySet<Failure> = new Set([FAILURE.refused, FAILURE.noSocket]);
 
 /** When a request is tried on another target. */
 export type RetryRules = {
-  /** On how many others at most. */
-  readonly most: number;
+  /** The maximum number of other targets that a request is tried on. */
+  readonly maxRetries: number;
   /** After which statuses; null after none. */
   readonly statuses: ReadonlySet<number> | null;
-  /** How many requests that a target had got may be sent to another one, in percent. */
+  /** The share of requests that may be sent to another target after one had received them, in percent. */
   readonly budgetPercent: number;
 };
 
-export const retryRulesOf = ({ lb_retries: most, lb_retry_statuses: statuses, lb_retry_budget: percent }: PoolOptions): RetryRules => ({
-  most: most ?? USUAL_RETRIES,
+export const retryRulesOf = ({
+  lb_retries: maxRetries,
+  lb_retry_statuses: statuses,
+  lb_retry_budget: percent,
+}: PoolOptions): RetryRules => ({
+  maxRetries: maxRetries ?? USUAL_RETRIES,
   statuses: statuses == null ? null : new Set(statuses),
   budgetPercent: percent ?? USUAL_BUDGET,
 });
@@ -36,8 +40,8 @@ export const retryRulesOf = ({ lb_retries: most, lb_retry_statuses: statuses, lb
  * Whether the number of retries allows another target after `tried` targets, of which `refusals` refused the connection. When an app is
  * scaled down, most of its targets may refuse at the same time.
  */
-export const isWithin = ({ most }: RetryRules, tried: number, refusals: number): boolean =>
-  most > 0 && tried - Math.min(refusals, FREE_REFUSALS) <= most;
+export const isWithin = ({ maxRetries }: RetryRules, tried: number, refusals: number): boolean =>
+  maxRetries > 0 && tried - Math.min(refusals, FREE_REFUSALS) <= maxRetries;
 
 /**
  * Whether a failed request may be sent again: never after a byte of the response, never if its body has been

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../exchange/exchange.ts';
 
 /** How requests get from one worker to one target: over HTTP/1.1 connections or HTTP/2 sessions. */
-export interface Channel {
+export interface TargetChannel {
   /** Whether an established connection or session can take the next request at once. */
   readonly warm: boolean;
   /** Sends the exchange's request or queues it. If it can't be sent it fails, possibly before this returns. */

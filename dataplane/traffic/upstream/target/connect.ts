@@ -5,7 +5,7 @@ import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts
 import { guarded } from '../../exchange/faults.ts';
 import type { Endpoint } from './endpoint.ts';
 
-export type Opening = {
+export type ConnectOptions = {
   /** The protocol offered over TLS (ALPN, RFC 7301). */
   readonly alpn: 'http/1.1' | 'h2';
   /** Whether our side stays open when the target ends its side. */
@@ -13,7 +13,7 @@ export type Opening = {
 };
 
 /** Opens a TCP connection to an address of a target, or connects to its Unix socket. */
-export const openPlain = (endpoint: Endpoint, address: string, { halfOpen = false }: Opening): Socket =>
+export const openPlain = (endpoint: Endpoint, address: string, { halfOpen = false }: ConnectOptions): Socket =>
   connect({ ...destinationOf(endpoint, address), allowHalfOpen: halfOpen });
 
 const destinationOf = ({ path, port }: Endpoint, address: string) => (path === null ? { host: address, port } : { path });
@@ -22,7 +22,7 @@ const destinationOf = ({ path, port }: Endpoint, address: string) => (path === n
  * Opens a TLS connection to an address of a target. SNI carries our name for it, and its certificate is verified as its route says.
  * A session may be resumed because it was made on a connection whose certificate was verified under the same name.
  */
-export function openSecure(endpoint: Endpoint, address: string, serverName: string, { alpn, halfOpen = false }: Opening): TLSSocket {
+export function openSecure(endpoint: Endpoint, address: string, serverName: string, { alpn, halfOpen = false }: ConnectOptions): TLSSocket {
   const { transport } = endpoint;
   const secureContext = transport.secureContext();
   const socket = connectTls({
@@ -54,7 +54,7 @@ export function openSecure(endpoint: Endpoint, address: string, serverName: stri
 export function connectTo(
   endpoint: Endpoint,
   connectMs: number,
-  opening: Opening,
+  opening: ConnectOptions,
   established: (socket: Socket | TLSSocket) => void,
   failed: (failure: Failure) => void,
 ): () => void {
@@ -77,7 +77,7 @@ export function connectTo(
     failed(FAILURE.noDescriptors);
     return () => undefined;
   }
-  // After a long turn, timers run before the sockets are looked at: the connection may have been established in time.
+  // After a long turn, timers run before sockets are polled: the connection may have been established in time.
   const cancel = tools.clock.after(connectMs, () => setImmediate(fail, FAILURE.connectTimeout));
   const onFault = (error: unknown): void => {
     tools.faults.note('connection', error, { target: endpoint.address });

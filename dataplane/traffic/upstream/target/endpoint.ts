@@ -8,7 +8,7 @@ import { type Faults, guardExchange } from '../../exchange/faults.ts';
 import type { RunQueue } from '../../io/run-queue.ts';
 import type { TargetChange } from '../../protocol.ts';
 import { ErrorRate } from '../health/error-rate.ts';
-import type { Channel } from './channel.ts';
+import type { TargetChannel } from './channel.ts';
 import { limitsFor } from './limits.ts';
 import type { Resolver } from './resolver.ts';
 import type { Transport } from './transport.ts';
@@ -24,12 +24,12 @@ const PASSING_CONNECT_MS = 1_000;
 const FORGET_MS = 60_000;
 
 /** The share of its requests that a target gets when it enters the rotation with a slow start. */
-const LEAST_SHARE = 0.1;
+const MIN_SHARE = 0.1;
 
 /** After how many failures one success counts, also for a pool that counts none in a row. */
 const failsToReset = ({ fails }: PassiveHealth): number => Math.max(1, fails);
 
-/** How many connections the process may have open, clients' among them. */
+/** The limit on open connections of the process, including those of clients. */
 export type SocketBudget = {
   /** Counts one more. @returns whether it is within the limit. */
   enterUpstream(): boolean;
@@ -93,27 +93,27 @@ export class Endpoint implements TargetName {
   private keeping = true;
   /** The last TLS session that the target gave; null without one. */
   session: Buffer | null = null;
-  /** How its requests ended lately, for pools that judge it by that. */
+  /** How its requests ended recently, for pools that judge it by that. */
   private readonly errors = new ErrorRate();
   private readonly endsAwaited = new Set<() => void>();
-  private endsTold = false;
+  private endsScheduled = false;
   /** Whether the newest table has it in rotation, and since when (ms since 1970). */
   private rotates = false;
   private rotatesSince = 0;
   /** What it has saved up for its next request during a slow start. */
   private credit = 0;
-  private readonly channel: Channel;
-  private readonly awake: (endpoint: Endpoint) => void;
+  private readonly channel: TargetChannel;
+  private readonly onWake: (endpoint: Endpoint) => void;
 
   /**
-   * `open` creates the channel; `awake` is called when a first connection is opened, since routes may still hold an endpoint that was
+   * `open` creates the channel; `onWake` is called when a first connection is opened, since routes may still hold an endpoint that was
    * forgotten.
    */
   constructor(
     { address, serverName, id, transport }: TargetName,
     tools: EndpointTools,
-    open: (endpoint: Endpoint) => Channel,
-    awake: (endpoint: Endpoint) => void,
+    open: (endpoint: Endpoint) => TargetChannel,
+    onWake: (endpoint: Endpoint) => void,
   ) {
     const path = socketPath(address);
     const { host, port } = path === null ? splitAddress(address) : { host: address, port: '0' };
@@ -126,7 +126,7 @@ export class Endpoint implements TargetName {
     this.transport = transport;
     this.connectMs = id === null ? CONNECT_MS : PASSING_CONNECT_MS;
     this.tools = tools;
-    this.awake = awake;
+    this.onWake = onWake;
     this.ledgerSlot = this.claimSlot();
     this.lastUse = tools.clock.monotonic();
     this.channel = open(this);
@@ -155,25 +155,28 @@ export class Endpoint implements TargetName {
   /** A request that began in this row has ended. */
   end(ledgerSlot: number): void {
     this.tools.targets.end(ledgerSlot, this.tools.slot);
-    if (this.endsAwaited.size === 0 || this.endsTold) return;
-    this.endsTold = true;
+    if (this.endsAwaited.size === 0 || this.endsScheduled) return;
+    this.endsScheduled = true;
     // Only once the connection is free for the next request.
     queueMicrotask(() => {
-      this.endsTold = false;
+      this.endsScheduled = false;
       for (const listener of [...this.endsAwaited]) listener();
     });
   }
 
-  /** Calls a listener, which must not throw, soon after a request of this worker has ended; or never again. */
+  /** Calls a listener, which must not throw, soon after a request of this worker has ended. `awaits` false stops that. */
   awaitEnds(listener: () => void, awaits = true): void {
     if (awaits) this.endsAwaited.add(listener);
     else this.endsAwaited.delete(listener);
   }
 
-  /** Counts a request that is about to be sent. @returns what to release once it has been; null if all workers have sent it `most` already. */
-  reserve(most: number): number | null {
+  /**
+   * Counts a request that is about to be sent.
+   * @returns what to release once it has been; null if all workers have sent it `limit` already.
+   */
+  reserve(limit: number): number | null {
     const { tools, ledgerSlot } = this;
-    return tools.targets.reserve(ledgerSlot, tools.slot, most) ? ledgerSlot : null;
+    return tools.targets.reserve(ledgerSlot, tools.slot, limit) ? ledgerSlot : null;
   }
 
   release(reserved: number): void {
@@ -219,12 +222,12 @@ export class Endpoint implements TargetName {
     this.changed(false, failure.reason);
   }
 
-  /** A request is about to be sent to it; if it was out, others wait for the result. */
+  /** A request is about to be sent to it. If it was out of rotation, other requests wait for the result. */
   tryAgain(now: number, passive: PassiveHealth): void {
     this.tools.targets.tryAgain(this.ledgerSlot, now, failsToReset(passive), passive.outSecs);
   }
 
-  /** A table has it in rotation, or not any more. */
+  /** Sets whether the newest table has it in rotation. */
   rotate(rotates: boolean): void {
     if (rotates && !this.rotates) this.rotatesSince = this.tools.clock.now();
     this.rotates = rotates;
@@ -236,7 +239,7 @@ export class Endpoint implements TargetName {
    */
   ramped(now: number, slowStartMs: number, healthySince: number): boolean {
     const since = Math.max(this.rotatesSince, healthySince, this.tools.targets.backSince(this.ledgerSlot));
-    const share = Math.max(LEAST_SHARE, (now - since) / slowStartMs);
+    const share = Math.max(MIN_SHARE, (now - since) / slowStartMs);
     if (share >= 1) return true;
     this.credit += share;
     if (this.credit < 1) return false;
@@ -265,7 +268,7 @@ export class Endpoint implements TargetName {
 
   /** A first connection is about to be opened. After a long idle time, its row in the ledger may belong to another target. */
   wake(): void {
-    this.awake(this);
+    this.onWake(this);
     this.ledgerSlot = this.claimSlot();
   }
 

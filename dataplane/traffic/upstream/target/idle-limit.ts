@@ -1,9 +1,9 @@
 /** How long an idle connection is reused (ms): most upstreams close theirs after 5 s. */
 export const IDLE_MS = 4_000;
 /** A connection closed sooner than this (ms) was not closed for being idle: its target is shutting down or being replaced. */
-const LEAST_LIMIT_MS = 500;
+const MIN_LIMIT_MS = 500;
 /** How much sooner than the target's limit a connection is given up: a quarter of the limit, and at least this (ms). */
-const LEAST_MARGIN_MS = 250;
+const MIN_MARGIN_MS = 250;
 
 /**
  * How long connections to one target may be idle. A target whose own limit is short shows it by
@@ -24,13 +24,13 @@ export class IdleLimit {
    */
   keepFor(announced: number): number {
     const announcedMs = announced < 0 ? IDLE_MS : announced * 1_000 - 1_000;
-    const own = this.learnt - Math.max(LEAST_MARGIN_MS, this.learnt / 4);
+    const own = this.learnt - Math.max(MIN_MARGIN_MS, this.learnt / 4);
     return Math.min(IDLE_MS, announcedMs, this.known ? own : IDLE_MS);
   }
 
   /** The target has closed a connection that was idle for `ms`. */
   closedAfter(ms: number): void {
-    if (ms >= LEAST_LIMIT_MS) this.learnt = ms;
+    if (ms >= MIN_LIMIT_MS) this.learnt = ms;
   }
 
   /** A connection has stayed open for as long as we would reuse it without a limit. */

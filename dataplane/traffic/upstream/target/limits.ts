@@ -3,7 +3,7 @@ import type { Exchange } from '../../exchange/exchange.ts';
 import { type Limits, USUAL } from '../../exchange/limits.ts';
 
 /** A head may have one line per this many bytes of its size limit, and never fewer than the default. */
-const BYTES_OF_A_LINE = 256;
+const BYTES_PER_LINE = 256;
 
 /** The time and size limits that a route sets. 0 is no time limit. */
 export function limitsOf(transport: TransportSpec | null | undefined): Limits {
@@ -26,7 +26,7 @@ export function limitsOf(transport: TransportSpec | null | undefined): Limits {
 }
 
 /** How many lines a head of this many bytes may have. */
-export const linesFor = (bytes: number): number => Math.max(USUAL.head.lines, Math.floor(bytes / BYTES_OF_A_LINE));
+export const linesFor = (bytes: number): number => Math.max(USUAL.head.lines, Math.floor(bytes / BYTES_PER_LINE));
 
 const msOf = (secs: number): number => (secs === 0 ? Number.POSITIVE_INFINITY : secs * 1_000);
 

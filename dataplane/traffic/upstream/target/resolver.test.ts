@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
-import { type Query, Resolver } from './resolver.ts';
+import { type LookUp, Resolver } from './resolver.ts';
 
 /** A resolver whose answers the test gives explicitly. */
 function byHand() {
   const clock = new ManualClock();
-  const queries: { host: string; then: Parameters<Query>[1] }[] = [];
+  const queries: { host: string; then: Parameters<LookUp>[1] }[] = [];
   const resolver = new Resolver(clock, (host, then) => queries.push({ host, then }));
   const answers: string[] = [];
   return {

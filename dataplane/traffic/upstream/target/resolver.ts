@@ -8,11 +8,11 @@ const FRESH_MS = 30_000;
 /** How long the last answer stays in use while the resolver itself fails (ms), and how often it is retried then. */
 const STALE_MS = 600_000;
 const RETRY_MS = 5_000;
-/** Most names in the cache; the least recently used one is evicted first. */
+/** The maximum number of names in the cache; the least recently used one is evicted first. */
 const MAX_KNOWN = 10_000;
 
-/** Asks the system: an error, or at least one address. */
-export type Query = (host: string, then: (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void) => void;
+/** Looks a name up: an error, or at least one address. */
+export type LookUp = (host: string, then: (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void) => void;
 
 type CachedAnswer = {
   readonly addresses: readonly string[];
@@ -32,13 +32,13 @@ type Then = (error: NodeJS.ErrnoException | null, address: string) => void;
  */
 export class Resolver {
   private readonly known = new Map<string, CachedAnswer>();
-  private readonly asking = new Map<string, Then[]>();
+  private readonly pending = new Map<string, Then[]>();
   private readonly clock: Clock;
-  private readonly query: Query;
+  private readonly lookUp: LookUp;
 
-  constructor(clock: Clock, query: Query = querySystem) {
+  constructor(clock: Clock, lookUp: LookUp = lookUpInSystem) {
     this.clock = clock;
-    this.query = query;
+    this.lookUp = lookUp;
   }
 
   /** IP addresses and sockets need no resolution. */
@@ -59,15 +59,15 @@ export class Resolver {
   }
 
   private refresh(host: string, then: Then | null): void {
-    const others = this.asking.get(host);
+    const others = this.pending.get(host);
     if (others !== undefined) {
       if (then !== null) others.push(then);
       return;
     }
     const waiting = then === null ? [] : [then];
-    this.asking.set(host, waiting);
-    this.query(host, (error, addresses) => {
-      this.asking.delete(host);
+    this.pending.set(host, waiting);
+    this.lookUp(host, (error, addresses) => {
+      this.pending.delete(host);
       const known = error === null ? this.learn(host, addresses) : this.keep(host, error);
       for (const answer of waiting) known === null ? answer(error, '') : answer(null, turn(known));
     });
@@ -100,7 +100,7 @@ export class Resolver {
 
 const turn = (known: CachedAnswer): string => known.addresses[known.next++ % known.addresses.length] as string;
 
-const querySystem: Query = (host, then) =>
+const lookUpInSystem: LookUp = (host, then) =>
   lookup(host, { all: true, verbatim: true }, (error, addresses) => {
     if (error === null && addresses.length === 0) return then(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), []);
     then(error, error === null ? addresses.map(({ address }) => address) : []);

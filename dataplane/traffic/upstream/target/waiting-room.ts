@@ -4,7 +4,7 @@ import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Most requests that wait for a connection to one target; more are answered 503. */
+/** The maximum number of requests that wait for a connection to one target; more are answered with 503. */
 const MAX_WAITING = 1_024;
 /** How long a request waits there (ms); the connect timeout applies if it is longer. */
 const QUEUE_MS = 5_000;
@@ -22,11 +22,11 @@ export class WaitingRoom {
     return this.queue.length === 0;
   }
 
-  /** Queues a request, or fails it if `most` are waiting already. */
-  enter(x: Exchange, most = MAX_WAITING): void {
+  /** Queues a request, or fails it if `maxWaiting` are waiting already. */
+  enter(x: Exchange, maxWaiting = MAX_WAITING): void {
     const { tools } = this.endpoint;
     const waits = Math.max(QUEUE_MS, this.endpoint.connectMsFor(x));
-    if (this.queue.length < most) this.queue.push(new WaitingRequest(this.queue, this.endpoint, x, tools.clock.monotonic() + waits));
+    if (this.queue.length < maxWaiting) this.queue.push(new WaitingRequest(this.queue, this.endpoint, x, tools.clock.monotonic() + waits));
     else attemptFailed(x, this.endpoint, FAILURE.queueFull, NOTHING_SENT);
   }
 

@@ -56,8 +56,15 @@ test('serial number, fingerprint and the certificate itself are those of Caddy',
 
 test('names are found by their kind and index, and one that contains a comma does not become two', async () => {
   const authority = new CertificatesFixture();
-  const names = 'DNS:a.test,email:ann@a.test,URI:spiffe://a.test/ann,DNS:*.b.test,IP:192.0.2.1,IP:2001:db8::1';
-  const identity = new PresentedIdentity(new X509Certificate(authority.issueFor(names).cert));
+  const { cert } = authority.issueFor(
+    { dNSName: 'a.test' },
+    { rfc822Name: 'ann@a.test' },
+    { uniformResourceIdentifier: 'spiffe://a.test/ann' },
+    { dNSName: '*.b.test' },
+    { iPAddress: '192.0.2.1' },
+    { iPAddress: '2001:db8::1' },
+  );
+  const identity = new PresentedIdentity(new X509Certificate(cert));
   assert.deepEqual(
     [0, 1, 2].map((nth) => identity.name('dns_names', nth)),
     ['a.test', '*.b.test', ''],

@@ -9,7 +9,8 @@ const failed = (message: string, code?: string) => Object.assign(new Error(messa
 test('network failures count as an unreachable authority, with advice if there is any', () => {
   for (const code of ['ECONNREFUSED', 'ECONNRESET', 'EPROTO', 'EPIPE', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'])
     assert.equal(toIssueError(failed('no', code), 'a.test').kind, 'unreachable', code);
-  assert.match(toIssueError(failed('no', 'SELF_SIGNED_CERT_IN_CHAIN'), 'a.test').message, /--acme-ca-root PATH/);
+  for (const code of ['SELF_SIGNED_CERT_IN_CHAIN', 'CERT_SIGNATURE_FAILURE'])
+    assert.match(toIssueError(failed('no', code), 'a.test').message, /--acme-ca-root PATH/);
   for (const code of ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']) assert.match(toIssueError(failed('no', code), 'a.test').message, /clock/);
   assert.match(toIssueError(failed('odd', 'EPROTO'), 'a.test').message, /odd/);
 });

@@ -14,6 +14,8 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not from a trusted authority; name its root with --acme-ca-root PATH',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; name it with --acme-ca-root PATH',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not from a trusted authority; name its root with --acme-ca-root PATH',
+  // An authority of the same name with another key, such as one that was set up again.
+  CERT_SIGNATURE_FAILURE: 'its certificate is not from a trusted authority; name its root with --acme-ca-root PATH',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not from a trusted authority; name its root with --acme-ca-root PATH',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',

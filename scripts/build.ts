@@ -5,7 +5,7 @@ import { buildPage } from '../dataplane/admin/dashboard/page/build.ts';
 import { routeSchemaHash } from '../dataplane/table/disk/saved.ts';
 import { licensesOf } from './licenses.ts';
 
-/** What is started: the processes, and the threads of the data plane. */
+/** The entry points of the processes, and of the threads of the data plane. */
 const ENTRIES = [
   'shared/parent/main',
   'dataplane/main',
@@ -15,12 +15,15 @@ const ENTRIES = [
   'dataplane/cache/disk/thread',
   'dataplane/tracing/export-thread',
 ];
-/** They load only what is used, such as a command or the library for clusters, so each of these has a file of its own. */
+/**
+ * Entry points that import some modules only when they are needed, such as a command or the Kubernetes client: these get files of their
+ * own.
+ */
 const SPLIT = ['controller/main', 'controller/cli/main'];
-/** Long lines are broken (characters), so that the position in a stack trace says something. */
-const LINE = 120;
+/** Lines are broken at this length (characters), so that positions in stack traces are useful. */
+const LINE_LIMIT = 120;
 
-/** Sources find other files from their own address, which a bundle does not have: in it, they still have the one they had. */
+/** Sources find other files relative to import.meta.url, which is that of the bundle once they are bundled: this keeps each one's own. */
 const keepAddresses = (outdir: string): Plugin => ({
   name: 'keep-addresses',
   setup({ onLoad }) {
@@ -55,16 +58,16 @@ const requireHttp: Plugin = {
 };
 
 /**
- * The library for clusters has a class for each kind of object, but needs no class to read its configuration. Its own files name each
- * other with their extension: asking esbuild where each of them is would take ten times as long as the whole build.
+ * The Kubernetes client has a class for each kind of object, but needs no class to read its configuration. Its own files name each
+ * other with their extension: letting esbuild resolve each of them would take ten times as long as the whole build.
  */
 const leaveUnusedModels: Plugin = {
   name: 'leave-unused-models',
   setup({ onResolve, resolve: found }) {
     onResolve({ filter: /^@kubernetes\/client-node$/ }, async ({ path, importer, resolveDir, kind, pluginData }) =>
-      pluginData === 'asked'
+      pluginData === 'resolved'
         ? undefined
-        : { ...(await found(path, { importer, resolveDir, kind, pluginData: 'asked' })), sideEffects: false },
+        : { ...(await found(path, { importer, resolveDir, kind, pluginData: 'resolved' })), sideEffects: false },
     );
     onResolve({ filter: /^\..*\.js$/ }, ({ path, importer, resolveDir }) =>
       importer.includes('/@kubernetes/client-node/') ? { path: resolve(resolveDir, path), sideEffects: false } : undefined,
@@ -72,7 +75,7 @@ const leaveUnusedModels: Plugin = {
   },
 };
 
-/** The encodings of iconv-lite, which it loads when it meets one: half a megabyte that no process of ours needs to have in memory. */
+/** The encodings of iconv-lite, which it loads when it first converts text: half a megabyte that no process needs to keep in memory. */
 const ENCODINGS = 'encodings.cjs';
 
 const leaveEncodings: Plugin = {
@@ -101,9 +104,9 @@ async function bundle(entry: string, dist: string, splitting: boolean): Promise<
     target: 'node26',
     minifyWhitespace: true,
     minifySyntax: true,
-    lineLimit: LINE,
+    lineLimit: LINE_LIMIT,
     legalComments: 'none',
-    // Packages that are CommonJS modules require Node's own ones.
+    // Packages that are CommonJS modules call require for the modules of Node.
     banner: { js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);" },
     define: { BUILT_ROUTE_SCHEMA_HASH: JSON.stringify(routeSchemaHash()) },
     metafile: true,

@@ -9,17 +9,17 @@ type Package = {
   readonly cpu?: unknown;
 };
 
-const NOTED = 'node_modules/.package-lock.json';
+const RECORD = 'node_modules/.package-lock.json';
 const packagesIn = (path: string) => (JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, Package> }).packages;
 
 function isComplete(): boolean {
-  if (!existsSync(NOTED)) return false;
-  const noted = packagesIn(NOTED);
+  if (!existsSync(RECORD)) return false;
+  const recorded = packagesIn(RECORD);
   return Object.entries(packagesIn('package-lock.json')).every(([path, locked]) => {
-    const there = noted[path];
+    const installed = recorded[path];
     // The root, and packages for other platforms, which npm does not install.
-    if (path === '' || (there === undefined && locked.optional && (locked.os ?? locked.cpu) !== undefined)) return true;
-    return there?.version === locked.version && there?.integrity === locked.integrity && existsSync(`${path}/package.json`);
+    if (path === '' || (installed === undefined && locked.optional && (locked.os ?? locked.cpu) !== undefined)) return true;
+    return installed?.version === locked.version && installed?.integrity === locked.integrity && existsSync(`${path}/package.json`);
   });
 }
 

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 
-const MOST = 15;
+const MAX_LISTED = 15;
 const TOGETHER = fileURLToPath(new URL('together.ts', import.meta.url));
 
 /** A reporter for node:test that prints a table of the slowest files at the end. */
@@ -19,5 +19,5 @@ export default async function* slowest(events: AsyncIterable<TestEvent>): AsyncG
   const sum = files.reduce((total, [, took]) => total + took, 0);
   const took = (performance.now() - began) / 1_000;
   yield `\nThe slowest of ${files.length} files (${sum.toFixed(0)} s of tests in ${took.toFixed(0)} s):\n`;
-  for (const [file, one] of files.slice(0, MOST)) yield `${one.toFixed(1).padStart(7)} s  ${file}\n`;
+  for (const [file, one] of files.slice(0, MAX_LISTED)) yield `${one.toFixed(1).padStart(7)} s  ${file}\n`;
 }

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { after, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
-/** How long one file may take: whatever takes longer hangs. */
+/** How long one file may take before it counts as hung. */
 const HUNG_MS = 300_000;
 
-/** What a test can change in its process, by name. The next test would find it changed. */
-function surroundings(): ReadonlyMap<string, unknown> {
+/** What a test can change in its process, by name: the next file of the process would be affected. */
+function processState(): ReadonlyMap<string, unknown> {
   const { stdout, stderr, exit, kill, emitWarning } = process;
   return new Map<string, unknown>([
     ...Object.entries(process.env).map(([name, value]) => [`environment variable ${name}`, value] as const),
@@ -25,10 +25,10 @@ function changed(before: ReadonlyMap<string, unknown>, now: ReadonlyMap<string, 
   return [...new Set([...before.keys(), ...now.keys()])].filter((name) => before.get(name) !== now.get(name));
 }
 
-/** Whether this process is the first to take a file: the folder holds a mark for each that is taken. */
-function takes(folder: string, at: number): boolean {
+/** Whether this process is the first to claim a file: the folder has an empty file for each that is claimed. */
+function claim(folder: string, at: number): boolean {
   try {
-    writeFileSync(join(folder, `${at}.taken`), '', { flag: 'wx' });
+    writeFileSync(join(folder, `${at}.claimed`), '', { flag: 'wx' });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -38,27 +38,27 @@ function takes(folder: string, at: number): boolean {
 
 /**
  * Runs test files one after the other in this process, each as a suite of its name, so that Node and the sources are
- * loaded once for all of them. Other processes that were given the same folder and files share the work: each takes the
- * next file that is left. A file that leaves its process other than it was fails. While one runs, its name is in the
- * folder, in a file that ends in `.running`: that tells which one ended the process.
+ * loaded once for all of them. Other processes that were given the same folder and files share the work: each claims the
+ * next file that is left. A file that leaves its process changed fails. While a file runs, the folder has a `.running`
+ * file with its name, which shows what ran when a process ended.
  */
 export async function together(folder: string, files: readonly string[]): Promise<void> {
   const note = join(folder, `${process.pid}.running`);
-  // A test may wait for what keeps no process alive by itself, such as a folder that is watched.
+  // A test may wait for something that does not keep a process alive, such as a watched folder.
   const alive = setInterval(() => undefined, HUNG_MS);
   let finished = false;
   process.once('exit', () => {
     if (finished) rmSync(note, { force: true });
-    // A test that calls process.exit(0) would pass for all that were to come.
+    // Otherwise a test that calls process.exit(0) would make all the files after it pass.
     else process.exitCode = 1;
   });
   for (const [at, file] of files.entries()) {
-    if (!takes(folder, at)) continue;
+    if (!claim(folder, at)) continue;
     writeFileSync(note, file);
     await describe(file, { timeout: HUNG_MS }, async () => {
-      const before = surroundings();
+      const before = processState();
       await import(pathToFileURL(file).href);
-      after(() => assert.deepEqual(changed(before, surroundings()), [], `${file} leaves these changed for the next file of its process`));
+      after(() => assert.deepEqual(changed(before, processState()), [], `${file} leaves these changed for the next file of its process`));
     });
   }
   clearInterval(alive);

@@ -207,7 +207,7 @@ for (const { name, light } of KINDS) {
     assert.equal(ends.accepted.destroyed, true);
   });
 
-  test(`${name}: to cut it off is a reset for the client`, async () => {
+  test(`${name}: cutting it off resets the connection of the client`, async () => {
     using ends = await Ends.open(light);
     ends.accepted.read(ends);
     const [[error]] = await Promise.all([once(ends.client, 'error'), ends.accepted.cut()]);

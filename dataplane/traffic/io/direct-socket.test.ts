@@ -232,7 +232,7 @@ for (const kind of KINDS) {
       }
     });
 
-  test(`${kind.name}: who takes it over waits for what was written before`, async () => {
+  test(`${kind.name}: its next user waits for what was written before`, async () => {
     using ends = await Ends.open(kind);
     let read = '';
     ends.client.on('data', (piece: Buffer) => {

@@ -45,7 +45,7 @@ async function shake(more: ConnectionOptions = {}): Promise<TLSSocket> {
 
 const requestFor = (end: string): string => `POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${LONG.length}\r\n${end}\r\n${LONG}`;
 
-/** Reads complete responses until there are so many. */
+/** Reads complete responses until there are this many. */
 async function answers(socket: TLSSocket, count: number): Promise<string> {
   let text = '';
   socket.on('data', (bytes: Buffer) => {

@@ -43,7 +43,7 @@ test('a User-Agent is read once while it is remembered, also during a flood of o
   }
 });
 
-test('of a flood of User-Agents so many are identified as are worth the time, and again after the next report', () => {
+test('in a flood of User-Agents only a limited number is identified, and again as many after the next report', () => {
   const agents = new UserAgents();
   const browser = (version: number) =>
     clientOf(agents, `Mozilla/5.0 (X11; Linux x86_64; rv:${version}.0) Gecko/20100101 Firefox/${version}.0`)[0];
@@ -57,7 +57,7 @@ test('of a flood of User-Agents so many are identified as are worth the time, an
   assert.equal(browser(2_900), 'Firefox');
 });
 
-test('of a long User-Agent the beginning is read', () => {
+test('only the beginning of a long User-Agent is read', () => {
   const agents = new UserAgents();
   const text = `${BROWSERS[0]?.fields['user-agent']} ${'x'.repeat(8_000)}`;
   assert.equal(agents.find(text), agents.find(`${text} Googlebot/2.1`));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
-/** The most connections for tunnels that may be connecting to one target. */
+/** The maximum number of connections for tunnels that may be connecting to one target. */
 const MOST = 64;
 const HANDSHAKE = get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
 const AGREED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';

@@ -7,7 +7,7 @@ import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 const TINY = '1\r\nZ\r\n';
 const CHUNKED_POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n';
 const CHUNKED_ANSWER = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
-/** The most chunks that 100,000 tiny ones may become: one per read. */
+/** The maximum number of chunks that 100,000 tiny ones may become: one per read. */
 const FEW = 2_000;
 
 /** The data of a chunked body, and in how many chunks it arrived. */

@@ -41,7 +41,7 @@ const GUARD = 'DirectSocket.attempt';
 /** What `MixedTraffic.fresh` returns if everything works. */
 const ALL_SERVED = Array.from({ length: 8 }, () => 200);
 
-/** Of so many exceptions, one is thrown: all by default. */
+/** One in this many exceptions is thrown: by default, every one. */
 const ONE_OF = Number(process.env.SLUICE_FAULTS ?? 1);
 
 type FaultPoint = {

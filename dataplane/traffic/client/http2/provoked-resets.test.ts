@@ -4,7 +4,7 @@ import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, word } from 
 import { eventually, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
-/** Below the most concurrent requests that a client may have. */
+/** Below the maximum number of concurrent requests of a client. */
 const BATCH = 100;
 const MAX_BATCHES = 12;
 /** A stream error may be treated as one of the connection (RFC 9113 5.4.2), which bounds it even better. */

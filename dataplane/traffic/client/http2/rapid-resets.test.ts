@@ -4,7 +4,7 @@ import { CODE, FLAG, FRAME, Frames, frame } from '../../testing/http2/frames.ts'
 import { eventually, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
-/** The most concurrent requests that a client may have. */
+/** The maximum number of concurrent requests of a client. */
 const BATCH = 100;
 const MAX_HASTY = 200;
 

@@ -282,7 +282,7 @@ export async function eventually(what: string, met: () => boolean): Promise<void
   }
 }
 
-/** Waits until a target has failed so many requests: those that may wait for another one do so then. */
+/** Waits until a target has failed this many requests: those that may wait for another target do so then. */
 export function failedAt(proxy: ProxyFixture, address: string, times = 1, tls = false): Promise<void> {
   const { targets } = proxy.ledger;
   return eventually('the target to have failed', () => {

@@ -5,7 +5,7 @@ import { CHECK_RESULT } from '../../../ledger/targets.ts';
 import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
-/** Sends so many requests. @returns how many of them the target got. */
+/** Sends this many requests. @returns how many of them the target got. */
 async function shareOf(target: UpstreamFixture, proxy: ProxyFixture, count: number): Promise<number> {
   const before = target.requests.length;
   for (let nth = 0; nth < count; nth++) await proxy.request(get());

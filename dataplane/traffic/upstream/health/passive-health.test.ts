@@ -5,7 +5,7 @@ import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const failing = (status: number): string => `HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\nno`;
 
-/** Sends so many requests. @returns how many of them each body came with. */
+/** Sends this many requests. @returns how many of them each body came with. */
 async function bodies(proxy: ProxyFixture, count: number): Promise<Record<string, number>> {
   const seen: Record<string, number> = {};
   for (let nth = 0; nth < count; nth++) {

@@ -8,7 +8,7 @@ import { CODE, FLAG, FRAME, Frames } from '../../testing/http2/frames.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 
-/** The most connections to one target that may be connecting. */
+/** The maximum number of connections to one target that may be connecting. */
 const MOST = 64;
 
 /** Over TLS a connection is established once the handshake is complete, which this target never answers. */

@@ -1,5 +1,6 @@
 import { ERROR } from '../../codec/http2/frames/frame.ts';
-import type { Http2Stream, StreamReceiver } from '../../codec/http2/stream.ts';
+import type { Http2Stream } from '../../codec/http2/stream.ts';
+import type { StreamReceiver } from '../../codec/http2/stream-receiver.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type DetachedStream, type Downstream, detachAttempt, type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import type { Faults } from '../../exchange/faults.ts';

@@ -5,7 +5,8 @@ import { ReceiveWindow } from './limits/receive-window.ts';
 import { readPriority } from './priority/priority.ts';
 import { Http2Session } from './session.ts';
 import type { SessionLimits, SessionOwner } from './session-owner.ts';
-import type { Http2Stream, StreamReceiver } from './stream.ts';
+import type { Http2Stream } from './stream.ts';
+import type { StreamReceiver } from './stream-receiver.ts';
 
 const WINDOW = 262_144;
 const LIMITS: SessionLimits = {

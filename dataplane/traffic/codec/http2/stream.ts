@@ -3,6 +3,7 @@ import { ERROR } from './frames/frame.ts';
 import type { ReceiveWindow } from './limits/receive-window.ts';
 import { COPIED } from './output.ts';
 import { NO_SIGNAL, type Priority } from './priority/priority.ts';
+import type { StreamReceiver } from './stream-receiver.ts';
 
 /** A stream with more than this queued makes its sender pause (bytes). */
 const HIGH_WATER = 65_536;
@@ -14,22 +15,6 @@ export const LARGE = 1_024;
 /** More than the window of a stream can hold unread. */
 const MAX_KEPT = 1_048_576;
 const NOTHING = Buffer.alloc(0);
-
-/**
- * Receives the events of a stream. None of these is called from within the stream's own methods. What one of them throws is passed to
- * `onFault` and affects no other stream.
- */
-export interface StreamReceiver {
-  /** A piece of the body, which nothing overwrites. @returns false to get it again after `resume`. */
-  data(buffer: Buffer, from: number, to: number): boolean;
-  /** The peer's side is complete. `trailers` are whole lines, or empty. */
-  ended(trailers: string): void;
-  /** The stream has closed. `code` is the one that either side reset it with, if one did (`wasReset`). */
-  closed(code: number): void;
-  /** Most of what was queued has been sent, so sending may continue. */
-  drained(): void;
-  onFault(error: unknown): void;
-}
 
 /** A head or trailers to send. `status` is that of a response, else 0; `pseudo` are the pseudo-header fields of a request. */
 export type OutgoingHead = {

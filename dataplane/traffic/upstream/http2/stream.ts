@@ -1,7 +1,8 @@
 import type { ResponseHead } from '../../codec/http1/response-head.ts';
 import { ERROR } from '../../codec/http2/frames/frame.ts';
 import type { ResponseBlock } from '../../codec/http2/headers/response-block.ts';
-import type { Http2Stream, StreamReceiver } from '../../codec/http2/stream.ts';
+import type { Http2Stream } from '../../codec/http2/stream.ts';
+import type { StreamReceiver } from '../../codec/http2/stream-receiver.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';

@@ -210,6 +210,22 @@ function* servers(): Generator<[name: string, steps: readonly Step[]]> {
 
 const ALL = [...servers()];
 
+/**
+ * How `sent` is read after these steps. What a step has made of a path is remembered in `made`, because servers have most of their first
+ * steps in common, and most steps leave most paths unchanged.
+ */
+function readBy(steps: readonly Step[], sent: string, made: Map<Step, Map<string, string>>): string {
+  let path = sent;
+  for (const step of steps) {
+    const known = made.get(step) ?? new Map<string, string>();
+    made.set(step, known);
+    const next = known.get(path) ?? step(path);
+    known.set(path, next);
+    path = next;
+  }
+  return path;
+}
+
 const written = (path: string): string => normalizedPath(path);
 
 test('the verdict covers every reading of every known server: all combinations of steps, random paths', () => {
@@ -236,7 +252,8 @@ test('the verdict covers every reading of every known server: all combinations o
     read++;
     const verdicts = evaluated.map(({ evaluate }) => evaluate(readings));
     const ours = written(sent);
-    const others = new Set([ours, ...ALL.map(([, steps]) => steps.reduce((path, step) => step(path), sent))]);
+    const made = new Map<Step, Map<string, string>>();
+    const others = new Set([ours, ...ALL.map(([, steps]) => readBy(steps, sent, made))]);
     for (const [nth, { pattern, matches }] of evaluated.entries()) {
       const verdict = verdicts[nth];
       if (verdict === 'some') continue;
@@ -244,7 +261,7 @@ test('the verdict covers every reading of every known server: all combinations o
       for (const other of others) {
         const means = matches(other);
         if (means === (verdict === 'all')) continue;
-        const name = ALL.find(([, steps]) => steps.reduce((path, step) => step(path), sent) === other)?.[0] ?? 'ours';
+        const name = ALL.find(([, steps]) => readBy(steps, sent, made) === other)?.[0] ?? 'ours';
         assert.fail(`${sent} is ${other} to ${name}, and ${means ? 'matches' : 'does not match'} ${pattern}: ${verdict}`);
       }
     }

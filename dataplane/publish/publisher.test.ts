@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { ListenError } from '../workers/worker-pool.ts';
-import { eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
+import { ENTRY, eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 const answering = (domain: string, body: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
-/** Only the end of its thread ends it. */
-const SPIN = 'for (;;);';
-const WAIT = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
+const WORD = 'new Int32Array(new SharedArrayBuffer(4))';
+const WAIT = `Atomics.wait(${WORD}, 0, 0)`;
+/** Only the end of its thread ends it. It leaves the processor to the other tests most of the time. */
+const SPIN = `for (const word = ${WORD}; ; ) Atomics.wait(word, 0, 0, 5)`;
 
 test('every worker serves a publication when its promise resolves', async () => {
   await using fixture = await WorkersFixture.start(3, [answering('a.test', 'first')]);
@@ -86,6 +87,7 @@ test('a port in use by another process is reported, not retried', async () => {
     const { systemClock } = await import('../../shared/runtime/clock.ts');
     const workers = new WorkerPool({
       count: 1,
+      entry: ENTRY,
       ledger: createLedger(2),
       hashKey: Buffer.alloc(16),
       countries: null,

@@ -13,7 +13,7 @@ import { type RoutesChange, StatePublisher } from '../publisher.ts';
 
 /** What `npm test` has built starts in a fifth of the time. A file that is run alone tests the sources. */
 const BUILT = process.env.TESTED_BUILD;
-const ENTRY = BUILT === undefined ? undefined : pathToFileURL(join(BUILT, 'dist/dataplane/traffic/worker/worker.js'));
+export const ENTRY = BUILT === undefined ? undefined : pathToFileURL(join(BUILT, 'dist/dataplane/traffic/worker/worker.js'));
 
 /** Test support: real worker threads on their own port, with a real publisher. */
 export class WorkersFixture {

@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
@@ -13,9 +13,13 @@ const CORES = availableParallelism();
  */
 const JOBS = Number(process.env.TEST_JOBS ?? CORES * 2 + 1);
 const BESIDE_SOURCES = '{shared,controller,dataplane,deploy}/**/*.test.ts';
+const OF_BOTH_PROCESSES = 'e2e/**/*.test.ts';
 const ALONE = /^\/\/ Runs alone: ./;
-/** Wait for engines and API servers most of the time, and take the longest: started first, they leave the cores to the others. */
-const FIRST = /^e2e\/(docker|kubernetes)\//;
+/**
+ * Run in networks of their own, which a process cannot share with other files. They wait for engines and API servers most of the time, and
+ * take the longest: started first, they leave the cores to the others.
+ */
+const IN_OWN_NETWORK = /^e2e\/(docker|kubernetes)\//;
 /** Half an hour for a process that runs many files, each of which has five minutes. So much is only needed on a very busy machine. */
 const PROCESS_MS = 1_800_000;
 /** --quick tries a tenth of the random inputs that npm test compares with Node's own parser, and of the exceptions that it throws. */
@@ -27,15 +31,13 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
 if (values.quick) Object.assign(process.env, { ...QUICK, ...process.env });
 
-/**
- * Programs that run the tests beside the sources, each of which takes the next file that no other has taken. They keep
- * the cores busy, so a few of them do.
- */
+/** Programs that run these files, each of which takes the next one that no other has taken. */
 function programs(count: number, files: readonly string[]): string[] {
   const together = JSON.stringify(new URL('together.ts', import.meta.url).href);
+  const taken = mkdtempSync(join(folder, 'files-'));
   return Array.from({ length: count }, (_, at) => {
-    const program = join(folder, `together-${at}.mjs`);
-    writeFileSync(program, `import { together } from ${together};\nawait together(${JSON.stringify(folder)}, ${JSON.stringify(files)});\n`);
+    const program = join(taken, `together-${at}.mjs`);
+    writeFileSync(program, `import { together } from ${together};\nawait together(${JSON.stringify(taken)}, ${JSON.stringify(files)});\n`);
     return program;
   });
 }
@@ -45,10 +47,12 @@ function everything(): string[] {
   const files = globSync(BESIDE_SOURCES).toSorted();
   const alone = files.filter((file) => ALONE.test(readFileSync(file, 'utf8')));
   const shared = files.filter((file) => !alone.includes(file));
+  // These keep the cores busy, so a few programs do.
   if (values.quick) return [...programs(CORES + 1, shared), ...alone];
-  const processes = globSync('e2e/**/*.test.ts').toSorted();
-  const rest = processes.filter((file) => !FIRST.test(file));
-  return [...programs(CORES, shared), ...processes.filter((file) => FIRST.test(file)), ...alone, ...rest];
+  const { inOwnNetwork = [], rest = [] } = Object.groupBy(globSync(OF_BOTH_PROCESSES).toSorted(), (file) =>
+    IN_OWN_NETWORK.test(file) ? 'inOwnNetwork' : 'rest',
+  );
+  return [...programs(CORES, shared), ...inOwnNetwork, ...alone, ...programs(JOBS, rest)];
 }
 
 /** @throws if there is no such file. */
@@ -69,7 +73,7 @@ results.on('test:summary', ({ file, success }) => {
 results.compose(new spec()).pipe(process.stdout);
 results.compose(slowest).pipe(process.stdout);
 results.once('end', () => {
-  for (const name of readdirSync(folder).filter((one) => one.endsWith('.running'))) {
+  for (const name of globSync('files-*/*.running', { cwd: folder })) {
     process.exitCode = 1;
     process.stderr.write(`A process of tests ended while it ran ${readFileSync(join(folder, name), 'utf8')}.\n`);
   }

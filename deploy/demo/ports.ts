@@ -2,10 +2,10 @@ import { request } from 'node:http';
 import { createServer } from 'node:net';
 
 /** One port of the demo: its default number and its purpose. */
-export type Use = { readonly name: string; readonly usual: number; readonly what: string };
+export type PortUse = { readonly name: string; readonly usual: number; readonly what: string };
 
 /** How many numbers above the default are tried. */
-const REACH = 200;
+const MAX_TRIED = 200;
 
 export type Chosen = {
   readonly ports: ReadonlyMap<string, number>;
@@ -20,26 +20,26 @@ export class PortTakenError extends Error {}
  * Chooses a port for each use: the explicitly set one, or the default, or the next free one.
  * @throws PortTakenError if an explicitly set port is in use, since a different one must not be guessed.
  */
-export async function choosePorts(uses: readonly Use[], asked: ReadonlyMap<string, number>): Promise<Chosen> {
+export async function choosePorts(uses: readonly PortUse[], requested: ReadonlyMap<string, number>): Promise<Chosen> {
   const ports = new Map<string, number>();
   const moved: string[] = [];
-  const mine = (port: number) => [...ports.values(), ...asked.values()].includes(port);
+  const isReserved = (port: number) => [...ports.values(), ...requested.values()].includes(port);
   for (const { name, usual, what } of uses) {
-    const wish = asked.get(name);
-    if (wish !== undefined && (await isTaken(wish)))
+    const explicit = requested.get(name);
+    if (explicit !== undefined && (await isTaken(explicit)))
       throw new PortTakenError(
-        `Port ${wish} (${what}) is in use by another program: set a different port, or stop that program and start again.`,
+        `Port ${explicit} (${what}) is in use by another program: set a different port, or stop that program and start again.`,
       );
-    const port = wish ?? (await firstFree(usual, mine));
-    if (wish === undefined && port !== usual) moved.push(`Port ${usual} is in use by another program: ${what} is on ${port}.`);
+    const port = explicit ?? (await firstFree(usual, isReserved));
+    if (explicit === undefined && port !== usual) moved.push(`Port ${usual} is in use by another program: ${what} is on ${port}.`);
     ports.set(name, port);
   }
   return { ports, moved };
 }
 
-async function firstFree(usual: number, mine: (port: number) => boolean): Promise<number> {
-  for (let port = usual; port < usual + REACH; port++) if (!mine(port) && !(await isTaken(port))) return port;
-  throw new PortTakenError(`No port from ${usual} to ${usual + REACH - 1} is free.`);
+async function firstFree(usual: number, isReserved: (port: number) => boolean): Promise<number> {
+  for (let port = usual; port < usual + MAX_TRIED; port++) if (!isReserved(port) && !(await isTaken(port))) return port;
+  throw new PortTakenError(`No port from ${usual} to ${usual + MAX_TRIED - 1} is free.`);
 }
 
 /** Whether the loopback port is in use. */

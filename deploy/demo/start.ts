@@ -41,7 +41,7 @@ const QUIET: Flag = { name: 'no-visitors', kind: 'switch', help: 'bring no visit
 const FLAGS = [portFlag('http-port', 'the demo over HTTP'), portFlag('https-port', 'the demo over HTTPS'), QUIET];
 /** The same visitors in every demo. */
 const SEED = 2_026;
-/** Long enough for a busy machine: if the proxy can't start, it ends, and this wait with it. */
+/** Long enough for a busy machine. If the proxy can't start, it exits, which also ends the wait. */
 const READY_WITHIN_MS = 60_000;
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
@@ -100,7 +100,7 @@ function trusting(root: string): string {
 
 const adminSocket = (stateDir: string): string => join(stateDir, ADMIN_SOCKET_FILE);
 
-function tell(stateDir: string, { http, https }: Ports, dashboard: DashboardForwarder, isQuiet: boolean): void {
+function printIntro(stateDir: string, { http, https }: Ports, dashboard: DashboardForwarder, isQuiet: boolean): void {
   const admin = `--admin unix:${relative(process.cwd(), adminSocket(stateDir))}`;
   const authority = relative(process.cwd(), rootCertificatePath(stateDir));
   const curl = (host: string, path: string, more = '') => `  curl -i ${more}-H 'Host: ${host}' http://127.0.0.1:${http}${path}`;
@@ -138,12 +138,12 @@ Change deploy/demo/Sluicefile while it runs. Ctrl-C ends everything.
 
 /** Explicitly set ports are kept; the others are replaced if they are in use. */
 async function portsFor({ given }: Flags): Promise<Ports> {
-  const asked = new Map<string, number>();
+  const requested = new Map<string, number>();
   for (const name of ['http', 'https']) {
     const value = given.get(`${name}-port`)?.value;
-    if (typeof value === 'number') asked.set(name, value);
+    if (typeof value === 'number') requested.set(name, value);
   }
-  const { ports, moved } = await choosePorts(USES, asked);
+  const { ports, moved } = await choosePorts(USES, requested);
   for (const line of moved) say(line);
   return Object.fromEntries(ports) as Ports;
 }
@@ -175,7 +175,7 @@ async function main(): Promise<number> {
     dashboard = await startForwarder({ admin, token: undefined, listen: { host: '127.0.0.1', port: 0 } });
     const isQuiet = flags.given.get(QUIET.name)?.value === true;
     if (!isQuiet) void bringVisitors({ port: ports.http, seed: SEED, clock: systemClock, signal: leaving.signal });
-    tell(stateDir, ports, dashboard, isQuiet);
+    printIntro(stateDir, ports, dashboard, isQuiet);
   } else if (!stopping) {
     process.stderr.write('The proxy did not become ready; its lines above say why.\n');
     stop();

@@ -11,7 +11,7 @@ export type VisitorOptions = {
   readonly signal: AbortSignal;
   /** Milliseconds from one visit to the next. */
   readonly pace?: number;
-  readonly most?: number;
+  readonly maxRequests?: number;
 };
 
 /** From one visit to the next (ms). A visit has about six requests: four a second. */
@@ -21,15 +21,22 @@ const OPENING_VISITS = 15;
 const OPENING_PACE_MS = 100;
 /** A demo that is forgotten stops after this many requests, about seven hours. */
 const MAX_REQUESTS = 100_000;
-/** If the proxy is slow, no more visits than these are under way. */
+/** The maximum number of visits at a time, which is only reached if the proxy is slow. */
 const MAX_VISITS = 40;
 const TIMEOUT_MS = 10_000;
 
 /** Sends the requests of visitors through the proxy until `signal` ends it, or after a bounded number. */
-export async function bringVisitors({ port, seed, clock, signal, pace = PACE_MS, most = MAX_REQUESTS }: VisitorOptions): Promise<void> {
+export async function bringVisitors({
+  port,
+  seed,
+  clock,
+  signal,
+  pace = PACE_MS,
+  maxRequests = MAX_REQUESTS,
+}: VisitorOptions): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const underWay = new Set<Promise<void>>();
-  let left = most;
+  let left = maxRequests;
   let started = 0;
   for (const visit of visits(seed, port)) {
     if (signal.aborted || left <= 0) break;
@@ -45,18 +52,18 @@ export async function bringVisitors({ port, seed, clock, signal, pace = PACE_MS,
   agent.destroy();
 }
 
-type Way = { readonly port: number; readonly agent: Agent; readonly clock: Clock; readonly signal: AbortSignal };
+type Connection = { readonly port: number; readonly agent: Agent; readonly clock: Clock; readonly signal: AbortSignal };
 
-async function play(requests: readonly VisitorRequest[], way: Way): Promise<void> {
+async function play(requests: readonly VisitorRequest[], connection: Connection): Promise<void> {
   for (const one of requests) {
-    await sleep(way.clock, one.after, way.signal);
-    if (way.signal.aborted) return;
-    await send(one, way);
+    await sleep(connection.clock, one.after, connection.signal);
+    if (connection.signal.aborted) return;
+    await send(one, connection);
   }
 }
 
-/** A failed request, while the demo's file is edited or the demo ends, is one that a visitor would lose; the dashboard shows it. */
-function send({ method, host, path, headers, body }: VisitorRequest, { port, agent, signal }: Way): Promise<void> {
+/** Ignores failures, which happen while the demo's file is edited or the demo ends: the dashboard shows them. */
+function send({ method, host, path, headers, body }: VisitorRequest, { port, agent, signal }: Connection): Promise<void> {
   return new Promise((resolve) => {
     const options = { host: '127.0.0.1', port, method, path, headers: { ...headers, host: `${host}:${port}` }, agent, signal };
     const sent = request({ ...options, timeout: TIMEOUT_MS }, (response) => {

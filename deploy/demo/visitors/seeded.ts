@@ -5,7 +5,7 @@ export type Seeded = {
   /** A whole number from `from` to `to`, both included. */
   between(from: number, to: number): number;
   pick<T>(list: readonly T[]): T;
-  /** The keys of `weights`, each as often as its weight. */
+  /** One of the keys of `weights`, with a probability in proportion to its weight. */
   weighted<T extends string>(weights: Readonly<Record<T, number>>): T;
   /** Around `median`, never negative, with a few that are much larger, as durations are. */
   skewed(median: number, spread: number): number;

@@ -61,12 +61,12 @@ async function proxy(t: TestContext): Promise<{ port: number; seen: IncomingMess
   return { port: (server.address() as AddressInfo).port, seen };
 }
 
-/** No time passes while visitors think. */
+/** Visitors don't pause between requests. */
 const hasty: Clock = { ...systemClock, after: (_ms, task) => systemClock.after(0, task) };
 
 test('visitors go through the proxy, and their number is bounded', async (t) => {
   const { port, seen } = await proxy(t);
-  await bringVisitors({ port, seed: 1, clock: hasty, signal: new AbortController().signal, most: 60 });
+  await bringVisitors({ port, seed: 1, clock: hasty, signal: new AbortController().signal, maxRequests: 60 });
   assert.equal(seen.length, 60);
   for (const { headers } of seen) {
     assert.match(headers.host ?? '', new RegExp(`^\\w+\\.localhost:${port}$`));
@@ -80,5 +80,5 @@ test('visitors leave at once when the demo ends, and a proxy that is gone does n
   const brought = bringVisitors({ port, seed: 1, clock: systemClock, signal: leaving.signal });
   leaving.abort();
   await brought;
-  await bringVisitors({ port: 1, seed: 1, clock: hasty, signal: new AbortController().signal, most: 20 });
+  await bringVisitors({ port: 1, seed: 1, clock: hasty, signal: new AbortController().signal, maxRequests: 20 });
 });

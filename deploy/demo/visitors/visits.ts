@@ -14,7 +14,7 @@ export type VisitorRequest = {
 
 /** How many addresses the visitors have, so that some of them come back. */
 const ADDRESSES = 3_000;
-/** Networks that belong to no country: private, loopback, reserved and multicast ones are in them. */
+/** First octets that include private, loopback, reserved or multicast networks, which belong to no country. */
 const NOT_PUBLIC = new Set([10, 100, 127, 169, 172, 192, 198, 203]);
 
 const BROWSERS = {
@@ -60,7 +60,7 @@ const PAGES = {
   '/basket/receipt': 1,
 } as const;
 const ENTRIES = { '/': 50, '/journal/how-to-brew': 25, '/teapots': 15, '/teapots/cast-iron': 10 } as const;
-/** What programs look for that search for weaknesses. */
+/** Paths that vulnerability scanners request. */
 const PROBED = ['/wp-login.php', '/.env', '/phpmyadmin/', '/.git/config', '/admin'];
 
 const SHOP = 'shop.localhost';

@@ -1,4 +1,4 @@
-{{- /* The name of the objects: that of the release, which several in one cluster differ by. */ -}}
+{{- /* The name of the objects includes that of the release, so that several releases fit in one cluster. */ -}}
 {{- define "sluice.name" -}}
 {{- if contains "sluice" .Release.Name }}{{ .Release.Name | trunc 53 | trimSuffix "-" }}{{ else }}{{ printf "%s-sluice" .Release.Name | trunc 53 | trimSuffix "-" }}{{ end -}}
 {{- end }}
@@ -25,7 +25,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{- /* What the controller reads in a namespace, and says about its objects. */ -}}
+{{- /* What the controller reads in a namespace, and the statuses and events that it writes. */ -}}
 {{- define "sluice.rules" -}}
 - apiGroups: [networking.k8s.io]
   resources: [ingresses]
@@ -36,7 +36,7 @@ capabilities: { drop: [ALL] }
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
   verbs: [list, watch]
-# Only those of the type kubernetes.io/tls are requested, but RBAC can't say so.
+# Only those of the type kubernetes.io/tls are requested, but RBAC can't express that.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [list, watch]
@@ -62,20 +62,4 @@ capabilities: { drop: [ALL] }
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, get, patch]
-- apiGroups: [gateway.networking.k8s.io]
-  resources: [gateways, listenersets, httproutes, grpcroutes, tlsroutes, referencegrants, backendtlspolicies]
-  verbs: [list, watch]
-# Authorities of the Gateway API, in the key ca.crt. Only read if there is a GatewayClass.
-- apiGroups: [""]
-  resources: [configmaps]
-  verbs: [list, watch]
-- apiGroups: [gateway.networking.k8s.io]
-  resources:
-    - gateways/status
-    - listenersets/status
-    - httproutes/status
-    - grpcroutes/status
-    - tlsroutes/status
-    - backendtlspolicies/status
-  verbs: [patch]
 {{- end }}

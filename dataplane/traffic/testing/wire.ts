@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { ReceivedBytes } from './received-bytes.ts';
 
 /** How long a test waits for an expected event (ms). */
 export const PATIENCE_MS = 60_000;
@@ -23,14 +24,14 @@ export class Wire {
   failed = false;
   /** Bytes received, read or not. */
   total = 0;
-  private waiting: Buffer = Buffer.alloc(0);
+  private readonly received = new ReceivedBytes();
   private readonly waiters = new Set<() => void>();
 
   constructor(socket: Socket) {
     this.socket = socket;
     socket.on('data', (chunk: Buffer) => {
       this.total += chunk.length;
-      this.waiting = Buffer.concat([this.waiting, chunk]);
+      this.received.add(chunk);
       this.wake();
     });
     socket.on('end', () => {
@@ -55,7 +56,7 @@ export class Wire {
 
   /** The bytes received and not read yet. */
   get unread(): string {
-    return this.waiting.toString('latin1');
+    return this.received.unread.toString('latin1');
   }
 
   send(text: string | Buffer): void {
@@ -99,19 +100,29 @@ export class Wire {
 
   /** Reads up to and including the first `mark`. */
   async readThrough(mark: string): Promise<string> {
-    await this.until(JSON.stringify(mark), () => this.waiting.includes(mark, 0, 'latin1'));
-    return this.consume(this.waiting.indexOf(mark, 0, 'latin1') + mark.length);
+    let end = -1;
+    // Where the mark may begin, as a number of bytes received: those before it have been searched.
+    let from = 0;
+    await this.until(JSON.stringify(mark), () => {
+      const { unread } = this.received;
+      const start = this.total - unread.length;
+      const at = unread.indexOf(mark, Math.max(0, from - start), 'latin1');
+      end = at < 0 ? -1 : at + mark.length;
+      from = Math.max(start, this.total - mark.length + 1);
+      return end >= 0;
+    });
+    return this.received.take(end);
   }
 
   async read(bytes: number): Promise<string> {
-    await this.until(`${bytes} bytes`, () => this.waiting.length >= bytes);
-    return this.consume(bytes);
+    await this.until(`${bytes} bytes`, () => this.received.unread.length >= bytes);
+    return this.received.take(bytes);
   }
 
   /** Everything until the other side ends or the connection closes. */
   async readAll(): Promise<string> {
     await this.until('the end', () => this.ended || this.closed);
-    return this.consume(this.waiting.length);
+    return this.received.take(this.received.unread.length);
   }
 
   readHead(): Promise<string> {
@@ -152,12 +163,6 @@ export class Wire {
       if (line === '\r\n') return { body, trailers };
       trailers += line;
     }
-  }
-
-  private consume(bytes: number): string {
-    const text = this.waiting.toString('latin1', 0, bytes);
-    this.waiting = this.waiting.subarray(bytes);
-    return text;
   }
 
   private wake(): void {

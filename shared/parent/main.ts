@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { NAME } from '../name.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { whenOrphaned } from '../runtime/process/supervised.ts';
@@ -44,7 +45,7 @@ let isFirst = true;
 function pair(launch: Launch, events: ChildEvents): Pair {
   const isOwnVersion = isFirst;
   isFirst = false;
-  return new Pair(launch, events, tools, isOwnVersion);
+  return new Pair(launch, events, tools, { isOwnVersion, hasOneCore: availableParallelism() === 1 });
 }
 
 const parent = new Parent(

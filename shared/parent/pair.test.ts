@@ -49,7 +49,7 @@ async function settled(): Promise<void> {
 }
 
 /** A pair of simulated processes. */
-function scene({ isOwnVersion = false } = {}) {
+function scene({ isOwnVersion = false, hasOneCore = false } = {}) {
   const clock = new ManualClock();
   const started: Played[] = [];
   const heard: string[] = [];
@@ -67,7 +67,7 @@ function scene({ isOwnVersion = false } = {}) {
         return child;
       },
     },
-    isOwnVersion,
+    { isOwnVersion, hasOneCore },
   );
   const newest = (command: string): Played =>
     started.findLast(({ launch: { argv } }) => argv[0] === command) ?? assert.fail(`no ${command} was started`);
@@ -89,6 +89,25 @@ test('the launcher plans how both processes are started, and starts them', async
       { launcher: '/sluice', argv: ['dataplane', '--a'], env: { PORT: '1' } },
       { launcher: '/sluice', argv: ['controller', '--b'] },
     ],
+  );
+});
+
+test('on one core the controller starts when the data plane serves, and not at all if it fails to start', async () => {
+  const { started, newest, plan } = scene({ hasOneCore: true });
+  const commands = () => started.map(({ launch: { argv } }) => argv[0]);
+  await plan(PLAN);
+  assert.deepEqual(commands(), ['run', 'dataplane']);
+  newest('dataplane').says({ kind: 'serving', version: '1' });
+  await settled();
+  assert.deepEqual(commands(), ['run', 'dataplane', 'controller']);
+
+  const failing = scene({ hasOneCore: true });
+  await failing.plan(PLAN);
+  await failing.newest('dataplane').ends(2);
+  assert.deepEqual(failing.ended, [2]);
+  assert.deepEqual(
+    failing.started.map(({ launch: { argv } }) => argv[0]),
+    ['run', 'dataplane'],
   );
 });
 

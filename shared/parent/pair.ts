@@ -3,6 +3,16 @@ import type { Child, ChildEvents, Launch } from './child.ts';
 import { PreparedDataplane } from './prepared-dataplane.ts';
 import { Supervised, type SupervisedTools } from './supervised.ts';
 
+export type PairOptions = {
+  /**
+   * Whether the launcher starts the version that runs here. Only then the data plane can load its code before it has its flags: one of an
+   * older version would start without any.
+   */
+  readonly isOwnVersion: boolean;
+  /** Whether there is one core for both processes. */
+  readonly hasOneCore: boolean;
+};
+
 /**
  * The two processes of `run`, as one child of the parent: data plane and controller, each of which may crash and is restarted while the
  * other goes on. The installed version plans how they are started: the launcher runs `run`, which reads the flags and the config file,
@@ -12,6 +22,7 @@ export class Pair implements Child {
   private readonly launch: Launch;
   private readonly events: ChildEvents;
   private readonly tools: SupervisedTools;
+  private readonly hasOneCore: boolean;
   /** Loads its code while the planner runs. */
   private prepared: PreparedDataplane | null = null;
   private planner: Child | null = null;
@@ -22,14 +33,11 @@ export class Pair implements Child {
   private serving: () => void = () => undefined;
   lastWords = '';
 
-  /**
-   * @param isOwnVersion whether the launcher starts the version that runs here. Only then the data plane can load its code before it has
-   * its flags: one of an older version would start without any.
-   */
-  constructor(launch: Launch, events: ChildEvents, tools: SupervisedTools, isOwnVersion: boolean) {
+  constructor(launch: Launch, events: ChildEvents, tools: SupervisedTools, { isOwnVersion, hasOneCore }: PairOptions) {
     this.launch = launch;
     this.events = events;
     this.tools = tools;
+    this.hasOneCore = hasOneCore;
     if (isOwnVersion) this.prepared = new PreparedDataplane(launch.launcher, tools.start);
     void this.run().then((code) => events.ended(code));
   }
@@ -105,13 +113,16 @@ export class Pair implements Child {
     return prepared?.adopt(launch, events) ?? this.tools.start(launch, events);
   }
 
-  /** With `takeover` the controller starts after the data plane has taken over. */
+  /**
+   * With `takeover` the controller starts after the data plane has taken over. On one core it starts when the saved routes are served:
+   * otherwise it would take half of the core from the process that visitors wait for.
+   */
   private async both(dataplane: Supervised, controller: Supervised, takeover: boolean): Promise<number> {
     const serving = new Promise<void>((resolve) => {
       this.serving = resolve;
     });
     const first = this.whole(dataplane).finally(() => this.dataplaneLeaves());
-    if (takeover) await Promise.race([serving, first]);
+    if (takeover || this.hasOneCore) await Promise.race([serving, first]);
     const codes = await Promise.all([first, this.whole(controller)]);
     return Math.max(...codes, this.stops > 1 && !this.handedOver ? 1 : 0);
   }

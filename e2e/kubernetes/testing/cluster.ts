@@ -1,8 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
+import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
 import { freePort } from '../../testing/ports.ts';
 import { Program } from '../../testing/process.ts';
 import { separateNetwork } from '../../testing/separate-network.ts';
@@ -13,7 +13,7 @@ import { Kubelet } from './kubelet.ts';
 import { type KubernetesObject, pathOf } from './object-path.ts';
 
 const TOKEN = 'an-administrator';
-/** The first address of the range of services, for which the API server has a certificate. */
+/** The first address of the range of services. */
 const SERVICE_ADDRESS = '10.96.0.1';
 /** JSON is YAML. */
 const APPLY = 'application/apply-patch+yaml';
@@ -120,8 +120,9 @@ export class Cluster implements ApiServer {
       `--etcd-servers=http://127.0.0.1:${this.etcdPort}`,
       ...[`--secure-port=${this.port}`, '--bind-address=0.0.0.0', '--advertise-address=127.0.0.1'],
       ...['--endpoint-reconciler-type=none', '--disable-admission-plugins=ServiceAccount', '--authorization-mode=RBAC'],
-      ...[`--cert-dir=${file('certificates')}`, `--token-auth-file=${file('tokens.csv')}`],
-      ...[`--service-account-key-file=${file('key.pem')}`, `--service-account-signing-key-file=${file('key.pem')}`],
+      ...[`--tls-cert-file=${file('certificate.pem')}`, `--tls-private-key-file=${file('key.pem')}`],
+      ...[`--service-account-key-file=${file('certificate.pem')}`, `--service-account-signing-key-file=${file('key.pem')}`],
+      `--token-auth-file=${file('tokens.csv')}`,
       ...[`--audit-policy-file=${file('audit.json')}`, `--audit-log-path=${file('audit.log')}`],
       ...['--service-account-issuer=https://kubernetes.default.svc', '--service-cluster-ip-range=10.96.0.0/16'],
     ]);
@@ -186,8 +187,12 @@ export class Cluster implements ApiServer {
   }
 
   private writeCredentials(): void {
-    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    writeFileSync(join(this.folder, 'key.pem'), privateKey.export({ type: 'pkcs1', format: 'pem' }));
+    // Left to itself, the API server makes an RSA key, which takes more CPU time to find, and to sign each handshake with.
+    using authority = new CertificatesFixture();
+    const { cert, key } = authority.issue('127.0.0.1', SERVICE_ADDRESS);
+    writeFileSync(join(this.folder, 'authority.pem'), authority.ca);
+    writeFileSync(join(this.folder, 'certificate.pem'), cert);
+    writeFileSync(join(this.folder, 'key.pem'), key);
     writeFileSync(join(this.folder, 'tokens.csv'), `${TOKEN},admin,1,"system:masters"\n`);
     this.writeKubeconfig(this.kubeconfig, this.port);
     const rules = [{ level: 'Metadata', userGroups: ['system:serviceaccounts'], omitStages: ['RequestReceived'] }, { level: 'None' }];
@@ -204,7 +209,7 @@ export class Cluster implements ApiServer {
   private startControllers(): void {
     const controllers =
       '--controllers=deployment,replicaset,endpointslice,garbagecollector,namespace,disruption,root-ca-certificate-publisher-controller';
-    const root = `--root-ca-file=${join(this.folder, 'certificates/apiserver.crt')}`;
+    const root = `--root-ca-file=${join(this.folder, 'authority.pem')}`;
     this.run('kube-controller-manager', [`--kubeconfig=${this.kubeconfig}`, controllers, root, '--leader-elect=false', '--secure-port=0']);
   }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Timing } from './contest/rounds.ts';
 
-export type Options = {
+export type BenchOptions = {
   readonly names: readonly string[];
   readonly timing: Timing;
   /** Where the report is written; null for nowhere. */
@@ -29,7 +29,7 @@ SLUICE_BENCH_PEERS names a folder with proxies to compare with; otherwise PATH i
 `;
 
 /** @throws with a message for the user. */
-export function readOptions(argv: readonly string[]): Options {
+export function readOptions(argv: readonly string[]): BenchOptions {
   const { values, positionals } = parseArgs({
     args: [...argv],
     allowPositionals: true,

@@ -10,7 +10,7 @@ export function familyOf(pid: number): number[] {
 
 export type Cpu = { readonly user: number; readonly kernel: number };
 
-/** Kernel ticks per second in which Linux reports CPU time to user space. */
+/** Linux reports CPU time to user space in this many ticks per second (USER_HZ). */
 export const TICKS = 100;
 
 /** Total CPU time of some processes in seconds (proc_pid_stat(5): fields 14 and 15). */

@@ -33,6 +33,6 @@ export async function applying(): Promise<Figure[]> {
 async function timed(dataplane: Dataplane, body: string): Promise<number> {
   const start = performance.now();
   const answer = await dataplane.admin('POST', '/routes', body, NDJSON);
-  if (answer.status !== 200) throw new Error(`the frame was not taken: ${answer.text.slice(0, 500)}`);
+  if (answer.status !== 200) throw new Error(`the frame was not applied: ${answer.text.slice(0, 500)}`);
   return performance.now() - start;
 }

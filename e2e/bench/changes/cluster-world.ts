@@ -8,16 +8,16 @@ import { until } from '../../testing/until.ts';
 import { median } from '../figure.ts';
 import type { ClusterTimes } from './cluster.ts';
 
-/** Measures how long changes take in a cluster with many objects, and prints the figures as its last line. Runs in a network of its own. */
+/** Measures how long changes take in a cluster with many objects, and prints the figures as its last line. Runs in its own network. */
 const FEW = 1_000;
 const MANY = 5_000;
 const ENDPOINTS = 5;
 const CHANGES = 9;
 /** One in this many hosts is visited to see when all are served. */
 const SAMPLED = 100;
-/** Objects created concurrently. */
-const AT_ONCE = 32;
-const PATIENCE_MS = 300_000;
+/** How many objects are created, or hosts visited, concurrently. */
+const CONCURRENCY = 32;
+const TIMEOUT_MS = 300_000;
 const FLAGS = ['--publish-address', '203.0.113.7'];
 
 const skip = clusterNetwork();
@@ -36,7 +36,7 @@ async function addMany() {
   const created = secondsSince(began);
   await allServed(pair, names);
   const served = secondsSince(began);
-  await until('all addresses to be reported', async () => (await unreported()) === 0, PATIENCE_MS);
+  await until('all addresses to be reported', async () => (await unreported()) === 0, TIMEOUT_MS);
   const reported = secondsSince(began);
   return { created, served, reported };
 }
@@ -51,27 +51,27 @@ async function fromCold() {
   );
   const began = performance.now();
   await using pair = await Pair.start({ kubeconfig: cluster.kubeconfig, flags: FLAGS });
-  // A table is swapped as a whole, so a few hosts show when. Visiting all of them would itself take seconds.
+  // A table is swapped as a whole, so a few hosts show when it is. Visiting all of them would itself take seconds.
   await allServed(
     pair,
     names.filter((_, at) => at % SAMPLED === 0),
   );
   const cold = secondsSince(began);
   await allServed(pair, names);
-  await until('all addresses to be reported', async () => (await unreported()) === 0, PATIENCE_MS);
+  await until('all addresses to be reported', async () => (await unreported()) === 0, TIMEOUT_MS);
   const changes: number[] = [];
   for (let change = 0; change < CHANGES; change++) {
     const address = change % 2 === 0 ? '10.77.200.2' : '10.77.200.1';
     const [, slice] = serviceOf('many-7', address);
     const from = performance.now();
     await cluster.api('PATCH', pathOf(slice as KubernetesObject, true), { endpoints: slice?.endpoints }, 'application/merge-patch+json');
-    await until('the other pod to answer', async () => (await pair.visit('many-7.test')).text === address, PATIENCE_MS);
+    await until('the other pod to respond', async () => (await pair.visit('many-7.test')).text === address, TIMEOUT_MS);
     changes.push(secondsSince(from));
   }
   return { cold, change: median(changes), controller: peakOf(pair.controller?.pid ?? 0) };
 }
 
-/** A pod's app, which answers with its address. */
+/** A pod's app, which responds with its address. */
 async function startApp(address: string): Promise<Server> {
   const server = createServer((_, response) => response.end(address));
   await new Promise<void>((resolve) => server.listen(8_080, address, resolve));
@@ -117,10 +117,10 @@ async function createAll(objects: readonly KubernetesObject[]): Promise<void> {
   const work = async () => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await cluster.api('POST', pathOf(next), next);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
 }
 
-const visitors = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+const visitors = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
 
 /** Visits each host until it is served, on connections that stay open, because the visits themselves must not take long. */
 async function allServed({ httpPort }: Pair, names: readonly string[]): Promise<void> {
@@ -128,10 +128,10 @@ async function allServed({ httpPort }: Pair, names: readonly string[]): Promise<
   const work = async () => {
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
       const host = `${name}.test`;
-      await until(`${host} to be served`, async () => (await statusOf(httpPort, host)) === 200, PATIENCE_MS);
+      await until(`${host} to be served`, async () => (await statusOf(httpPort, host)) === 200, TIMEOUT_MS);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
 }
 
 const statusOf = (port: number, host: string): Promise<number> =>

@@ -16,7 +16,7 @@ export type ClusterTimes = {
   readonly controller: number;
 };
 
-/** A real API server with many objects. Skipped where there is none. */
+/** A real API server with many objects. Skipped if none is installed. */
 export async function cluster(): Promise<Figure[]> {
   const missing = missingAssets();
   if (missing !== undefined) {

@@ -10,14 +10,14 @@ export async function commands(): Promise<Figure[]> {
   using folder = new Folder();
   await using dataplane = await ownDataplane({ stateDir: folder.file('state') });
   await dataplane.route('a.test', '127.0.0.1:9');
-  const [asked, bare]: [number[], number[]] = [[], []];
+  const [command, bare]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
-    asked.push(await timed(() => run(['routes', '--admin', `unix:${folder.file('state')}/admin.sock`])));
+    command.push(await timed(() => run(['routes', '--admin', `unix:${folder.file('state')}/admin.sock`])));
     bare.push(await timed(() => new Program(process.execPath, ['-e', '0']).exited));
   }
   return [
-    atMost('sluice routes from a cold start', median(asked), 'ms', 300),
-    atMost('the same against the start of Node alone', median(asked) / median(bare), 'x', 5),
+    atMost('sluice routes from a cold start', median(command), 'ms', 300),
+    atMost('the same against the start of Node alone', median(command) / median(bare), 'x', 5),
   ];
 }
 

@@ -22,9 +22,9 @@ export async function posting(): Promise<Figure[]> {
     const start = performance.now();
     await dataplane.route(`posted-${post}.test`, upstream.address);
     times.push(performance.now() - start);
-    const asked = performance.now();
+    const sent = performance.now();
     await ask({ port: dataplane.adminPort }, '/health');
-    health.push(performance.now() - asked);
+    health.push(performance.now() - sent);
     if ((await dataplane.visit(`posted-${post}.test`)).status !== 200) late++;
   }
   await load.kill('SIGKILL');

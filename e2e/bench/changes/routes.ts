@@ -20,7 +20,7 @@ export async function routes(timing: Timing): Promise<Contest[]> {
   const competitors = [await competitor(folder, '100,000 routes', [route, ...many]), await competitor(folder, ONE, [route])];
   try {
     const runs = await rounds(competitors, timing, wrk, () => ({}));
-    return [judged('small responses, 64 kept connections', 'requests', runs, { [ONE]: 0.98 })];
+    return [judged('small responses, 64 keep-alive connections', 'requests', runs, { [ONE]: 0.98 })];
   } finally {
     await Promise.all([...competitors.map(({ proxy }) => proxy.stop()), upstream.stop()]);
   }
@@ -30,6 +30,6 @@ async function competitor(folder: Folder, name: string, wanted: readonly object[
   const [program, argv] = onCores(CORES);
   const dataplane = await ownDataplane({ stateDir: folder.file(name.replace(' ', '-')), command: [program, ...argv] });
   const applied = await dataplane.admin('POST', '/routes', frame(1, wanted), NDJSON);
-  if (applied.status !== 200) throw new Error(`the frame was not taken: ${applied.text.slice(0, 500)}`);
+  if (applied.status !== 200) throw new Error(`the frame was not applied: ${applied.text.slice(0, 500)}`);
   return { proxy: await started(name, dataplane.program, dataplane.httpPort), version: null, cores: CORES };
 }

@@ -9,11 +9,12 @@ import { atMost, type Figure, median } from '../figure.ts';
 
 const ROUNDS = 9;
 const CONTAINERS = 200;
-/** How many are started concurrently, like `compose up`. */
-const AT_ONCE = 8;
+/** How many are started concurrently, as by `compose up`. */
+const CONCURRENCY = 8;
 
 /**
- * How soon a change is served: a saved file, a container that starts, one of 200 that start; and how soon the source reports the last two.
+ * How soon a change is served: a saved file, a container that starts, or 200 that start; and how soon the source reports starts and
+ * deaths of containers.
  */
 export async function serving(): Promise<Figure[]> {
   return [...(await saved()), ...(await containers()), ...(await events())];
@@ -46,14 +47,14 @@ async function containers(): Promise<Figure[]> {
   for (let number = 1; number <= ROUNDS; number++) single.push(await start(number));
   const crowd: number[] = [];
   let next = ROUNDS + 1;
-  const lane = async (): Promise<void> => {
+  const startNext = async (): Promise<void> => {
     while (next <= ROUNDS + CONTAINERS) crowd.push(await start(next++));
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  await Promise.all(Array.from({ length: CONCURRENCY }, startNext));
   const status = readFileSync(`/proc/${(await childrenOf(pair.pid)).controller}/status`, 'utf8');
   return [
     atMost('a container that starts served (median)', median(single), 'ms', 500),
-    atMost(`${CONTAINERS} containers that start, ${AT_ONCE} at a time: the last one served`, Math.max(...crowd), 'ms', 5_000),
+    atMost(`${CONTAINERS} containers that start, ${CONCURRENCY} at a time: the last one served`, Math.max(...crowd), 'ms', 5_000),
     atMost('memory of the controller with them', Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024, 'MiB', 200),
   ];
 }
@@ -72,7 +73,7 @@ async function events(): Promise<Figure[]> {
   }
   for (const cleanup of cleanups) await cleanup();
   return [
-    atMost('a start heard of and told (median)', median(up), 'ms', 25),
-    atMost('a death heard of and told (median)', median(down), 'ms', 25),
+    atMost('a started container reported by the source (median)', median(up), 'ms', 25),
+    atMost('a dead container reported by the source (median)', median(down), 'ms', 25),
   ];
 }

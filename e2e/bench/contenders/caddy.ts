@@ -4,7 +4,7 @@ import { Program } from '../../testing/process.ts';
 import { type Contender, HOST, onCores, started, type Task } from './contender.ts';
 
 /** Caddy doing what our default policies do. */
-export async function caddy(path: string, { folder, cores, upstream, secure }: Task): Promise<Contender> {
+export async function caddy(path: string, { folder, cores, upstream, tls }: Task): Promise<Contender> {
   const port = await freePort();
   const config = folder.file('Caddyfile');
   writeFileSync(
@@ -14,9 +14,9 @@ export async function caddy(path: string, { folder, cores, upstream, secure }: T
   auto_https off
   default_sni ${HOST}
 }
-${secure === null ? 'http' : 'https'}://${HOST}:${port} {
+${tls === null ? 'http' : 'https'}://${HOST}:${port} {
   bind 127.0.0.1
-  ${secure === null ? '' : `tls ${secure.certificate} ${secure.privateKey}`}
+  ${tls === null ? '' : `tls ${tls.certificate} ${tls.privateKey}`}
   header X-Content-Type-Options nosniff
   header X-Frame-Options SAMEORIGIN
   reverse_proxy 127.0.0.1:${upstream} {
@@ -31,5 +31,5 @@ ${secure === null ? 'http' : 'https'}://${HOST}:${port} {
   );
   const env = { HOME: folder.path, XDG_DATA_HOME: folder.path, XDG_CONFIG_HOME: folder.path };
   const program = new Program(...onCores(cores, path, 'run', '--config', config, '--adapter', 'caddyfile'), env);
-  return started('caddy', program, port, secure);
+  return started('caddy', program, port, tls);
 }

@@ -9,7 +9,7 @@ import { familyOf } from '../processes.ts';
 export const HOST = 'bench.test';
 
 /** Paths of PEM files with a certificate for HOST and for 127.0.0.1, the name in wrk's ClientHello. */
-export type Secure = { readonly certificate: string; readonly privateKey: string };
+export type TlsFiles = { readonly certificate: string; readonly privateKey: string };
 
 /** The task of a proxy: forward HOST to an upstream, over TLS if it gets a certificate. */
 export type Task = {
@@ -21,7 +21,7 @@ export type Task = {
   readonly workers?: number;
   /** The port of the upstream on 127.0.0.1. */
   readonly upstream: number;
-  readonly secure: Secure | null;
+  readonly tls: TlsFiles | null;
 };
 
 /** A proxy under measurement. */
@@ -40,10 +40,10 @@ export const onCores = (cores: readonly number[], ...command: readonly string[])
 ];
 
 /** A proxy with a single program, once it responds. */
-export async function started(name: string, program: Program, port: number, secure: Secure | null = null): Promise<Contender> {
+export async function started(name: string, program: Program, port: number, tls: TlsFiles | null = null): Promise<Contender> {
   await until(name, async () => {
     if (program.exit !== null) throw new Error(`${name} ended: ${program.output}`);
-    return secure === null ? (await ask({ port }, '/', { headers: { host: HOST } })).status === 200 : answersOverTls(port);
+    return tls === null ? (await ask({ port }, '/', { headers: { host: HOST } })).status === 200 : answersOverTls(port);
   }).catch(async (error: unknown) => {
     await program[Symbol.asyncDispose]();
     throw error;

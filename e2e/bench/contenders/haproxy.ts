@@ -4,9 +4,9 @@ import { Program } from '../../testing/process.ts';
 import { type Contender, HOST, onCores, started, type Task } from './contender.ts';
 
 /** HAProxy with one thread per core, doing what our default policies do. */
-export async function haproxy(path: string, { folder, cores, upstream, secure }: Task): Promise<Contender> {
+export async function haproxy(path: string, { folder, cores, upstream, tls }: Task): Promise<Contender> {
   const pair = folder.file('haproxy.pem');
-  if (secure !== null) writeFileSync(pair, readFileSync(secure.certificate, 'utf8') + readFileSync(secure.privateKey, 'utf8'));
+  if (tls !== null) writeFileSync(pair, readFileSync(tls.certificate, 'utf8') + readFileSync(tls.privateKey, 'utf8'));
   const port = await freePort();
   const config = folder.file('haproxy.cfg');
   writeFileSync(
@@ -22,7 +22,7 @@ defaults
   timeout tunnel 1h
   http-reuse always
 frontend in
-  bind 127.0.0.1:${port} ${secure === null ? '' : `ssl crt ${pair} alpn h2,http/1.1`}
+  bind 127.0.0.1:${port} ${tls === null ? '' : `ssl crt ${pair} alpn h2,http/1.1`}
   unique-id-format %{+X}o\\ %ci:%cp_%fi:%fp_%Ts_%rt:%pid
   use_backend target if { hdr(host),field(1,:) -i ${HOST} }
 backend target
@@ -36,5 +36,5 @@ backend target
   server one 127.0.0.1:${upstream} pool-max-conn 128
 `,
   );
-  return started('haproxy', new Program(...onCores(cores, path, '-db', '-f', config)), port, secure);
+  return started('haproxy', new Program(...onCores(cores, path, '-db', '-f', config)), port, tls);
 }

@@ -9,12 +9,12 @@ export const sluice = (task: Task): Promise<Contender> => start(task, '', '');
 /** The same, answering from its cache. */
 export const cachingSluice = (task: Task): Promise<Contender> => start(task, 'cache 64mb', 'cache 1h');
 
-/** The same, allowing more connections from one address than one person needs. */
+/** The same, with limits for as many connections from one address as the benchmark opens. */
 export const roomySluice = (task: Task): Promise<Contender> =>
   start(task, 'max_connections 20000\n  max_connections_per_address 20000', '');
 
 async function start(
-  { folder, cores, workers = cores.length, upstream, secure }: Task,
+  { folder, cores, workers = cores.length, upstream, tls }: Task,
   globals: string,
   directives: string,
 ): Promise<Contender> {
@@ -30,18 +30,18 @@ async function start(
 }
 ${HOST}, 127.0.0.1 {
   reverse_proxy 127.0.0.1:${upstream}
-  ${secure === null ? '' : `tls ${secure.certificate} ${secure.privateKey}`}
+  ${tls === null ? '' : `tls ${tls.certificate} ${tls.privateKey}`}
   ${directives}
 }
 `,
   );
-  return started('sluice', await run(config, folder.file('state'), cores, workers), secure === null ? port : httpsPort, secure);
+  return started('sluice', await run(config, folder.file('state'), cores, workers), tls === null ? port : httpsPort, tls);
 }
 
 /** Starts both processes under their parent, on some cores. */
 export async function run(config: string, stateDir: string, cores: readonly number[], workers: number): Promise<Program> {
   const own = ['--admin-listen', `127.0.0.1:${await freePort()}`, '--listen', `127.0.0.1:${await freePort()}`];
-  // Certificates that the machine has would change what the sites do.
+  // Certificates in the default directory would change how the sites are served.
   const certificates = `${stateDir}-certificates`;
   const flags = ['--config', config, '--state-dir', stateDir, '--cert-dir', certificates, '--workers', `${workers}`, ...own];
   return new Program(...onCores(cores, SLUICE, 'run', ...flags));

@@ -3,10 +3,10 @@ import { freePort } from '../../testing/ports.ts';
 import { Program } from '../../testing/process.ts';
 import { type Contender, HOST, onCores, started, type Task } from './contender.ts';
 
-/** Traefik doing what our default policies do, except for request ids, which it has only in traces. */
-export async function traefik(path: string, { folder, cores, upstream, secure }: Task): Promise<Contender> {
+/** Traefik doing what our default policies do, except for request IDs, which it only has in traces. */
+export async function traefik(path: string, { folder, cores, upstream, tls }: Task): Promise<Contender> {
   const port = await freePort();
-  // It reads YAML, which includes JSON, but no files named .json.
+  // It does not read files named .json, but YAML includes JSON.
   const config = folder.file('traefik.yml');
   writeFileSync(
     config,
@@ -18,7 +18,7 @@ export async function traefik(path: string, { folder, cores, upstream, secure }:
             rule: `Host(\`${HOST}\`)`,
             service: 'target',
             middlewares: ['fields'],
-            ...(secure !== null && { tls: {} }),
+            ...(tls !== null && { tls: {} }),
           },
         },
         middlewares: {
@@ -26,8 +26,8 @@ export async function traefik(path: string, { folder, cores, upstream, secure }:
         },
         services: { target: { loadBalancer: { servers: [{ url: `http://127.0.0.1:${upstream}` }] } } },
       },
-      ...(secure !== null && {
-        tls: { stores: { default: { defaultCertificate: { certFile: secure.certificate, keyFile: secure.privateKey } } } },
+      ...(tls !== null && {
+        tls: { stores: { default: { defaultCertificate: { certFile: tls.certificate, keyFile: tls.privateKey } } } },
       }),
     }),
   );
@@ -38,5 +38,5 @@ export async function traefik(path: string, { folder, cores, upstream, secure }:
     '--global.sendAnonymousUsage=false',
     '--log.level=ERROR',
   ];
-  return started('traefik', new Program(...onCores(cores, path, ...flags)), port, secure);
+  return started('traefik', new Program(...onCores(cores, path, ...flags)), port, tls);
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Run } from './contest.ts';
 import { judged } from './goals.ts';
-import type { Sample } from './sample.ts';
+import type { LoadSample } from './sample.ts';
 
-const sample = (perSecond: number, micros: number, more: Partial<Sample> = {}): Sample => ({
+const sample = (perSecond: number, micros: number, more: Partial<LoadSample> = {}): LoadSample => ({
   perSecond,
   user: (micros * 1e-6) / 2,
   kernel: (micros * 1e-6) / 2,
@@ -14,9 +14,9 @@ const sample = (perSecond: number, micros: number, more: Partial<Sample> = {}): 
   loadUnused: 0.3,
   ...more,
 });
-const run = (name: string, ...samples: readonly Sample[]): Run => ({ name, version: null, cold: null, samples, memory: 0 });
+const run = (name: string, ...samples: readonly LoadSample[]): Run => ({ name, version: null, cold: null, samples, memory: 0 });
 
-test('proxies that have their cores for themselves are compared by their rates', () => {
+test('proxies that have their cores to themselves are compared by their rates', () => {
   const { ratios, remarks } = judged('load', 'requests', [run('sluice', sample(30_000, 30)), run('nginx', sample(40_000, 20))], {
     nginx: 1,
   });
@@ -35,7 +35,7 @@ test('if something else used the core of one, processor times are compared', () 
   ]);
 });
 
-test('if the load was too little for one, processor times are compared, and the load is named', () => {
+test('if the load was too low for one, processor times are compared, and the load is named', () => {
   const waiting = sample(40_000, 20, { unused: 0.2, loadUnused: 0 });
   const { ratios, remarks } = judged('load', 'requests', [run('sluice', sample(40_000, 25)), run('nginx', waiting)], {});
   assert.equal(Math.round(100 * (ratios[0]?.figure ?? 0)), 80);

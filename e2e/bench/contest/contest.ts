@@ -1,9 +1,9 @@
 import { type Figure, median, spreadOf } from '../figure.ts';
 import type { Latency } from '../load/load.ts';
-import { costOf, type Sample } from './sample.ts';
+import { costOf, type LoadSample } from './sample.ts';
 
 /** The results of one proxy: medians of its rounds. */
-export type Entry = {
+export type ContestEntry = {
   readonly name: string;
   readonly version: string | null;
   readonly perSecond: number;
@@ -25,7 +25,7 @@ export type Contest = {
   /** What is counted, in the plural: `requests`. */
   readonly unit: string;
   /** Ours is the first. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly ContestEntry[];
   /** Ours against the others. */
   readonly ratios: readonly Figure[];
   /** Reasons why the figures are less exact, as sentences. */
@@ -36,15 +36,15 @@ export type Contest = {
 export type Run = {
   readonly name: string;
   readonly version: string | null;
-  readonly cold: Sample | null;
-  readonly samples: readonly Sample[];
+  readonly cold: LoadSample | null;
+  readonly samples: readonly LoadSample[];
   readonly memory: number;
 };
 
-/** Up to this share of a core, other work and waiting are noise. */
+/** Other work and idle time count as noise up to this share of a core. */
 const NOISE = 0.05;
 
-export function entryOf({ name, version, cold, samples, memory }: Run): Entry {
+export function entryOf({ name, version, cold, samples, memory }: Run): ContestEntry {
   const rates = samples.map(({ perSecond }) => perSecond);
   const latencies = samples.flatMap(({ latency }) => latency ?? []);
   const latency = {
@@ -65,8 +65,8 @@ export function entryOf({ name, version, cold, samples, memory }: Run): Entry {
 }
 
 /**
- * Whether rates can be compared. If another program had part of the proxy's core, or if the load kept it waiting, the
- * rate says nothing about the proxy; its processor time per request still does, and is the same if it has its core.
+ * Whether rates can be compared. If another program used part of the proxy's core, or if the load was too slow for it, the
+ * rate says nothing about the proxy. Its processor time per request still does: it doesn't depend on the share of the core.
  */
 export function basisOf(runs: readonly Run[]): { readonly basis: 'rate' | 'processor time'; readonly remarks: readonly string[] } {
   const remarks = [...disturbances(runs), ...waits(runs)];
@@ -88,7 +88,7 @@ function waits(runs: readonly Run[]): string[] {
   return [`Part of the proxy's core was unused${saturated ? ', because the core of the load was fully used' : ''}: ${shares}.`];
 }
 
-function sharesOver(limit: number, runs: readonly Run[], shareOf: (sample: Sample) => number): string | null {
+function sharesOver(limit: number, runs: readonly Run[], shareOf: (sample: LoadSample) => number): string | null {
   const shares = runs.map(({ name, samples }) => ({ name, share: median(samples.map(shareOf)) })).filter(({ share }) => share > limit);
   return shares.length === 0 ? null : shares.map(({ name, share }) => `${name} ${percent(share)}`).join(', ');
 }

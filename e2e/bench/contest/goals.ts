@@ -1,7 +1,7 @@
 import { atLeast, type Figure, median, shown, spreadOf } from '../figure.ts';
 import { basisOf, type Contest, entryOf, type Run, ratiosOf } from './contest.ts';
 
-/** How many times as fast as others the first should be, by their names; `best` is the fastest of the others. */
+/** How many times as fast as each of the others the first should be, by name; `best` is the fastest of them. */
 export type Goals = Readonly<Record<string, number>>;
 
 /** Summarizes all results, and compares the first proxy with the others. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 
 /** Which core runs what. */
 export type Placement = {
-  /** The core of the proxy under measurement, one of them at a time. */
+  /** The core of the proxies under measurement, which are loaded one at a time. */
   readonly proxy: number;
   /** A second core for a proxy with two workers; null if that would take one from the load. */
   readonly second: number | null;

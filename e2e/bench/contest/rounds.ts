@@ -1,9 +1,9 @@
 import type { Contender } from '../contenders/contender.ts';
-import type { Load, Tool } from '../load/load.ts';
+import type { LoadOptions, Tool } from '../load/load.ts';
 import { proportionalOf } from '../processes.ts';
 import type { Run } from './contest.ts';
 import { LOAD_CORE } from './placement.ts';
-import { type Sample, sampled } from './sample.ts';
+import { type LoadSample, sampled } from './sample.ts';
 
 /** How long and how often proxies are measured. */
 export type Timing = { readonly rounds: number; readonly seconds: number };
@@ -16,10 +16,10 @@ export type Competitor = {
 };
 
 /** A load without its core and its duration. */
-export type LoadShape = Omit<Load, 'core' | 'seconds'>;
+export type LoadShape = Omit<LoadOptions, 'core' | 'seconds'>;
 
 /**
- * A proxy is warm after this many requests, when its compiler has nothing more to improve; or after this many seconds if requests take
+ * A proxy is warm after this many requests, when its compiler has optimized all it can, or after this many seconds if requests take
  * long.
  */
 const [WARM_REQUESTS, WARM_SECONDS] = [100_000, 10];
@@ -29,7 +29,7 @@ type ShapeOf = (proxy: Contender) => LoadShape;
 
 /** Measures each proxy in its first second, warms it up, and then measures all of them in turns. */
 export async function rounds(competitors: readonly Competitor[], timing: Timing, tool: Tool, shapeOf: ShapeOf): Promise<Run[]> {
-  const cold: Sample[] = [];
+  const cold: LoadSample[] = [];
   for (const competitor of competitors) {
     const measure = (seconds: number) => measured(competitor, seconds, tool, shapeOf);
     const first = await measure(COLD_SECONDS);
@@ -47,23 +47,23 @@ export async function inTurns(
   tool: Tool,
   shapeOf: ShapeOf,
 ): Promise<Run[]> {
-  const taken: Sample[][] = competitors.map(() => []);
+  const samples: LoadSample[][] = competitors.map(() => []);
   for (let round = 0; round < count; round++)
-    for (const [at, competitor] of competitors.entries()) taken[at]?.push(await measured(competitor, seconds, tool, shapeOf));
+    for (const [at, competitor] of competitors.entries()) samples[at]?.push(await measured(competitor, seconds, tool, shapeOf));
   return competitors.map(({ proxy, version }, at) => ({
     name: proxy.name,
     version,
     cold: null,
-    samples: taken[at] ?? [],
+    samples: samples[at] ?? [],
     memory: proportionalOf(proxy.pids()),
   }));
 }
 
-function measured({ proxy, cores }: Competitor, seconds: number, tool: Tool, shapeOf: ShapeOf): Promise<Sample> {
+function measured({ proxy, cores }: Competitor, seconds: number, tool: Tool, shapeOf: ShapeOf): Promise<LoadSample> {
   return sampled(proxy, cores, seconds, () => tool(proxy.port, { ...shapeOf(proxy), core: LOAD_CORE, seconds }));
 }
 
-async function warm(done: number, seconds: number, load: (seconds: number) => Promise<Sample>): Promise<void> {
+async function warm(done: number, seconds: number, load: (seconds: number) => Promise<LoadSample>): Promise<void> {
   let requests = done;
   for (let spent = 0; requests < WARM_REQUESTS && spent < WARM_SECONDS; spent += seconds) {
     const { perSecond } = await load(seconds);

@@ -5,7 +5,7 @@ import { coreTime } from './core-time.ts';
 import { LOAD_CORE } from './placement.ts';
 
 /** One proxy under load for a few seconds. */
-export type Sample = {
+export type LoadSample = {
   readonly perSecond: number;
   /** Processor time of the proxy's processes per request, in seconds. */
   readonly user: number;
@@ -19,7 +19,12 @@ export type Sample = {
 };
 
 /** Measures a proxy on its cores during a load of the given duration (s). */
-export async function sampled(proxy: Contender, cores: readonly number[], seconds: number, load: () => Promise<Measured>): Promise<Sample> {
+export async function sampled(
+  proxy: Contender,
+  cores: readonly number[],
+  seconds: number,
+  load: () => Promise<Measured>,
+): Promise<LoadSample> {
   const pids = proxy.pids();
   const [cpu, core, loadCore, begun] = [cpuOf(pids), coreTime(cores), coreTime([LOAD_CORE]), performance.now()];
   const { perSecond, requests, latency } = await load();
@@ -41,4 +46,4 @@ export async function sampled(proxy: Contender, cores: readonly number[], second
 }
 
 /** Processor time of a sample per request, in seconds. */
-export const costOf = ({ user, kernel }: Pick<Sample, 'user' | 'kernel'>): number => user + kernel;
+export const costOf = ({ user, kernel }: Pick<LoadSample, 'user' | 'kernel'>): number => user + kernel;

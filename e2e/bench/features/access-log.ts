@@ -47,8 +47,8 @@ export async function accessLog(): Promise<Figure[]> {
       }
     const ratio = median(rates.on.map((rate, round) => rate / (rates.off[round] ?? Number.NaN)));
     return [
-      shown('small answers with the fields of a browser: no access log', median(rates.off), 'req/s'),
-      shown('small answers with the fields of a browser: an access log', median(rates.on), 'req/s'),
+      shown('small responses with the fields of a browser: no access log', median(rates.off), 'req/s'),
+      shown('small responses with the fields of a browser: an access log', median(rates.on), 'req/s'),
       atLeast('the rate with an access log against that without', ratio, 'x', 0.8),
       atMost('requests without a line', Math.max(0, requests - lines), '', 0),
     ];

@@ -11,7 +11,7 @@ const KINDS = {
 
 const { visitors, names, pageLength, referrerLength, vitals } = KINDS[process.argv[2] as keyof typeof KINDS];
 const analytics = createAnalytics({ clock: systemClock });
-/** As it arrives from a worker: a string of its own, not a rope. Equal strings of several hosts would be one. */
+/** As it arrives from a worker: a flat string, not a rope, that no other host shares. */
 const name = (begin: string, length: number): string => structuredClone(begin.padEnd(length, 'x'));
 const named = (host: number, length: number) =>
   Array.from({ length: names }, (_, nth) => [name(`/${host}/${nth}/`, length), nth + 1] as const);

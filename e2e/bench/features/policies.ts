@@ -36,12 +36,12 @@ const TOKEN = `${SIGNED}.${sign('sha256', Buffer.from(SIGNED), privateKey).toStr
 /** Members of a route with the policy, and the fields of a request that passes it. */
 type Site = { readonly what: string; readonly route: object; readonly fields?: readonly string[] };
 
-/** Hashes of clients other than the sender of the requests. */
+/** Address ranges that do not include the sender of the requests. */
 const RANGES = Array.from({ length: 10 }, (_, n) => `198.51.${n}.0/24`);
-/** A response to other requests. */
-const answering = (match: object): object => ({ responds: [{ status: 403, body: '', match: { name: 'others', ...match } }] });
+/** A fixed response to other requests. */
+const responding = (match: object): object => ({ responds: [{ status: 403, body: '', match: { name: 'others', ...match } }] });
 
-const KINDS: Readonly<Record<string, Site>> = {
+const SITES: Readonly<Record<string, Site>> = {
   address: { what: 'rate_limit by address', route: { rate_limit_rps: 1_000_000 } },
   header: {
     what: 'rate_limit by a header field',
@@ -60,7 +60,7 @@ const KINDS: Readonly<Record<string, Site>> = {
   },
   body: { what: 'request_body', route: { request_body: { max_size: 1_000_000 } } },
   jwt: {
-    what: 'jwt with a token that is known',
+    what: 'jwt with a token that was verified before',
     route: { jwt: { keys: [{ pem: PEM }], copy_claims: [{ claim: 'realm_access.roles', to: 'X-Roles' }] } },
     fields: [`Authorization: Bearer ${TOKEN}`],
   },
@@ -69,7 +69,7 @@ const KINDS: Readonly<Record<string, Site>> = {
     route: { under_attack: true, challenge: { except: [{ path: ['/*'] }] } },
   },
   password: {
-    what: 'basic_auth with a password that is known',
+    what: 'basic_auth with a password that was verified before',
     route: { basic_auth: { users: [{ name: 'bob', hash: `$2b$04$${'a'.repeat(53)}` }] } },
     fields: [`Authorization: Basic ${btoa('bob:secret')}`],
   },
@@ -78,16 +78,16 @@ const KINDS: Readonly<Record<string, Site>> = {
     what: 'ten lines of redir for other paths',
     route: { redirects: Array.from({ length: 10 }, (_, n) => ({ from: `/old-${n}/*`, to: '/new/{remainder}', status: 308 })) },
   },
-  path: { what: 'respond with a matcher: path', route: answering({ path: ['/closed/*', '*.php'] }) },
-  pattern: { what: 'respond with a matcher: path_regexp', route: answering({ path_regexp: ['^/v[0-9]+/'] }) },
-  agent: { what: 'respond with a matcher: header', route: answering({ header: [{ name: 'User-Agent', values: ['*bot*'] }] }) },
-  ranges: { what: 'respond with a matcher: remote_ip with ten ranges', route: answering({ remote_ip: RANGES }) },
+  path: { what: 'respond with a matcher: path', route: responding({ path: ['/closed/*', '*.php'] }) },
+  pattern: { what: 'respond with a matcher: path_regexp', route: responding({ path_regexp: ['^/v[0-9]+/'] }) },
+  agent: { what: 'respond with a matcher: header', route: responding({ header: [{ name: 'User-Agent', values: ['*bot*'] }] }) },
+  ranges: { what: 'respond with a matcher: remote_ip with ten ranges', route: responding({ remote_ip: RANGES }) },
   auto: { what: 'under_attack auto, below its threshold', route: { challenge: { auto_rps: 1_000_000 } } },
 };
 
 /**
- * The cost of access policies: each alone, in this process, and of a complete request to a site without policies while other sites have
- * them.
+ * The cost of access policies: of each alone, in this process, and of a complete request to a site without policies while other sites
+ * have them.
  */
 export async function policies(): Promise<Figure[]> {
   return [...(await alone()), ...(await wholeRequests())];
@@ -122,7 +122,7 @@ async function alone(): Promise<Figure[]> {
     https: SETTINGS.https,
     isProvided: () => false,
   } as unknown as PolicyTools;
-  const least = async (route: object, fields: readonly string[] = []): Promise<number> => {
+  const fastest = async (route: object, fields: readonly string[] = []): Promise<number> => {
     const read = readAppliedRoute({ domain: 'a', upstream: '127.0.0.1:1', tls: false, ...route });
     if ('problem' in read) throw new Error(read.problem.reason);
     const compiled = POLICIES.flatMap((kind) => kind(read.route, null, -1, {} as KindTools));
@@ -143,28 +143,28 @@ async function alone(): Promise<Figure[]> {
     return (best * 1_000) / REQUESTS;
   };
   const figures: Figure[] = [];
-  for (const { what, route, fields } of Object.values(KINDS))
-    figures.push(shown(`${what} adds`, (await least(route, fields)) - (await least({}, fields)), 'µs'));
+  for (const { what, route, fields } of Object.values(SITES))
+    figures.push(shown(`${what} adds`, (await fastest(route, fields)) - (await fastest({}, fields)), 'µs'));
   return figures;
 }
 
-/** The same process serves a site with and without others beside it, and with a round trip of forward_auth, in turns. */
+/** One process serves a site, with and without others beside it, and a site with a round trip of forward_auth, in turns. */
 async function wholeRequests(): Promise<Figure[]> {
   using folder = new Folder();
   const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
   const address = `127.0.0.1:${upstream.port}`;
   const command = ['taskset', '-c', `${PROXY_CORE}`];
   const dataplane = await ownDataplane({ stateDir: folder.file('state'), command });
-  const others = Object.entries(KINDS).map(([name, { route }]) => ({ domain: `${name}.test`, upstream: address, ...route }));
+  const others = Object.entries(SITES).map(([name, { route }]) => ({ domain: `${name}.test`, upstream: address, ...route }));
   let revision = 0;
   const apply = async (routes: readonly object[]): Promise<void> => {
     const { status, text } = await dataplane.admin('POST', '/routes', frame(++revision, routes), { 'content-type': APPLY_CONTENT_TYPE });
     if (status !== 200 || text.includes('"rejected"')) throw new Error(text);
   };
-  const rounds = { before: [] as number[], beside: [] as number[], after: [] as number[], asked: [] as number[] };
+  const rounds = { before: [] as number[], beside: [] as number[], after: [] as number[], authorized: [] as number[] };
   try {
     await dataplane.route('plain.test', address);
-    await dataplane.route('asked.test', address, { forward_auth: { upstreams: [address], uri: '/' } });
+    await dataplane.route('authorized.test', address, { forward_auth: { upstreams: [address], uri: '/' } });
     for (let round = 0; round <= ROUNDS; round++) {
       const measure = async (name: keyof typeof rounds, host: string): Promise<void> => {
         const begun = cpuOf([dataplane.program.pid]);
@@ -178,7 +178,7 @@ async function wholeRequests(): Promise<Figure[]> {
       await measure('beside', 'plain.test');
       await apply([]);
       await measure('after', 'plain.test');
-      await measure('asked', 'asked.test');
+      await measure('authorized', 'authorized.test');
     }
     const noise = Math.abs(median(rounds.after) / median(rounds.before) - 1);
     return [
@@ -186,7 +186,7 @@ async function wholeRequests(): Promise<Figure[]> {
       shown('the same a second time in each round: the noise', 1 + noise, 'x'),
       // Single measurements on a busy machine differ by several per cent.
       atMost('the same beside sites with every policy', median(rounds.beside) / median(rounds.before), 'x', 1.05 + noise),
-      shown('the same with a round trip of forward_auth', median(rounds.asked), 'µs'),
+      shown('the same with a round trip of forward_auth', median(rounds.authorized), 'µs'),
     ];
   } finally {
     await Promise.all([dataplane.program.kill('SIGTERM'), upstream.stop()]);

@@ -30,9 +30,9 @@ export async function traces(): Promise<Figure[]> {
       }
     const ratio = (name: 'some' | 'all'): number => median(rates[name].map((rate, round) => rate / (rates.off[round] ?? Number.NaN)));
     return [
-      shown('small answers without tracing', median(rates.off), 'req/s'),
-      shown('small answers, one in a hundred sampled', median(rates.some), 'req/s'),
-      shown('small answers, all sampled', median(rates.all), 'req/s'),
+      shown('small responses without tracing', median(rates.off), 'req/s'),
+      shown('small responses, one in a hundred sampled', median(rates.some), 'req/s'),
+      shown('small responses, all sampled', median(rates.all), 'req/s'),
       atLeast('the rate with one in a hundred sampled against that without', ratio('some'), 'x', 0.9),
       shown('the rate with all sampled against that without', ratio('all'), 'x'),
     ];

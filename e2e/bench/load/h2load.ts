@@ -1,11 +1,11 @@
 import { Program } from '../../testing/process.ts';
 import { HOST } from '../contenders/contender.ts';
-import type { Load, Measured } from './load.ts';
+import type { LoadOptions, Measured } from './load.ts';
 
 /**
  * Loads a port over HTTP/2 from one core, with 16 connections of 10 concurrent requests by default. @throws if any response was not 2xx.
  */
-export async function h2load(port: number, { core, seconds, connections = 16, streams = 10, path = '/' }: Load): Promise<Measured> {
+export async function h2load(port: number, { core, seconds, connections = 16, streams = 10, path = '/' }: LoadOptions): Promise<Measured> {
   const load = ['-c', `${connections}`, '-m', `${streams}`, '-D', `${seconds}`, `--connect-to=127.0.0.1:${port}`];
   const program = new Program('taskset', ['-c', `${core}`, 'h2load', ...load, `https://${HOST}:${port}${path}`]);
   await program.exited;

@@ -1,5 +1,5 @@
 /** The load on a proxy under measurement. */
-export type Load = {
+export type LoadOptions = {
   readonly core: number;
   readonly seconds: number;
   readonly connections?: number;
@@ -25,4 +25,4 @@ export type Measured = {
 export type Latency = { readonly p50: number; readonly p99: number };
 
 /** A program that loads a port. @throws if any response was not as expected. */
-export type Tool = (port: number, load: Load) => Promise<Measured>;
+export type Tool = (port: number, load: LoadOptions) => Promise<Measured>;

@@ -4,7 +4,7 @@ import { acceptOf, FROM_CLIENT, FROM_SERVER, HEAD_END } from './websocket-frames
 
 /**
  * Clients that each send a message, wait for the answer and send the next: `PORT CONNECTIONS SECONDS`. Prints how many
- * answers arrived once all are connected, and in how many seconds.
+ * answers arrived after all were connected, and in how many seconds.
  */
 const [port = 0, connections = 0, seconds = 0] = process.argv.slice(2).map(Number);
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';

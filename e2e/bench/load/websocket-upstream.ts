@@ -3,7 +3,7 @@ import { acceptOf, FROM_CLIENT, FROM_SERVER, HEAD_END } from './websocket-frames
 
 /** A server that answers each message of a WebSocket with another, and other requests with `ok`. Prints its port. */
 const SMALL = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-/** Enough answers for what a connection can send between two turns. */
+/** Enough answers for all that usually arrives at once on a connection. */
 const ANSWERS = Buffer.concat(Array.from({ length: 64 }, () => FROM_SERVER));
 
 function serve(socket: Socket): void {

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { Folder } from '../../testing/dataplane.ts';
 import { Program } from '../../testing/process.ts';
 import { HOST } from '../contenders/contender.ts';
-import type { Load, Measured } from './load.ts';
+import type { LoadOptions, Measured } from './load.ts';
 
 /** Loads a port from one core with 64 keep-alive connections, by default. @throws if any response was not 2xx. */
-export async function wrk(port: number, load: Load): Promise<Measured> {
+export async function wrk(port: number, load: LoadOptions): Promise<Measured> {
   const { core, seconds, connections = 64, path = '/', close = false, secure = false, fields = [], pauseMs } = load;
   using folder = new Folder();
   const args = ['-c', `${core}`, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-H', `Host: ${HOST}`];

@@ -23,7 +23,7 @@ export async function connections(): Promise<Figure[]> {
   await dataplane.route(HOST, `127.0.0.1:${port}`);
   const resident = () => settled(() => residentOf([dataplane.program.pid]));
   try {
-    // The one-time cost of the first one is not counted.
+    // The first one is opened before, so that one-time costs are not counted.
     await keep(open, dataplane.httpPort, 1, '/download');
     const unstalled = await resident();
     await keep(open, dataplane.httpPort, STALLED, '/download');

@@ -39,8 +39,8 @@ export async function idle(): Promise<Figure[]> {
   try {
     const figures: Figure[] = [];
     for (const kind of KINDS) {
-      const field = { cores: [PROXY_CORE], upstream: upstream.port, secure: kind.secure, ours: roomySluice };
-      await withCompetitors(field, async (competitors) => {
+      const setup = { cores: [PROXY_CORE], upstream: upstream.port, secure: kind.secure, ours: roomySluice };
+      await withCompetitors(setup, async (competitors) => {
         for (const { proxy } of competitors) figures.push(await measured(proxy, kind));
       });
     }

@@ -1,6 +1,6 @@
 import { costOf } from '../contest/sample.ts';
 import type { Figure } from '../figure.ts';
-import { isContest, type Outcome, type Report } from './report.ts';
+import { type BenchReport, type BenchResult, isContest } from './report.ts';
 import { numeral } from './table.ts';
 
 /** A value by which two runs can be compared. */
@@ -25,7 +25,7 @@ export type FigureChange = {
 const NOISE = 0.02;
 
 /** The values that both runs measured, in the order of the newer one. */
-export function changesSince(base: Report, report: Report): FigureChange[] {
+export function changesSince(base: BenchReport, report: BenchReport): FigureChange[] {
   const before = valuesOf(base);
   return [...valuesOf(report)].flatMap(([what, now]) => {
     const old = before.get(what);
@@ -42,20 +42,20 @@ function verdictOf(old: Value, now: Value): FigureChange['verdict'] {
   return gain > allowed ? 'better' : gain < -allowed ? 'worse' : 'same';
 }
 
-function valuesOf({ results }: Report): Map<string, Value> {
+function valuesOf({ results }: BenchReport): Map<string, Value> {
   const values = new Map<string, Value>();
-  for (const [name, outcomes] of Object.entries(results))
-    for (const outcome of outcomes) for (const [what, value] of valuesIn(outcome)) values.set(`${name}: ${what}`, value);
+  for (const [name, measured] of Object.entries(results))
+    for (const result of measured) for (const [what, value] of valuesIn(result)) values.set(`${name}: ${what}`, value);
   return values;
 }
 
-/** The values of a contest: its ratios, which depend least on the machine, and what Sluice needs. */
-function valuesIn(outcome: Outcome): [string, Value][] {
-  if (!isContest(outcome)) return [[outcome.what, valueFrom(outcome)]];
-  const [ours] = outcome.entries;
-  const ratios = outcome.ratios.map((figure): [string, Value] => [figure.what, valueFrom(figure)]);
+/** The values of a contest: its ratios, which depend least on the machine, and the rate, time and memory of Sluice. */
+function valuesIn(result: BenchResult): [string, Value][] {
+  if (!isContest(result)) return [[result.what, valueFrom(result)]];
+  const [ours] = result.entries;
+  const ratios = result.ratios.map((figure): [string, Value] => [figure.what, valueFrom(figure)]);
   if (ours === undefined) return ratios;
-  const { what, unit } = outcome;
+  const { what, unit } = result;
   const lower = (value: number, of: string, spread = 0): Value => ({ value, unit: of, spread, better: 'lower' });
   return [
     ...ratios,
@@ -73,7 +73,7 @@ const valueFrom = ({ figure, unit, spread, goal }: Figure): Value => ({
 });
 
 /** The lines that the terminal shows. */
-export function changesText(base: Report, changes: readonly FigureChange[]): string {
+export function changesText(base: BenchReport, changes: readonly FigureChange[]): string {
   const lines = changes.map(
     ({ what, before, now, unit, verdict }) =>
       `  ${what.padEnd(90)} ${numeral(before).padStart(9)} → ${numeral(now).padStart(9)} ${unit.padEnd(10)} ${numeral(now / before).padStart(6)} x  ${{ better: 'better', worse: 'WORSE', same: '', other: '' }[verdict]}`,

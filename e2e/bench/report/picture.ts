@@ -1,6 +1,6 @@
-import type { Contest, Entry } from '../contest/contest.ts';
+import type { Contest, ContestEntry } from '../contest/contest.ts';
 import { costOf } from '../contest/sample.ts';
-import { isContest, type Report } from './report.ts';
+import { type BenchReport, isContest } from './report.ts';
 import { numeral } from './table.ts';
 
 /** The contests that are drawn, by the names of their benchmarks, in this order. */
@@ -37,21 +37,21 @@ const STYLE = `
     }`;
 
 /** An SVG of the contests with other proxies, readable on light and on dark pages. @throws if the report has none. */
-export function pictureOf(report: Report): string {
+export function pictureOf(report: BenchReport): string {
   const panels = Object.entries(TITLES).flatMap(([name, title]) => {
     const contest = report.results[name]?.find(isContest);
     return contest === undefined ? [] : [{ title, contest }];
   });
   if (panels.length === 0) throw new Error(`a picture needs at least one of: ${Object.keys(TITLES).join(', ')}`);
-  const most = Math.max(...panels.map(({ contest }) => contest.entries.length));
-  const tall = TITLE + most * LINE + GAP;
+  const maxEntries = Math.max(...panels.map(({ contest }) => contest.entries.length));
+  const tall = TITLE + maxEntries * LINE + GAP;
   const height = Math.ceil(panels.length / COLUMNS) * tall + 2 * GAP;
   const drawn = panels.map((panel, at) =>
     drawPanel(panel.title, panel.contest, GAP + (at % COLUMNS) * (PANEL + GAP), GAP + Math.floor(at / COLUMNS) * tall),
   );
   const { processor, kernel } = report.machine;
-  const note = `Requests, connections or messages per second that one core of ${processor} can take. ${report.date.slice(0, 10)}, Linux ${kernel}.`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${escaped(spoken(panels))}">
+  const note = `Requests, connections or messages per second that one core of ${processor} can handle. ${report.date.slice(0, 10)}, Linux ${kernel}.`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${escaped(textOf(panels))}">
   <style>${STYLE}
   </style>
 ${drawn.join('\n')}
@@ -63,13 +63,13 @@ ${drawn.join('\n')}
 type Panel = { readonly title: string; readonly contest: Contest };
 
 /** The same in words, for people who can't see it. */
-const spoken = (panels: readonly Panel[]): string =>
+const textOf = (panels: readonly Panel[]): string =>
   panels
     .map(({ title, contest }) => `${title}: ${contest.entries.map((entry) => `${entry.name} ${numeral(capacityOf(entry))}`).join(', ')}`)
     .join('. ');
 
 /** The rate that takes all of a core's time. */
-const capacityOf = (entry: Entry): number => 1 / costOf(entry);
+const capacityOf = (entry: ContestEntry): number => 1 / costOf(entry);
 
 function drawPanel(title: string, { entries }: Contest, x: number, y: number): string {
   const longest = Math.max(...entries.map(capacityOf));

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Folder } from '../../testing/dataplane.ts';
 import { Program, REPOSITORY } from '../../testing/process.ts';
-import type { Entry } from '../contest/contest.ts';
+import type { ContestEntry } from '../contest/contest.ts';
 import { atLeast, atMost, shown } from '../figure.ts';
 import { changesSince } from './base.ts';
 import { pictureOf } from './picture.ts';
-import { type Outcome, type Report, readReport, writeReport } from './report.ts';
+import { type BenchReport, type BenchResult, readReport, writeReport } from './report.ts';
 import { numeral, tableOf } from './table.ts';
 
-const entry = (name: string, perSecond: number): Entry => ({
+const entry = (name: string, perSecond: number): ContestEntry => ({
   name,
   version: null,
   perSecond,
@@ -20,7 +20,7 @@ const entry = (name: string, perSecond: number): Entry => ({
   latency: null,
   memory: 2 ** 20,
 });
-const contest = (ours: number): Outcome => ({
+const contest = (ours: number): BenchResult => ({
   what: 'small <responses>',
   unit: 'requests',
   entries: [entry('sluice', ours), entry('nginx', 50_000)],
@@ -28,13 +28,13 @@ const contest = (ours: number): Outcome => ({
   remarks: [],
 });
 
-function report(results: Readonly<Record<string, readonly Outcome[]>>): Report {
+function report(results: Readonly<Record<string, readonly BenchResult[]>>): BenchReport {
   const placement = { proxy: 0, load: 1, upstream: 1, second: null };
   const machine = { processor: 'A & B', cores: 2, kernel: '6.1', node: 'v26', placement, hindrances: [] };
   return { format: 'sluice-bench-1', date: '2026-11-24T10:00:00.000Z', machine, timing: { rounds: 5, seconds: 3 }, results };
 }
 
-const verdicts = (before: Outcome, now: Outcome): string[] =>
+const verdicts = (before: BenchResult, now: BenchResult): string[] =>
   changesSince(report({ a: [before] }), report({ a: [now] })).map(({ verdict }) => verdict);
 
 test('a change is one beyond the spreads of both runs', () => {
@@ -56,10 +56,10 @@ test('of a contest, ours is compared: its ratios, its rate, its processor time a
 
 test('a report that was written is read again, and nothing else is', () => {
   using folder = new Folder();
-  const written = report({ keepalive: [contest(40_000)] });
+  const written = report({ keepalive: [contest(40_000)], memory: [atMost('memory', Number.NaN, 'MiB', 10)] });
   writeReport(folder.file('report.json'), written);
   assert.deepEqual(readReport(folder.file('report.json')), written);
-  assert.throws(() => readReport(`${REPOSITORY}/package.json`), /no report/);
+  assert.throws(() => readReport(`${REPOSITORY}/package.json`), /not a report/);
 });
 
 test('the table has a line for each proxy and the verdict on each goal', () => {
@@ -70,7 +70,7 @@ test('the table has a line for each proxy and the verdict on each goal', () => {
   assert.equal(numeral(Number.NaN), 'not measured');
 });
 
-test('the picture is one for light and dark pages, and says everything in words, too', () => {
+test('the picture suits light and dark pages, and says everything in words, too', () => {
   const svg = pictureOf(report({ keepalive: [contest(40_000)] }));
   assert.match(svg, /prefers-color-scheme: dark/);
   assert.match(svg, /aria-label="HTTP\/1\.1: sluice 40,000, nginx 50,000"/);
@@ -96,7 +96,7 @@ test('a report is shown again, and compared with another, without measuring', as
   assert.match(program.stdout, /keepalive[\s\S]+MISSED[\s\S]+Compared with the run of 2026-11-24[\s\S]+0\.67 x +WORSE/);
 });
 
-test('an unknown benchmark or option is an error that lists what there is', async () => {
+test('an unknown benchmark or option is an error that lists those that exist', async () => {
   for (const argv of [['keepalives'], ['--round', '1'], ['--rounds', '0']]) {
     const program = new Program(process.execPath, [`${REPOSITORY}/e2e/bench/main.ts`, ...argv]);
     assert.equal((await program.exited).code, 2);

@@ -5,19 +5,19 @@ import { hindrances, PLACEMENT, type Placement } from '../contest/placement.ts';
 import type { Timing } from '../contest/rounds.ts';
 import type { Figure } from '../figure.ts';
 
-/** What a benchmark measures: single figures, or contests of several proxies. */
-export type Outcome = Figure | Contest;
+/** What a benchmark measures: a single figure, or a contest of several proxies. */
+export type BenchResult = Figure | Contest;
 
-export const isContest = (outcome: Outcome): outcome is Contest => 'entries' in outcome;
+export const isContest = (result: BenchResult): result is Contest => 'entries' in result;
 
 /** Everything that one run measured. */
-export type Report = {
+export type BenchReport = {
   readonly format: typeof FORMAT;
   /** When it began, by RFC 3339. */
   readonly date: string;
   readonly machine: Machine;
   readonly timing: Timing;
-  readonly results: Readonly<Record<string, readonly Outcome[]>>;
+  readonly results: Readonly<Record<string, readonly BenchResult[]>>;
 };
 
 type Machine = {
@@ -31,7 +31,7 @@ type Machine = {
 
 const FORMAT = 'sluice-bench-1';
 
-export function newReport(timing: Timing): Report {
+export function newReport(timing: Timing): BenchReport {
   const processors = cpus();
   const machine = {
     processor: processors[0]?.model ?? 'unknown',
@@ -44,15 +44,19 @@ export function newReport(timing: Timing): Report {
   return { format: FORMAT, date: new Date().toISOString(), machine, timing, results: {} };
 }
 
-/** Numbers that could not be measured are null in JSON. */
-export function writeReport(path: string, report: Report): void {
+/** Members that are numbers: null in JSON if they could not be measured. */
+const MEASURED: ReadonlySet<string> = new Set(['figure', 'perSecond', 'spread', 'user', 'kernel', 'memory', 'p50', 'p99']);
+
+export function writeReport(path: string, report: BenchReport): void {
   writeFileSync(path, `${JSON.stringify(report, null, 2)}\n`);
 }
 
 /** @throws if the file is not a report of this format. */
-export function readReport(path: string): Report {
-  const report: unknown = JSON.parse(readFileSync(path, 'utf8'), (_, value: unknown) => (value === null ? null : value));
+export function readReport(path: string): BenchReport {
+  const report: unknown = JSON.parse(readFileSync(path, 'utf8'), (name, value: unknown) =>
+    value === null && MEASURED.has(name) ? Number.NaN : value,
+  );
   if (typeof report !== 'object' || report === null || !('format' in report) || report.format !== FORMAT)
-    throw new Error(`${path} is no report of npm run bench in the format ${FORMAT}`);
-  return report as Report;
+    throw new Error(`${path} is not a report of npm run bench in the format ${FORMAT}`);
+  return report as BenchReport;
 }

@@ -1,10 +1,10 @@
-import type { Contest, Entry } from '../contest/contest.ts';
+import type { Contest, ContestEntry } from '../contest/contest.ts';
 import { type Figure, isMet } from '../figure.ts';
-import { isContest, type Outcome } from './report.ts';
+import { type BenchResult, isContest } from './report.ts';
 
 /** The lines that the terminal shows for a benchmark. */
-export function tableOf(name: string, outcomes: readonly Outcome[]): string {
-  const blocks = outcomes.map((outcome) => (isContest(outcome) ? contestLines(outcome) : [figureLine(outcome)]));
+export function tableOf(name: string, results: readonly BenchResult[]): string {
+  const blocks = results.map((result) => (isContest(result) ? contestLines(result) : [figureLine(result)]));
   return [name, ...blocks.flat().map((line) => `  ${line}`), ''].map((line) => `${line.trimEnd()}\n`).join('');
 }
 
@@ -23,17 +23,19 @@ const NARROW = 10;
 function contestLines({ what, unit, entries, ratios, remarks }: Contest): string[] {
   const hasCold = entries.some(({ cold }) => cold !== null);
   const hasLatency = entries.some(({ latency }) => latency !== null);
-  const columns: readonly [title: string, cell: (entry: Entry) => string][] = [
+  const columns: readonly [title: string, cell: (entry: ContestEntry) => string][] = [
     [`${unit}/s`, ({ perSecond }) => numeral(perSecond)],
     ['', ({ spread }) => spreadText(spread)],
     ['user', ({ user }) => micros(user)],
     ['kernel', ({ kernel }) => micros(kernel)],
-    ...(hasCold ? ([['cold', ({ cold }) => (cold === null ? '' : micros(cold))]] satisfies [string, (entry: Entry) => string][]) : []),
+    ...(hasCold
+      ? ([['cold', ({ cold }) => (cold === null ? '' : micros(cold))]] satisfies [string, (entry: ContestEntry) => string][])
+      : []),
     ...(hasLatency
       ? ([
           ['p50', ({ latency }) => (latency === null ? '' : `${numeral(latency.p50)} ms`)],
           ['p99', ({ latency }) => (latency === null ? '' : `${numeral(latency.p99)} ms`)],
-        ] satisfies [string, (entry: Entry) => string][])
+        ] satisfies [string, (entry: ContestEntry) => string][])
       : []),
     ['memory', ({ memory }) => `${Math.round(memory / 1_048_576)} MiB`],
   ];

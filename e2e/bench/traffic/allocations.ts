@@ -15,7 +15,7 @@ const SAMPLING = 4_096;
 
 type Node = { callFrame: { functionName: string; url: string; lineNumber: number }; selfSize: number; children: Node[] };
 
-/** Of the launcher, for the data plane: objects of inlined functions are often not allocated. */
+/** The flags that the launcher gives the data plane: objects of inlined functions are often not allocated. */
 const INLINING = ['--max-inlined-bytecode-size=1000', '--max-inlined-bytecode-size-cumulative=3000'];
 
 /** Bytes that the request path allocates per request, and where, measured with a traffic worker in this thread. */

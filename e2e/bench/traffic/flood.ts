@@ -32,7 +32,7 @@ const KINDS = {
 } as const;
 type Kind = keyof typeof KINDS;
 
-/** A worker's cost of a flood from 10,000 addresses that it answers with challenges, and with 429. None of it reaches the upstream. */
+/** What a flood from 10,000 addresses costs a worker that responds with challenges, and with 429. None of it reaches the upstream. */
 export async function flood(): Promise<Figure[]> {
   using folder = new Folder();
   await using upstream = await Upstream.start('upstream');
@@ -64,13 +64,13 @@ export async function flood(): Promise<Figure[]> {
       }
     }
     // The minimum of the rounds, since other work on the machine only adds to it.
-    const least = (kind: Kind): number => Math.min(...micros[kind]);
+    const minimum = (kind: Kind): number => Math.min(...micros[kind]);
     return [
-      shown('CPU time of a request over its limit (429)', least('limited'), 'µs'),
-      shown('CPU time of a challenged page (503)', least('challenged'), 'µs'),
-      shown('CPU time of a refused request that can show no page (503)', least('refused'), 'µs'),
-      atMost('a challenge against a 429', least('challenged') / least('limited'), 'x', 1),
-      atMost('a refusal against a 429', least('refused') / least('limited'), 'x', 1),
+      shown('CPU time of a request over its limit (429)', minimum('limited'), 'µs'),
+      shown('CPU time of a challenged page (503)', minimum('challenged'), 'µs'),
+      shown('CPU time of a refused request that can show no page (503)', minimum('refused'), 'µs'),
+      atMost('a challenge against a 429', minimum('challenged') / minimum('limited'), 'x', 1),
+      atMost('a refusal against a 429', minimum('refused') / minimum('limited'), 'x', 1),
       atMost('challenged requests that reached the upstream', forwarded, '', 0),
     ];
   } finally {
@@ -86,6 +86,6 @@ async function load(port: number, script: string, { host, fields }: (typeof KIND
   const total = /(\d+) requests in/.exec(program.stdout);
   const failed = /Non-2xx or 3xx responses: (\d+)/.exec(program.stdout);
   if (total === null || /Socket errors/.test(program.stdout)) throw new Error(`wrk did not measure:\n${program.output}`);
-  if (Number(total[1]) - Number(failed?.[1] ?? 0) > ADDRESSES) throw new Error(`requests were let in:\n${program.stdout}`);
+  if (Number(total[1]) - Number(failed?.[1] ?? 0) > ADDRESSES) throw new Error(`requests were let through:\n${program.stdout}`);
   return Number(total[1]);
 }

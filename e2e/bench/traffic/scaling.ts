@@ -23,7 +23,7 @@ export async function scaling(timing: Timing): Promise<Contest[]> {
   const both = [PROXY_CORE, second ?? LOAD_CORE];
   const competitors: Competitor[] = [];
   const add = async (name: string, inside: Folder, cores: readonly number[], workers: number): Promise<void> => {
-    const proxy = await sluice({ folder: inside, cores, workers, upstream: upstream.port, secure: null });
+    const proxy = await sluice({ folder: inside, cores, workers, upstream: upstream.port, tls: null });
     competitors.push({ proxy: { ...proxy, name }, version: null, cores });
   };
   try {
@@ -32,7 +32,7 @@ export async function scaling(timing: Timing): Promise<Contest[]> {
     const runs = await rounds(competitors, timing, wrk, () => ({ connections: CONNECTIONS }));
     const [two, one] = runs;
     if (two === undefined || one === undefined) throw new Error('nothing was measured');
-    const what = `small responses, ${CONNECTIONS} kept connections`;
+    const what = `small responses, ${CONNECTIONS} keep-alive connections`;
     const { basis, remarks } = basisOf(runs);
     const ratios = ratiosOf(two, one, basis).map((ratio) => (basis === 'rate' ? ratio : 2 * ratio));
     const figure = atLeast(`${what}: two workers against one`, median(ratios), 'x', 1.8, spreadOf(ratios));

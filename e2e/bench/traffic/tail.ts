@@ -8,7 +8,10 @@ import { costOf } from '../contest/sample.ts';
 import { atMost, type Figure, median, shown, spreadOf } from '../figure.ts';
 import { wrk } from '../load/wrk.ts';
 
-/** How long each connection waits before a request, on average. So many connections with random pauses are close to random arrivals. */
+/**
+ * How long each connection waits before a request, on average. Requests of many connections with random pauses are close to random
+ * arrivals.
+ */
 const PAUSE_MS = 10;
 /** How many times as long as with nginx a request may take at the 99th percentile. */
 const GOAL = 1.2;

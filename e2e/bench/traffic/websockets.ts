@@ -7,7 +7,7 @@ import type { Contest } from '../contest/contest.ts';
 import { judged } from '../contest/goals.ts';
 import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
 import { rounds, type Timing } from '../contest/rounds.ts';
-import type { Load, Measured } from '../load/load.ts';
+import type { LoadOptions, Measured } from '../load/load.ts';
 
 const UPSTREAM = fileURLToPath(new URL('../load/websocket-upstream.ts', import.meta.url));
 const CLIENTS = fileURLToPath(new URL('../load/websocket-clients.ts', import.meta.url));
@@ -17,8 +17,8 @@ export async function websockets(timing: Timing): Promise<Contest[]> {
   await using upstream = new Program(...onCores([UPSTREAM_CORE], process.execPath, UPSTREAM));
   if (upstream.child.stdout === null) throw new Error('the upstream has no output');
   await once(upstream.child.stdout, 'data');
-  const field = { cores: [PROXY_CORE], upstream: Number(upstream.stdout) };
-  return await withCompetitors(field, async (competitors) => [
+  const setup = { cores: [PROXY_CORE], upstream: Number(upstream.stdout) };
+  return await withCompetitors(setup, async (competitors) => [
     judged(
       'WebSocket messages of 64 bytes and their answers, 64 connections',
       'messages',
@@ -30,7 +30,7 @@ export async function websockets(timing: Timing): Promise<Contest[]> {
   ]);
 }
 
-async function load(port: number, { core, seconds, connections = 64 }: Load): Promise<Measured> {
+async function load(port: number, { core, seconds, connections = 64 }: LoadOptions): Promise<Measured> {
   const program = new Program(...onCores([core], process.execPath, CLIENTS, `${port}`, `${connections}`, `${seconds}`));
   await program.exited;
   const measured = JSON.parse(program.stdout || 'null') as { answers: number; seconds: number } | null;

@@ -27,9 +27,9 @@ const contest =
     const { what, load = {}, goals, cached, tool = wrk } = kind;
     using folder = new Folder();
     const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
-    const field = { cores: [PROXY_CORE], upstream: upstream.port, secure: load.secure ?? false, ...(cached && { ours: cachingSluice }) };
+    const setup = { cores: [PROXY_CORE], upstream: upstream.port, secure: load.secure ?? false, ...(cached && { ours: cachingSluice }) };
     try {
-      return await withCompetitors(field, async (competitors) => [
+      return await withCompetitors(setup, async (competitors) => [
         judged(what, 'requests', await rounds(competitors, timing, tool, () => load), goals),
       ]);
     } finally {
@@ -37,10 +37,10 @@ const contest =
     }
   };
 
-export const keepalive = contest({ what: 'small responses, 64 kept connections', goals: { nginx: 1, haproxy: 1 } });
+export const keepalive = contest({ what: 'small responses, 64 keep-alive connections', goals: { nginx: 1, haproxy: 1 } });
 
 export const tls = contest({
-  what: 'TLS, small responses, 64 kept connections',
+  what: 'TLS, small responses, 64 keep-alive connections',
   load: { secure: true },
   goals: { nginx: 0.9, caddy: 3.5 },
 });

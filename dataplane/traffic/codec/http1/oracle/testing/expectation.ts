@@ -28,7 +28,7 @@ const OURS = new Set(
 );
 const isOurs = (name: string): boolean => OURS.has(name) || name.startsWith('x-forwarded-');
 /** The name as a server folds it into a variable, written with hyphens (RFC 3875 4.1.18). */
-const folded = (name: string): string => [...name].map((letter) => (/[a-z0-9]/.test(letter) ? letter : '-')).join('');
+const folded = (name: string): string => name.replace(/[^a-z0-9]/g, '-');
 const FRAMING = ['content-length', 'transfer-encoding'];
 const NOT_NOMINABLE = new Set(
   'authorization close cookie host keep-alive upgrade x-forwarded-for x-forwarded-host x-forwarded-proto x-real-ip x-request-id'.split(' '),

@@ -37,14 +37,15 @@ export class UpstreamFixture {
 
   /** An upstream that answers every request with the result of `answer`; null leaves it unanswered. */
   static async serving(
-    answer: string | ((request: Message, wire: Wire) => string | null),
+    answer: string | ((request: Message, wire: Wire) => string | Buffer | null),
     at: number | string = 0,
   ): Promise<UpstreamFixture> {
     const upstream = await UpstreamFixture.start(at);
+    const same = typeof answer === 'string' ? Buffer.from(answer, 'latin1') : null;
     upstream.server.on('connection', () => {
       const wire = upstream.connections.at(-1);
       if (wire !== undefined)
-        upstream.serve(wire, typeof answer === 'string' ? () => answer : answer).catch((error) => upstream.cut.push(String(error)));
+        upstream.serve(wire, typeof answer === 'string' ? () => same : answer).catch((error) => upstream.cut.push(String(error)));
     });
     return upstream;
   }
@@ -73,14 +74,14 @@ export class UpstreamFixture {
     return { wire, request: await wire.readRequest() };
   }
 
-  private async serve(wire: Wire, answer: (request: Message, wire: Wire) => string | null): Promise<void> {
+  private async serve(wire: Wire, answer: (request: Message, wire: Wire) => string | Buffer | null): Promise<void> {
     for (;;) {
       await wire.until('a request', () => wire.unread.includes('\r\n\r\n') || wire.ended || wire.closed);
       if (!wire.unread.includes('\r\n\r\n')) return void wire.end();
       const request = await wire.readRequest();
       this.requests.push(request);
-      const text = answer(request, wire);
-      if (text !== null) wire.send(text);
+      const bytes = answer(request, wire);
+      if (bytes !== null) wire.send(bytes);
     }
   }
 

@@ -7,10 +7,10 @@ import { eventually } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 /** More than the sockets of both sides hold. */
-const LARGE = 'x'.repeat(5_000_000);
+const LARGE = Buffer.from(ok('x'.repeat(5_000_000)));
 
 test('a reset during the end of the TLS handshake ends the request that came with it', async () => {
-  using upstream = await UpstreamFixture.serving(() => ok(LARGE));
+  using upstream = await UpstreamFixture.serving(() => LARGE);
   using secure = await SecureFixture.before(upstream);
   const { securePort: port, ledger } = secure.proxy;
   const leave = async (turns: number): Promise<void> => {

@@ -188,7 +188,7 @@ export class Cluster implements ApiServer {
 
   private writeCredentials(): void {
     // Left to itself, the API server makes an RSA key, which takes more CPU time to find, and to sign each handshake with.
-    using authority = new CertificatesFixture();
+    const authority = new CertificatesFixture();
     const { cert, key } = authority.issue('127.0.0.1', SERVICE_ADDRESS);
     writeFileSync(join(this.folder, 'authority.pem'), authority.ca);
     writeFileSync(join(this.folder, 'certificate.pem'), cert);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { type AddressInfo, createServer } from 'node:net';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { Dataplane, Folder, frame, NDJSON, TOKEN } from '../testing/dataplane.ts';
 import { type Answer, visit } from '../testing/http.ts';
 import { getSecurely } from '../testing/internal-scene.ts';
@@ -66,107 +66,119 @@ async function overHttp1(port: number, name: string, root: string, host = name):
 
 const told = ({ status, text }: Answer): string => (status === 200 ? text : `${status}`);
 
-test('sites are served on the ports that the file says, over HTTP/1.1 and HTTP/2, whatever a request says about its port', async () => {
-  using folder = new Folder();
-  await using pair = await Pair.start(folder, SITES, { globals: ALL });
-  await until('the redirect', async () => (await visit(HTTP, 'app.test')).status === 308);
-  const root = rootOf(folder);
-  for (const secure of [overHttp1, overHttp2]) {
-    const name = secure.name;
-    assert.equal(await until('the certificate', () => secure(HTTPS, 'app.test', root).catch(() => undefined)), '200 app', name);
-    assert.equal(await secure(OTHER_HTTPS, 'app.test', root), '200 operators', name);
-    assert.equal(await secure(OTHER_HTTPS, 'admin.test', root), '200 admin', name);
-    assert.equal(await secure(OTHER_HTTPS, 'status.test', root), '200 status', name);
-    assert.equal(await secure(HTTPS, 'app.test', root, `app.test:${OTHER_HTTPS}`), '200 app', `${name}: the authority names another port`);
-    for (const host of ['admin.test', 'status.test', 'unknown.test'])
-      await assert.rejects(secure(HTTPS, host, root), /unrecognized name/i, `${name}: ${host}`);
-  }
-  assert.equal((await visit(HTTP, 'app.test', '/x')).headers.location, `https://app.test:${HTTPS}/x`);
-  assert.equal((await visit(OTHER_HTTP, 'status.test', '/x')).headers.location, `https://status.test:${OTHER_HTTPS}/x`);
-  assert.equal(told(await visit(OTHER_HTTP, 'unknown.test')), 'any host');
-  assert.equal(told(await visit(OTHER_HTTP, 'admin.test')), 'any host');
-  for (const host of ['unknown.test', 'admin.test', `status.test:${OTHER_HTTP}`, `admin.test:${OTHER_HTTPS}`])
-    assert.equal(told(await visit(HTTP, host)), '404', host);
-  // An unknown host and one that is served elsewhere can't be told apart.
-  const [unknown, elsewhere] = [await visit(HTTP, 'unknown.test'), await visit(HTTP, 'admin.test')];
-  assert.deepEqual([elsewhere.status, elsewhere.text], [unknown.status, unknown.text]);
-
-  const routes = JSON.parse((await pair.admin('/routes?view=full')).text) as { domain: string; ports?: number[]; https: string }[];
-  assert.deepEqual(
-    routes.map(({ domain, ports, https }) => [domain, ports, https]),
-    [
-      ['*', [OTHER_HTTP], 'off'],
-      ['admin.test', [OTHER_HTTPS], 'auto'],
-      ['app.test', undefined, 'auto'],
-      ['status.test', [OTHER_HTTP, OTHER_HTTPS], 'auto'],
-    ],
-  );
-  const explained = await pair.command('explain', `https://app.test:${OTHER_HTTPS}/`);
-  assert.match(explained.stdout, new RegExp(`port +${OTHER_HTTPS} \\(HTTPS\\)\n +block +handle @operators`));
-  const absent = await pair.command('explain', `https://admin.test:${HTTPS}/`);
-  assert.equal(absent.code, 1);
-  assert.match(absent.stdout, new RegExp(`404: admin\\.test is not served on port ${HTTPS}, only on ${OTHER_HTTPS}`));
-});
-
-test('broken, slow and mixed traffic on one port leaves the others alone', async () => {
-  using folder = new Folder();
-  await using _ = await Pair.start(folder, SITES, { globals: ALL });
-  await until('the certificate', () => overHttp1(OTHER_HTTPS, 'admin.test', rootOf(folder)).catch(() => undefined));
-  using slow = await RawClient.open(OTHER_HTTP);
-  await slow.write('GET / HTTP/1.1\r\nHost: any');
-  const garbage = [
-    'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
-    '\x16\x03\x01\x02\x00\x01\x00',
-    `GET / HTTP/1.1\r\nHost: ${'a'.repeat(20_000)}\r\n\r\n`,
-  ];
-  const broken = await Promise.all(
-    garbage.flatMap((text) =>
-      [HTTP, OTHER_HTTP, HTTPS, OTHER_HTTPS].map((port) => RawClient.open(port).then((client) => client.write(text))),
-    ),
-  );
-  const cut = await Promise.all(Array.from({ length: 20 }, () => RawClient.open(OTHER_HTTPS)));
-  for (const client of cut) client.socket.resetAndDestroy();
-  const answers = await Promise.all(
-    Array.from({ length: 60 }, (_, at) =>
-      at % 2 === 0 ? visit(OTHER_HTTP, `host-${at}.test`).then(told) : overHttp2(OTHER_HTTPS, 'admin.test', rootOf(folder)),
-    ),
-  );
-  assert.deepEqual(new Set(answers), new Set(['any host', '200 admin']));
-  assert.match(await slow.write('.test\r\n\r\n').sees('any host'), / 200 /);
-  for (const client of broken) client.socket.destroy();
-});
-
-test('saving the file adds and removes ports without a lost request, and a port that is taken changes none', async () => {
-  using folder = new Folder();
-  const site = '* {\n  respond "here"\n}\n';
-  await using pair = await Pair.start(folder, site, { globals: globals(`${HTTP}`, `${HTTPS}`) });
-  const save = (http: string) => writeFileSync(pair.file, globals(http, `${HTTPS}`) + site);
-  const isOpen = (port: number) => visit(port, 'a.test').then(told, () => null);
-  save(`${HTTP} ${OTHER_HTTP}`);
-  await until('the added port', async () => {
-    assert.equal(await isOpen(HTTP), 'here');
-    return (await isOpen(OTHER_HTTP)) === 'here';
+describe('the ports of a file', () => {
+  const folder = new Folder();
+  let pair: Pair;
+  before(async () => {
+    pair = await Pair.start(folder, SITES, { globals: ALL });
   });
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const { port } = taken.address() as AddressInfo;
-  save(`${HTTP} ${port}`);
-  const warned = await until('status to name the port', async () => {
-    const { stdout } = await pair.command('status');
-    return stdout.includes('but stays') ? stdout : undefined;
+  after(async () => {
+    await pair?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
   });
-  assert.ok(
-    warned.includes(
-      `http_port is ${HTTP} ${port} in the config file, but stays ${HTTP} ${OTHER_HTTP}: port ${port}: the address is already in use`,
-    ),
-    warned,
-  );
-  assert.deepEqual([await isOpen(HTTP), await isOpen(OTHER_HTTP)], ['here', 'here']);
-  taken.close();
-  save(`${OTHER_HTTP}`);
-  await until('the removed port to close', async () => {
-    assert.equal(await isOpen(OTHER_HTTP), 'here');
-    return (await isOpen(HTTP)) === null;
+
+  test('sites are served on the ports that the file says, over HTTP/1.1 and HTTP/2, whatever a request says about its port', async () => {
+    await pair.serve(SITES);
+    await until('the redirect', async () => (await visit(HTTP, 'app.test')).status === 308);
+    const root = rootOf(folder);
+    for (const secure of [overHttp1, overHttp2]) {
+      const name = secure.name;
+      assert.equal(await until('the certificate', () => secure(HTTPS, 'app.test', root).catch(() => undefined)), '200 app', name);
+      assert.equal(await secure(OTHER_HTTPS, 'app.test', root), '200 operators', name);
+      assert.equal(await secure(OTHER_HTTPS, 'admin.test', root), '200 admin', name);
+      assert.equal(await secure(OTHER_HTTPS, 'status.test', root), '200 status', name);
+      assert.equal(
+        await secure(HTTPS, 'app.test', root, `app.test:${OTHER_HTTPS}`),
+        '200 app',
+        `${name}: the authority names another port`,
+      );
+      for (const host of ['admin.test', 'status.test', 'unknown.test'])
+        await assert.rejects(secure(HTTPS, host, root), /unrecognized name/i, `${name}: ${host}`);
+    }
+    assert.equal((await visit(HTTP, 'app.test', '/x')).headers.location, `https://app.test:${HTTPS}/x`);
+    assert.equal((await visit(OTHER_HTTP, 'status.test', '/x')).headers.location, `https://status.test:${OTHER_HTTPS}/x`);
+    assert.equal(told(await visit(OTHER_HTTP, 'unknown.test')), 'any host');
+    assert.equal(told(await visit(OTHER_HTTP, 'admin.test')), 'any host');
+    for (const host of ['unknown.test', 'admin.test', `status.test:${OTHER_HTTP}`, `admin.test:${OTHER_HTTPS}`])
+      assert.equal(told(await visit(HTTP, host)), '404', host);
+    // An unknown host and one that is served elsewhere can't be told apart.
+    const [unknown, elsewhere] = [await visit(HTTP, 'unknown.test'), await visit(HTTP, 'admin.test')];
+    assert.deepEqual([elsewhere.status, elsewhere.text], [unknown.status, unknown.text]);
+
+    const routes = JSON.parse((await pair.admin('/routes?view=full')).text) as { domain: string; ports?: number[]; https: string }[];
+    assert.deepEqual(
+      routes.filter(({ domain }) => !domain.startsWith('served')).map(({ domain, ports, https }) => [domain, ports, https]),
+      [
+        ['*', [OTHER_HTTP], 'off'],
+        ['admin.test', [OTHER_HTTPS], 'auto'],
+        ['app.test', undefined, 'auto'],
+        ['status.test', [OTHER_HTTP, OTHER_HTTPS], 'auto'],
+      ],
+    );
+    const explained = await pair.command('explain', `https://app.test:${OTHER_HTTPS}/`);
+    assert.match(explained.stdout, new RegExp(`port +${OTHER_HTTPS} \\(HTTPS\\)\n +block +handle @operators`));
+    const absent = await pair.command('explain', `https://admin.test:${HTTPS}/`);
+    assert.equal(absent.code, 1);
+    assert.match(absent.stdout, new RegExp(`404: admin\\.test is not served on port ${HTTPS}, only on ${OTHER_HTTPS}`));
+  });
+
+  test('broken, slow and mixed traffic on one port leaves the others alone', async () => {
+    await pair.serve(SITES);
+    await until('the certificate', () => overHttp1(OTHER_HTTPS, 'admin.test', rootOf(folder)).catch(() => undefined));
+    using slow = await RawClient.open(OTHER_HTTP);
+    await slow.write('GET / HTTP/1.1\r\nHost: any');
+    const garbage = [
+      'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
+      '\x16\x03\x01\x02\x00\x01\x00',
+      `GET / HTTP/1.1\r\nHost: ${'a'.repeat(20_000)}\r\n\r\n`,
+    ];
+    const broken = await Promise.all(
+      garbage.flatMap((text) =>
+        [HTTP, OTHER_HTTP, HTTPS, OTHER_HTTPS].map((port) => RawClient.open(port).then((client) => client.write(text))),
+      ),
+    );
+    const cut = await Promise.all(Array.from({ length: 20 }, () => RawClient.open(OTHER_HTTPS)));
+    for (const client of cut) client.socket.resetAndDestroy();
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, at) =>
+        at % 2 === 0 ? visit(OTHER_HTTP, `host-${at}.test`).then(told) : overHttp2(OTHER_HTTPS, 'admin.test', rootOf(folder)),
+      ),
+    );
+    assert.deepEqual(new Set(answers), new Set(['any host', '200 admin']));
+    assert.match(await slow.write('.test\r\n\r\n').sees('any host'), / 200 /);
+    for (const client of broken) client.socket.destroy();
+  });
+
+  test('saving the file adds and removes ports without a lost request, and a port that is taken changes none', async () => {
+    const site = '* {\n  respond "here"\n}\n';
+    await pair.serve(site, globals(`${HTTP}`, `${HTTPS}`));
+    const save = (http: string) => pair.write(site, globals(http, `${HTTPS}`));
+    const isOpen = (port: number) => visit(port, 'a.test').then(told, () => null);
+    await until('one port to be left', async () => (await isOpen(OTHER_HTTP)) === null);
+    save(`${HTTP} ${OTHER_HTTP}`);
+    await until('the added port', async () => {
+      assert.equal(await isOpen(HTTP), 'here');
+      return (await isOpen(OTHER_HTTP)) === 'here';
+    });
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    save(`${HTTP} ${port}`);
+    await until('status to name the port', async () => (await pair.admin('/status')).text.includes('but stays'));
+    const warned = (await pair.command('status')).stdout;
+    assert.ok(
+      warned.includes(
+        `http_port is ${HTTP} ${port} in the config file, but stays ${HTTP} ${OTHER_HTTP}: port ${port}: the address is already in use`,
+      ),
+      warned,
+    );
+    assert.deepEqual([await isOpen(HTTP), await isOpen(OTHER_HTTP)], ['here', 'here']);
+    taken.close();
+    save(`${OTHER_HTTP}`);
+    await until('the removed port to close', async () => {
+      assert.equal(await isOpen(OTHER_HTTP), 'here');
+      return (await isOpen(HTTP)) === null;
+    });
   });
 });
 

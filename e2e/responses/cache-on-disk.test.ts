@@ -4,19 +4,18 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { ask } from '../testing/http.ts';
-import { childrenOf, Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
 import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const MEMORY = ['--cache-size', '10mb'];
 const DISK = [...MEMORY, '--cache-disk-size', '100mb'];
-/** The probe port of the current pair, whose requests are not limited. */
+/** The probe port of the current data plane, whose requests are not limited. */
 let probe = 0;
 
-async function start(folder: Folder, sites: string, flags: readonly string[]): Promise<Pair> {
+async function start(folder: Folder, flags: readonly string[], more: { httpPort?: number } = {}): Promise<Dataplane> {
   probe = await freePort();
-  return Pair.start(folder, sites, { flags: [...flags, '--probe-listen', `127.0.0.1:${probe}`] });
+  return Dataplane.start({ stateDir: folder.file('state'), flags: [...flags, '--probe-listen', `127.0.0.1:${probe}`], ...more });
 }
 
 const metric = async (name: string): Promise<number> =>
@@ -38,12 +37,11 @@ async function site() {
     response.setHeader('cache-tag', request.url === '/b' ? 'second' : 'first');
     response.end(`${request.url} ${counted.requests}${'.'.repeat(300_000)}`);
   });
-  const sites = `shop.test {\n  cache\n  reverse_proxy ${upstream.address}\n}\n`;
-  return { upstream, sites, counted };
+  return { upstream, counted };
 }
 
-const visit = async (pair: Pair, path: string) => {
-  const { text, headers } = await pair.visit('shop.test', path);
+const visit = async (dataplane: Dataplane, path: string) => {
+  const { text, headers } = await dataplane.visit('shop.test', path);
   return {
     page: text.replaceAll('.', ''),
     length: text.length,
@@ -54,51 +52,51 @@ const visit = async (pair: Pair, path: string) => {
 
 test('stored responses survive a restart and kill -9, with their age, and purged ones do not come back', async () => {
   using folder = new Folder();
-  const { upstream, sites, counted } = await site();
+  const { upstream, counted } = await site();
   await using _ = upstream;
   const before = Date.now();
   {
-    await using pair = await start(folder, sites, DISK);
-    for (const path of ['/a', '/b', '/c']) await visit(pair, path);
+    await using dataplane = await start(folder, DISK);
+    await dataplane.route('shop.test', upstream.address, { cache: {} });
+    for (const path of ['/a', '/b', '/c']) await visit(dataplane, path);
     await untilMetric('disk_entries', 3);
-    const purged = await pair.admin('/cache?tag=second', { method: 'PURGE' });
+    const purged = await dataplane.admin('PURGE', '/cache?tag=second');
     assert.deepEqual(JSON.parse(purged.text), { purged: true, entries: 1 });
     assert.equal(filesIn(folder).length, 2, 'its file is gone when PURGE is answered');
   }
-  await using pair = await start(folder, sites, DISK);
-  await untilMetric('disk_entries', 2);
-  assert.equal(await metric('entries'), 0, 'only what is wanted is read into memory');
-  const page = await visit(pair, '/a');
-  assert.equal(page.page, '/a 1');
-  assert.equal(page.length, '/a 1'.length + 300_000);
-  assert.match(page.status, /; hit; ttl=\d+$/);
-  assert.ok(page.age >= 0 && page.age <= (Date.now() - before) / 1_000 + 1, `age ${page.age}`);
-  assert.equal(await metric('disk_hits_total'), 1);
-  assert.equal((await visit(pair, '/b')).page, '/b 4');
+  {
+    await using dataplane = await start(folder, DISK);
+    await untilMetric('disk_entries', 2);
+    assert.equal(await metric('entries'), 0, 'only what is wanted is read into memory');
+    const page = await visit(dataplane, '/a');
+    assert.equal(page.page, '/a 1');
+    assert.equal(page.length, '/a 1'.length + 300_000);
+    assert.match(page.status, /; hit; ttl=\d+$/);
+    assert.ok(page.age >= 0 && page.age <= (Date.now() - before) / 1_000 + 1, `age ${page.age}`);
+    assert.equal(await metric('disk_hits_total'), 1);
+    assert.equal((await visit(dataplane, '/b')).page, '/b 4');
+    await untilMetric('disk_entries', 3);
+    await dataplane.program.kill('SIGKILL');
+  }
 
-  const { dataplane } = await childrenOf(pair.program.pid);
+  await using dataplane = await start(folder, DISK);
   await untilMetric('disk_entries', 3);
-  process.kill(dataplane, 'SIGKILL');
-  await until('another data plane', async () => {
-    const now = (await childrenOf(pair.program.pid)).dataplane;
-    return now !== 0 && now !== dataplane && (await ask({ port: probe }, '/ready').catch(() => null))?.status === 200;
-  });
-  await untilMetric('disk_entries', 3);
-  for (const path of ['/a', '/b', '/c']) assert.match((await visit(pair, path)).status, /; hit;/);
+  for (const path of ['/a', '/b', '/c']) assert.match((await visit(dataplane, path)).status, /; hit;/);
   assert.equal(counted.requests, 4);
 
-  await pair.visit('shop.test', '/a', { method: 'POST' });
+  await dataplane.visit('shop.test', '/a', { method: 'POST' });
   await until('the file of the changed page to be gone', () => filesIn(folder).length === 2);
-  assert.equal((await pair.admin('/cache/shop.test/c', { method: 'PURGE' })).status, 200);
+  assert.equal((await dataplane.admin('PURGE', '/cache/shop.test/c')).status, 200);
 });
 
 test('a damaged file is not served, and files are deleted when the cache is no longer kept on disk', async () => {
   using folder = new Folder();
-  const { upstream, sites, counted } = await site();
+  const { upstream, counted } = await site();
   await using _ = upstream;
   {
-    await using pair = await start(folder, sites, DISK);
-    await visit(pair, '/a');
+    await using dataplane = await start(folder, DISK);
+    await dataplane.route('shop.test', upstream.address, { cache: {} });
+    await visit(dataplane, '/a');
     await untilMetric('disk_entries', 1);
   }
   const [file = ''] = filesIn(folder);
@@ -107,19 +105,19 @@ test('a damaged file is not served, and files are deleted when the cache is no l
   bytes[bytes.length - 1] = 0x20;
   writeFileSync(file, bytes);
   {
-    await using pair = await start(folder, sites, DISK);
+    await using dataplane = await start(folder, DISK);
     await untilMetric('disk_entries', 1);
-    assert.equal((await visit(pair, '/a')).page, '/a 2');
+    assert.equal((await visit(dataplane, '/a')).page, '/a 2');
     await untilMetric('disk_damaged_total', 1);
     await untilMetric('disk_entries', 1);
   }
   {
-    await using _ = await start(folder, sites, MEMORY);
+    await using _ = await start(folder, MEMORY);
     assert.ok(Number.isNaN(await metric('disk_entries')));
     await until('the files to be gone', () => !readdirSync(folder.file('state')).includes('cache'));
   }
-  await using pair = await start(folder, sites, DISK);
-  assert.equal((await visit(pair, '/a')).page, '/a 3');
+  await using dataplane = await start(folder, DISK);
+  assert.equal((await visit(dataplane, '/a')).page, '/a 3');
   assert.equal(counted.requests, 3);
 });
 
@@ -130,12 +128,13 @@ test('a personal response is never on disk', async () => {
     if (request.url === '/cookie') response.setHeader('set-cookie', 'session=secret');
     response.end('a secret');
   });
-  await using pair = await start(folder, `shop.test {\n  cache\n  reverse_proxy ${upstream.address}\n}\n`, DISK);
-  await pair.visit('shop.test', '/private');
-  await pair.visit('shop.test', '/cookie');
-  await pair.visit('shop.test', '/login', { headers: { cookie: 'session=1' } });
-  await pair.visit('shop.test', '/basic', { headers: { authorization: 'Basic eDp5' } });
-  await pair.visit('shop.test', '/public');
+  await using dataplane = await start(folder, DISK);
+  await dataplane.route('shop.test', upstream.address, { cache: {} });
+  await dataplane.visit('shop.test', '/private');
+  await dataplane.visit('shop.test', '/cookie');
+  await dataplane.visit('shop.test', '/login', { headers: { cookie: 'session=1' } });
+  await dataplane.visit('shop.test', '/basic', { headers: { authorization: 'Basic eDp5' } });
+  await dataplane.visit('shop.test', '/public');
   await untilMetric('disk_entries', 1);
   assert.equal(filesIn(folder).length, 1);
   assert.ok(readFileSync(filesIn(folder)[0] as string).includes('/public'));
@@ -150,16 +149,14 @@ test('a successor answers from the files, and a request that the old process fin
     response.setHeader('cache-control', 'max-age=600');
     response.end(`${request.url} ${++requests}`);
   });
-  await using old = await Dataplane.start({ stateDir: folder.file('state'), flags: DISK });
+  await using old = await start(folder, DISK);
   await old.route('shop.test', upstream.address, { cache: {} });
   for (const path of ['/a', '/b']) await old.visit('shop.test', path);
   await until('both files', () => filesIn(folder).length === 2);
   const posted = old.visit('shop.test', '/a', { method: 'POST' });
   await until('the request to be under way', () => held.length === 1);
 
-  probe = await freePort();
-  const flags = [...DISK, '--takeover', '--probe-listen', `127.0.0.1:${probe}`];
-  await using next = await Dataplane.start({ stateDir: folder.file('state'), httpPort: old.httpPort, flags });
+  await using next = await start(folder, [...DISK, '--takeover'], { httpPort: old.httpPort });
   await old.program.said('draining');
   await untilMetric('disk_entries', 2);
   const { text, headers } = await next.visit('shop.test', '/b');

@@ -1,44 +1,53 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { Folder } from '../testing/dataplane.ts';
 import { childrenOf, Pair } from '../testing/pair.ts';
 import { until } from '../testing/until.ts';
 
 const SITE = 'site.test {\n  respond "here"\n}\n';
 
-test('a killed controller is restarted, and no request fails meanwhile', async () => {
-  using folder = new Folder();
-  await using pair = await Pair.start(folder, SITE);
-  const before = await childrenOf(pair.program.pid);
-  process.kill(before.controller, 'SIGKILL');
-  await until('another controller', async () => {
-    assert.equal((await pair.visit('site.test')).text, 'here');
-    const { controller } = await childrenOf(pair.program.pid);
-    return controller !== 0 && controller !== before.controller;
+describe('of the processes of run', () => {
+  const folder = new Folder();
+  let pair: Pair;
+  let family: Awaited<ReturnType<typeof childrenOf>>;
+  before(async () => {
+    pair = await Pair.start(folder, '');
   });
-  pair.write('site.test {\n  respond "changed"\n}\n');
-  await until('the new controller to apply a change', async () => (await pair.visit('site.test')).text === 'changed');
-  assert.equal((await childrenOf(pair.program.pid)).dataplane, before.dataplane);
-});
+  beforeEach(async () => {
+    await pair.serve(SITE);
+    family = await childrenOf(pair.program.pid);
+  });
+  after(async () => {
+    await pair?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
 
-test('a killed data plane is restarted with its table, and gets a full frame', async () => {
-  using folder = new Folder();
-  await using pair = await Pair.start(folder, SITE);
-  const before = await childrenOf(pair.program.pid);
-  process.kill(before.dataplane, 'SIGKILL');
-  await until('the site to be served again', async () => (await pair.visit('site.test')).text === 'here');
-  pair.write('site.test {\n  respond "changed"\n}\n');
-  await until('a change to reach the new data plane', async () => (await pair.visit('site.test')).text === 'changed');
-  assert.equal((await childrenOf(pair.program.pid)).controller, before.controller);
-});
+  test('a killed controller is restarted, and no request fails meanwhile', async () => {
+    process.kill(family.controller, 'SIGKILL');
+    await until('another controller', async () => {
+      assert.equal((await pair.visit('site.test')).text, 'here');
+      const { controller } = await childrenOf(pair.program.pid);
+      return controller !== 0 && controller !== family.controller;
+    });
+    pair.write('site.test {\n  respond "changed"\n}\n');
+    await until('the new controller to apply a change', async () => (await pair.visit('site.test')).text === 'changed');
+    assert.equal((await childrenOf(pair.program.pid)).dataplane, family.dataplane);
+  });
 
-test('killing the parent ends its children and frees the ports', async () => {
-  using folder = new Folder();
-  const pair = await Pair.start(folder, SITE);
-  const { dataplane, controller } = await childrenOf(pair.program.pid);
-  await pair.program.kill('SIGKILL');
-  for (const pid of [dataplane, controller]) await until(`process ${pid} to end`, () => !isAlive(pid));
-  await assert.rejects(pair.visit('site.test'), /ECONNREFUSED/);
+  test('a killed data plane is restarted with its table, and gets a full frame', async () => {
+    process.kill(family.dataplane, 'SIGKILL');
+    await until('the site to be served again', async () => (await pair.visit('site.test')).text === 'here');
+    pair.write('site.test {\n  respond "changed"\n}\n');
+    await until('a change to reach the new data plane', async () => (await pair.visit('site.test')).text === 'changed');
+    assert.equal((await childrenOf(pair.program.pid)).controller, family.controller);
+  });
+
+  // The last: it ends the pair.
+  test('none remains when the parent is killed, and the ports are free', async () => {
+    await pair.program.kill('SIGKILL');
+    for (const pid of [family.dataplane, family.controller]) await until(`process ${pid} to end`, () => !isAlive(pid));
+    await assert.rejects(pair.visit('site.test'), /ECONNREFUSED/);
+  });
 });
 
 function isAlive(pid: number): boolean {

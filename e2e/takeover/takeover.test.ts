@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
 import { ask } from '../testing/http.ts';
 import { freePort } from '../testing/ports.ts';
@@ -40,47 +40,67 @@ class Successor {
 
 const INTRODUCTION = { takeover: { version: '9', pid: 1 } };
 
-test('a successor that exits before it serves changes nothing, and pending changes are saved', async () => {
-  using folder = new Folder();
-  await using upstream = await Upstream.start('one');
-  await using dataplane = await Dataplane.start({ stateDir: folder.path });
-  await dataplane.route('a.test', upstream.address);
-  let posted: Promise<void> | undefined;
-  {
-    using successor = await Successor.of(folder);
-    await successor.says(INTRODUCTION, '"released"');
-    posted = dataplane.route('b.test', upstream.address);
-    assert.equal((await dataplane.visit('a.test')).status, 200, 'traffic continues');
-    assert.match((await dataplane.admin('GET', '/routes')).text, /a\.test/, 'the Admin API still answers reads');
-  }
-  await posted;
-  assert.equal((await dataplane.visit('b.test')).status, 200);
-  await dataplane.program.said('the takeover failed: this process continues');
-});
+describe('a data plane that no other replaces', () => {
+  const folder = new Folder();
+  let dataplane: Dataplane;
+  before(async () => {
+    dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--takeover'] });
+  });
+  after(async () => {
+    await dataplane?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
 
-test('the Admin API is reopened if the successor exits after it was closed', async () => {
-  using folder = new Folder();
-  await using upstream = await Upstream.start('one');
-  await using dataplane = await Dataplane.start({ stateDir: folder.path });
-  {
-    using successor = await Successor.of(folder);
-    await successor.says(INTRODUCTION, '"released"');
-    await successor.says({ serving: {} }, '"admin"');
-    await assert.rejects(dataplane.admin('GET', '/routes'), /ECONNREFUSED/);
-  }
-  await until('the Admin API to answer', async () => (await ask({ port: dataplane.adminPort }, '/health')).status === 200);
-  await dataplane.route('a.test', upstream.address);
-  assert.equal((await dataplane.visit('a.test')).status, 200);
-});
+  test('starts as usual with --takeover if there is no running process', async () => {
+    assert.match(dataplane.program.output, /no running process to take over from/);
+  });
 
-test('a second concurrent takeover is rejected with the reason and exit code 2', async () => {
-  using folder = new Folder();
-  await using dataplane = await Dataplane.start({ stateDir: folder.path });
-  using first = await Successor.of(folder);
-  await first.says(INTRODUCTION, '"released"');
-  await using second = successor(dataplane, folder);
-  assert.equal((await second.exited).code, 2);
-  assert.match(second.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: another process is taking over right now\n$/);
+  test('a successor that exits before it serves changes nothing, and pending changes are saved', async () => {
+    await using upstream = await Upstream.start('one');
+    await dataplane.route('a.test', upstream.address);
+    let posted: Promise<void> | undefined;
+    {
+      using successor = await Successor.of(folder);
+      await successor.says(INTRODUCTION, '"released"');
+      posted = dataplane.route('b.test', upstream.address);
+      assert.equal((await dataplane.visit('a.test')).status, 200, 'traffic continues');
+      assert.match((await dataplane.admin('GET', '/routes')).text, /a\.test/, 'the Admin API still answers reads');
+    }
+    await posted;
+    assert.equal((await dataplane.visit('b.test')).status, 200);
+    await dataplane.program.said('the takeover failed: this process continues');
+  });
+
+  test('the Admin API is reopened if the successor exits after it was closed', async () => {
+    await using upstream = await Upstream.start('one');
+    {
+      using successor = await Successor.of(folder);
+      await successor.says(INTRODUCTION, '"released"');
+      await successor.says({ serving: {} }, '"admin"');
+      await assert.rejects(dataplane.admin('GET', '/routes'), /ECONNREFUSED/);
+    }
+    await until('the Admin API to answer', async () => (await ask({ port: dataplane.adminPort }, '/health')).status === 200);
+    await dataplane.route('a.test', upstream.address);
+    assert.equal((await dataplane.visit('a.test')).status, 200);
+  });
+
+  test('a second concurrent takeover is rejected with the reason and exit code 2', async () => {
+    using first = await Successor.of(folder);
+    await first.says(INTRODUCTION, '"released"');
+    await using second = successor(dataplane, folder);
+    assert.equal((await second.exited).code, 2);
+    assert.match(second.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: another process is taking over right now\n$/);
+  });
+
+  test('a port in use by another process is still rejected without --takeover', async () => {
+    using other = new Folder();
+    await using second = new Program(SLUICE, [
+      ...['dataplane', '--http-port', `${dataplane.httpPort}`, '--bind', '127.0.0.1', '--state-dir', other.path],
+      ...['--admin-listen', `127.0.0.1:${await freePort()}`],
+    ]);
+    assert.equal((await second.exited).code, 2);
+    assert.match(second.stderr, /the address is already in use/);
+  });
 });
 
 /** A data plane simulated by the test: it handles a takeover up to a step, and then dies or takes everything back. */
@@ -125,12 +145,6 @@ test('if the old process takes everything back at any step, the new one prints o
     assert.equal((await program.exited).code, 2);
     assert.match(program.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: the other process is gone\n$/);
   }
-});
-
-test('--takeover without a running process starts as usual', async () => {
-  using folder = new Folder();
-  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--takeover'] });
-  assert.match(dataplane.program.output, /no running process to take over from/);
 });
 
 test('the old process finishes a response in progress, and a kept connection gets one more response', async () => {
@@ -179,18 +193,6 @@ test('a process that has handed over exits immediately on a second SIGTERM', asy
   assert.doesNotMatch(dataplane.program.stderr, /Error/);
   assert.ok((await answer) instanceof Error);
   assert.equal((await ask({ port: dataplane.adminPort }, '/health')).status, 200, 'the first one still responds');
-});
-
-test('a port in use by another process is still rejected without --takeover', async () => {
-  using folder = new Folder();
-  using other = new Folder();
-  await using dataplane = await Dataplane.start({ stateDir: folder.path });
-  await using second = new Program(SLUICE, [
-    ...['dataplane', '--http-port', `${dataplane.httpPort}`, '--bind', '127.0.0.1', '--state-dir', other.path],
-    ...['--admin-listen', `127.0.0.1:${await freePort()}`],
-  ]);
-  assert.equal((await second.exited).code, 2);
-  assert.match(second.stderr, /the address is already in use/);
 });
 
 /** A second data plane with the same ports and state. */

@@ -56,15 +56,15 @@ export class Pair {
     return pair;
   }
 
-  /** Saves the file with different sites. */
-  write(sites: string): void {
-    writeFileSync(this.file, this.globals + sites);
+  /** Saves the file with different sites, and with different global options if they are given. */
+  write(sites: string, globals = this.globals): void {
+    writeFileSync(this.file, globals + sites);
   }
 
   /** Saves the file with different sites, and waits until every worker serves them: a test of its own needs no pair of its own. */
-  async serve(sites: string): Promise<void> {
+  async serve(sites: string, globals = this.globals): Promise<void> {
     const mark = `served-${++this.served}.test`;
-    this.write(`${sites}${mark} {\n  respond "served"\n}\n`);
+    this.write(`${sites}${mark} {\n  respond "served"\n}\n`, globals);
     await until('the saved file to be served', async () => {
       const { objects, last_reload: reload } = JSON.parse((await this.controller('/status')).text) as ControllerReport;
       const [programmed] = Object.values(objects.find(({ domain }) => domain === mark)?.programmed ?? {});

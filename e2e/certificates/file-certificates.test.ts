@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { connect, type PeerCertificate } from 'node:tls';
 import { type MadePair, makePair } from '../../shared/certificates/testing/pairs.ts';
 import type { Applied } from '../../shared/wire/apply.ts';
@@ -33,71 +33,78 @@ const serialOf = async (pair: MadePair): Promise<string> => {
   return new X509Certificate(pair.certificate).serialNumber.toLowerCase();
 };
 
-test('a certificate named in the file is presented, reloaded when it changes on disk, and removed with its line', async () => {
-  using folder = new Folder();
-  const [first, second] = [await pairFor('shop.test', 'www.shop.test'), await pairFor('shop.test', 'www.shop.test')];
-  const put = (part: 'certificate' | 'privateKey', pair: MadePair) => writeFileSync(folder.file(`shop.${part}`), pair[part]);
-  put('certificate', first);
-  put('privateKey', first);
-  const site = (line: string) => `shop.test, www.shop.test {\n  ${line}\n  respond "shop"\n}\nplain.test {\n  respond "plain"\n}\n`;
-  const named = site('tls shop.certificate shop.privateKey');
-  const httpsPort = await freePort();
-  await using pair = await Pair.start(folder, named, {
-    flags: ['--https-port', `${httpsPort}`],
+describe('with certificates that the config file names', () => {
+  const folder = new Folder();
+  let httpsPort: number;
+  let pair: Pair;
+  before(async () => {
+    httpsPort = await freePort();
+    pair = await Pair.start(folder, '', { flags: ['--https-port', `${httpsPort}`] });
   });
-  for (const name of ['shop.test', 'www.shop.test']) {
-    const { serial, answer } = await visit(httpsPort, name);
-    assert.equal(serial, await serialOf(first));
-    assert.match(answer, /^HTTP\/1.1 200 [\s\S]*shop$/);
-  }
-  const plain = await pair.visit('shop.test', '/x?y');
-  assert.deepEqual([plain.status, plain.headers.location], [308, `https://shop.test:${httpsPort}/x?y`]);
-  assert.equal((await pair.visit('plain.test')).status, 200);
-  const listed = await pair.admin('/certificates');
-  const [record] = JSON.parse(listed.text) as CertificateRecord[];
-  assert.deepEqual([record?.domains, record?.source, record?.renew_at], [['shop.test', 'www.shop.test'], 'applied', null]);
-  assert.ok(!listed.text.includes('PRIVATE') && !listed.text.includes(keyLines(first)));
-
-  // With half of a new pair, the good one stays and the error is reported.
-  put('certificate', second);
-  await until('the error to be reported', async () =>
-    (await pair.command('status')).stdout.includes('the key does not belong to the certificate'),
-  );
-  assert.equal((await visit(httpsPort, 'shop.test')).serial, await serialOf(first));
-  put('privateKey', second);
-  await until('the new pair', async () => (await visit(httpsPort, 'shop.test')).serial === (await serialOf(second)));
-
-  pair.write(site(''));
-  await until('it to end', async () => (await pair.visit('shop.test')).status === 200);
-  await until('no certificate', async () => (await pair.admin('/certificates')).text === '[]');
-  await assert.rejects(visit(httpsPort, 'shop.test'), /unrecognized name/i);
-});
-
-test('diff shows certificates before they are applied, and no command prints a key', async () => {
-  using folder = new Folder();
-  const [first, second] = [await pairFor('shop.test'), await pairFor('shop.test')];
-  const write = (name: string, { certificate, privateKey }: MadePair) => writeFileSync(folder.file(name), certificate + privateKey);
-  write('first.pem', first);
-  write('second.pem', second);
-  const file = (name: string) => `shop.test {\n  tls ${name} ${name}\n  respond "shop"\n}\n`;
-  const httpsPort = await freePort();
-  await using pair = await Pair.start(folder, file('first.pem'), {
-    flags: ['--https-port', `${httpsPort}`],
+  after(async () => {
+    await pair?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
   });
-  const diff = async (text: string) => {
-    writeFileSync(folder.file('next'), `{\n  http_port ${pair.httpPort}\n  bind 127.0.0.1\n}\n${text}`);
-    return pair.command('diff', '--config', folder.file('next'));
-  };
-  assert.deepEqual((await diff(file('first.pem'))).stdout, 'Nothing would change.\n');
-  const changed = await diff(file('second.pem'));
-  assert.equal(changed.code, 3);
-  assert.match(changed.stdout, /^~ certificate of shop\.test$/m);
-  assert.match((await diff('shop.test {\n  respond "shop"\n}\n')).stdout, /^- certificate of shop\.test$/m);
-  for (const [command, ...more] of [['adapt', '--secrets'], ['validate', '--json'], ['fmt']] as const) {
-    const { stdout, stderr } = await run([command, ...more, '--config', folder.file('next')]);
-    assert.ok(!(stdout + stderr).includes('PRIVATE KEY'), command);
-  }
-  assert.ok(!pair.program.output.includes(keyLines(first)), 'the log');
+
+  test('a certificate named in the file is presented, reloaded when it changes on disk, and removed with its line', async () => {
+    const [first, second] = [await pairFor('shop.test', 'www.shop.test'), await pairFor('shop.test', 'www.shop.test')];
+    const put = (part: 'certificate' | 'privateKey', pair: MadePair) => writeFileSync(folder.file(`shop.${part}`), pair[part]);
+    put('certificate', first);
+    put('privateKey', first);
+    const site = (line: string) => `shop.test, www.shop.test {\n  ${line}\n  respond "shop"\n}\nplain.test {\n  respond "plain"\n}\n`;
+    const named = site('tls shop.certificate shop.privateKey');
+    await pair.serve(named);
+    for (const name of ['shop.test', 'www.shop.test']) {
+      const { serial, answer } = await visit(httpsPort, name);
+      assert.equal(serial, await serialOf(first));
+      assert.match(answer, /^HTTP\/1.1 200 [\s\S]*shop$/);
+    }
+    const plain = await pair.visit('shop.test', '/x?y');
+    assert.deepEqual([plain.status, plain.headers.location], [308, `https://shop.test:${httpsPort}/x?y`]);
+    assert.equal((await pair.visit('plain.test')).status, 200);
+    const listed = await pair.admin('/certificates');
+    const [record] = JSON.parse(listed.text) as CertificateRecord[];
+    assert.deepEqual([record?.domains, record?.source, record?.renew_at], [['shop.test', 'www.shop.test'], 'applied', null]);
+    assert.ok(!listed.text.includes('PRIVATE') && !listed.text.includes(keyLines(first)));
+
+    // With half of a new pair, the good one stays and the error is reported.
+    put('certificate', second);
+    await until('the error to be reported', async () =>
+      (await pair.admin('/status')).text.includes('the key does not belong to the certificate'),
+    );
+    assert.match((await pair.command('status')).stdout, /the key does not belong to the certificate/);
+    assert.equal((await visit(httpsPort, 'shop.test')).serial, await serialOf(first));
+    put('privateKey', second);
+    await until('the new pair', async () => (await visit(httpsPort, 'shop.test')).serial === (await serialOf(second)));
+
+    pair.write(site(''));
+    await until('it to end', async () => (await pair.visit('shop.test')).status === 200);
+    await until('no certificate', async () => (await pair.admin('/certificates')).text === '[]');
+    await assert.rejects(visit(httpsPort, 'shop.test'), /unrecognized name/i);
+  });
+
+  test('diff shows certificates before they are applied, and no command prints a key', async () => {
+    const [first, second] = [await pairFor('shop.test'), await pairFor('shop.test')];
+    const write = (name: string, { certificate, privateKey }: MadePair) => writeFileSync(folder.file(name), certificate + privateKey);
+    write('first.pem', first);
+    write('second.pem', second);
+    const line = (name: string) => `  tls ${name} ${name}\n`;
+    await pair.serve(`shop.test {\n${line('first.pem')}  respond "shop"\n}\n`);
+    const diff = async (by: string) => {
+      writeFileSync(folder.file('next'), readFileSync(pair.file, 'utf8').replace(line('first.pem'), by));
+      return pair.command('diff', '--config', folder.file('next'));
+    };
+    assert.deepEqual((await diff(line('first.pem'))).stdout, 'Nothing would change.\n');
+    const changed = await diff(line('second.pem'));
+    assert.equal(changed.code, 3);
+    assert.match(changed.stdout, /^~ certificate of shop\.test$/m);
+    assert.match((await diff('')).stdout, /^- certificate of shop\.test$/m);
+    for (const [command, ...more] of [['adapt', '--secrets'], ['validate', '--json'], ['fmt']] as const) {
+      const { stdout, stderr } = await run([command, ...more, '--config', folder.file('next')]);
+      assert.ok(!(stdout + stderr).includes('PRIVATE KEY'), command);
+    }
+    assert.ok(!pair.program.output.includes(keyLines(first)), 'the log');
+  });
 });
 
 test('applied certificates survive the controller and the process, and a bad one affects only its own site', async () => {

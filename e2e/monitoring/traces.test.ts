@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { attributesOf, Collector } from '../testing/collector.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
@@ -60,35 +60,6 @@ test('OTEL_EXPORTER_OTLP_ENDPOINT alone traces nothing, and a line says what wou
   assert.ok(!silent.program.output.includes('OTEL_'));
 });
 
-test('the last spans are sent when the process ends', async () => {
-  using folder = new Folder();
-  await using collector = await Collector.start();
-  await using dataplane = await startFixed(folder, ['--otlp-endpoint', collector.url]);
-  for (let nth = 0; nth < 20; nth++) await dataplane.visit('a.test', `/${nth}`);
-  assert.equal((await dataplane.program.kill()).code, 0);
-  assert.deepEqual(
-    collector.spans.map((span) => attributesOf(span)['url.path']).sort(),
-    Array.from({ length: 20 }, (_, nth) => `/${nth}`).sort(),
-  );
-});
-
-test('an unavailable collector delays no request and is reported, and the waiting spans are sent when it is back', async () => {
-  using folder = new Folder();
-  const port = await freePort();
-  await using dataplane = await startFixed(folder, ['--otlp-endpoint', `http://127.0.0.1:${port}`]);
-  assert.equal((await dataplane.visit('a.test')).status, 200);
-  await dataplane.program.said("spans can't be sent");
-  assert.match(
-    (await dataplane.admin('GET', '/status')).text,
-    /spans can't be sent to http:\/\/127\.0\.0\.1:\d+\/v1\/traces: ECONNREFUSED/,
-  );
-  assert.equal((await dataplane.visit('a.test')).status, 200);
-  await using collector = await Collector.start(port);
-  await collector.until(2);
-  await dataplane.program.said('spans can be sent again');
-  assert.doesNotMatch((await dataplane.admin('GET', '/status')).text, /spans can't/);
-});
-
 test('a collector that never answers delays neither requests nor the end of the process, and the spans that it does not accept are counted', async () => {
   using folder = new Folder();
   await using collector = await Collector.start();
@@ -102,21 +73,60 @@ test('a collector that never answers delays neither requests nor the end of the 
   assert.match(dataplane.program.output, /spans were lost/);
 });
 
-test('spans that the collector refuses or rejects are counted and not sent again', async () => {
-  using folder = new Folder();
-  await using collector = await Collector.start();
-  await using dataplane = await startFixed(folder, ['--otlp-endpoint', collector.url]);
-  const lost = async (): Promise<number> => lostIn((await dataplane.admin('GET', '/metrics')).text);
-  collector.answer = { status: 200, body: { partialSuccess: { rejectedSpans: '1', errorMessage: 'too old' } } };
-  await dataplane.visit('a.test');
-  await dataplane.program.said('too old');
-  assert.equal(await lost(), 1);
-  collector.answer = { status: 200, body: {} };
-  await dataplane.visit('a.test');
-  await dataplane.program.said('spans can be sent again');
-  collector.answer = { status: 400, body: { message: 'no such tenant' } };
-  await dataplane.visit('a.test');
-  await dataplane.program.said('no such tenant');
-  assert.equal(await lost(), 2);
-  assert.equal(collector.received.length, 2);
+describe('with a collector on one port', () => {
+  const folder = new Folder();
+  let port: number;
+  let dataplane: Dataplane;
+  before(async () => {
+    port = await freePort();
+    dataplane = await startFixed(folder, ['--otlp-endpoint', `http://127.0.0.1:${port}`]);
+  });
+  after(async () => {
+    await dataplane?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  test('an unavailable collector delays no request and is reported, and the waiting spans are sent when it is back', async () => {
+    assert.equal((await dataplane.visit('a.test')).status, 200);
+    await dataplane.program.said("spans can't be sent");
+    assert.match(
+      (await dataplane.admin('GET', '/status')).text,
+      /spans can't be sent to http:\/\/127\.0\.0\.1:\d+\/v1\/traces: ECONNREFUSED/,
+    );
+    assert.equal((await dataplane.visit('a.test')).status, 200);
+    await using collector = await Collector.start(port);
+    await collector.until(2);
+    await dataplane.program.said('spans can be sent again');
+    assert.doesNotMatch((await dataplane.admin('GET', '/status')).text, /spans can't/);
+  });
+
+  test('spans that the collector refuses or rejects are counted and not sent again', async () => {
+    await using collector = await Collector.start(port);
+    const lost = async (): Promise<number> => lostIn((await dataplane.admin('GET', '/metrics')).text);
+    const [lostBefore, saidBefore] = [await lost(), dataplane.program.output.length];
+    const said = (text: string) => until(text, () => dataplane.program.output.slice(saidBefore).includes(text));
+    collector.answer = { status: 200, body: { partialSuccess: { rejectedSpans: '1', errorMessage: 'too old' } } };
+    await dataplane.visit('a.test');
+    await said('too old');
+    assert.equal(await lost(), lostBefore + 1);
+    collector.answer = { status: 200, body: {} };
+    await dataplane.visit('a.test');
+    await said('spans can be sent again');
+    collector.answer = { status: 400, body: { message: 'no such tenant' } };
+    await dataplane.visit('a.test');
+    await said('no such tenant');
+    assert.equal(await lost(), lostBefore + 2);
+    assert.equal(collector.received.length, 2);
+  });
+
+  // The last: it ends the data plane.
+  test('the last spans are sent when the process ends', async () => {
+    await using collector = await Collector.start(port);
+    for (let nth = 0; nth < 20; nth++) await dataplane.visit('a.test', `/${nth}`);
+    assert.equal((await dataplane.program.kill()).code, 0);
+    assert.deepEqual(
+      collector.spans.map((span) => attributesOf(span)['url.path']).sort(),
+      Array.from({ length: 20 }, (_, nth) => `/${nth}`).sort(),
+    );
+  });
 });

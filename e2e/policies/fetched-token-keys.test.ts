@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { Folder } from '../testing/dataplane.ts';
 import { visitOverHttp2 } from '../testing/http2.ts';
 import { Pair } from '../testing/pair.ts';
@@ -19,19 +19,62 @@ function tokenOf(kid: string, { privateKey }: Keys): string {
   return `${text}.${sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
 }
 
-test('jwt fetches keys from the issuer, keeps them while it is unavailable and over a restart, and fetches new ones for a new key', async () => {
-  using folder = new Folder();
-  const [first, second] = [make(), make()];
-  let keys = [jwkOf('1', first)];
-  let away = false;
-  await using issuer = await Upstream.start('issuer', (_, response) => {
-    if (away) response.destroy();
-    else response.setHeader('cache-control', 'max-age=3600').end(JSON.stringify({ keys }));
+describe('a site whose tokens are signed with fetched keys', () => {
+  const folder = new Folder();
+  let pair: Pair;
+  before(async () => {
+    pair = await Pair.start(folder, '');
   });
-  await using app = await Upstream.start('app', (request, response) =>
-    response.end(`${request.headers['x-user']} ${request.headers['x-roles']}`),
-  );
-  const sites = `app.test {
+  after(async () => {
+    await pair?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  test('without keys no one is let in, whatever the issuer answers', async () => {
+    const key = make();
+    const set = JSON.stringify({ keys: [jwkOf('1', key)] });
+    let answer: (response: { writeHead(status: number, fields?: object): { end(text?: string): void } }) => void = (response) =>
+      response.writeHead(302, { location: '/elsewhere' }).end(set);
+    await using issuer = await Upstream.start('issuer', (_, response) => answer(response));
+    await using app = await Upstream.start('app');
+    await pair.serve(`app.test {
+  path_case sensitive
+  jwt {
+    keys http://${issuer.address}/certs private
+  }
+  reverse_proxy ${app.address}
+}
+`);
+    const headers = { authorization: `Bearer ${tokenOf('1', key)}` };
+    for (const [text, reason] of [
+      ['a redirect', /redirect \(302\)/],
+      ['a page', /no set of keys/],
+      ['too much', /more than 262144 bytes/],
+    ] as const) {
+      if (text === 'a page') answer = (response) => response.writeHead(200).end('<html>');
+      if (text === 'too much') answer = (response) => response.writeHead(200).end(set + ' '.repeat(300_000));
+      await until(text, async () => reason.test((await pair.admin('/alerts')).text));
+      assert.equal((await pair.visit('app.test', '/', { headers })).status, 503, text);
+      assert.match((await pair.command('explain', 'http://app.test/')).stdout, /jwt.*503: the keys of http/);
+    }
+    answer = (response) => response.writeHead(200).end(set);
+    await until('the keys', async () => (await pair.visit('app.test', '/', { headers })).status === 200);
+    assert.equal(app.requests, 1);
+  });
+
+  // The last: it ends the pair.
+  test('jwt fetches keys from the issuer, keeps them while it is unavailable and over a restart, and fetches new ones for a new key', async () => {
+    const [first, second] = [make(), make()];
+    let keys = [jwkOf('1', first)];
+    let away = false;
+    await using issuer = await Upstream.start('issuer', (_, response) => {
+      if (away) response.destroy();
+      else response.setHeader('cache-control', 'max-age=3600').end(JSON.stringify({ keys }));
+    });
+    await using app = await Upstream.start('app', (request, response) =>
+      response.end(`${request.headers['x-user']} ${request.headers['x-roles']}`),
+    );
+    const sites = `app.test {
   path_case sensitive
   jwt {
     keys http://${issuer.address}/certs private
@@ -43,10 +86,9 @@ test('jwt fetches keys from the issuer, keeps them while it is unavailable and o
   reverse_proxy ${app.address}
 }
 `;
-  const withToken = (token: string) => ({ headers: { authorization: `Bearer ${token}`, 'x-user': 'admin' } });
-  const [old, next, forged] = [tokenOf('1', first), tokenOf('2', second), tokenOf('1', second)];
-  {
-    await using pair = await Pair.start(folder, sites);
+    const withToken = (token: string) => ({ headers: { authorization: `Bearer ${token}`, 'x-user': 'admin' } });
+    const [old, next, forged] = [tokenOf('1', first), tokenOf('2', second), tokenOf('1', second)];
+    await pair.serve(sites);
     assert.equal((await pair.visit('app.test', '/', withToken(old))).text, 'bob buyer,admin');
     assert.equal((await pair.visit('app.test', '/', withToken(forged))).status, 401);
     const over2 = await visitOverHttp2(pair.httpPort, 'app.test', [`/?access_token=${old}`, `/?access_token=${forged}`]);
@@ -56,54 +98,17 @@ test('jwt fetches keys from the issuer, keeps them while it is unavailable and o
     );
     assert.match((await pair.command('explain', 'http://app.test/')).stdout, /jwt.*signed by one of the 1 keys of http:\/\/127/);
     await until('the keys to be saved', () => existsSync(folder.file('state/token-keys.json')));
-  }
-  away = true;
-  {
-    await using pair = await Pair.start(folder, sites);
-    assert.equal((await pair.visit('app.test', '/', withToken(old))).text, 'bob buyer,admin');
-    assert.equal((await pair.visit('app.test', '/', withToken(next))).status, 401);
-    const alerts = async (): Promise<string> => (await pair.admin('/alerts')).text;
+    away = true;
+    await pair.program.kill();
+    await using restarted = await Pair.start(folder, sites);
+    assert.equal((await restarted.visit('app.test', '/', withToken(old))).text, 'bob buyer,admin');
+    assert.equal((await restarted.visit('app.test', '/', withToken(next))).status, 401);
+    const alerts = async (): Promise<string> => (await restarted.admin('/alerts')).text;
     await until('the alert', async () => (await alerts()).includes('token_keys_stale'));
     away = false;
     keys = [jwkOf('2', second)];
-    await until('the new key to be used', async () => (await pair.visit('app.test', '/', withToken(next))).status === 200);
-    assert.equal((await pair.visit('app.test', '/', withToken(old))).status, 401);
+    await until('the new key to be used', async () => (await restarted.visit('app.test', '/', withToken(next))).status === 200);
+    assert.equal((await restarted.visit('app.test', '/', withToken(old))).status, 401);
     assert.doesNotMatch(await alerts(), /token_keys/);
-  }
-});
-
-test('without keys no one is let in, whatever the issuer answers', async () => {
-  using folder = new Folder();
-  const key = make();
-  const set = JSON.stringify({ keys: [jwkOf('1', key)] });
-  let answer: (response: { writeHead(status: number, fields?: object): { end(text?: string): void } }) => void = (response) =>
-    response.writeHead(302, { location: '/elsewhere' }).end(set);
-  await using issuer = await Upstream.start('issuer', (_, response) => answer(response));
-  await using app = await Upstream.start('app');
-  await using pair = await Pair.start(
-    folder,
-    `app.test {
-  path_case sensitive
-  jwt {
-    keys http://${issuer.address}/certs private
-  }
-  reverse_proxy ${app.address}
-}
-`,
-  );
-  const headers = { authorization: `Bearer ${tokenOf('1', key)}` };
-  for (const [text, reason] of [
-    ['a redirect', /redirect \(302\)/],
-    ['a page', /no set of keys/],
-    ['too much', /more than 262144 bytes/],
-  ] as const) {
-    if (text === 'a page') answer = (response) => response.writeHead(200).end('<html>');
-    if (text === 'too much') answer = (response) => response.writeHead(200).end(set + ' '.repeat(300_000));
-    await until(text, async () => reason.test((await pair.admin('/alerts')).text));
-    assert.equal((await pair.visit('app.test', '/', { headers })).status, 503, text);
-    assert.match((await pair.command('explain', 'http://app.test/')).stdout, /jwt.*503: the keys of http/);
-  }
-  answer = (response) => response.writeHead(200).end(set);
-  await until('the keys', async () => (await pair.visit('app.test', '/', { headers })).status === 200);
-  assert.equal(app.requests, 1);
+  });
 });

@@ -17,57 +17,6 @@ const countOf = async (count: number, ask: () => Promise<string>): Promise<Recor
   return counts;
 };
 
-test('the block of reverse_proxy balances by weight, cookie and header, in all workers and over a restart', async () => {
-  using folder = new Folder();
-  await using one = await named('one');
-  await using two = await named('two');
-  const sites = `sticky.test {
-  reverse_proxy ${one.address} {
-    to ${two.address}
-    lb_policy cookie
-  }
-}
-users.test {
-  reverse_proxy ${one.address} ${two.address}
-  lb_policy header X-User
-}
-weights.test {
-  reverse_proxy ${one.address} {
-    to ${two.address} {
-      weight 0
-    }
-    lb_policy least_conn
-  }
-}
-`;
-  let cookie = '';
-  let body = '';
-  const users = new Map<string, string>();
-  {
-    await using pair = await Pair.start(folder, sites);
-    const first = await pair.visit('sticky.test');
-    body = first.text;
-    cookie = (first.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
-    assert.match(cookie, /^lb=[\w-]{24}$/);
-    // Each request is a new connection, and so reaches either worker.
-    assert.deepEqual(await countOf(20, async () => (await pair.visit('sticky.test', '/', { headers: { cookie } })).text), { [body]: 20 });
-    assert.deepEqual(await countOf(10, async () => (await pair.visit('weights.test')).text), { one: 10 });
-    for (let user = 0; user < 20; user++)
-      users.set(`${user}`, (await pair.visit('users.test', '/', { headers: { 'x-user': `${user}` } })).text);
-    assert.deepEqual(new Set(users.values()), new Set(['one', 'two']));
-    for (const [user, target] of users) assert.equal((await pair.visit('users.test', '/', { headers: { 'x-user': user } })).text, target);
-    const { stdout } = await pair.command('explain', 'http://sticky.test/');
-    assert.match(stdout, /forwarded to one of 2 targets, the one that the cookie lb selects/);
-    for (const hostile of ['lb=', `lb=${'x'.repeat(4_000)}`, 'lb=; lb=; lb', ';'.repeat(2_000), 'lb=\u00ff'])
-      assert.equal((await pair.visit('sticky.test', '/', { headers: { cookie: hostile } })).status, 200);
-  }
-  await using restarted = await Pair.start(folder, sites);
-  const again = await countOf(10, async () => (await restarted.visit('sticky.test', '/', { headers: { cookie } })).text);
-  assert.deepEqual(again, { [body]: 10 }, 'the cookie survives a restart');
-  for (const [user, target] of users)
-    assert.equal((await restarted.visit('users.test', '/', { headers: { 'x-user': user } })).text, target);
-});
-
 describe('a block of reverse_proxy', () => {
   const folder = new Folder();
   let pair: Pair;
@@ -125,5 +74,53 @@ describe('a block of reverse_proxy', () => {
     const cookie = (first.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
     const counts = await countOf(10, async () => (await pair.visit('a.test', '/', { headers: { cookie } })).text);
     assert.deepEqual(counts, { [first.text]: 10 });
+  });
+
+  // The last: it ends the pair.
+  test('the policies of the block balance by weight, cookie and header, in all workers and over a restart', async () => {
+    await using one = await named('one');
+    await using two = await named('two');
+    const sites = `sticky.test {
+  reverse_proxy ${one.address} {
+    to ${two.address}
+    lb_policy cookie
+  }
+}
+users.test {
+  reverse_proxy ${one.address} ${two.address}
+  lb_policy header X-User
+}
+weights.test {
+  reverse_proxy ${one.address} {
+    to ${two.address} {
+      weight 0
+    }
+    lb_policy least_conn
+  }
+}
+`;
+    await pair.serve(sites);
+    const users = new Map<string, string>();
+    const first = await pair.visit('sticky.test');
+    const body = first.text;
+    const cookie = (first.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
+    assert.match(cookie, /^lb=[\w-]{24}$/);
+    // Each request is a new connection, and so reaches either worker.
+    assert.deepEqual(await countOf(20, async () => (await pair.visit('sticky.test', '/', { headers: { cookie } })).text), { [body]: 20 });
+    assert.deepEqual(await countOf(10, async () => (await pair.visit('weights.test')).text), { one: 10 });
+    for (let user = 0; user < 20; user++)
+      users.set(`${user}`, (await pair.visit('users.test', '/', { headers: { 'x-user': `${user}` } })).text);
+    assert.deepEqual(new Set(users.values()), new Set(['one', 'two']));
+    for (const [user, target] of users) assert.equal((await pair.visit('users.test', '/', { headers: { 'x-user': user } })).text, target);
+    const { stdout } = await pair.command('explain', 'http://sticky.test/');
+    assert.match(stdout, /forwarded to one of 2 targets, the one that the cookie lb selects/);
+    for (const hostile of ['lb=', `lb=${'x'.repeat(4_000)}`, 'lb=; lb=; lb', ';'.repeat(2_000), 'lb=\u00ff'])
+      assert.equal((await pair.visit('sticky.test', '/', { headers: { cookie: hostile } })).status, 200);
+    await pair.program.kill();
+    await using restarted = await Pair.start(folder, sites);
+    const again = await countOf(10, async () => (await restarted.visit('sticky.test', '/', { headers: { cookie } })).text);
+    assert.deepEqual(again, { [body]: 10 }, 'the cookie survives a restart');
+    for (const [user, target] of users)
+      assert.equal((await restarted.visit('users.test', '/', { headers: { 'x-user': user } })).text, target);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { Http2UpstreamFixture, okay } from '../../dataplane/traffic/testing/http2/upstream.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
@@ -16,62 +16,66 @@ function replace(path: string, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
-test('upstreams are verified with the authority in the Sluicefile, which is reloaded when it changes', async () => {
-  using folder = new Folder();
-  const authority = new CertificatesFixture();
-  const stranger = new CertificatesFixture();
-  using upstream = await Http2UpstreamFixture.serving(okay('hello'), { ...authority.issue('inner.test') });
-  writeFileSync(folder.file('ca.pem'), authority.ca);
-  const options = '{\n    tls_server_name inner.test\n    ca ca.pem\n  }';
-  await using pair = await Pair.start(folder, `a.test {\n  reverse_proxy https://${upstream.address}\n  transport h2 ${options}\n}\n`);
-  assert.deepEqual(await pair.visit('a.test').then(({ status, text }) => [status, text]), [200, 'hello']);
-  replace(folder.file('ca.pem'), stranger.ca);
-  await until('the other authority to be used', async () => (await pair.visit('a.test')).status === 502);
-  const failed = await until('the failure to be reported', async () => {
-    // Workers report once a second, and the Admin API's limit allows one request a second.
-    await new Promise((later) => setTimeout(later, 500));
-    const [known] = JSON.parse((await pair.admin('/upstreams')).text) as Upstream[];
-    return known?.last_failure && known;
+describe('with the transport of a config file', () => {
+  const folder = new Folder();
+  let pair: Pair;
+  before(async () => {
+    pair = await Pair.start(folder, '');
   });
-  assert.match(failed.transport ?? '', /^h2 tls_server_name=inner\.test ca=[0-9a-f]{32}$/);
-  assert.equal(failed.last_failure?.code, 'tls');
-  // A file that is not an authority is a config error like any other, so the previous state stays.
-  replace(folder.file('ca.pem'), 'nonsense');
-  const mistake = await until('the error to be reported', async () => {
-    const { stdout } = await pair.command('status');
-    return stdout.includes('ca.pem') ? stdout : undefined;
+  after(async () => {
+    await pair?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
   });
-  assert.match(mistake, /Sluicefile:\d+:8: ca "ca\.pem": .*it contains no certificate/);
-  replace(folder.file('ca.pem'), authority.ca);
-  await until('the first authority to be trusted again', async () => (await pair.visit('a.test')).text === 'hello');
-});
 
-test('upstreams get the certificate of tls_client_auth for requests and health checks, and a renewed one once its files change', async () => {
-  using folder = new Folder();
-  const authority = new CertificatesFixture();
-  const clients = new CertificatesFixture();
-  const stranger = new CertificatesFixture();
-  const demanding = { ...authority.issue('inner.test'), ca: clients.ca, requestCert: true };
-  using upstream = await Http2UpstreamFixture.serving(okay('hello'), demanding);
-  const put = ({ cert, key }: { cert: string; key: string }): void => {
-    replace(folder.file('proxy.key'), key);
-    replace(folder.file('proxy.pem'), cert);
-  };
-  put(stranger.issue('proxy.test'));
-  writeFileSync(folder.file('ca.pem'), authority.ca);
-  const options = '{\n    tls_server_name inner.test\n    ca ca.pem\n    tls_client_auth proxy.pem proxy.key\n  }';
-  const health = '  health_uri /up\n';
-  await using pair = await Pair.start(
-    folder,
-    `a.test {\n  reverse_proxy https://${upstream.address}\n${health}  transport h2 ${options}\n}\n`,
-  );
-  assert.equal((await pair.visit('a.test')).status, 502, 'the upstream trusts another authority');
-  put(clients.issue('proxy.test'));
-  await until('the new certificate to be used', async () => (await pair.visit('a.test')).text === 'hello');
-  await until('a health check to succeed', async () => upstream.requests.some(({ field }) => field(':path') === '/up'));
-  const shown = (await pair.admin('/routes?view=full')).text;
-  assert.match(shown, /"client_certificate":\{"certificate":"-----BEGIN CERTIFICATE-----/);
-  assert.doesNotMatch(shown, /PRIVATE KEY/);
+  test('upstreams are verified with the authority in the Sluicefile, which is reloaded when it changes', async () => {
+    const authority = new CertificatesFixture();
+    const stranger = new CertificatesFixture();
+    using upstream = await Http2UpstreamFixture.serving(okay('hello'), { ...authority.issue('inner.test') });
+    writeFileSync(folder.file('ca.pem'), authority.ca);
+    const options = '{\n    tls_server_name inner.test\n    ca ca.pem\n  }';
+    await pair.serve(`a.test {\n  reverse_proxy https://${upstream.address}\n  transport h2 ${options}\n}\n`);
+    assert.deepEqual(await pair.visit('a.test').then(({ status, text }) => [status, text]), [200, 'hello']);
+    replace(folder.file('ca.pem'), stranger.ca);
+    await until('the other authority to be used', async () => (await pair.visit('a.test')).status === 502);
+    const failed = await until('the failure to be reported', async () => {
+      // Workers report once a second, and the Admin API's limit allows one request a second.
+      await new Promise((later) => setTimeout(later, 500));
+      const [known] = JSON.parse((await pair.admin('/upstreams')).text) as Upstream[];
+      return known?.last_failure && known;
+    });
+    assert.match(failed.transport ?? '', /^h2 tls_server_name=inner\.test ca=[0-9a-f]{32}$/);
+    assert.equal(failed.last_failure?.code, 'tls');
+    // A file that is not an authority is a config error like any other, so the previous state stays.
+    replace(folder.file('ca.pem'), 'nonsense');
+    await until('the error to be reported', async () => (await pair.admin('/status')).text.includes('it contains no certificate'));
+    assert.match((await pair.command('status')).stdout, /Sluicefile:\d+:8: ca "ca\.pem": .*it contains no certificate/);
+    replace(folder.file('ca.pem'), authority.ca);
+    await until('the first authority to be trusted again', async () => (await pair.visit('a.test')).text === 'hello');
+  });
+
+  test('upstreams get the certificate of tls_client_auth for requests and health checks, and a renewed one once its files change', async () => {
+    const authority = new CertificatesFixture();
+    const clients = new CertificatesFixture();
+    const stranger = new CertificatesFixture();
+    const demanding = { ...authority.issue('inner.test'), ca: clients.ca, requestCert: true };
+    using upstream = await Http2UpstreamFixture.serving(okay('hello'), demanding);
+    const put = ({ cert, key }: { cert: string; key: string }): void => {
+      replace(folder.file('proxy.key'), key);
+      replace(folder.file('proxy.pem'), cert);
+    };
+    put(stranger.issue('proxy.test'));
+    writeFileSync(folder.file('ca.pem'), authority.ca);
+    const options = '{\n    tls_server_name inner.test\n    ca ca.pem\n    tls_client_auth proxy.pem proxy.key\n  }';
+    const health = '  health_uri /up\n';
+    await pair.serve(`a.test {\n  reverse_proxy https://${upstream.address}\n${health}  transport h2 ${options}\n}\n`);
+    assert.equal((await pair.visit('a.test')).status, 502, 'the upstream trusts another authority');
+    put(clients.issue('proxy.test'));
+    await until('the new certificate to be used', async () => (await pair.visit('a.test')).text === 'hello');
+    await until('a health check to succeed', async () => upstream.requests.some(({ field }) => field(':path') === '/up'));
+    const shown = (await pair.admin('/routes?view=full')).text;
+    assert.match(shown, /"client_certificate":\{"certificate":"-----BEGIN CERTIFICATE-----/);
+    assert.doesNotMatch(shown, /PRIVATE KEY/);
+  });
 });
 
 test('health checks use the same transport as requests', async () => {

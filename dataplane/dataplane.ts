@@ -5,7 +5,7 @@ import { UsageError } from '../shared/runtime/flags.ts';
 import type { UpgradeOutcome } from '../shared/runtime/process/parent.ts';
 import { splitAddress } from '../shared/values/address.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
-import { Admin } from './admin/admin.ts';
+import type { Admin } from './admin/admin.ts';
 import type { AdminDependencies } from './admin/dependencies.ts';
 import { EventFeed } from './admin/events/event-feed.ts';
 import { OwnCertificate } from './admin/own-certificate.ts';
@@ -85,6 +85,8 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
       });
   });
 
+  // Loaded once traffic is served, which needs none of it.
+  const { Admin } = await import('./admin/admin.ts');
   const admin = new Admin(adminDependencies(components, { ...runtime, events, settings, startedAt, certificate }), runtime.random);
   await takeoverStep(base.stateDir, async () => takeover?.serving());
   const beginToWait = awaitControllers(table, booted.restored, clock, log);

@@ -8,7 +8,6 @@ import { licensesOf } from './licenses.ts';
 /** The entry points of the processes, and of the threads of the data plane. */
 const ENTRIES = [
   'shared/parent/main',
-  'dataplane/main',
   'dataplane/traffic/worker/worker',
   'dataplane/access-log/log-thread',
   'dataplane/analytics/history/thread',
@@ -19,7 +18,7 @@ const ENTRIES = [
  * Entry points that import some modules only when they are needed, such as a command or the Kubernetes client: these get files of their
  * own.
  */
-const SPLIT = ['controller/main', 'controller/cli/main'];
+const SPLIT = ['dataplane/main', 'controller/main', 'controller/cli/main'];
 /** Lines are broken at this length (characters), so that positions in stack traces are useful. */
 const LINE_LIMIT = 120;
 

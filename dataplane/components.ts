@@ -16,7 +16,7 @@ import { DiskTier } from './cache/disk/disk-tier.ts';
 import { removeFiles } from './cache/disk/purges/remove-files.ts';
 import { Health } from './health/health.ts';
 import { fetchKeys } from './key-sets/fetch-keys.ts';
-import { KeySets } from './key-sets/key-sets.ts';
+import { KeySetFetcher } from './key-sets/key-set-fetcher.ts';
 import { createLedger } from './ledger/ledger.ts';
 import { withListenReason } from './listen-error.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
@@ -61,7 +61,7 @@ export function createComponents(
       emit({ kind: 'upstream', ...change });
     },
   });
-  const keySets = new KeySets({
+  const keySets = new KeySetFetcher({
     ...{ clock, log, fetch: fetchKeys, path: join(base.stateDir, KEYS_FILE) },
     publish: (sets) =>
       void publisher

@@ -13,12 +13,12 @@ export type EntriesChange<Entry extends NamedEntry = NamedEntry> = {
 export type NamedEntry = RawEntry;
 
 /** The facts that watchers of routes need, so that they only parse the routes that concern them: see RouteFacts. */
-export type PublishedRoute = Required<NamedEntry> & {
+export type RouteEntry = Required<NamedEntry> & {
   readonly healthChecks: boolean;
   readonly fetchesKeys: boolean;
   readonly passesTls: boolean;
 };
-export type RoutesChange = EntriesChange<PublishedRoute>;
+export type RoutesChange = EntriesChange<RouteEntry>;
 
 /** Not every worker acknowledged the state within 5 s. It is published anyway and will be served. */
 export class UnacknowledgedError extends Error {}

@@ -1,7 +1,7 @@
 import type { RoutesChange } from '../../publish/publisher.ts';
 import type { Save } from '../disk/store.ts';
 import { inSteps } from '../steps.ts';
-import { publishedRoute } from '../unconfirmed/published-routes.ts';
+import { routeEntry } from '../unconfirmed/published-routes.ts';
 import { type Claims, isOverridden, isUnconfirmed, LAYERS, NO_CLAIMS, sameRoute, sameRow, visible } from './claims.ts';
 
 /** The effect of a change of claims: on disk, for visitors, and for listeners. */
@@ -41,7 +41,7 @@ export async function deltaOf(next: ReadonlyMap<string, Claims>, current: Readon
     const after = visible(will);
     if (sameRoute(after, before)) return;
     if (after === null) return void removed.push(domain);
-    upserts.push(publishedRoute(domain, after));
+    upserts.push(routeEntry(domain, after));
     if (before === null) added.push(domain);
     else if (before.json !== after.json) changed.push(domain);
   });

@@ -1,5 +1,5 @@
 import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
-import type { PublishedRoute, RoutesChange } from '../../publish/publisher.ts';
+import type { RouteEntry, RoutesChange } from '../../publish/publisher.ts';
 import { type Claim, type Claims, isUnconfirmed, visible } from '../claims/claims.ts';
 import { factsOf, isIdentified, type RouteFacts } from '../claims/facts.ts';
 
@@ -9,7 +9,7 @@ const HOLD_SECS = 10;
 type RestoredClaims = { readonly claims: ReadonlyMap<string, Claims> };
 
 /** The routes that workers start with. */
-export const initialRoutes = (restored: RestoredClaims): RoutesChange => allRoutes(restored, publishedRoute);
+export const initialRoutes = (restored: RestoredClaims): RoutesChange => allRoutes(restored, routeEntry);
 
 /**
  * The same routes as saved, with unconfirmed targets. Health checks of those start immediately, and their results count once they are
@@ -18,13 +18,13 @@ export const initialRoutes = (restored: RestoredClaims): RoutesChange => allRout
 export const savedRoutes = (restored: RestoredClaims): RoutesChange => allRoutes(restored, savedRoute);
 
 /** The form of a claim that workers get. While it is unconfirmed, no target with an id is in rotation, and requests wait for one. */
-export function publishedRoute(domain: string, claim: Claim): PublishedRoute {
+export function routeEntry(domain: string, claim: Claim): RouteEntry {
   if (!isUnconfirmed(claim)) return savedRoute(domain, claim);
   const route = withoutIdentifiedTargets(JSON.parse(claim.json));
   return { domain, json: JSON.stringify(route), ...publishedFacts(factsOf(route)) };
 }
 
-const savedRoute = (domain: string, { json, facts }: Claim): PublishedRoute => ({ domain, json, ...publishedFacts(facts) });
+const savedRoute = (domain: string, { json, facts }: Claim): RouteEntry => ({ domain, json, ...publishedFacts(facts) });
 
 const publishedFacts = ({ healthChecks, fetchesKeys, passesTls, severalLabels }: RouteFacts) => ({
   healthChecks,
@@ -33,8 +33,8 @@ const publishedFacts = ({ healthChecks, fetchesKeys, passesTls, severalLabels }:
   severalLabels,
 });
 
-function allRoutes({ claims: all }: RestoredClaims, published: (domain: string, claim: Claim) => PublishedRoute): RoutesChange {
-  const upserts: PublishedRoute[] = [];
+function allRoutes({ claims: all }: RestoredClaims, published: (domain: string, claim: Claim) => RouteEntry): RoutesChange {
+  const upserts: RouteEntry[] = [];
   for (const [domain, claims] of all) {
     const claim = visible(claims);
     if (claim !== null) upserts.push(published(domain, claim));

@@ -21,7 +21,7 @@ export type Peer = {
   /** What was negotiated; null without TLS. */
   readonly tls: TlsFacts | null;
   /** The certificate that the client was served; null without TLS. */
-  readonly certificate: ServedCertificate | null;
+  readonly certificate: ConnectionCertificate | null;
   /** Re-evaluated when the settings change: a proxy may keep its connections open for days. */
   trusted: boolean;
   /** X-Forwarded-For, -Proto and X-Real-IP of an untrusted connection, ready to send: the same for each of its requests. */
@@ -41,7 +41,7 @@ type LastLines = {
 };
 
 /** What matters about the certificate that a client was served. */
-export type ServedCertificate = {
+export type ConnectionCertificate = {
   /** Whether the client may request this host on this connection. */
   covers(host: string): boolean;
   /** Whether Strict-Transport-Security may be sent. */
@@ -55,7 +55,7 @@ export type Origin = { readonly address: string; readonly secure: boolean; reado
 
 export function peerOf(
   address: string,
-  certificate: ServedCertificate | null,
+  certificate: ConnectionCertificate | null,
   trusted: boolean,
   local: LocalEnd,
   localPort: number,

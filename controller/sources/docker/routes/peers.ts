@@ -1,12 +1,12 @@
 import type { Domain } from '../../../../shared/values/host.ts';
 import type { Reading } from '../../source.ts';
-import type { Pools } from './pools.ts';
+import type { PoolMembers } from './pools.ts';
 
 /** A pool may have hundreds of peers, all of which can be found by its domain. */
 const MAX_NAMED = 10;
 
 /** The other containers in the pools that a site is in or wants to join, the oldest first. */
-export function peersIn(pools: Pools): (site: { readonly id: string; readonly domains: readonly Domain[] }) => Reading['peers'] {
+export function peersIn(pools: PoolMembers): (site: { readonly id: string; readonly domains: readonly Domain[] }) => Reading['peers'] {
   const unions = new Map<string, ReadonlyMap<string, string>>();
   return ({ id, domains }) => {
     const key = domains.join(' ');
@@ -22,7 +22,7 @@ export function peersIn(pools: Pools): (site: { readonly id: string; readonly do
 }
 
 /** The names of all members, by id. */
-function namesIn(pools: Pools, domains: readonly Domain[]): Map<string, string> {
+function namesIn(pools: PoolMembers, domains: readonly Domain[]): Map<string, string> {
   const members = domains.flatMap((domain) => pools.get(domain) ?? []);
   return new Map(members.map(({ container }) => [container.id, container.name]));
 }

@@ -11,7 +11,7 @@ import { originOf } from './site-reading.ts';
 export type Member = { readonly container: Container; readonly site: SiteLabels; readonly choice: AddressChoice };
 
 /** The members of a domain's pool, the oldest first; never empty. */
-export type Pools = ReadonlyMap<Domain, readonly Member[]>;
+export type PoolMembers = ReadonlyMap<Domain, readonly Member[]>;
 
 /** @returns the problem if another site of the same container is already in the pool. */
 export function join(pools: Map<Domain, Member[]>, domain: Domain, member: Member): UndatedProblem[] {

@@ -1,4 +1,4 @@
-import type { ClientValidation, Gateway, Listener, ListenerSet, NamespaceFilter } from '../objects/gateway.ts';
+import type { ClientValidation, Gateway, GatewayListener, ListenerSet, NamespaceFilter } from '../objects/gateway.ts';
 import { byAge, type Meta, nameOf } from '../objects/meta.ts';
 import type { Namespace } from '../objects/namespace.ts';
 import { GATEWAY_GROUP } from '../objects/object-ref.ts';
@@ -18,7 +18,7 @@ export type BoundListener = {
   readonly gateway: Gateway;
   /** The object that defines it. */
   readonly owner: ListenerOwner;
-  readonly listener: Listener;
+  readonly listener: GatewayListener;
   /** The kinds of routes that it accepts. */
   readonly kinds: readonly RouteKind[];
   readonly accepted: Verdict;
@@ -38,7 +38,7 @@ export type BoundListener = {
 export type ListenerOwner = { readonly kind: 'Gateway' | 'ListenerSet'; readonly meta: Meta };
 
 /** The kinds of routes that go with a protocol; undefined for a protocol that is not supported. */
-function kindsOf({ protocol, tls }: Listener): readonly RouteKind[] | undefined {
+function kindsOf({ protocol, tls }: GatewayListener): readonly RouteKind[] | undefined {
   switch (protocol) {
     case 'HTTP':
       return ['HTTPRoute', 'GRPCRoute'];
@@ -52,7 +52,7 @@ function kindsOf({ protocol, tls }: Listener): readonly RouteKind[] | undefined 
 }
 
 /** Listeners of a port must agree on this. */
-const layerOf = ({ protocol }: Listener): string => (protocol === 'HTTP' ? 'HTTP' : 'TLS');
+const layerOf = ({ protocol }: GatewayListener): string => (protocol === 'HTTP' ? 'HTTP' : 'TLS');
 
 /** Judges all listeners of a Gateway and of the ListenerSets that it allows. */
 export function bindListeners(
@@ -66,7 +66,7 @@ export function bindListeners(
   const added = [...sets]
     .sort(byAge)
     .flatMap((set) => set.listeners.map((listener) => ({ listener, owner: { kind: 'ListenerSet', meta: set.meta } as const })));
-  const before: { readonly listener: Listener; readonly owner: ListenerOwner }[] = [];
+  const before: { readonly listener: GatewayListener; readonly owner: ListenerOwner }[] = [];
   return [...own, ...added].map(({ listener, owner }) => {
     const conflict = conflictOf(listener, owner, before, own);
     if (conflict === null) before.push({ listener, owner });
@@ -76,10 +76,10 @@ export function bindListeners(
 
 /** If two conflict, the one of the Gateway stays, or else the older one. If both are the Gateway's own, neither stays. */
 function conflictOf(
-  listener: Listener,
+  listener: GatewayListener,
   owner: ListenerOwner,
-  before: readonly { readonly listener: Listener; readonly owner: ListenerOwner }[],
-  own: readonly { readonly listener: Listener }[],
+  before: readonly { readonly listener: GatewayListener; readonly owner: ListenerOwner }[],
+  own: readonly { readonly listener: GatewayListener }[],
 ): Verdict | null {
   const rivals = owner.kind === 'Gateway' ? own.filter((one) => one.listener !== listener) : before;
   for (const { listener: other } of rivals) {
@@ -98,7 +98,7 @@ function bind(
   gateway: Gateway,
   address: OwnAddress,
   owner: ListenerOwner,
-  listener: Listener,
+  listener: GatewayListener,
   conflict: Verdict | null,
   snapshot: GatewaySnapshot,
   grants: Grants,
@@ -126,7 +126,7 @@ function bind(
   };
 }
 
-function protocolVerdict({ protocol, tls }: Listener, supported: readonly RouteKind[] | undefined): Verdict | null {
+function protocolVerdict({ protocol, tls }: GatewayListener, supported: readonly RouteKind[] | undefined): Verdict | null {
   if (supported === undefined) return fails('UnsupportedProtocol', `${protocol} is not supported: HTTP, HTTPS and TLS are`);
   if (protocol === 'TLS' && tls?.mode !== 'Passthrough')
     return fails('UnsupportedValue', 'a TLS listener can only pass connections on: set tls.mode to Passthrough, or use HTTPS');
@@ -136,7 +136,7 @@ function protocolVerdict({ protocol, tls }: Listener, supported: readonly RouteK
 }
 
 /** The Secrets that can be presented, and the reasons why others can't. */
-function certificatesOf({ protocol, tls }: Listener, from: Referrer, secrets: ReadonlyMap<string, TlsSecret>, grants: Grants) {
+function certificatesOf({ protocol, tls }: GatewayListener, from: Referrer, secrets: ReadonlyMap<string, TlsSecret>, grants: Grants) {
   const found: string[] = [];
   let verdict: Verdict | null = null;
   if (protocol !== 'HTTPS' || tls === null || tls.mode !== 'Terminate') return { verdict, secrets: found };
@@ -167,7 +167,7 @@ const validationOf = ({ clientValidation, clientValidationByPort }: Gateway, por
 /** What a listener requires of its clients. */
 function clientsOf(
   gateway: Gateway,
-  { protocol, port }: Listener,
+  { protocol, port }: GatewayListener,
   { authorities }: GatewaySnapshot,
   grants: Grants,
 ): { readonly pem: string | null; readonly accepted: Verdict | null; readonly resolved: Verdict | null } {

@@ -18,7 +18,7 @@ export type NamespaceFilter =
 export type ListenerTls = { readonly mode: 'Terminate' | 'Passthrough'; readonly certificates: readonly ObjectRef[] };
 
 /** A listener of a Gateway or a ListenerSet. */
-export type Listener = {
+export type GatewayListener = {
   readonly name: string;
   /** In lower case; null is every host. */
   readonly hostname: string | null;
@@ -37,7 +37,7 @@ export type ClientValidation = { readonly authorities: readonly ObjectRef[]; rea
 export type Gateway = {
   readonly meta: Meta;
   readonly className: string;
-  readonly listeners: readonly Listener[];
+  readonly listeners: readonly GatewayListener[];
   /** The addresses that it requests; an empty value is any of the type. */
   readonly addresses: readonly { readonly type: string; readonly value: string }[];
   /** The addresses in its status. */
@@ -53,7 +53,7 @@ export type Gateway = {
 export type ListenerSet = {
   readonly meta: Meta;
   readonly parent: ObjectRef;
-  readonly listeners: readonly Listener[];
+  readonly listeners: readonly GatewayListener[];
 };
 
 type RawNamespaces = { readonly from?: string; readonly selector?: RawSelector };
@@ -94,7 +94,7 @@ function readNamespaces({ from, selector }: RawNamespaces, usual: 'Same' | 'None
   return { from: from === 'All' || from === 'Same' || from === 'None' ? from : usual };
 }
 
-const readListener = ({ name, hostname = '', port, protocol, tls, allowedRoutes = {} }: RawListener): Listener => ({
+const readListener = ({ name, hostname = '', port, protocol, tls, allowedRoutes = {} }: RawListener): GatewayListener => ({
   name,
   hostname: hostname === '' ? null : hostname.toLowerCase(),
   port,

@@ -10,7 +10,7 @@ import type { TlsSecret } from '../objects/secret.ts';
 const MAX_NAMES = 100;
 
 /** The certificates of Secrets, and which hosts use them. */
-export class Certificates {
+export class SecretCertificates {
   private readonly secrets: ReadonlyMap<string, TlsSecret>;
   private readonly hosts = new Map<string, string[]>();
   private readonly defaults: { readonly secret: string; readonly name: string }[] = [];

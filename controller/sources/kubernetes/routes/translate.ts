@@ -8,7 +8,7 @@ import type { Ingress } from '../objects/ingress.ts';
 import { byAge } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
-import { Certificates } from './certificates.ts';
+import { SecretCertificates } from './certificates.ts';
 import { originOf, type PathClaim, problemOf, type Request } from './claim.ts';
 import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import { type GatewaySite, routeOfGatewayHost, routeOfHost } from './host-route.ts';
@@ -29,7 +29,7 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const problems = [...requests.flatMap((request) => request.problems), ...gatewayProblems(gateways)];
   const hosts: Hosts = new Map();
   for (const request of requests) for (const claim of request.claims) problems.push(...join(hosts, claim));
-  const certificates = new Certificates(snapshot.secrets);
+  const certificates = new SecretCertificates(snapshot.secrets);
   for (const { secret, place } of gateways.defaults) certificates.presentDefault(secret, place);
   const routes: RouteSpec[] = [];
   for (const host of [...new Set([...hosts.keys(), ...gateways.hosts.keys(), ...gateways.passthroughs.keys()])].sort()) {
@@ -74,7 +74,7 @@ function routeOf(
   host: Domain,
   claims: readonly PathClaim[],
   site: GatewaySite | null,
-  certificates: Certificates,
+  certificates: SecretCertificates,
   problems: UndatedProblem[],
 ): RouteSpec | { readonly origin: string; readonly reason: string } {
   const [first, ...others] = claims;
@@ -132,7 +132,12 @@ function join(hosts: Hosts, claim: PathClaim): UndatedProblem[] {
  * The first object with a setting for HTTPS decides for its host. While its Secret is missing the host stays on HTTP, since the Secret may
  * be about to be created.
  */
-function httpsOf(host: Domain, claims: readonly PathClaim[], certificates: Certificates, problems: UndatedProblem[]): RouteInput['https'] {
+function httpsOf(
+  host: Domain,
+  claims: readonly PathClaim[],
+  certificates: SecretCertificates,
+  problems: UndatedProblem[],
+): RouteInput['https'] {
   for (const { owner, https } of claims) {
     if (https.kind === 'off') continue;
     if (https.kind === 'auto') return 'auto';

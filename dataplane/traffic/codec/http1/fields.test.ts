@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FAULT, type Fault } from './fault.ts';
 import { hashName } from './field-names.ts';
-import { Fields, fieldIn, MAX_ANSWER_FIELDS, MAX_REQUEST_FIELDS, type Role } from './fields.ts';
+import { type FieldSection, Fields, fieldIn, MAX_ANSWER_FIELDS, MAX_REQUEST_FIELDS } from './fields.ts';
 import { faultOfPartialFields } from './partial-fields.ts';
 import { RepeatedValue } from './repeated-value.ts';
 
 type Scan = { readonly fields: Fields; readonly fault: Fault | null };
 
 /** Scans lines in the middle of a longer message. */
-function scan(lines: string, role: Role = 'request', overrides: ReadonlyMap<number, string> | null = null): Scan {
-  const fields = new Fields(role === 'request' ? MAX_REQUEST_FIELDS : MAX_ANSWER_FIELDS);
+function scan(lines: string, section: FieldSection = 'request', overrides: ReadonlyMap<number, string> | null = null): Scan {
+  const fields = new Fields(section === 'request' ? MAX_REQUEST_FIELDS : MAX_ANSWER_FIELDS);
   const buffer = Buffer.from(`before${lines}\r\nafter`, 'latin1');
   const raw = buffer.toString('latin1', 2);
-  return { fields, fault: fields.scan(buffer, raw, 2, 6, 6 + lines.length, role, overrides) };
+  return { fields, fault: fields.scan(buffer, raw, 2, 6, 6 + lines.length, section, overrides) };
 }
 
 const REFUSED: readonly [lines: string, fault: Fault][] = [
@@ -147,12 +147,12 @@ test('a value with white space at its edge that some servers strip is refused in
 });
 
 test('accepts as many fields as the limit allows, and refuses one more', () => {
-  for (const [role, most] of [
+  for (const [section, most] of [
     ['request', MAX_REQUEST_FIELDS],
     ['response', MAX_ANSWER_FIELDS],
   ] as const) {
-    assert.equal(scan('A: b\r\n'.repeat(most), role).fault, null);
-    assert.equal(scan('A: b\r\n'.repeat(most + 1), role).fault, FAULT.manyFields);
+    assert.equal(scan('A: b\r\n'.repeat(most), section).fault, null);
+    assert.equal(scan('A: b\r\n'.repeat(most + 1), section).fault, FAULT.manyFields);
   }
 });
 
@@ -169,7 +169,8 @@ test('a reused value keeps nothing of the previous section', () => {
 test('hop-by-hop fields are not forwarded in either direction', () => {
   const hops =
     'Connection: x\r\nKeep-Alive: a\r\nProxy-Connection: a\r\nTE: trailers\r\nUpgrade: a\r\nProxy-Authenticate: a\r\nHTTP2-Settings: a\r\n';
-  for (const role of ['request', 'response'] as const) assert.equal(scan(`A: 1\r\n${hops}B: 2\r\n`, role).fields.kept, 'A: 1\r\nB: 2\r\n');
+  for (const section of ['request', 'response'] as const)
+    assert.equal(scan(`A: 1\r\n${hops}B: 2\r\n`, section).fields.kept, 'A: 1\r\nB: 2\r\n');
 });
 
 test('fields that only a proxy may set are dropped from requests and forwarded in responses', () => {

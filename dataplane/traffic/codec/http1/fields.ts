@@ -22,7 +22,7 @@ const F = 0x66;
  * Whose fields they are. Requests lose the fields that a client may not set. So do trailers in either direction, because a recipient that
  * merges them into the head would trust them.
  */
-export type Role = 'request' | 'response' | 'trailers';
+export type FieldSection = 'request' | 'response' | 'trailers';
 
 /**
  * One field section (RFC 9112 5), read in a single pass: each byte is validated, the fields that matter to a proxy are recorded, and
@@ -125,7 +125,7 @@ export class Fields {
     start: number,
     from: number,
     to: number,
-    role: Role,
+    section: FieldSection,
     overrides: ReadonlyMap<number, string> | null,
   ): Fault | null {
     this.reset();
@@ -133,7 +133,7 @@ export class Fields {
     let runStart = from;
     let kept = '';
     // Requests and trailers may make false claims about the client.
-    const claimed = role !== 'response';
+    const claimed = section !== 'response';
     const { maxFields } = this;
     while (at < to) {
       if (++this.count > maxFields) return FAULT.manyFields;
@@ -168,15 +168,15 @@ export class Fields {
         kind = unlistedKind(raw.slice(lineStart - start, nameEnd - start));
       let drop = false;
       if (kind !== FIELD.other) {
-        const fault = letters === 0 ? null : this.note(kind, raw, valueStart - start, valueEnd - start, role);
+        const fault = letters === 0 ? null : this.note(kind, raw, valueStart - start, valueEnd - start, section);
         if (fault !== null) return fault;
         drop = isDropped(kind, claimed);
-        if (kind === FIELD.vouched && role === 'request' && letters !== 0)
+        if (kind === FIELD.vouched && section === 'request' && letters !== 0)
           this.vouched += `${raw.slice(lineStart - start, nameEnd - start)}: ${raw.slice(valueStart - start, valueEnd - start)}\r\n`;
       }
       if (claimed && (((buffer[valueStart] as number) | (buffer[valueEnd - 1] as number)) & 0x80) !== 0) {
         const blank = hasBlankEdge(raw.slice(valueStart - start, valueEnd - start));
-        if (blank && role === 'request') return FAULT.blankEdge;
+        if (blank && section === 'request') return FAULT.blankEdge;
         drop ||= blank;
       }
       if (overrides !== null && !drop) {
@@ -196,27 +196,27 @@ export class Fields {
   }
 
   /** Records a field with the value `raw.slice(from, to)`. A string is created only for the fields that need one. */
-  private note(kind: FieldKind, raw: string, from: number, to: number, role: Role): Fault | null {
+  private note(kind: FieldKind, raw: string, from: number, to: number, section: FieldSection): Fault | null {
     switch (kind) {
       case FIELD.host:
         if (this.host !== null) return FAULT.badHost;
         this.host = this.hosts.find(raw, from, to);
         return null;
       case FIELD.contentLength:
-        return this.noteLength(role === 'response' ? readLengths(raw, from, to) : readLength(raw, from, to), role);
+        return this.noteLength(section === 'response' ? readLengths(raw, from, to) : readLength(raw, from, to), section);
       case FIELD.transferEncoding:
         if (this.chunked || raw.slice(from, to).toLowerCase() !== 'chunked') return FAULT.badCoding;
         this.chunked = true;
         return null;
       case FIELD.connection:
-        if (!isKeepAlive(raw, from, to)) return this.noteConnection(raw.slice(from, to), role);
+        if (!isKeepAlive(raw, from, to)) return this.noteConnection(raw.slice(from, to), section);
         this.connectionKeepAlive = true;
         return null;
       case FIELD.upgrade:
         this.upgrade = joined(this.upgrade, raw.slice(from, to));
         return null;
       case FIELD.expect:
-        if (role !== 'request') return null;
+        if (section !== 'request') return null;
         // RFC 9110 10.1.1 defines no other expectation, and we forward only what we understand.
         if (this.expectsContinue || raw.slice(from, to).toLowerCase() !== '100-continue') return FAULT.badExpectation;
         this.expectsContinue = true;
@@ -283,14 +283,14 @@ export class Fields {
   }
 
   /** A response may repeat Content-Length if all values are equal (RFC 9112 6.3, rule 5). */
-  private noteLength(length: number, role: Role): Fault | null {
-    if (length < 0 || (this.contentLength >= 0 && (role !== 'response' || length !== this.contentLength))) return FAULT.badLength;
+  private noteLength(length: number, section: FieldSection): Fault | null {
+    if (length < 0 || (this.contentLength >= 0 && (section !== 'response' || length !== this.contentLength))) return FAULT.badLength;
     this.contentLength = length;
     return null;
   }
 
   /** RFC 9110 7.6.1: options of this connection, and the names of fields that are meant for us alone. */
-  private noteConnection(value: string, role: Role): Fault | null {
+  private noteConnection(value: string, section: FieldSection): Fault | null {
     for (const part of value.split(',')) {
       const option = withoutOws(part).toLowerCase();
       switch (option) {
@@ -307,7 +307,7 @@ export class Fields {
           break;
         default:
           if (!isToken(option)) {
-            if (role === 'request') return FAULT.badConnection;
+            if (section === 'request') return FAULT.badConnection;
             break;
           }
           this.nominated ??= [];

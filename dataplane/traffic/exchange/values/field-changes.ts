@@ -6,7 +6,7 @@ import type { AnswerFacts, Surroundings } from './placeholders.ts';
 import { CONTROLS, compileText, type Evaluate, LONGEST_FIELD_VALUE } from './template.ts';
 
 /** One change of a field section, as a route has it. */
-export type FieldChange = Pick<HeaderSpec, 'name' | 'value' | 'op' | 'find'>;
+export type FieldChangeSpec = Pick<HeaderSpec, 'name' | 'value' | 'op' | 'find'>;
 
 /** The changes of a block to the fields of a message, in their order. */
 export type FieldChanges = {
@@ -22,7 +22,7 @@ type CompiledChange = { readonly decides: (name: string) => boolean; readonly ac
 
 /** How the names of fields are treated: those of a response, or those of a request to an upstream. */
 export type FieldNameRules = {
-  /** FieldNameRules, in lower case, that no `*` removes. */
+  /** Names, in lower case, that no `*` removes. */
   readonly kept: ReadonlySet<string>;
   /** Whether a name is the same with another character instead of a hyphen, as for upstreams that turn names into variables. */
   readonly confusable: boolean;
@@ -31,7 +31,7 @@ export type FieldNameRules = {
 const RESPONSE_NAMES: FieldNameRules = { kept: new Set(), confusable: false };
 
 export function compileChanges(
-  specs: readonly FieldChange[],
+  specs: readonly FieldChangeSpec[],
   scope: Scope,
   surroundings: Surroundings,
   names: FieldNameRules = RESPONSE_NAMES,
@@ -50,7 +50,7 @@ export function compileChanges(
 }
 
 function compileChange(
-  { name, value, op, find }: FieldChange,
+  { name, value, op, find }: FieldChangeSpec,
   scope: Scope,
   surroundings: Surroundings,
   names: FieldNameRules,
@@ -140,7 +140,7 @@ const isAlphanumeric = (code: number): boolean => (code >= 0x61 && code <= 0x7a)
 
 const nameOf = (line: string): string => line.slice(0, Math.max(0, line.indexOf(':'))).toLowerCase();
 
-/** The names that match a name with `*` at its ends. FieldNameRules are compared as `spelled`. */
+/** The names that match a name with `*` at its ends. Names are compared as `spelled`. */
 function namesOf(lower: string, spelled: (name: string) => string): (name: string) => boolean {
   const [open, close] = [lower.startsWith('*'), lower.endsWith('*')];
   const core = spelled(lower.slice(open ? 1 : 0, close && lower.length > 1 ? -1 : undefined));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { block, type Field } from '../../../testing/http2/frames.ts';
 import { HpackDecoder } from '../hpack/decoder.ts';
-import { type Refusal, RequestBlock } from './request-block.ts';
+import { RequestBlock, type RequestFault } from './request-block.ts';
 import { TrailerBlock } from './trailer-block.ts';
 
 const HEAD = [':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/x?y'];
@@ -16,7 +16,7 @@ function decode(raw: readonly string[], sink: RequestBlock | TrailerBlock): void
 }
 
 /** The HTTP/1.1 form of a head, or why it is refused. */
-function requestText(raw: readonly string[], ends: boolean): string | Refusal {
+function requestText(raw: readonly string[], ends: boolean): string | RequestFault {
   const sink = new RequestBlock();
   decode(raw, sink);
   return sink.finish(ends, () => 'id-1') ?? sink.lines.bytes.toString('latin1', sink.from, sink.to);

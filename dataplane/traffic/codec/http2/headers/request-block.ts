@@ -17,10 +17,10 @@ const MAX_HOST = 300;
 const KEY_BYTES = 16;
 
 /** Why a request is refused. It is `malformed` if HTTP/2 itself does not allow it (RFC 9113 8.1.1), else it gets a response. */
-export type Refusal = Pick<Fault, 'status' | 'reason'> & { readonly malformed: boolean };
+export type RequestFault = Pick<Fault, 'status' | 'reason'> & { readonly malformed: boolean };
 
-const malformed = (reason: string): Refusal => ({ status: 400, reason, malformed: true });
-const refused = ({ status, reason }: Pick<Fault, 'status' | 'reason'>): Refusal => ({ status, reason, malformed: false });
+const malformed = (reason: string): RequestFault => ({ status: 400, reason, malformed: true });
+const refused = ({ status, reason }: Pick<Fault, 'status' | 'reason'>): RequestFault => ({ status, reason, malformed: false });
 
 /**
  * The fields of a request (RFC 9113 8.3), written as the equivalent HTTP/1.1 head while they are decoded. One parser therefore applies the
@@ -34,7 +34,7 @@ export class RequestBlock implements FieldSink {
   /** The value of the Priority field (RFC 9218 5); empty without one. */
   priority = '';
   method: string | null = null;
-  private refusal: Refusal | null = null;
+  private refusal: RequestFault | null = null;
   private path: string | null = null;
   private scheme: string | null = null;
   private authority: string | null = null;
@@ -143,7 +143,7 @@ export class RequestBlock implements FieldSink {
    * Completes the head. `ends` means that no body follows; `nextId` returns a number that it has not returned before.
    * @returns why the request is refused, or null.
    */
-  finish(ends: boolean, nextId: () => string): Refusal | null {
+  finish(ends: boolean, nextId: () => string): RequestFault | null {
     const { method, path, authority, host, protocol } = this;
     const refusal = this.refusal ?? this.check(ends);
     if (refusal !== null || method === null || path === null) return refusal ?? malformed('a pseudo-header field is missing');
@@ -162,7 +162,7 @@ export class RequestBlock implements FieldSink {
     return null;
   }
 
-  private check(ends: boolean): Refusal | null {
+  private check(ends: boolean): RequestFault | null {
     const { method, path, scheme, authority, host, protocol } = this;
     if (authority !== null && host !== null && authority.toLowerCase() !== host.toLowerCase())
       return malformed('host and :authority disagree');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FieldLines, HpackDecoder, ODDITY } from './decoder.ts';
 import { CODE_BITS } from './huffman-code.ts';
 import { encodeHuffman, huffmanLength } from './huffman-encoder.ts';
-import { Collector, linesOf } from './testing/decoded.ts';
+import { FieldCollector, linesOf } from './testing/decoded.ts';
 
 const ERRORS: readonly [what: string, hex: string][] = [
   ['index 0 (6.1)', '80'],
@@ -86,7 +86,7 @@ test('an entry can lend its name to the entry that evicts it (4.4)', () => {
 test('thousands of insertions of all lengths leave the newest entries as they were', () => {
   for (const tableBytes of [4_096, 16_384]) {
     const decoder = new HpackDecoder(tableBytes);
-    const collector = new Collector();
+    const collector = new FieldCollector();
     const grow = Buffer.from('3fe17f'.replace('7f', tableBytes === 4_096 ? '1f' : '7f'), 'hex');
     assert.notEqual(collector.decode(decoder, grow), null);
     for (let round = 0; round < 4_000; round++) {
@@ -111,7 +111,7 @@ test('each symbol has the code that RFC 7541 B gives it', () => {
     const coded = Buffer.alloc(huffmanLength(text));
     assert.equal(encodeHuffman(text, coded, 0), coded.length);
     const block = Buffer.concat([Buffer.from([0, 1, 0x61, 0x80 | coded.length]), coded]);
-    assert.equal(new Collector().decode(new HpackDecoder(4_096), block)?.[0]?.value, text);
+    assert.equal(new FieldCollector().decode(new HpackDecoder(4_096), block)?.[0]?.value, text);
   }
 });
 
@@ -145,12 +145,12 @@ for (const [name, value, oddities] of ODDITIES)
   test(`${JSON.stringify(`${name}: ${value}`)} has the oddities ${oddities}, also when it is indexed`, () => {
     const literal = Buffer.from(`\x40${String.fromCharCode(name.length)}${name}${String.fromCharCode(value.length)}${value}\xbe`, 'latin1');
     const field = { name, value, known: 0, oddities };
-    assert.deepEqual(new Collector().decode(new HpackDecoder(4_096), literal), [field, field]);
+    assert.deepEqual(new FieldCollector().decode(new HpackDecoder(4_096), literal), [field, field]);
   });
 
 test('an odd name stays odd with another value', () => {
   const block = Buffer.from('40 01 41 01 20 7e 01 62'.replaceAll(' ', ''), 'hex');
-  const fields = new Collector().decode(new HpackDecoder(4_096), block);
+  const fields = new FieldCollector().decode(new HpackDecoder(4_096), block);
   assert.deepEqual(
     fields?.map(({ oddities }) => oddities),
     [NAME | VALUE, NAME],
@@ -159,7 +159,7 @@ test('an odd name stays odd with another value', () => {
 
 test('a name of the static table is decoded to its first index, however it was encoded', () => {
   const known = (hex: string): number[] | undefined =>
-    new Collector().decode(new HpackDecoder(4_096), Buffer.from(hex.replaceAll(' ', ''), 'hex'))?.map((field) => field.known);
+    new FieldCollector().decode(new HpackDecoder(4_096), Buffer.from(hex.replaceAll(' ', ''), 'hex'))?.map((field) => field.known);
   assert.deepEqual(known('85 44 01 61 be 45 01 61 40 05 3a70617468 01 62 be 00 06 636f6f6b6965 00'), [4, 4, 4, 4, 4, 4, 32]);
   assert.deepEqual(known('40 06 636f6f6b6964 00 be 40 01 63 00'), [0, 0, 0]);
 });
@@ -175,7 +175,7 @@ test('a list that is too large ends early, and the table changes nevertheless', 
 
 test('fields beyond the limit leave no bytes behind', () => {
   const decoder = new HpackDecoder(4_096);
-  const collector = new Collector();
+  const collector = new FieldCollector();
   collector.decode(decoder, Buffer.from('82400161013182', 'hex'), 50);
   assert.equal(collector.lines.bytes.toString('latin1', 0, collector.lines.length), ':method: GET\r\n');
 });
@@ -205,6 +205,6 @@ test('the sink may drop a field, and the table has it nevertheless', () => {
 
 test('only the given part of the buffer is a block', () => {
   const lines = new FieldLines();
-  assert.equal(new HpackDecoder(4_096).decode(Buffer.from('80828680', 'hex'), 1, 3, lines, 1_000, new Collector()), true);
-  assert.equal(new HpackDecoder(4_096).decode(Buffer.from('80400161', 'hex'), 1, 3, lines, 1_000, new Collector()), false);
+  assert.equal(new HpackDecoder(4_096).decode(Buffer.from('80828680', 'hex'), 1, 3, lines, 1_000, new FieldCollector()), true);
+  assert.equal(new HpackDecoder(4_096).decode(Buffer.from('80400161', 'hex'), 1, 3, lines, 1_000, new FieldCollector()), false);
 });

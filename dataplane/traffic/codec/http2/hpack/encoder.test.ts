@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HpackDecoder } from './decoder.ts';
 import { HpackEncoder } from './encoder.ts';
-import { Collector } from './testing/decoded.ts';
+import { FieldCollector } from './testing/decoded.ts';
 
 const OUT = Buffer.alloc(65_536);
 
@@ -14,7 +14,7 @@ class Pair {
   /** Encodes a block. @returns its bytes in hexadecimal and its fields. */
   block(write: (encoder: HpackEncoder, out: Buffer, at: number) => number): readonly [hex: string, ...lines: string[]] {
     const end = write(this.encoder, OUT, this.encoder.begin(OUT, 0));
-    const fields = new Collector().decode(this.decoder, OUT.subarray(0, end));
+    const fields = new FieldCollector().decode(this.decoder, OUT.subarray(0, end));
     assert.ok(fields !== null, 'the block is malformed');
     return [OUT.toString('hex', 0, end), ...fields.map(({ name, value }) => `${name}: ${value}`)];
   }

@@ -4,7 +4,7 @@ import type { Field } from '../../../testing/http2/frames.ts';
 import { inputsOf } from '../../http1/oracle/testing/differential.ts';
 import type { SampleRandom } from '../../http1/oracle/testing/sample-random.ts';
 import { HpackDecoder } from '../hpack/decoder.ts';
-import { Collector } from '../hpack/testing/decoded.ts';
+import { FieldCollector } from '../hpack/testing/decoded.ts';
 import { informational, Nghttp2Client } from './testing/nghttp2-client.ts';
 import { type SampleBlock, SampleBlocks } from './testing/sample-blocks.ts';
 
@@ -14,7 +14,7 @@ const BLOCKS = 6_000;
 class Differential {
   readonly client = new Nghttp2Client();
   private readonly decoder = new HpackDecoder(4_096);
-  private readonly collector = new Collector();
+  private readonly collector = new FieldCollector();
   /** How many blocks both read alike, called part of a malformed message, and refused. */
   readonly counts: { alike: number; malformed: number; refused: number };
 

@@ -5,7 +5,7 @@ import { inputsOf } from '../../http1/oracle/testing/differential.ts';
 import type { SampleRandom } from '../../http1/oracle/testing/sample-random.ts';
 import { HpackDecoder } from '../hpack/decoder.ts';
 import { HpackEncoder } from '../hpack/encoder.ts';
-import { Collector } from '../hpack/testing/decoded.ts';
+import { FieldCollector } from '../hpack/testing/decoded.ts';
 import { informational, Nghttp2Client } from './testing/nghttp2-client.ts';
 import { SampleLists } from './testing/sample-fields.ts';
 
@@ -30,14 +30,14 @@ function encode(encoder: HpackEncoder, start: number, fields: readonly Field[], 
   return at;
 }
 
-const decoded = (collector: Collector, decoder: HpackDecoder, block: Buffer): Field[] | undefined =>
+const decoded = (collector: FieldCollector, decoder: HpackDecoder, block: Buffer): Field[] | undefined =>
   collector.decode(decoder, block)?.map(({ name, value }): Field => [name, value]);
 
 test('nghttp2 and we decode what we encode, whatever table nghttp2 offers', async (t) => {
   using client = new Nghttp2Client();
   const encoder = new HpackEncoder();
   const decoder = new HpackDecoder(65_536);
-  const collector = new Collector();
+  const collector = new FieldCollector();
   const lists = new SampleLists();
   client.onTableSize = (bytes) => encoder.limitTable(bytes);
   let indexed = 0;
@@ -61,7 +61,7 @@ test('nghttp2 and we decode what we encode, whatever table nghttp2 offers', asyn
 test('we decode what nghttp2 encodes, whatever table it may use', async (t) => {
   using client = new Nghttp2Client();
   const decoder = new HpackDecoder(65_536);
-  const collector = new Collector();
+  const collector = new FieldCollector();
   const lists = new SampleLists();
   for (const { random, failed } of inputsOf(t, LISTS)) {
     try {

@@ -2,10 +2,10 @@ import { ChunkedDecoder } from '../../chunked.ts';
 import { FAULT } from '../../fault.ts';
 import type { ResponseHead } from '../../response-head.ts';
 import { ResponseHeadReader, USUAL_HEAD } from '../../response-head-reader.ts';
-import type { OurMessage, OurReading, Reader } from './reading.ts';
+import type { MessageReader, OurMessage, OurReading } from './reading.ts';
 
 /** Uses the codec as an upstream connection does for one request: interim heads, then the final response. */
-export class AnswerReader implements Reader {
+export class AnswerReader implements MessageReader {
   readonly reading: OurReading = { messages: [], fault: null };
   private readonly method: string;
   private readonly heads = new ResponseHeadReader();

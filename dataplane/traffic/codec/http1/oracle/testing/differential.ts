@@ -4,7 +4,7 @@ import { KNOWN_METHOD } from './allowances.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { disagreement } from './disagreement.ts';
 import { KNOWN_METHODS, Llhttp } from './llhttp.ts';
-import { type Direction, type OurMessage, type OurReading, type Reader, readCut } from './reading.ts';
+import { type Direction, type MessageReader, type OurMessage, type OurReading, readCut } from './reading.ts';
 import { RequestReader } from './request-reader.ts';
 import { randomCuts } from './sample-mutation.ts';
 import { SampleRandom } from './sample-random.ts';
@@ -93,7 +93,7 @@ export class Differential {
 
   private read(bytes: Buffer, cuts: readonly number[], bodyless: boolean): OurReading {
     if (this.role === 'request') return readCut(new RequestReader(), bytes, cuts);
-    const reader: Reader & { end(): void } = new AnswerReader(bodyless ? 'HEAD' : 'GET');
+    const reader: MessageReader & { end(): void } = new AnswerReader(bodyless ? 'HEAD' : 'GET');
     readCut(reader, bytes, cuts);
     reader.end();
     return reader.reading;

@@ -1,8 +1,8 @@
 import type { Fault } from '../../fault.ts';
-import type { Role } from '../../fields.ts';
+import type { FieldSection } from '../../fields.ts';
 
 /** The direction of messages. */
-export type Direction = Exclude<Role, 'trailers'>;
+export type Direction = Exclude<FieldSection, 'trailers'>;
 
 /** One message as our codec understood it. */
 export type OurMessage = {
@@ -37,13 +37,13 @@ export type OurReading = {
 };
 
 /** Reads bytes as they arrive, in any pieces. */
-export interface Reader {
+export interface MessageReader {
   readonly reading: OurReading;
   feed(piece: Buffer): void;
 }
 
 /** Reads `bytes` split at `cuts`, which are ascending offsets. */
-export function readCut(reader: Reader, bytes: Buffer, cuts: readonly number[]): OurReading {
+export function readCut(reader: MessageReader, bytes: Buffer, cuts: readonly number[]): OurReading {
   // The reader gets its own copy, because it moves pieces of bodies together within it.
   const own = Buffer.from(bytes);
   let from = 0;

@@ -2,10 +2,10 @@ import { CR, LF } from '../../chars.ts';
 import { ChunkedDecoder } from '../../chunked.ts';
 import { FAULT } from '../../fault.ts';
 import { faultOfPartialHead, MAX_REQUEST_HEAD, RequestHead } from '../../request-head.ts';
-import type { OurMessage, OurReading, Reader } from './reading.ts';
+import type { MessageReader, OurMessage, OurReading } from './reading.ts';
 
 /** Uses the codec as a client connection does, and records the result. */
-export class RequestReader implements Reader {
+export class RequestReader implements MessageReader {
   readonly reading: OurReading = { messages: [], fault: null };
   private readonly head = new RequestHead();
   private readonly decoder = new ChunkedDecoder('request');

@@ -4,7 +4,7 @@ import { FieldLines, type FieldSink, type HpackDecoder } from '../decoder.ts';
 export type Decoded = { readonly name: string; readonly value: string; readonly known: number; readonly oddities: number };
 
 /** Test support: collects the fields of one block. `fields` is null for a compression error. */
-export class Collector implements FieldSink {
+export class FieldCollector implements FieldSink {
   readonly lines = new FieldLines();
   private collected: Decoded[] = [];
 
@@ -24,6 +24,6 @@ export class Collector implements FieldSink {
 
 /** The fields of one block, given in hexadecimal with any white space, as `name: value`. null for a compression error. */
 export function linesOf(decoder: HpackDecoder, hex: string, maxBytes?: number): string[] | null {
-  const fields = new Collector().decode(decoder, Buffer.from(hex.replace(/\s/g, ''), 'hex'), maxBytes);
+  const fields = new FieldCollector().decode(decoder, Buffer.from(hex.replace(/\s/g, ''), 'hex'), maxBytes);
   return fields?.map(({ name, value }) => `${name}: ${value}`) ?? null;
 }

@@ -9,7 +9,7 @@ import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import type { PublishedKeySet } from '../traffic/protocol.ts';
 import type { FetchedKeys } from './fetch-keys.ts';
-import { KeySets } from './key-sets.ts';
+import { KeySetFetcher } from './key-set-fetcher.ts';
 
 const pemOf = (): string => generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }) as string;
 const KEYS = [{ pem: pemOf(), kid: 'a' }];
@@ -23,12 +23,12 @@ class Fixture {
   readonly fetched: string[] = [];
   answer: () => Promise<FetchedKeys> = async () => ({ keys: KEYS, maxAgeSecs: 600 });
   readonly folder: string;
-  readonly sets: KeySets;
+  readonly sets: KeySetFetcher;
 
   constructor(folder = mkdtempSync(join(tmpdir(), 'key-sets-')), clock = new ManualClock()) {
     this.folder = folder;
     this.clock = clock;
-    this.sets = new KeySets({
+    this.sets = new KeySetFetcher({
       clock,
       log: this.log,
       path: this.path,

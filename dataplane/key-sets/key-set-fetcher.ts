@@ -27,7 +27,7 @@ type PublishedRoutes = {
   readonly removed: readonly string[];
 };
 
-type KeySetsOptions = {
+type KeySetFetcherOptions = {
   readonly clock: Clock;
   readonly log: Log;
   /** Where keys are kept for restarts. */
@@ -52,8 +52,8 @@ type State = {
 };
 
 /** The keys of issuers of tokens: fetched from their URLs, refreshed, kept for restarts, and published to the workers. */
-export class KeySets {
-  private readonly options: KeySetsOptions;
+export class KeySetFetcher {
+  private readonly options: KeySetFetcherOptions;
   private readonly states = new Map<string, State>();
   private readonly byDomain = new Map<string, ReadonlyMap<string, KeySource>>();
   private readonly end = new AbortController();
@@ -62,7 +62,7 @@ export class KeySets {
   private publishing = false;
   private saving: Promise<void> = Promise.resolve();
 
-  constructor(options: KeySetsOptions) {
+  constructor(options: KeySetFetcherOptions) {
     this.options = options;
   }
 

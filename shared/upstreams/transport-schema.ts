@@ -67,8 +67,8 @@ export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
       ),
     max_response_header_bytes: z
       .int()
-      .min(RESPONSE_HEADER_BYTES.least)
-      .max(RESPONSE_HEADER_BYTES.most)
+      .min(RESPONSE_HEADER_BYTES.min)
+      .max(RESPONSE_HEADER_BYTES.max)
       .optional()
       .describe(
         'Maximum size of a response head in bytes, otherwise 502. If absent, 262,144 bytes and 1,000 lines; a larger limit allows one line per 256 bytes.',

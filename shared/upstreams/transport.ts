@@ -10,8 +10,8 @@ export const MAX_CA_TEXT = 65_536;
 /** The longest time limit for a target (s); 0 means no limit. */
 export const MAX_ANSWER_SECS = 86_400;
 export const MAX_DIAL_SECS = 60;
-/** The size of a response head: default, minimum and maximum (bytes). */
-export const RESPONSE_HEADER_BYTES = { least: 16_384, usual: 262_144, most: 1_048_576 } as const;
+/** The limit on the size of a response head (bytes): the default, and the range that may be configured. */
+export const RESPONSE_HEADER_BYTES = { min: 16_384, default: 262_144, max: 1_048_576 } as const;
 
 /** How to connect to the targets of a pool, if not with HTTP/1.1 and publicly trusted certificates. */
 export type TransportSpec = {

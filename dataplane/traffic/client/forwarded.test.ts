@@ -40,8 +40,8 @@ test('each request of a connection, and its response, has its own values, whatev
     const { head: answer, body } = await client.readAnswer();
     const head = upstream.requests[nth]?.head ?? '';
     const at = (name: string): string | null => field(head, name);
-    const told = [at('Host'), at('X-Forwarded-Host'), at('User-Agent'), at(HOPS_FIELD), field(answer, 'Content-Type'), body];
-    assert.deepEqual(told, [host, host, agent || null, hops === '' ? '1' : '4', agent || 'none', agent || 'none']);
+    const values = [at('Host'), at('X-Forwarded-Host'), at('User-Agent'), at(HOPS_FIELD), field(answer, 'Content-Type'), body];
+    assert.deepEqual(values, [host, host, agent || null, hops === '' ? '1' : '4', agent || 'none', agent || 'none']);
     ids.add(at('X-Request-ID'));
   }
   assert.equal(ids.size, requests.length);

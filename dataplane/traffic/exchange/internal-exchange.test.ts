@@ -15,16 +15,16 @@ test('a sink that throws when its response fails is notified again, since its cl
   const clock = new ManualClock();
   const faults = new Faults({ clock, log: memoryLog() });
   const responder: Responder = { respond: (x) => x.client.abort(x), explain: () => ({ answeredBy: null, words: '' }) };
-  const told: string[] = [];
+  const reasons: string[] = [];
   const sink: AnswerSink = {
     head: () => undefined,
     body: () => true,
     end: () => undefined,
     failed: (reason) => {
-      if (told.push(reason) === 1) throw new Error('thrown by the test');
+      if (reasons.push(reason) === 1) throw new Error('thrown by the test');
     },
   };
   new InternalExchange(REQUEST, sink, responder, { faults, monotonic: () => clock.monotonic() }).start();
-  assert.deepEqual(told, Array(2).fill('the response was cut off'));
+  assert.deepEqual(reasons, Array(2).fill('the response was cut off'));
   assert.deepEqual(faults.drainCounts(), [['exchange', 1]]);
 });

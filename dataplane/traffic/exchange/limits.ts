@@ -1,4 +1,4 @@
-import { type HeadLimits, USUAL_HEAD } from '../codec/http1/response-head-reader.ts';
+import { DEFAULT_HEAD_LIMITS, type HeadLimits } from '../codec/http1/response-head-reader.ts';
 
 /** Time limits for the targets of a pool (ms; Infinity is no limit), and size limits for the heads of their responses. */
 export type Limits = {
@@ -13,4 +13,10 @@ export type Limits = {
   readonly head: HeadLimits;
 };
 
-export const USUAL: Limits = { connectMs: null, headMs: 60_000, bodyIdleMs: 60_000, wholeMs: Number.POSITIVE_INFINITY, head: USUAL_HEAD };
+export const DEFAULT_LIMITS: Limits = {
+  connectMs: null,
+  headMs: 60_000,
+  bodyIdleMs: 60_000,
+  wholeMs: Number.POSITIVE_INFINITY,
+  head: DEFAULT_HEAD_LIMITS,
+};

@@ -14,7 +14,7 @@ export interface DirectReader {
 
 /**
  * TLS completes no write at once, but nearly all of them soon after. One write of at most this many bytes therefore bypasses the stream:
- * TLS has encrypted its bytes by the time the call returns, and the stream hears of it only if it has to wait for it. Larger writes go
+ * TLS has encrypted its bytes by the time the call returns, and the stream learns of it only if it has to wait for it. Larger writes go
  * through the stream, so that senders notice when the peer does not read.
  */
 const MAX_BYPASS_BYTES = 16_384;

@@ -197,10 +197,10 @@ test('a record that can not be read closes the connection', async () => {
 
 test('a connection that is cut is closed, although its handle knows no reset', async () => {
   using port = await Port.open();
-  port.onSecured = (socket) => socket.write('the begin', () => cut(socket));
+  port.onSecured = (socket) => socket.write('the beginning', () => cut(socket));
   const client = port.connect();
   const [first] = await once(client, 'data');
-  assert.equal(String(first), 'the begin');
+  assert.equal(String(first), 'the beginning');
   await once(client, 'close');
   await port.has('close');
 });

@@ -45,7 +45,7 @@ after(() => proxy[Symbol.dispose]());
 
 const overHttp = (port: number, host: string, path = '/') => proxy.request(get(path).replace('a.test', host), port);
 const statusOf = ({ line }: { readonly line: string }): number => Number(line.split(' ')[1]);
-const told = async (port: number, host: string): Promise<string> => {
+const bodyOrStatus = async (port: number, host: string): Promise<string> => {
   const answer = await overHttp(port, host);
   return statusOf(answer) === 200 ? answer.body : `${statusOf(answer)}`;
 };
@@ -82,9 +82,9 @@ async function toldOverHttp2(port: number, host: string, authority2 = host): Pro
 const UNRECOGNIZED = 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME';
 
 test('a route for some ports is found on these, and on others the next less specific one, or none', async () => {
-  assert.deepEqual(await Promise.all([http, otherHttp].map((port) => told(port, 'a.test'))), ['everywhere', 'everywhere']);
-  assert.deepEqual(await Promise.all([http, otherHttp].map((port) => told(port, 'x.a.test'))), ['404', 'on the other ports']);
-  assert.equal(await told(http, 'y.a.test'), '404');
+  assert.deepEqual(await Promise.all([http, otherHttp].map((port) => bodyOrStatus(port, 'a.test'))), ['everywhere', 'everywhere']);
+  assert.deepEqual(await Promise.all([http, otherHttp].map((port) => bodyOrStatus(port, 'x.a.test'))), ['404', 'on the other ports']);
+  assert.equal(await bodyOrStatus(http, 'y.a.test'), '404');
   for (const secure of [toldSecurely, toldOverHttp2]) {
     assert.equal(await secure(https, 'x.a.test'), 'wildcard');
     assert.equal(await secure(otherHttps, 'x.a.test'), 'on the other ports');
@@ -113,13 +113,13 @@ test('HTTP is redirected to the HTTPS port that serves the site: the public one,
   assert.equal(await target(http, 'usual.test'), 'https://usual.test/x?y');
   assert.equal(await target(otherHttp, 'usual.test'), 'https://usual.test/x?y');
   assert.equal(await target(otherHttp, 'redirected.test'), `https://redirected.test:${otherHttps}/x?y`);
-  assert.equal(await told(http, 'plain.test'), 'plain');
+  assert.equal(await bodyOrStatus(http, 'plain.test'), 'plain');
   assert.equal(statusOf(await overHttp(http, 'redirected.test')), 404);
 });
 
 test('below a wildcard for several labels, only hosts that its certificate can cover are redirected', async () => {
   assert.equal(statusOf(await overHttp(http, 'x.many.test')), 308);
-  assert.equal(await told(http, 'y.x.many.test'), 'many');
+  assert.equal(await bodyOrStatus(http, 'y.x.many.test'), 'many');
   await proxy.certify({ domains: ['y.x.many.test'], certificate: shown.certificate, private_key: shown.privateKey, provided: true });
   assert.equal(statusOf(await overHttp(http, 'y.x.many.test')), 308);
 });

@@ -49,7 +49,7 @@ test('the type of the response decides next', () => {
     assert.ok(!viewed({ type }) && !viewed({ type, dest: 'document' }), type);
 });
 
-test('the name decides where there is no type, as in a 304', () => {
+test('the extension decides if there is no type, as in a 304', () => {
   for (const path of ['/a.css', '/a.JS', '/x/a.mjs', '/favicon.ico', '/a.woff2', '/a.jpeg', '/a.mp4', '/site.webmanifest'])
     assert.ok(!viewed({ status: 304, type: null, path }), path);
   for (const path of ['/', '/about', '/a.html', '/a.css/', '/css', '/v1.2']) assert.ok(viewed({ status: 304, type: null, path }), path);

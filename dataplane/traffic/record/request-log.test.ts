@@ -128,8 +128,8 @@ test('a truncated response is logged, and a client that disconnects is not', asy
 });
 
 test('a site without a target has one line and counts, and fixed responses have none', async () => {
-  const nobody = { ...site('a.test'), upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' as const }] };
-  using proxy = await ProxyFixture.start([nobody, { ...site('b.test'), respond: { status: 503, body: 'closed' } }]);
+  const unavailable = { ...site('a.test'), upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' as const }] };
+  using proxy = await ProxyFixture.start([unavailable, { ...site('b.test'), respond: { status: 503, body: 'closed' } }]);
   for (let nth = 0; nth < 10; nth++) await proxy.request(get());
   assert.equal((await proxy.request(get().replace('a.test', 'b.test'))).body, 'closed');
   pass(proxy, 61);

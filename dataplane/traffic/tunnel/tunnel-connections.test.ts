@@ -4,7 +4,7 @@ import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
 /** The maximum number of connections for tunnels that may be connecting to one target. */
-const MOST = 64;
+const MAX_CONNECTING = 64;
 const HANDSHAKE = get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
 const AGREED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 
@@ -38,11 +38,11 @@ test('at most 64 connections are being opened at once, and the requests queued b
   const { upstream, proxy } = await neverEstablished();
   const clients = await Promise.all(Array.from({ length: 100 }, () => proxy.connect()));
   for (const client of clients) client.send(HANDSHAKE);
-  await eventually('all to be connecting', () => proxy.ledger.inFlight.total() === 100 && upstream.connections.length >= MOST);
-  assert.equal(upstream.connections.length, MOST);
+  await eventually('all to be connecting', () => proxy.ledger.inFlight.total() === 100 && upstream.connections.length >= MAX_CONNECTING);
+  assert.equal(upstream.connections.length, MAX_CONNECTING);
   proxy.clock.pass(5_000);
   for (const client of clients) assert.match((await client.readAnswer()).line, / 504 /);
-  assert.equal(upstream.connections.length, MOST);
+  assert.equal(upstream.connections.length, MAX_CONNECTING);
   proxy[Symbol.dispose]();
   upstream[Symbol.dispose]();
 });

@@ -1,5 +1,5 @@
 import { type BalancingSpec, USUAL_COOKIE } from '../../../shared/balancing/balancing.ts';
-import { type Limits, USUAL } from '../exchange/limits.ts';
+import { DEFAULT_LIMITS, type Limits } from '../exchange/limits.ts';
 import type { Pool } from './pool/pool.ts';
 
 /** Describes what would happen to a request that is forwarded to a pool at `now` (ms since 1970). Does not advance the round robin. */
@@ -54,9 +54,9 @@ function describeLimits({ connectMs, headMs, bodyIdleMs, wholeMs }: Limits): str
   const within = (ms: number): string => (ms === Number.POSITIVE_INFINITY ? 'at any time' : `within ${ms / 1_000} s`);
   const parts = [
     connectMs === null ? '' : `connects ${within(connectMs)}`,
-    headMs === USUAL.headMs ? '' : `begins its response ${within(headMs)}`,
-    bodyIdleMs === USUAL.bodyIdleMs ? '' : `sends the next piece of it ${within(bodyIdleMs)}`,
-    wholeMs === USUAL.wholeMs ? '' : `completes it ${within(wholeMs)}`,
+    headMs === DEFAULT_LIMITS.headMs ? '' : `begins its response ${within(headMs)}`,
+    bodyIdleMs === DEFAULT_LIMITS.bodyIdleMs ? '' : `sends the next piece of it ${within(bodyIdleMs)}`,
+    wholeMs === DEFAULT_LIMITS.wholeMs ? '' : `completes it ${within(wholeMs)}`,
   ].filter((words) => words !== '');
   return parts.length === 0 ? '' : `; it ${parts.join(', ')}, or the response is 504`;
 }

@@ -148,9 +148,9 @@ for (const coding of codings)
       using client = new Http2Client(proxy);
       const before = process.memoryUsage.rss();
       const stream = client.session.request({ ':authority': 'a.test', ':path': '/' });
-      let most = 0;
-      for await (const _ of stream) most = Math.max(most, process.memoryUsage.rss() - before);
-      assert.ok(most < 150 * MEGABYTE, `${Math.round(most / MEGABYTE)} MB`);
+      let peak = 0;
+      for await (const _ of stream) peak = Math.max(peak, process.memoryUsage.rss() - before);
+      assert.ok(peak < 150 * MEGABYTE, `${Math.round(peak / MEGABYTE)} MB`);
       await allClosed();
     });
   });

@@ -36,7 +36,7 @@ const deciding = (auth: UpstreamFixture, upstream: { readonly address: string })
   ],
 });
 
-test('a trailer is no way to a field that the site decides about, over HTTP/1.1', async () => {
+test('a trailer cannot set a field that the site determines, over HTTP/1.1', async () => {
   using auth = await UpstreamFixture.serving(APPROVAL);
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.start([deciding(auth, upstream)]);
@@ -47,7 +47,7 @@ test('a trailer is no way to a field that the site decides about, over HTTP/1.1'
   assert.deepEqual([upstream.requests[0]?.body, upstream.requests[0]?.trailers], ['hi', 'x-sum: eve\r\n']);
 });
 
-test('a trailer is no way to a field that the site decides about, over HTTP/2', async () => {
+test('a trailer cannot set a field that the site determines, over HTTP/2', async () => {
   const received: IncomingHttpHeaders[] = [];
   using auth = await UpstreamFixture.serving(APPROVAL);
   using upstream = await Http2UpstreamFixture.serving((asked) => {

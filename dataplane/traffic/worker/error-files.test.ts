@@ -58,7 +58,7 @@ test('errors of the proxy and of a file server have pages from files, with their
   const conditions = 'If-None-Match: *\r\nIf-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT\r\nRange: bytes=0-3\r\n';
   for (const target of ['/down', '/files/none']) assert.match((await proxy.request(get(target, conditions))).body, /^<p>our \d+<\/p>$/);
   const refused = await proxy.request(get('/private'));
-  assert.match(refused.body, /401/, 'a page that is missing is the default one');
+  assert.match(refused.body, /401/, 'the default page is served for a missing one');
   assert.match(field(refused.head, 'www-authenticate') ?? '', /^Basic/);
   const post = await proxy.request('POST /limited HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n\r\nx');
   assert.match(post.line, / 413 /);

@@ -57,7 +57,7 @@ test('errors of the proxy have the site’s page, its headers, and the status an
   assert.deepEqual([down.line.slice(9, 12), down.body, field(down.head, 'cache-control')], ['502', '502 for /down', 'no-store']);
   assert.equal(field(down.head, 'content-type'), 'text/plain; charset=utf-8', 'a text made from the request is never HTML');
   assert.equal((await proxy.request(get('/own'))).body, Buffer.from('the block’s').toString('latin1'));
-  assert.equal((await proxy.request(get('/said'))).body, 'said', 'a fixed response is no error');
+  assert.equal((await proxy.request(get('/said'))).body, 'said', 'a fixed response is not an error');
   assert.equal((await proxy.request(get('/fine'))).body, 'fine');
   const large = await proxy.request('POST /limited HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n\r\nx');
   assert.deepEqual([large.line.slice(9, 12), large.body], ['413', 'any other']);

@@ -72,7 +72,7 @@ test('any subset of a page’s measurements is accepted, and unknown members are
   for (const [at, body] of posted.entries())
     assert.equal(await statusOf(proxy, post(body, at === 0 ? 'Content-Type: text/plain\r\nOrigin: https://a.test\r\n' : '')), 204, body);
   assert.deepEqual(observed(proxy), [{ lcp: 1234.5, cls: 0.12, inp: 80 }, { cls: 0 }, { lcp: 60_000, cls: 100, inp: 60_000 }, {}]);
-  assert.equal(proxy.counted().get('a.test')?.requests, 0, 'they are no requests of visitors');
+  assert.equal(proxy.counted().get('a.test')?.requests, 0, 'they are not requests of visitors');
 });
 
 test('Web Vitals of visits that are counted separately are not kept: Sec-GPC, excluded addresses and paths, prefetches', async () => {

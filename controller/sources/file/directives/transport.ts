@@ -99,10 +99,10 @@ function timeReader(
 
 function readSize({ text }: Word, spec: Draft, refuse: Refuse): void {
   const size = parseSize(text);
-  const { least, most } = RESPONSE_HEADER_BYTES;
+  const { min, max } = RESPONSE_HEADER_BYTES;
   if (!size.ok) refuse(size.reason);
-  else if (size.value >= least && size.value <= most) spec.max_response_header_bytes = size.value;
-  else refuse(`${least / 1_024}kb to ${most / 1_048_576}mb`);
+  else if (size.value >= min && size.value <= max) spec.max_response_header_bytes = size.value;
+  else refuse(`${min / 1_024}kb to ${max / 1_048_576}mb`);
 }
 
 function readName({ text }: Word, spec: Draft, refuse: Refuse): void {

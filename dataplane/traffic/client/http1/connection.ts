@@ -277,7 +277,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     try {
       this.tools.speaksHttp2(this, socket);
     } catch (error) {
-      // This connection no longer hears of the socket's end.
+      // This connection is no longer notified of the socket's end.
       socket.destroy();
       throw error;
     }

@@ -23,11 +23,11 @@ const reset = (stream: number): Buffer => frame(FRAME.reset, 0, stream, word(COD
 const ping = frame(FRAME.ping, 0, 0, Buffer.alloc(8));
 
 /** Sends piece after piece for as long as the proxy accepts it. @returns the bytes that it accepted. */
-async function flood(client: Frames, most: number, piece: (nth: number) => Buffer): Promise<number> {
+async function flood(client: Frames, maxBytes: number, piece: (nth: number) => Buffer): Promise<number> {
   const { socket } = client;
   const closed = new Promise((resolve) => socket.once('close', resolve));
   let sent = 0;
-  for (let nth = 0; !client.closed && sent < most; nth++) {
+  for (let nth = 0; !client.closed && sent < maxBytes; nth++) {
     const bytes = piece(nth);
     sent += bytes.length;
     if (!socket.write(bytes)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
@@ -51,11 +51,15 @@ class Scene {
   }
 
   /** Floods a new connection. @returns the connection and the bytes that it accepted. */
-  async flooded(most: number, piece: (nth: number) => Buffer, begin: Buffer = Buffer.alloc(0)): Promise<{ client: Frames; sent: number }> {
+  async flooded(
+    maxBytes: number,
+    piece: (nth: number) => Buffer,
+    begin: Buffer = Buffer.alloc(0),
+  ): Promise<{ client: Frames; sent: number }> {
     const client = await this.secure.greeted();
     await client.answered();
     client.write(begin);
-    return { client, sent: await flood(client, most, piece) };
+    return { client, sent: await flood(client, maxBytes, piece) };
   }
 
   /** Other clients are served, and nothing leaks. */
@@ -128,7 +132,7 @@ describe('closes only the connection that is flooded with', () => {
     ],
     ['settings that change nothing', () => times(500, () => frame(FRAME.settings, 0, 0))],
     ['windows that open byte by byte', () => times(500, () => frame(FRAME.windowUpdate, 0, 0, word(1)))],
-    ['farewells', () => times(100, () => frame(FRAME.goAway, 0, 0, Buffer.alloc(8)))],
+    ['GOAWAY frames', () => times(100, () => frame(FRAME.goAway, 0, 0, Buffer.alloc(8)))],
     ['requests beyond 128', (nth) => times(100, (at) => frame(FRAME.headers, FLAG.endHeaders, 2 * (100 * nth + at) + 1, POST))],
   ];
   for (const [what, piece, begin] of rows) {

@@ -7,7 +7,7 @@ import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 const MAX_STREAM_ID = 0x7fffffff;
 
 /** The last streams and codes of the GOAWAYs so far. */
-const farewells = (client: Frames): [number, number][] =>
+const goAways = (client: Frames): [number, number][] =>
   client.of(0, FRAME.goAway).map(({ payload }) => [payload.readUInt32BE(0), payload.readUInt32BE(4)]);
 const pings = (client: Frames) => client.of(0, FRAME.ping).filter(({ flags }) => (flags & FLAG.ack) === 0);
 
@@ -19,12 +19,12 @@ test('a connection of a worker that shuts down ends in two steps, and requests t
   await client.until('an answer', () => client.status(1) === 200);
   secure.proxy.drain();
   await client.until('the first GOAWAY', () => pings(client).length === 1);
-  assert.deepEqual(farewells(client), [[MAX_STREAM_ID, CODE.none]]);
+  assert.deepEqual(goAways(client), [[MAX_STREAM_ID, CODE.none]]);
   client.request(3);
   const [ping] = pings(client);
   client.send(FRAME.ping, FLAG.ack, 0, ping?.payload ?? '');
-  await client.until('the second GOAWAY', () => farewells(client).length === 2);
-  assert.deepEqual(farewells(client)[1], [3, CODE.none]);
+  await client.until('the second GOAWAY', () => goAways(client).length === 2);
+  assert.deepEqual(goAways(client)[1], [3, CODE.none]);
   await client.until('the end', () => client.closed);
   assert.equal(client.status(3), 200);
 });
@@ -36,10 +36,10 @@ test('a client that does not answer gets the second GOAWAY after a second', asyn
   client.request(1);
   await upstream.nextRequest();
   secure.proxy.drain();
-  await client.until('the first GOAWAY', () => farewells(client).length === 1);
+  await client.until('the first GOAWAY', () => goAways(client).length === 1);
   secure.proxy.clock.pass(1_000);
-  await client.until('the second GOAWAY', () => farewells(client).length === 2);
-  assert.deepEqual(farewells(client)[1], [1, CODE.none]);
+  await client.until('the second GOAWAY', () => goAways(client).length === 2);
+  assert.deepEqual(goAways(client)[1], [1, CODE.none]);
   // Later requests are ignored, and the one that is served is completed.
   client.request(3);
   await client.answered();

@@ -138,7 +138,7 @@ test('the connection receives GOAWAY when the worker shuts down, and is released
   leaving.socket.end();
   await eventually('one connection to be left', () => own.ledger.connections.open() === 1);
   own.drain();
-  await staying.until('the farewell', () => staying.of(0, FRAME.goAway).length > 0);
+  await staying.until('GOAWAY', () => staying.of(0, FRAME.goAway).length > 0);
   staying.socket.destroy();
   await eventually('the worker to be empty', () => own.messages.some(({ kind }) => kind === 'drained'));
 });

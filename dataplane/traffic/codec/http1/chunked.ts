@@ -96,10 +96,10 @@ export class ChunkedDecoder {
 
   /** Reads a whole size line if it has the usual form, or else only its first byte. @returns where it stopped. */
   private beginChunk(buffer: Buffer, from: number, to: number): number {
-    const most = Math.min(to, from + SHORT_SIZE_DIGITS);
+    const end = Math.min(to, from + SHORT_SIZE_DIGITS);
     let at = from;
     let size = 0;
-    for (let digit = 0; at < most; at++) {
+    for (let digit = 0; at < end; at++) {
       digit = hexValue(buffer[at] as number);
       if (digit < 0) break;
       size = size * 16 + digit;

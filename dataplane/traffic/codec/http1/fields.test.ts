@@ -147,12 +147,12 @@ test('a value with white space at its edge that some servers strip is refused in
 });
 
 test('accepts as many fields as the limit allows, and refuses one more', () => {
-  for (const [section, most] of [
+  for (const [section, max] of [
     ['request', MAX_REQUEST_FIELDS],
     ['response', MAX_ANSWER_FIELDS],
   ] as const) {
-    assert.equal(scan('A: b\r\n'.repeat(most), section).fault, null);
-    assert.equal(scan('A: b\r\n'.repeat(most + 1), section).fault, FAULT.manyFields);
+    assert.equal(scan('A: b\r\n'.repeat(max), section).fault, null);
+    assert.equal(scan('A: b\r\n'.repeat(max + 1), section).fault, FAULT.manyFields);
   }
 });
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FAULT } from './fault.ts';
-import { ResponseHeadReader, USUAL_HEAD } from './response-head-reader.ts';
+import { DEFAULT_HEAD_LIMITS, ResponseHeadReader } from './response-head-reader.ts';
 
-const read = (heads: ResponseHeadReader, text: string, limits = USUAL_HEAD): number =>
+const read = (heads: ResponseHeadReader, text: string, limits = DEFAULT_HEAD_LIMITS): number =>
   heads.read(Buffer.from(text, 'latin1'), 0, limits, null);
 
 for (const [text, kept] of [
@@ -41,7 +41,7 @@ for (const text of [
     let partial: Buffer | null = null;
     for (const byte of text) {
       const buffer: Buffer = heads.join(partial, Buffer.from(byte));
-      assert.equal(heads.read(buffer, 0, USUAL_HEAD, null), -1);
+      assert.equal(heads.read(buffer, 0, DEFAULT_HEAD_LIMITS, null), -1);
       if (heads.fault !== null) return;
       partial = heads.keep(buffer);
     }
@@ -74,7 +74,7 @@ test('a 256 KB head that arrives byte by byte is copied and scanned only a few t
   let end = -1;
   for (let at = 0; at < text.length; at++) {
     const buffer: Buffer = heads.join(partial, text.subarray(at, at + 1));
-    end = heads.read(buffer, 0, USUAL_HEAD, null);
+    end = heads.read(buffer, 0, DEFAULT_HEAD_LIMITS, null);
     if (end >= 0) break;
     assert.equal(heads.fault, null);
     partial = heads.keep(buffer);

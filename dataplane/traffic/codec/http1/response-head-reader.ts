@@ -13,7 +13,7 @@ export type HeadLimits = {
   readonly lines: number;
 };
 
-export const USUAL_HEAD: HeadLimits = { bytes: RESPONSE_HEADER_BYTES.usual, lines: MAX_ANSWER_FIELDS };
+export const DEFAULT_HEAD_LIMITS: HeadLimits = { bytes: RESPONSE_HEADER_BYTES.default, lines: MAX_ANSWER_FIELDS };
 
 /** The end of a line followed by an empty line, with and without CR. */
 const EMPTY_LINE = Buffer.from('\n\r\n');

@@ -25,7 +25,7 @@ class Side implements SessionOwner {
   readonly session: Http2Session;
   readonly opened: Http2Stream[] = [];
   /** The streams whose receivers were notified of their end. */
-  readonly told: number[] = [];
+  readonly closedStreams: number[] = [];
   accepts = true;
   written = 0;
   failure: string | null = null;
@@ -69,7 +69,7 @@ class Side implements SessionOwner {
     return {
       data: () => true,
       ended: () => undefined,
-      closed: () => void this.told.push(stream.id),
+      closed: () => void this.closedStreams.push(stream.id),
       drained: () => undefined,
       onFault: (error) => {
         throw error;
@@ -113,7 +113,7 @@ test('a response that is only a head frees its stream', () => {
     client.session.receive(headers(id, FLAG.endStream, OK));
   }
   assert.equal(client.session.streams.size, 0);
-  assert.equal(client.told.length, 50);
+  assert.equal(client.closedStreams.length, 50);
 });
 
 test('a complete response that was kept for a slow reader and is cancelled gives its room in the window back', () => {

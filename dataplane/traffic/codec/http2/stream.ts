@@ -223,20 +223,20 @@ export class Http2Stream {
   }
 
   /** Sends the next part of what is queued, at most one frame of a body. @returns whether there is more. */
-  sendNext(most: number): boolean {
+  sendNext(maxBytes: number): boolean {
     const { heads, pieces } = this;
     if (heads !== null) {
       this.heads = null;
       for (const { head, ends } of heads) this.session.sendHead(this, head, ends);
-    } else if (pieces.length > 0) this.sendPiece(pieces, most);
+    } else if (pieces.length > 0) this.sendPiece(pieces, maxBytes);
     else this.sendEnd();
     return !this.isClosed && (!this.idle || (this.ends && !this.outputEnded));
   }
 
-  private sendPiece(pieces: Buffer[], most: number): void {
+  private sendPiece(pieces: Buffer[], maxBytes: number): void {
     const piece = pieces[0] as Buffer;
     const last = this.ends && this.trailers === null && pieces.length === 1;
-    const sent = this.sendSome(piece, 0, Math.min(piece.length, most), last && piece.length <= most);
+    const sent = this.sendSome(piece, 0, Math.min(piece.length, maxBytes), last && piece.length <= maxBytes);
     this.queued -= sent;
     if (sent === piece.length) pieces.shift();
     else pieces[0] = piece.subarray(sent);

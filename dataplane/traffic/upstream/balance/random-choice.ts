@@ -19,14 +19,14 @@ export class RandomChoice implements Balancer {
 
   pick(x: Exchange, now: number): Endpoint | null {
     let best: Endpoint | null = null;
-    let least = Number.POSITIVE_INFINITY;
+    let lowest = Number.POSITIVE_INFINITY;
     for (let choice = 0; choice < this.choices; choice++) {
       const drawn = this.draw(x, now, best);
       if (drawn === null) break;
       const load = this.choices === 1 ? 0 : drawn.inFlight;
-      if (load >= least) continue;
+      if (load >= lowest) continue;
       best = drawn;
-      least = load;
+      lowest = load;
     }
     return best;
   }

@@ -8,7 +8,7 @@ import { type Exchange, SMALL_PIECE } from '../../exchange/exchange.ts';
 import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard, guarded } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
-import { type Limits, USUAL } from '../../exchange/limits.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { Intake } from '../../io/intake.ts';
@@ -47,7 +47,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
   /** When the last bytes arrived, in ms on the monotonic clock. */
   private readAt = 0;
   /** Time limits for the current exchange. */
-  private limits: Limits = USUAL;
+  private limits: Limits = DEFAULT_LIMITS;
   /** Whether its target may have closed it meanwhile: it has served a request or been idle. */
   private reused = false;
   private interim = 0;

@@ -13,10 +13,10 @@ const times = (count: number, make: () => Buffer): Buffer => Buffer.concat(Array
 const head = (stream: number, flags: number, ...fields: readonly Field[]): Buffer => frame(FRAME.headers, flags, stream, block(fields));
 
 /** Sends piece after piece for as long as the proxy accepts it. @returns the bytes that it accepted. */
-async function flood({ socket }: Frames, most: number, piece: Buffer): Promise<number> {
+async function flood({ socket }: Frames, maxBytes: number, piece: Buffer): Promise<number> {
   const closed = new Promise((resolve) => socket.once('close', resolve));
   let sent = 0;
-  while (!socket.destroyed && sent < most) {
+  while (!socket.destroyed && sent < maxBytes) {
     sent += piece.length;
     if (!socket.write(piece)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
     else await new Promise((resolve) => setImmediate(resolve));
@@ -68,7 +68,7 @@ const DISCONNECTED: readonly Flood[] = [
 const BORNE: readonly Flood[] = [
   ['pings', nothing, () => frame(FRAME.ping, 0, 0, Buffer.alloc(8))],
   ['settings', nothing, () => frame(FRAME.settings, 0, 0)],
-  ['farewells', nothing, () => frame(FRAME.goAway, 0, 0, Buffer.concat([word(2 ** 31 - 1), word(0)]))],
+  ['GOAWAY frames', nothing, () => frame(FRAME.goAway, 0, 0, Buffer.concat([word(2 ** 31 - 1), word(0)]))],
   ['windows that open byte by byte', nothing, () => frame(FRAME.windowUpdate, 0, 0, word(1))],
 ];
 

@@ -77,7 +77,7 @@ describe('a response is refused with 502, and its stream is reset, if', () => {
     [':status follows a regular field', head(['x', 'y'], OK)],
     [':status has two digits', head([':status', '20'])],
     [':status has four digits', head([':status', '2000'])],
-    [':status is no number', head([':status', 'abc'])],
+    [':status is not a number', head([':status', 'abc'])],
     [':status is below 100', head([':status', '099'])],
     [':status is empty', head([':status', ''])],
     ['it has a pseudo-header field of a request', also([':path', '/'])],

@@ -38,11 +38,11 @@ test('all concurrent requests share one connection', async () => {
 
 test('a target that allows few concurrent streams gets more connections, each within the limit', async () => {
   const waiting: (() => void)[] = [];
-  const most: number[] = [];
+  const openStreams: number[] = [];
   using upstream = await Http2UpstreamFixture.serving(
     (asked) => {
       const { session } = asked.stream;
-      most.push(upstream.requests.filter(({ stream }) => stream.session === session && !stream.closed).length);
+      openStreams.push(upstream.requests.filter(({ stream }) => stream.session === session && !stream.closed).length);
       waiting.push(() => okay('x')(asked));
     },
     { settings: { maxConcurrentStreams: 2 } },
@@ -56,7 +56,7 @@ test('a target that allows few concurrent streams gets more connections, each wi
     await eventually('the rest', () => upstream.requests.length === 20);
   }
   assert.deepEqual(new Set((await Promise.all(asked)).map(({ body }) => body)), new Set(['x']));
-  assert.ok(Math.max(...most) <= 2, `${most}`);
+  assert.ok(Math.max(...openStreams) <= 2, `${openStreams}`);
 });
 
 test('a target that accepts no streams keeps one connection, and requests wait for its permission', async () => {

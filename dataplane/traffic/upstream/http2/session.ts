@@ -31,7 +31,7 @@ const KEEP_ALIVE_MS = 30_000;
  * The largest head that any route may allow; each exchange has its own limit. Each field line counts 32 bytes more than its length (RFC
  * 9113 6.5.2).
  */
-const { most: MAX_HEADER_BYTES } = RESPONSE_HEADER_BYTES;
+const { max: MAX_HEADER_BYTES } = RESPONSE_HEADER_BYTES;
 const MAX_HEADER_LINES = linesFor(MAX_HEADER_BYTES) + 1;
 const LIMITS: SessionLimits = {
   isServer: false,

@@ -9,7 +9,7 @@ import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-pr
 import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** The maximum number of connections to one target that may be connecting. */
-const MOST = 64;
+const MAX_CONNECTING = 64;
 
 /** Over TLS a connection is established once the handshake is complete, which this target never answers. */
 const neverEstablished = (target: { readonly address: string }, more: Partial<RouteInput> = {}): RouteInput => ({
@@ -76,14 +76,14 @@ test('at most 64 connections to a target are opened at a time, and other request
   using proxy = await ProxyFixture.start([neverEstablished(upstream), { ...site('b.test', upstream), tls: false }]);
   const clients = await Promise.all(Array.from({ length: 3 }, () => http2(proxy)));
   for (const client of clients) for (let nth = 0; nth < 50; nth++) client.request(1 + 2 * nth);
-  await eventually('all to be connecting', () => proxy.ledger.inFlight.total() === 150 && upstream.connections.length >= MOST);
-  assert.equal(upstream.connections.length, MOST);
+  await eventually('all to be connecting', () => proxy.ledger.inFlight.total() === 150 && upstream.connections.length >= MAX_CONNECTING);
+  assert.equal(upstream.connections.length, MAX_CONNECTING);
   // None was established, so the queued requests get the same failure, and no further connections are opened.
   for (let half = 0; half < 12; half++) proxy.clock.pass(500);
   for (const client of clients)
     await client.until('504s', () => client.received.filter(({ type }) => type === FRAME.headers).length === 50);
   assert.equal(proxy.counted().get('a.test')?.classes[4], 150);
-  assert.equal(upstream.connections.length, MOST);
+  assert.equal(upstream.connections.length, MAX_CONNECTING);
   for (const client of clients) client.socket.destroy();
 });
 

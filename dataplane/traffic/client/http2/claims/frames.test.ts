@@ -262,7 +262,7 @@ claims('SETTINGS (RFC 9113 6.5):', [
   ['that are unknown are ignored', (client) => client.settings([0xff, 1]), acknowledged],
   ['on a stream end the connection', (client) => client.send(FRAME.settings, 0, 1, Buffer.alloc(0)), connectionError(protocol)],
   [
-    'of a size that is no multiple of 6 bytes end the connection',
+    'of a size that is not a multiple of 6 bytes end the connection',
     (client) => client.send(FRAME.settings, 0, 0, Buffer.alloc(3)),
     connectionError(frameSize),
   ],
@@ -305,9 +305,9 @@ const endedOrAnswered = async (client: Frames): Promise<void> => {
   await client.until('the answer or the end', () => client.closed || client.of(0, FRAME.ping).length === 2);
 };
 claims('GOAWAY (RFC 9113 6.8, 7):', [
-  ['is no error', (client) => client.send(FRAME.goAway, 0, 0, Buffer.alloc(8)).send(FRAME.ping, 0, 0, PING), endedOrAnswered],
+  ['is not an error', (client) => client.send(FRAME.goAway, 0, 0, Buffer.alloc(8)).send(FRAME.ping, 0, 0, PING), endedOrAnswered],
   [
-    'with a code that is unknown is no error',
+    'with an unknown code is not an error',
     (client) => client.send(FRAME.goAway, 0, 0, Buffer.concat([word(0), word(0xff)])).send(FRAME.ping, 0, 0, PING),
     endedOrAnswered,
   ],

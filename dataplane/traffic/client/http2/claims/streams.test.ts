@@ -69,15 +69,15 @@ claims('stream identifiers (RFC 9113 5.1.1)', [
   ['may be left out', (client) => ask(ask(client, 5), 2 ** 31 - 1), answered(2 ** 31 - 1)],
 ]);
 
-const MOST = 128;
+const MAX_STREAMS = 128;
 claims('concurrent streams (RFC 9113 5.1.2)', [
   [
-    `are ${MOST}, as announced, and one more is refused`,
+    `are ${MAX_STREAMS}, as announced, and one more is refused`,
     (client) => {
-      for (let at = 0; at <= MOST; at++) ask(client, 2 * at + 1, [UNANSWERED]);
+      for (let at = 0; at <= MAX_STREAMS; at++) ask(client, 2 * at + 1, [UNANSWERED]);
     },
     async (client) => {
-      const last = 2 * MOST + 1;
+      const last = 2 * MAX_STREAMS + 1;
       await client.until('a refusal', () => client.closed || client.resetCode(last) !== undefined);
       assert.match(`${client.resetCode(last) ?? client.goneCode}`, new RegExp(`^(${protocol}|${refused})$`));
       assert.equal(client.resetCode(last - 2), undefined);

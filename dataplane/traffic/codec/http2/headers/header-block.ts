@@ -10,12 +10,12 @@ export class HeaderBlock {
   ends = false;
   private bytes: Buffer = NOTHING;
   private readonly gathering: AppendBuffer;
-  private readonly most: number;
+  private readonly maxBytes: number;
 
-  /** `most`: bytes of a block. */
-  constructor(most: number) {
-    this.most = most;
-    this.gathering = new AppendBuffer(most);
+  /** `maxBytes`: the maximum size of a block. */
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
+    this.gathering = new AppendBuffer(maxBytes);
   }
 
   begin(stream: number, ends: boolean, fragment: Buffer): void {
@@ -26,7 +26,7 @@ export class HeaderBlock {
 
   /** @returns false if it becomes too large. */
   add(fragment: Buffer): boolean {
-    if (this.bytes.length + fragment.length > this.most) return false;
+    if (this.bytes.length + fragment.length > this.maxBytes) return false;
     this.bytes = this.gathering.join(this.bytes, fragment);
     return true;
   }

@@ -32,7 +32,7 @@ class Pair {
   }
 }
 
-test('a line that comes again takes one byte, also in another spelling', () => {
+test('a repeated line takes one byte, also in another spelling', () => {
   const pair = new Pair();
   assert.deepEqual(pair.lines('Content-Type: text/html\r\n').slice(1), ['content-type: text/html']);
   for (const line of ['Content-Type: text/html', 'content-type: text/html', 'CONTENT-TYPE:\t text/html '])

@@ -80,8 +80,8 @@ export class FieldTable {
   }
 
   /** Evicts the oldest entries until the rest has at most this many bytes. */
-  private evict(most: number): void {
-    while (this.size > most && this.count > 0) {
+  private evict(maxBytes: number): void {
+    while (this.size > maxBytes && this.count > 0) {
       const length = (this.entries[this.slot(this.inserted - this.count) + 1] as number) & 0xffff;
       this.size -= length - LINE_OVERHEAD + ENTRY_OVERHEAD;
       this.count--;

@@ -71,8 +71,8 @@ export class LineIndex {
     this.evict(maxBytes);
   }
 
-  private evict(most: number): void {
-    while (this.bytes > most) {
+  private evict(maxBytes: number): void {
+    while (this.bytes > maxBytes) {
       const entry = this.entries.shift();
       if (entry === undefined) return;
       this.bytes -= entry.bytes;

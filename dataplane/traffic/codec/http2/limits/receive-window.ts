@@ -15,15 +15,15 @@ export class ReceiveWindow {
   /** Consumed, and not announced yet. */
   private consumed = 0;
   private size: number;
-  private readonly most: number;
+  private readonly maxSize: number;
   private grown = 0;
   private released = false;
 
-  /** Begins with `size` bytes, and grows to `most`. */
-  constructor(size: number, most: number) {
+  /** Begins with `size` bytes, and grows to `maxSize`. */
+  constructor(size: number, maxSize: number) {
     this.left = size;
     this.size = size;
-    this.most = most;
+    this.maxSize = maxSize;
   }
 
   /** The peer has sent bytes. @returns false if they exceed the window. */
@@ -51,7 +51,7 @@ export class ReceiveWindow {
 
   private grow(): void {
     if (this.released) return;
-    const more = Math.min(this.size, this.most - this.size, MAX_GROWTH - growth, MAX_WINDOW - this.size);
+    const more = Math.min(this.size, this.maxSize - this.size, MAX_GROWTH - growth, MAX_WINDOW - this.size);
     if (more <= 0) return;
     growth += more;
     this.grown += more;

@@ -55,7 +55,7 @@ test('nghttp2 and we decode what we encode, whatever table nghttp2 offers', asyn
     }
   }
   t.diagnostic(`${indexed} blocks with little but indexed fields`);
-  assert.ok(indexed > 0, 'no list comes again');
+  assert.ok(indexed > 0, 'no list is repeated');
 });
 
 test('we decode what nghttp2 encodes, whatever table it may use', async (t) => {

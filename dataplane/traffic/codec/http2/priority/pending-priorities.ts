@@ -4,9 +4,9 @@ import type { Priority } from './priority.ts';
 export class PendingPriorities {
   private readonly byStream = new Map<number, Priority>();
 
-  /** Sets the priority of a request. @returns false, and does nothing, if there would be more than `most`. */
-  set(stream: number, priority: Priority, most: number): boolean {
-    if (this.byStream.size >= most && !this.byStream.has(stream)) return false;
+  /** Sets the priority of a request. @returns false, and does nothing, if there would be more than `maxPending`. */
+  set(stream: number, priority: Priority, maxPending: number): boolean {
+    if (this.byStream.size >= maxPending && !this.byStream.has(stream)) return false;
     this.byStream.set(stream, priority);
     return true;
   }

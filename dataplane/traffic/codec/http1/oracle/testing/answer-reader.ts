@@ -1,7 +1,7 @@
 import { ChunkedDecoder } from '../../chunked.ts';
 import { FAULT } from '../../fault.ts';
 import type { ResponseHead } from '../../response-head.ts';
-import { ResponseHeadReader, USUAL_HEAD } from '../../response-head-reader.ts';
+import { DEFAULT_HEAD_LIMITS, ResponseHeadReader } from '../../response-head-reader.ts';
 import type { MessageReader, OurMessage, OurReading } from './reading.ts';
 
 /** Uses the codec as an upstream connection does for one request: interim heads, then the final response. */
@@ -39,7 +39,7 @@ export class AnswerReader implements MessageReader {
 
   private readHead(buffer: Buffer): number {
     const { heads, reading } = this;
-    const end = heads.read(buffer, 0, USUAL_HEAD, null);
+    const end = heads.read(buffer, 0, DEFAULT_HEAD_LIMITS, null);
     reading.fault = heads.fault;
     if (end < 0) return -1;
     if (heads.head.status === 101) reading.fault = FAULT.unsolicitedSwitch;

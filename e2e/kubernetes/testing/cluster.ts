@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
 import { freePort } from '../../testing/ports.ts';
 import { Program } from '../../testing/process.ts';
@@ -34,10 +34,18 @@ type AuditEvent = {
   readonly objectRef?: { readonly apiGroup?: string; readonly resource?: string; readonly subresource?: string };
 };
 
+type Pods = { readonly items: readonly unknown[] };
 type Definition = { readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } };
 
-/** The tests' own network, in which every address of POD_NETWORK is local. @returns the text for `skip` if there is none. */
+let network: { readonly skip: string | undefined } | undefined;
+
+/** The network of this process, in which every address of POD_NETWORK is local. @returns the text for `skip` if there is none. */
 export function clusterNetwork(): string | undefined {
+  network ??= { skip: createNetwork() };
+  return network.skip;
+}
+
+function createNetwork(): string | undefined {
   const skip = separateNetwork(missingAssets());
   if (skip !== undefined) return skip;
   const { status, stderr } = spawnSync('ip', ['route', 'add', 'local', '10.77.0.0/16', 'dev', 'lo'], { encoding: 'utf8' });
@@ -56,6 +64,8 @@ export class Cluster implements ApiServer {
   private readonly agent = new Agent({ keepAlive: true });
   private readonly folder: string;
   private readonly programs: Program[] = [];
+  /** The paths of what tests have applied: an object, or all of its kind in its namespace. */
+  private readonly applied = new Set<string>();
   private readonly etcdPort: number;
 
   private constructor(folder: string, port: number, etcdPort: number) {
@@ -69,12 +79,17 @@ export class Cluster implements ApiServer {
   static async start(): Promise<Cluster> {
     const folder = mkdtempSync('/dev/shm/sluice-cluster-');
     const cluster = new Cluster(folder, await freePort(), await freePort());
-    cluster.writeCredentials();
-    await cluster.startEtcd();
-    await cluster.startApiServer();
-    cluster.startControllers();
-    await cluster.kubelet.start();
-    return cluster;
+    try {
+      cluster.writeCredentials();
+      await cluster.startEtcd();
+      await cluster.startApiServer();
+      cluster.startControllers();
+      await cluster.kubelet.start();
+      return cluster;
+    } catch (error) {
+      await cluster[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /**
@@ -82,7 +97,19 @@ export class Cluster implements ApiServer {
    * each.
    */
   async apply(...objects: readonly KubernetesObject[]): Promise<void> {
-    for (const object of objects) await this.api('PATCH', `${pathOf(object)}?fieldManager=tests&force=true`, object, APPLY);
+    for (const object of objects) {
+      const path = pathOf(object);
+      this.applied.add(path.includes('/namespaces/') && object.kind !== 'Namespace' ? dirname(path) : path);
+      await this.api('PATCH', `${path}?fieldManager=tests&force=true`, object, APPLY);
+    }
+  }
+
+  /** Deletes what has been applied, for other tests in this cluster, and waits until its pods have ended. */
+  async clear(): Promise<void> {
+    const paths = [...this.applied].toReversed();
+    this.applied.clear();
+    for (const path of paths) await this.api('DELETE', `${path}?fieldSelector=metadata.name!=kubernetes`);
+    await until('no pod to be left', async () => (await this.api<Pods>('GET', '/api/v1/pods')).items.length === 0);
   }
 
   /** Deletes objects of the namespace `default`, and waits neither for their finalizers nor for those that they own. */

@@ -4,14 +4,15 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
-import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { makePair } from '../../shared/certificates/testing/pairs.ts';
-import { ask } from '../testing/http.ts';
-import { REPOSITORY } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
-import { Cluster, clusterNetwork } from './testing/cluster.ts';
-import { app, GATEWAY_CLASS, gatewayObject, tlsSecret } from './testing/objects.ts';
-import { Pair } from './testing/pair.ts';
+import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
+import { makePair } from '../../../shared/certificates/testing/pairs.ts';
+import { ask } from '../../testing/http.ts';
+import { REPOSITORY } from '../../testing/process.ts';
+import { until } from '../../testing/until.ts';
+import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
+import { app, GATEWAY_CLASS, gatewayObject, tlsSecret } from '../testing/objects.ts';
+import { Pair } from '../testing/pair.ts';
+import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';
 
 const skip = clusterNetwork();
 
@@ -19,14 +20,14 @@ let cluster: Cluster;
 let pair: Pair;
 before(async () => {
   if (skip !== undefined) return;
-  cluster = await Cluster.start();
+  cluster = await joinCluster();
   await cluster.defineGateways();
   await cluster.apply(GATEWAY_CLASS);
   pair = await Pair.withoutController('0.0.0.0');
 });
 after(async () => {
   await pair?.[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
+  await leaveCluster(cluster);
 });
 
 const HTTP = { name: 'http', protocol: 'HTTP', port: 80 };

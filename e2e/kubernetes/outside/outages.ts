@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { until } from '../testing/until.ts';
-import { Cluster, clusterNetwork } from './testing/cluster.ts';
-import { app, INGRESS_CLASS, ingress } from './testing/objects.ts';
-import { Pair } from './testing/pair.ts';
-import { SeverablePort } from './testing/severable-port.ts';
+import { until } from '../../testing/until.ts';
+import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
+import { app, INGRESS_CLASS, ingress } from '../testing/objects.ts';
+import { Pair } from '../testing/pair.ts';
+import { SeverablePort } from '../testing/severable-port.ts';
+import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';
 
 const skip = clusterNetwork();
 
@@ -23,7 +24,7 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-outages-'));
   config = join(folder, 'Sluicefile');
   writeFileSync(config, 'file.test {\n  respond "from a file"\n}\n');
-  cluster = await Cluster.start();
+  cluster = await joinCluster();
   way = new SeverablePort(cluster.port);
   await way.open();
   kubeconfig = join(folder, 'kubeconfig');
@@ -39,7 +40,7 @@ beforeEach(async () => {
 after(async () => {
   await pair?.[Symbol.asyncDispose]();
   way?.close();
-  await cluster?.[Symbol.asyncDispose]();
+  await leaveCluster(cluster);
   if (folder) rmSync(folder, { recursive: true });
 });
 

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { visit } from '../testing/http.ts';
-import { GUIDE, guideManifests, guideRows } from '../testing/nginx-guide.ts';
-import { until } from '../testing/until.ts';
-import { Cluster, clusterNetwork } from './testing/cluster.ts';
-import { credentials, NOTICED, seenIn } from './testing/noticed-annotations.ts';
-import { app, INGRESS_CLASS, ingress, namespaceObject } from './testing/objects.ts';
-import { Pair } from './testing/pair.ts';
+import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
+import { visit } from '../../testing/http.ts';
+import { GUIDE, guideManifests, guideRows } from '../../testing/nginx-guide.ts';
+import { until } from '../../testing/until.ts';
+import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
+import { credentials, NOTICED, seenIn } from '../testing/noticed-annotations.ts';
+import { app, INGRESS_CLASS, ingress, namespaceObject } from '../testing/objects.ts';
+import { Pair } from '../testing/pair.ts';
+import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';
 
 const skip = clusterNetwork();
 
@@ -16,13 +17,13 @@ let cluster: Cluster;
 let pair: Pair;
 before(async () => {
   if (skip !== undefined) return;
-  cluster = await Cluster.start();
+  cluster = await joinCluster();
   await cluster.apply(INGRESS_CLASS);
   pair = await Pair.start({ kubeconfig: cluster.kubeconfig });
 });
 after(async () => {
   await pair?.[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
+  await leaveCluster(cluster);
 });
 
 const podOf = async (host: string, path = '/') => JSON.parse((await pair.serves(200, host, path)).text) as { pod: string; path: string };

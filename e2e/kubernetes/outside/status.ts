@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { until } from '../testing/until.ts';
-import { Cluster, clusterNetwork } from './testing/cluster.ts';
-import { app, INGRESS_CLASS, ingress } from './testing/objects.ts';
-import { Pair } from './testing/pair.ts';
+import { until } from '../../testing/until.ts';
+import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
+import { app, INGRESS_CLASS, ingress } from '../testing/objects.ts';
+import { Pair } from '../testing/pair.ts';
+import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';
 
 const skip = clusterNetwork();
 
@@ -12,14 +13,14 @@ let cluster: Cluster;
 let pair: Pair;
 before(async () => {
   if (skip !== undefined) return;
-  cluster = await Cluster.start();
+  cluster = await joinCluster();
   await cluster.apply(INGRESS_CLASS);
   pair = await Pair.withoutController();
 });
 afterEach(() => pair?.stopController());
 after(async () => {
   await pair?.[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
+  await leaveCluster(cluster);
 });
 
 const startController = (...flags: string[]) => pair.startController(cluster.kubeconfig, flags);

@@ -11,14 +11,8 @@ import { handleOf } from './node-handle.ts';
 const BUFFER = Buffer.allocUnsafeSlow(65_536);
 const LARGE = 'L'.repeat(4_000_000);
 
-/** Issued once, because each takes three processes. */
-let issued: ReturnType<CertificatesFixture['issue']> | undefined;
-function certificate(): NonNullable<typeof issued> {
-  if (issued !== undefined) return issued;
-  const authority = new CertificatesFixture();
-  issued = authority.issue('a.test');
-  return issued;
-}
+/** Shared by all tests: each has a connection of its own. */
+const PAIR = new CertificatesFixture().issue('a.test');
 
 /** Both ends of a connection, ours read directly. What we read is kept as text, and each event of the socket by its name. */
 class Ends {
@@ -41,7 +35,7 @@ class Ends {
   }
 
   static async open(kind: (typeof KINDS)[number], before = ''): Promise<Ends> {
-    const pair = kind.secure ? certificate() : undefined;
+    const pair = kind.secure ? PAIR : undefined;
     const server = pair === undefined ? createServer({ allowHalfOpen: true }) : createSecureServer({ ...pair, allowHalfOpen: true });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

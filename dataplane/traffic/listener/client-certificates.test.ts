@@ -186,12 +186,12 @@ describe('a site that requires client certificates', () => {
     const { line, body } = await proxy.request(get().replace('a.test', 'staff.test'));
     assert.match(line, / 403 /);
     assert.match(body, /client certificate/);
-    const believed = { trustedProxies: ['127.0.0.0/8' as Cidr] };
-    using behind = await ProxyFixture.with(sites(), believed);
+    const trusting = { trustedProxies: ['127.0.0.0/8' as Cidr] };
+    using behind = await ProxyFixture.with(sites(), trusting);
     const claim = get('/', 'X-Forwarded-Proto: https\r\n').replace('a.test', 'staff.test');
     assert.match((await behind.request(claim)).line, / 403 /);
     const https = { automatic: true, anyName: true, dns: false, internal: false, local: false, publicPort: 443 };
-    using secure = await ProxyFixture.with(sites(), { ...believed, https });
+    using secure = await ProxyFixture.with(sites(), { ...trusting, https });
     assert.match((await secure.request(claim)).line, / 403 /);
     const { line: moved, head } = await secure.request(get().replace('a.test', 'staff.test'));
     assert.match(moved, / 308 /);

@@ -92,7 +92,7 @@ test('a client that does not read pauses its upstream, and receives everything o
     sent = total;
   });
   await stillness('the upstream to be paused', () => wire.socket.bytesWritten);
-  assert.ok(wire.socket.bytesWritten < BOUND, `${wire.socket.bytesWritten} bytes were taken`);
+  assert.ok(wire.socket.bytesWritten < BOUND, `${wire.socket.bytesWritten} bytes were accepted`);
   const got = digest(client.socket);
   client.socket.resume();
   await pouring;
@@ -109,7 +109,7 @@ test('an upstream that does not read pauses its client', async () => {
   wire.socket.pause();
   const pouring = pour(client.socket, SIZE);
   await stillness('the client to be paused', () => client.socket.bytesWritten);
-  assert.ok(client.socket.bytesWritten < BOUND, `${client.socket.bytesWritten} bytes were taken`);
+  assert.ok(client.socket.bytesWritten < BOUND, `${client.socket.bytesWritten} bytes were accepted`);
   const got = digest(wire.socket);
   wire.socket.resume();
   await pouring;
@@ -169,7 +169,7 @@ test('requests of a client that does not read their responses are not served ahe
   client.end();
   await stillness('the requests to stop', () => proxy.counted().get('a.test')?.requests ?? 0);
   const served = proxy.counted().get('a.test')?.requests ?? 0;
-  assert.ok(served * body.length < BOUND, `${served} answers were written`);
+  assert.ok(served * body.length < BOUND, `${served} responses were written`);
   const got = digest(client.socket);
   client.socket.resume();
   await client.until('the end', () => client.ended);

@@ -138,7 +138,7 @@ for (const coding of codings)
       await allClosed();
     });
 
-    test('passes through in little memory, however much it becomes', async () => {
+    test('passes through in little memory, however large it is when decoded', async () => {
       const zeros = encode(Buffer.alloc(32 * MEGABYTE));
       // Encodings in several parts, where they exist.
       const parts =

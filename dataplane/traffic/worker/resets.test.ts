@@ -126,7 +126,7 @@ const STAGES: readonly Stage[] = [
       const piece = Buffer.alloc(1 << 20, 'x');
       wire.send(`${HEAD}Content-Length: ${1 << 28}\r\n\r\n`);
       for (let sent = 0; sent < 32; sent++) wire.send(piece);
-      await eventually('the target to be stopped', () => wire.socket.bytesWritten - wire.socket.writableLength > 1 << 20);
+      await eventually('more than 1 MB to be accepted', () => wire.socket.bytesWritten - wire.socket.writableLength > 1 << 20);
       return wire;
     },
     afterTarget: async (client) => {

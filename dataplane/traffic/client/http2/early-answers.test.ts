@@ -16,7 +16,7 @@ test('a client that waits for 100 Continue sends its body once the upstream has 
   assert.equal(field(asked, 'expect'), '100-continue');
   assert.equal(client.of(1, FRAME.headers).length, 0);
   wire.send('HTTP/1.1 100 Continue\r\n\r\n');
-  await client.until('the go-ahead', () => client.status(1) === 100);
+  await client.until('100 Continue', () => client.status(1) === 100);
   client.send(FRAME.data, FLAG.endStream, 1, 'hello');
   assert.equal(await wire.read(5), 'hello');
   wire.send(ok('x'));
@@ -33,7 +33,7 @@ test('a client that gets a refusal instead of 100 keeps its body and its connect
   wire.send('HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n');
   await client.until('the answer', () => client.status(1) === 413);
   // RFC 9113 8.1: a server that needs no more of a request says so without an error.
-  await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+  await client.until('the rest to be declined', () => client.resetCode(1) === CODE.none);
   await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
   await client.answered();
 });
@@ -46,7 +46,7 @@ test('a response without a body is sent before its request is ended early', asyn
   await client.answered();
   assert.equal(client.resetCode(1), undefined);
   secure.proxy.clock.pass(6_000);
-  await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+  await client.until('the rest to be declined', () => client.resetCode(1) === CODE.none);
   assert.ok(client.of(1, FRAME.headers).some(({ flags }) => (flags & FLAG.endStream) !== 0));
 });
 
@@ -113,7 +113,7 @@ describe('the body of a request that has been answered', () => {
       assert.equal(client.status(1), Number(status.slice(0, 3)));
       if (how === 'silence') {
         secure.proxy.clock.pass(1_000);
-        await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+        await client.until('the rest to be declined', () => client.resetCode(1) === CODE.none);
       } else {
         await client.answered();
         assert.equal(client.resetCode(1), undefined);
@@ -180,7 +180,7 @@ describe('the body of a request that has been answered', () => {
       await client.answered();
       clock.pass(3_000);
     }
-    await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+    await client.until('the rest to be declined', () => client.resetCode(1) === CODE.none);
     await client.answered();
   });
 
@@ -189,7 +189,7 @@ describe('the body of a request that has been answered', () => {
     const { client, clock } = scene;
     await pour(client, 67_150_000);
     clock.pass(1_000);
-    await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+    await client.until('the rest to be declined', () => client.resetCode(1) === CODE.none);
     await client.answered();
   });
 });
@@ -203,7 +203,7 @@ for (const method of ['HEAD', 'POST'] as const) {
       client.request(stream, head([':method', method], [':scheme', 'ftp']), method === 'HEAD' ? FLAG.endStream : 0);
       await client.until('the answer', () => client.status(stream) === 400);
     }
-    if (method === 'POST') await client.until('the rest to be waived', () => client.resetCode(259) === CODE.none);
+    if (method === 'POST') await client.until('the rest to be declined', () => client.resetCode(259) === CODE.none);
     assert.equal(client.goneCode, undefined);
     assert.equal(client.of(1, FRAME.data).length, method === 'HEAD' ? 0 : 1);
   });

@@ -20,7 +20,7 @@ test('a thousand retries are free, and then a share of the recent requests may b
   assert.equal(spendAll(budget), 1_001, 'they do not count any more');
 });
 
-test('a share of nothing allows no retries at all', () => {
+test('a share of zero allows no retries at all', () => {
   const budget = new RetryBudget(0);
   budget.request(0);
   assert.equal(budget.spend(), false);

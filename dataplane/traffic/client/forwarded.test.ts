@@ -110,8 +110,8 @@ test('fields that a trusted proxy sets about its client are forwarded, except th
   for (const name of VOUCHED) assert.equal(upstreamField(name), 'said', name);
   for (const name of CLAIMS) assert.equal(upstreamField(name), null, name);
   const folded = [...VOUCHED, ...CLAIMS].filter((name) => name.includes('-')).map((name) => name.replaceAll('-', '_'));
-  const heardOfThem = await fieldsAtUpstream(['127.0.0.1'], folded.map(line).join(''));
-  for (const name of folded) assert.equal(heardOfThem(name), null, name);
+  const foldedField = await fieldsAtUpstream(['127.0.0.1'], folded.map(line).join(''));
+  for (const name of folded) assert.equal(foldedField(name), null, name);
 });
 
 test('fields that applications define themselves are forwarded from any sender', async () => {

@@ -86,7 +86,7 @@ test('a line has the request, the response and the target, without secrets', asy
   assert.match(upstream.requests[0]?.head ?? '', new RegExp(`X-Request-ID: ${request_id}\r\n`, 'i'));
 });
 
-test('the user of a line is one whose password was right, checked or remembered, in any letters', async () => {
+test('the user of a line is the one whose password was right, checked or remembered, with any letters in the name', async () => {
   const basic_auth = { users: [{ name: 'zoë "z"', hash: hashSync('right', 4) }] };
   using proxy = await ProxyFixture.with([{ ...fixed('a.test'), basic_auth }, fixed('b.test')], { accessLog: 'stdout' });
   const lines = reader(proxy);

@@ -86,7 +86,7 @@ for (const [what, coded] of [
     const wire = await upstream.accept();
     await wire.readHead();
     assert.equal((await proxy.request('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'well');
-    assert.ok(wire.total < 1_000_000, `${wire.total} bytes of the backlog are through`);
+    assert.ok(wire.total < 1_000_000, `${wire.total} bytes of the backlog have been forwarded`);
   });
 
 test('other clients are answered while an upstream sends one-byte chunks as fast as it can', async () => {
@@ -100,7 +100,7 @@ test('other clients are answered while an upstream sends one-byte chunks as fast
   wire.send(backlog);
   await client.readHead();
   assert.equal((await proxy.request('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'well');
-  assert.ok(client.total < 1_000_000, `${client.total} bytes of the backlog are through`);
+  assert.ok(client.total < 1_000_000, `${client.total} bytes of the backlog have been forwarded`);
 });
 
 test('20,000 pipelined requests are all answered, and other clients in between', async () => {

@@ -130,7 +130,10 @@ function throwIn(place: FaultPoint, counts: ReadonlyMap<Kind, number>, number: n
   throw new Error(`${place.name} is called less than ${number} times`);
 }
 
-/** Where to throw: in the first call of each place that is called, and in one half way, each in a pass of the traffic that leads to it. */
+/**
+ * Where to throw: in the first call of each place that is called, and in one halfway through, each in a pass of the traffic that leads to
+ * it.
+ */
 async function due(): Promise<Throw[]> {
   const counts = new Map<FaultPoint, Map<Kind, number>>();
   for (const kind of KINDS) {

@@ -103,7 +103,7 @@ for (const path of ['/length', '/chunked']) {
 const CLIENTS = 6;
 const PARTS = 25;
 
-test('responses of some hundred KB that follow one another on kept connections of HTTP/1.1 arrive unchanged', async () => {
+test('responses of some hundred KB that follow one another on keep-alive connections of HTTP/1.1 arrive unchanged', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   const client = async (first: number): Promise<void> => {
     for (let nth = first; nth < first + PARTS; nth++) assert.ok((await overHttp1(`/part/${nth}`, false, agent)).equals(partOf(nth)));

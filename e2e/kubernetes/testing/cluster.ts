@@ -31,10 +31,13 @@ type Deletable = keyof typeof DELETABLE;
 
 type AuditEvent = {
   readonly verb: string;
+  readonly user: { readonly username: string };
   readonly objectRef?: { readonly apiGroup?: string; readonly resource?: string; readonly subresource?: string };
 };
 
-type Pods = { readonly items: readonly unknown[] };
+/** What is in a namespace by itself. */
+const OWN = 'metadata.name!=kubernetes,metadata.name!=kube-root-ca.crt';
+
 type Definition = { readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } };
 
 let network: { readonly skip: string | undefined } | undefined;
@@ -67,6 +70,7 @@ export class Cluster implements ApiServer {
   /** The paths of what tests have applied: an object, or all of its kind in its namespace. */
   private readonly applied = new Set<string>();
   private readonly etcdPort: number;
+  private definingGateways: Promise<void> | undefined;
 
   private constructor(folder: string, port: number, etcdPort: number) {
     this.folder = folder;
@@ -104,12 +108,16 @@ export class Cluster implements ApiServer {
     }
   }
 
-  /** Deletes what has been applied, for other tests in this cluster, and waits until its pods have ended. */
+  /** Deletes what has been applied, for other tests in this cluster, and waits until it is gone, and so are its pods. */
   async clear(): Promise<void> {
-    const paths = [...this.applied].toReversed();
+    const paths = [...this.applied].toReversed().map((path) => `${path}?fieldSelector=${OWN}`);
     this.applied.clear();
-    for (const path of paths) await this.api('DELETE', `${path}?fieldSelector=metadata.name!=kubernetes`);
-    await until('no pod to be left', async () => (await this.api<Pods>('GET', '/api/v1/pods')).items.length === 0);
+    for (const path of paths) await this.api('DELETE', `${path}&propagationPolicy=Foreground`).catch(ignoreMissing);
+    for (const path of paths)
+      await until(`${path} to be gone`, async () => {
+        const left = await this.api<{ readonly items?: readonly unknown[] }>('GET', path).catch(ignoreMissing);
+        return left === undefined || left.items?.length === 0;
+      });
   }
 
   /** Deletes objects of the namespace `default`, and waits neither for their finalizers nor for those that they own. */
@@ -156,8 +164,13 @@ export class Cluster implements ApiServer {
     await until('the API server to be ready', () => this.api('GET', '/readyz'));
   }
 
-  /** Makes the objects of the Gateway API known. */
-  async defineGateways(): Promise<void> {
+  /** Makes the objects of the Gateway API known, unless they are. */
+  defineGateways(): Promise<void> {
+    this.definingGateways ??= this.applyGatewayDefinitions();
+    return this.definingGateways;
+  }
+
+  private async applyGatewayDefinitions(): Promise<void> {
     await this.kubectl(['apply', '--server-side', '-f', GATEWAY_DEFINITIONS]);
     const names = readdirSync(GATEWAY_DEFINITIONS).flatMap((file) => /\.io_([a-z]+)\.yaml$/.exec(file)?.[1] ?? []);
     for (const name of names) await this.established(`${name}.gateway.networking.k8s.io`);
@@ -188,11 +201,12 @@ export class Cluster implements ApiServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** The requests of service accounts so far, each once: `list networking.k8s.io/ingresses`. */
-  requestsOfAccounts(): ReadonlySet<string> {
+  /** The requests of the service accounts of a namespace so far, each once: `list networking.k8s.io/ingresses`. */
+  requestsOfAccounts(namespace: string): ReadonlySet<string> {
     const lines = readFileSync(join(this.folder, 'audit.log'), 'utf8').split('\n');
-    const requests = lines.filter(Boolean).map((line) => {
-      const { verb, objectRef = {} } = JSON.parse(line) as AuditEvent;
+    const events = lines.filter(Boolean).map((line) => JSON.parse(line) as AuditEvent);
+    const own = events.filter(({ user }) => user.username.startsWith(`system:serviceaccount:${namespace}:`));
+    const requests = own.map(({ verb, objectRef = {} }) => {
       const { apiGroup = '', resource = '', subresource } = objectRef;
       return `${verb} ${apiGroup}/${resource}${subresource === undefined ? '' : `/${subresource}`}`;
     });
@@ -243,4 +257,9 @@ export class Cluster implements ApiServer {
   private run(...[name, args]: [Parameters<typeof assetPath>[0], string[]]): void {
     this.programs.push(new Program(assetPath(name), args, RARELY_COLLECTED));
   }
+}
+
+/** @throws any error but that of an object that does not exist. */
+function ignoreMissing(error: Error): undefined {
+  if (!error.message.includes(': 404 ')) throw error;
 }

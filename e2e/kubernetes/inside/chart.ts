@@ -2,26 +2,27 @@ import assert from 'node:assert/strict';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { GATEWAY_CONTROLLER, INGRESS_CONTROLLER } from '../../shared/name.ts';
-import { Folder } from '../testing/dataplane.ts';
-import { ask } from '../testing/http.ts';
-import { Program, REPOSITORY } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
-import { assetPath } from './testing/assets.ts';
-import { Cluster, clusterNetwork } from './testing/cluster.ts';
-import { allowedBy, type Role } from './testing/granted.ts';
-import { app, ingress, namespaceObject } from './testing/objects.ts';
-import type { ContainerSpec, PodSpec } from './testing/pods/pod.ts';
-import { rolledOut } from './testing/rollout.ts';
+import { GATEWAY_CONTROLLER, INGRESS_CONTROLLER } from '../../../shared/name.ts';
+import { Folder } from '../../testing/dataplane.ts';
+import { ask } from '../../testing/http.ts';
+import { Program, REPOSITORY } from '../../testing/process.ts';
+import { until } from '../../testing/until.ts';
+import { assetPath } from '../testing/assets.ts';
+import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
+import { allowedBy, type Role } from '../testing/granted.ts';
+import { app, ingress, namespaceObject } from '../testing/objects.ts';
+import type { ContainerSpec, PodSpec } from '../testing/pods/pod.ts';
+import { rolledOut } from '../testing/rollout.ts';
+import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';
 
 const skip = clusterNetwork();
 const CHART = join(REPOSITORY, 'deploy/helm/sluice');
 
 let cluster: Cluster;
 before(async () => {
-  if (skip === undefined) cluster = await Cluster.start();
+  if (skip === undefined) cluster = await joinCluster();
 });
-after(() => cluster?.[Symbol.asyncDispose]());
+after(() => leaveCluster(cluster));
 
 async function run(
   program: 'helm' | 'kubectl',
@@ -40,14 +41,16 @@ async function helm(...args: string[]): Promise<string> {
 }
 
 type Manifest = {
+  readonly apiVersion: string;
   readonly kind: string;
+  readonly metadata: { readonly name: string };
   readonly rules?: NonNullable<Role['rules']>;
   readonly spec: { readonly template: { readonly spec: PodSpec } };
 };
 
-/** The API server's form of manifests, in a dry run that creates nothing. */
-async function understood(manifests: string, namespace: string): Promise<readonly Manifest[]> {
-  const text = await cluster.kubectl(['-n', namespace, 'apply', '--dry-run=client', '-o', 'json', '-f', '-'], manifests);
+/** Manifests as kubectl understands them, or as the API server does, in a dry run that creates nothing. */
+async function understood(manifests: string, by: 'client' | 'server'): Promise<readonly Manifest[]> {
+  const text = await cluster.kubectl(['-n', 'sluice', 'apply', `--dry-run=${by}`, '-o', 'json', '-f', '-'], manifests);
   return (JSON.parse(text) as { readonly items: readonly Manifest[] }).items;
 }
 
@@ -112,8 +115,8 @@ describe('the chart', { skip }, () => {
   test('runs what the manifests of deploy/kubernetes/gateway run, with the same rights', async () => {
     const { output } = await run('helm', ['template', 'sluice', CHART, '-n', 'sluice']);
     const [chart, manifests] = await Promise.all([
-      understood(output, 'sluice'),
-      understood(await cluster.kubectl(['kustomize', join(REPOSITORY, 'deploy/kubernetes/gateway')]), 'sluice'),
+      understood(output, 'client'),
+      understood(await cluster.kubectl(['kustomize', join(REPOSITORY, 'deploy/kubernetes/gateway')]), 'client'),
     ]);
     assert.deepEqual(rightsOf(chart), rightsOf(manifests));
     const [fromChart, fromManifests] = [podOf(chart), podOf(manifests)];
@@ -148,11 +151,15 @@ describe('the chart', { skip }, () => {
     await cluster.established(SERVICE_MONITORS.metadata.name);
     await cluster.apply(namespaceObject('sluice'));
     for (const manifests of [await cluster.kubectl(['kustomize', folder.path]), output]) {
-      const names = await cluster.kubectl(['apply', '--dry-run=server', '-o', 'name', '-f', '-'], manifests);
-      assert.match(names, /gatewayclass\.gateway\.networking\.k8s\.io\/sluice/);
-      assert.match(names, /service\/sluice-metrics/);
-      assert.match(names, /servicemonitor\.monitoring\.coreos\.com\/sluice/);
-      const { containers } = podOf(await understood(manifests, 'sluice'));
+      const accepted = await understood(manifests, 'server');
+      const names = accepted.map(({ apiVersion, kind, metadata }) => `${apiVersion} ${kind} ${metadata.name}`);
+      for (const name of [
+        'gateway.networking.k8s.io/v1 GatewayClass sluice',
+        'v1 Service sluice-metrics',
+        'monitoring.coreos.com/v1 ServiceMonitor sluice',
+      ])
+        assert.ok(names.includes(name), `${name} among\n${names.join('\n')}`);
+      const { containers } = podOf(accepted);
       for (const flag of ['--proxy-protocol', '--trusted-proxies=10.0.0.0/8']) assert.ok(containers[0]?.args?.includes(flag), flag);
     }
   });

@@ -1,23 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { ask } from '../testing/http.ts';
-import { REPOSITORY } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
-import { Cluster, clusterNetwork } from './testing/cluster.ts';
-import { restart, rolledOut } from './testing/rollout.ts';
-import { Visitors } from './testing/visitors.ts';
+import { ask } from '../../testing/http.ts';
+import { REPOSITORY } from '../../testing/process.ts';
+import { until } from '../../testing/until.ts';
+import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
+import { restart, rolledOut } from '../testing/rollout.ts';
+import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';
+import { Visitors } from '../testing/visitors.ts';
 
 const skip = clusterNetwork();
 
 let cluster: Cluster;
 before(async () => {
   if (skip !== undefined) return;
-  cluster = await Cluster.start();
+  cluster = await joinCluster();
+  // Pods that already run stay; those of a rollout are admitted, or not.
   await cluster.kubectl(['label', 'namespace', 'default', 'pod-security.kubernetes.io/enforce=restricted']);
   await cluster.kubectl(['apply', '-k', `${REPOSITORY}/deploy/kubernetes/sidecar`]);
   await rolledOut(cluster, 'default', 'app');
 });
-after(() => cluster?.[Symbol.asyncDispose]());
+after(() => leaveCluster(cluster));
 
 const pods = () => [...cluster.kubelet.processPods('default').values()];
 

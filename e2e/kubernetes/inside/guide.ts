@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { Folder } from '../testing/dataplane.ts';
-import { ask } from '../testing/http.ts';
-import { Program, REPOSITORY } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
-import { assetPath } from './testing/assets.ts';
-import { Cluster, clusterNetwork } from './testing/cluster.ts';
+import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
+import { Folder } from '../../testing/dataplane.ts';
+import { ask } from '../../testing/http.ts';
+import { Program, REPOSITORY } from '../../testing/process.ts';
+import { until } from '../../testing/until.ts';
+import { assetPath } from '../testing/assets.ts';
+import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
+import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';
 
 const skip = clusterNetwork();
 
@@ -52,7 +53,7 @@ let cluster: Cluster;
 let folder: Folder;
 before(async () => {
   if (skip !== undefined) return;
-  cluster = await Cluster.start();
+  cluster = await joinCluster();
   folder = new Folder();
   symlinkSync(join(REPOSITORY, 'deploy'), folder.file('deploy'));
   const authority = new CertificatesFixture();
@@ -63,8 +64,10 @@ before(async () => {
   await cluster.established(ISSUERS.metadata.name);
 });
 after(async () => {
+  // The sidecar stays for its own tests.
+  if (cluster) await run('helm', ['uninstall', 'sluice', '-n', 'sluice']);
   folder?.[Symbol.dispose]();
-  await cluster?.[Symbol.asyncDispose]();
+  await leaveCluster(cluster);
 });
 
 /** Words as a shell splits them. */

@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
-import { ask } from '../testing/http.ts';
-import { REPOSITORY } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
-import { Cluster, clusterNetwork } from './testing/cluster.ts';
-import { allowedBy, type Role } from './testing/granted.ts';
-import type { KubernetesObject } from './testing/object-path.ts';
-import { app, GATEWAY_CLASS, gatewayObject, ingress, tlsSecret } from './testing/objects.ts';
-import type { ProcessPod } from './testing/pods/process-pod.ts';
-import { restart, rolledOut, scale } from './testing/rollout.ts';
-import { Visitors } from './testing/visitors.ts';
+import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
+import { ask } from '../../testing/http.ts';
+import { REPOSITORY } from '../../testing/process.ts';
+import { until } from '../../testing/until.ts';
+import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
+import { allowedBy, type Role } from '../testing/granted.ts';
+import type { KubernetesObject } from '../testing/object-path.ts';
+import { app, GATEWAY_CLASS, gatewayObject, ingress, tlsSecret } from '../testing/objects.ts';
+import type { ProcessPod } from '../testing/pods/process-pod.ts';
+import { restart, rolledOut, scale } from '../testing/rollout.ts';
+import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';
+import { Visitors } from '../testing/visitors.ts';
+
+type List<T> = { readonly items: readonly T[] };
+type Service = { readonly spec: { readonly ports: readonly { readonly targetPort: string }[] } };
+type Slice = { readonly ports: readonly { readonly port: number }[] };
+type Event = { readonly message: string };
+type Lease = { readonly spec: { readonly holderIdentity: string } };
 
 const skip = clusterNetwork();
 const SERVICE = ['sluice', 'sluice'] as const;
@@ -18,13 +25,13 @@ const SERVICE = ['sluice', 'sluice'] as const;
 let cluster: Cluster;
 before(async () => {
   if (skip !== undefined) return;
-  cluster = await Cluster.start();
+  cluster = await joinCluster();
   await cluster.defineGateways();
   await cluster.apply(GATEWAY_CLASS);
   await cluster.kubectl(['apply', '-k', `${REPOSITORY}/deploy/kubernetes/gateway`]);
   await rolledOut(cluster, 'sluice', 'sluice');
 });
-after(() => cluster?.[Symbol.asyncDispose]());
+after(() => leaveCluster(cluster));
 
 function onePod(): ProcessPod {
   const [pod] = cluster.kubelet.processPods('sluice').values();
@@ -82,10 +89,13 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
       return response.status === 308 ? response : undefined;
     });
     assert.equal(redirected.headers.location, 'https://shop.test/a');
-    const ports = await cluster.kubectl(['-n', 'sluice', 'get', 'service', 'sluice', '-o', 'jsonpath={.spec.ports[*].targetPort}']);
-    const slices = await cluster.kubectl(['-n', 'sluice', 'get', 'endpointslices', '-o', 'jsonpath={.items[0].ports[*].port}']);
-    assert.equal(ports, 'http https');
-    assert.deepEqual(slices.split(' ').sort(), ['8080', '8443']);
+    const { spec } = await cluster.api<Service>('GET', '/api/v1/namespaces/sluice/services/sluice');
+    const slices = await cluster.api<List<Slice>>('GET', '/apis/discovery.k8s.io/v1/namespaces/sluice/endpointslices');
+    assert.deepEqual(
+      spec.ports.map(({ targetPort }) => targetPort),
+      ['http', 'https'],
+    );
+    assert.deepEqual(slices.items[0]?.ports.map(({ port }) => port).sort(), [8080, 8443]);
   });
 
   test('order no certificate for an Ingress without a Secret, since several replicas share an address, and say so', async () => {
@@ -105,25 +115,26 @@ describe('the manifests of deploy/kubernetes/gateway', { skip }, () => {
       ingress({ name: 'wrong' }, 'wrong.test', [{ path: '/', service: 'shop' }], { annotations: { 'sluice.dev/hold': 'x' } }),
     );
     await cluster.apply(...oneOfEach());
-    const told = () =>
-      cluster.kubectl(['get', 'events', '--field-selector', 'involvedObject.name=wrong', '-o', 'jsonpath={.items[*].message}']);
-    await until('the refusal to be told', async () => (await told()).includes('sluice.dev/hold'));
-    const leader = await cluster.kubectl(['-n', 'sluice', 'get', 'lease', '-o', 'jsonpath={.items[0].spec.holderIdentity}']);
-    await cluster.kubectl(['-n', 'sluice', 'delete', 'pod', leader, '--wait=false']);
-    const names = ['clusterrole/sluice', 'role/sluice'];
-    const roles = JSON.parse(await cluster.kubectl(['-n', 'sluice', 'get', ...names, '-o', 'json'])) as { readonly items: readonly Role[] };
-    const granted = [...allowedBy(roles.items)].sort();
+    const events = '/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=wrong';
+    await until('the refusal to be told', async () =>
+      (await cluster.api<List<Event>>('GET', events)).items.some(({ message }) => message.includes('sluice.dev/hold')),
+    );
+    const leases = await cluster.api<List<Lease>>('GET', '/apis/coordination.k8s.io/v1/namespaces/sluice/leases');
+    await cluster.api('DELETE', `/api/v1/namespaces/sluice/pods/${leases.items[0]?.spec.holderIdentity}`);
+    const rights = '/apis/rbac.authorization.k8s.io/v1';
+    const paths = [`${rights}/clusterroles/sluice`, `${rights}/namespaces/sluice/roles/sluice`];
+    const granted = [...allowedBy(await Promise.all(paths.map((path) => cluster.api<Role>('GET', path))))].sort();
     await until(
       'each request that is granted to be made',
       () => {
-        const made = cluster.requestsOfAccounts();
+        const made = cluster.requestsOfAccounts('sluice');
         const missing = granted.filter((one) => !made.has(one));
         if (missing.length > 0) throw new Error(`not made: ${missing.join(', ')}`);
         return true;
       },
       150_000,
     );
-    assert.deepEqual([...cluster.requestsOfAccounts()].sort(), granted);
+    assert.deepEqual([...cluster.requestsOfAccounts('sluice')].sort(), granted);
   });
 });
 

@@ -15,13 +15,17 @@ const SITE = 'shop.example {\n  respond "open"\n}\n';
 
 const lineOf = (command: string): string => COMMAND_EXAMPLES[command] ?? '';
 
-test('every command has an example in its --help and on its page', async () => {
+test('every command that is listed has --help, which exits with 0, with an example that is also on its page', async () => {
   const commands = Object.keys(COMMANDS);
+  const listed = [...(await run([])).stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, command = '']) => command);
+  assert.deepEqual(listed.sort(), commands.toSorted());
   assert.deepEqual(Object.keys(COMMAND_EXAMPLES).sort(), commands.sort());
   assert.deepEqual(EXAMPLE_OUTCOMES.map(({ command }) => command).sort(), commands);
   for (const command of commands) {
     const line = lineOf(command);
     const help = await run([command, '--help']);
+    assert.deepEqual([help.code, help.stderr], [0, ''], command);
+    assert.match(help.stdout, new RegExp(`sluice ${command}`), command);
     assert.ok(help.stdout.endsWith(`\nExample:\n  ${line}\n`), help.stdout);
     assert.ok(
       page

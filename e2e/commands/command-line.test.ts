@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
@@ -33,17 +33,6 @@ test('a wrongly used command prints one line with its name on stderr, and exits 
   }
 });
 
-test('every command has --help and exits with 0', async () => {
-  const { stdout } = await run([]);
-  const commands = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, command = '']) => command);
-  assert.ok(commands.length >= 12);
-  for (const command of commands) {
-    const help = await run([command, '--help']);
-    assert.equal(help.code, 0, command);
-    assert.match(help.stdout, new RegExp(`sluice ${command}`), command);
-  }
-});
-
 test('validate prints "Config valid.", or all errors at once with their positions', async () => {
   using folder = new Folder();
   const file = folder.file('Sluicefile');
@@ -55,52 +44,6 @@ test('validate prints "Config valid.", or all errors at once with their position
   assert.equal(bad.code, 1);
   assert.match(bad.stderr, new RegExp(`^${file}:2:3: .*did you mean "reverse_proxy"`, 'm'));
   assert.match(bad.stderr, new RegExp(`^${file}:3:14: .*<n>/s`, 'm'));
-});
-
-test('a port in use, even by another data plane, exits with 2 and names the flag for another port', async () => {
-  using folder = new Folder();
-  const port = await freePort();
-  const other = createServer().listen(port, '127.0.0.1');
-  await new Promise((resolve) => other.once('listening', resolve));
-  const args = [
-    'dataplane',
-    '--bind',
-    '127.0.0.1',
-    '--http-port',
-    `${port}`,
-    '--admin-listen',
-    `127.0.0.1:${await freePort()}`,
-    '--state-dir',
-  ];
-  const taken = await run([...args, folder.file('a')]);
-  assert.equal(taken.code, 2);
-  assert.match(taken.stderr, /the address is already in use.*--http-port/);
-  other.close();
-  await using first = await Dataplane.start({ stateDir: folder.file('b') });
-  const second = await run([
-    'dataplane',
-    '--bind',
-    '127.0.0.1',
-    '--http-port',
-    `${first.httpPort}`,
-    '--admin-listen',
-    `127.0.0.1:${await freePort()}`,
-    '--state-dir',
-    folder.file('c'),
-  ]);
-  assert.deepEqual([second.code, /the address is already in use/.test(second.stderr)], [2, true]);
-  const admin = await run([
-    'dataplane',
-    '--bind',
-    '127.0.0.1',
-    '--http-port',
-    `${await freePort()}`,
-    '--admin-listen',
-    `127.0.0.1:${first.adminPort}`,
-    '--state-dir',
-    folder.file('d'),
-  ]);
-  assert.match(admin.stderr, /--admin-listen/);
 });
 
 test('run on a port in use ends both processes with 2 and one line that names the flag', async () => {
@@ -142,19 +85,73 @@ test('a state directory that cannot be written exits with 2 and names the flag',
   context.diagnostic('as an ordinary user');
 });
 
-test('an Admin API that is unreachable or rejects the token exits with 5, the address and the reason', async () => {
-  using folder = new Folder();
-  const port = await freePort();
-  for (const command of ['routes', 'status', 'reload', 'explain']) {
-    const { code, stderr } = await run([command, ...(command === 'explain' ? ['a.test'] : []), '--admin', `127.0.0.1:${port}`]);
-    assert.equal(code, 5, command);
-    assert.match(stderr, new RegExp(`127\\.0\\.0\\.1:${port}.*refused`));
-  }
-  await using dataplane = await Dataplane.start({ stateDir: folder.path });
-  const wrong = await run(['routes', '--admin', `127.0.0.1:${dataplane.adminPort}`], { SLUICE_ADMIN_TOKEN: 'wrong' });
-  assert.equal(wrong.code, 5);
-  assert.match(wrong.stderr, /unauthorized/);
-  assert.doesNotMatch(dataplane.program.output, /a-token-for-tests/);
+describe('beside a data plane', () => {
+  const folder = new Folder();
+  let dataplane: Dataplane;
+  before(async () => {
+    dataplane = await Dataplane.start({ stateDir: folder.file('state') });
+  });
+  after(async () => {
+    await dataplane?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  test('a port in use, even by another data plane, exits with 2 and names the flag for another port', async () => {
+    const port = await freePort();
+    const other = createServer().listen(port, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const args = [
+      'dataplane',
+      '--bind',
+      '127.0.0.1',
+      '--http-port',
+      `${port}`,
+      '--admin-listen',
+      `127.0.0.1:${await freePort()}`,
+      '--state-dir',
+    ];
+    const taken = await run([...args, folder.file('a')]);
+    assert.equal(taken.code, 2);
+    assert.match(taken.stderr, /the address is already in use.*--http-port/);
+    other.close();
+    const second = await run([
+      'dataplane',
+      '--bind',
+      '127.0.0.1',
+      '--http-port',
+      `${dataplane.httpPort}`,
+      '--admin-listen',
+      `127.0.0.1:${await freePort()}`,
+      '--state-dir',
+      folder.file('c'),
+    ]);
+    assert.deepEqual([second.code, /the address is already in use/.test(second.stderr)], [2, true]);
+    const admin = await run([
+      'dataplane',
+      '--bind',
+      '127.0.0.1',
+      '--http-port',
+      `${await freePort()}`,
+      '--admin-listen',
+      `127.0.0.1:${dataplane.adminPort}`,
+      '--state-dir',
+      folder.file('d'),
+    ]);
+    assert.match(admin.stderr, /--admin-listen/);
+  });
+
+  test('an Admin API that is unreachable or rejects the token exits with 5, the address and the reason', async () => {
+    const port = await freePort();
+    for (const command of ['routes', 'status', 'reload', 'explain']) {
+      const { code, stderr } = await run([command, ...(command === 'explain' ? ['a.test'] : []), '--admin', `127.0.0.1:${port}`]);
+      assert.equal(code, 5, command);
+      assert.match(stderr, new RegExp(`127\\.0\\.0\\.1:${port}.*refused`));
+    }
+    const wrong = await run(['routes', '--admin', `127.0.0.1:${dataplane.adminPort}`], { SLUICE_ADMIN_TOKEN: 'wrong' });
+    assert.equal(wrong.code, 5);
+    assert.match(wrong.stderr, /unauthorized/);
+    assert.doesNotMatch(dataplane.program.output, /a-token-for-tests/);
+  });
 });
 
 test('routes, explain, status and reload print what is running as text and as JSON', async () => {

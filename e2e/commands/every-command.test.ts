@@ -3,7 +3,6 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { COMMANDS } from '../../controller/cli/commands.ts';
 import { admin, LAUNCHER, sluice, temporary } from '../../controller/cli/testing/run-command.ts';
 import { sampleRoute } from '../../controller/desired/testing/sample-listing.ts';
 
@@ -47,14 +46,6 @@ test('an unknown command is exit 2 and one line with a suggestion', async () => 
 
 test('a property name of every object is an unknown command', async () => {
   assert.equal((await sluice(['constructor'])).code, 2);
-});
-
-test('every command has --help', async () => {
-  for (const name of Object.keys(COMMANDS)) {
-    const { code, out, err } = await sluice([name, '--help']);
-    assert.deepEqual([code, err], [0, ''], name);
-    assert.match(out, new RegExp(`sluice ${name}`));
-  }
 });
 
 test('help COMMAND is the same as COMMAND --help', async () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -48,13 +48,15 @@ before(() => {
 });
 after(() => rmSync(tree, { recursive: true }));
 
-/** `sluice run` in that tree, on a file and a state directory of the test's own. */
-async function running(t: TestContext, flags: string[] = []) {
+const FILE = '{\n  http_port 8088\n}\na.example {\n  reverse_proxy 127.0.0.1:9000\n}\n';
+
+/** `sluice run` in that tree, on a file and a state directory of its own. */
+function startRun(flags: string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'run-'));
   const state = join(folder, 'state');
   mkdirSync(state);
   const config = join(folder, 'Sluicefile');
-  writeFileSync(config, '{\n  http_port 8088\n}\na.example {\n  reverse_proxy 127.0.0.1:9000\n}\n');
+  writeFileSync(config, FILE);
   const notesFile = join(folder, 'notes');
   writeFileSync(notesFile, '');
   const env = { ...process.env, NOTES: notesFile, NODE_COMPILE_CACHE: join(tree, 'compiled') };
@@ -70,17 +72,22 @@ async function running(t: TestContext, flags: string[] = []) {
     err += text.toString();
   });
   const notes = () => readFileSync(notesFile, 'utf8').split('\n').filter(Boolean);
-  t.after(async () => {
+  const starts = () => notes().filter((note) => note.startsWith('start'));
+  const frames = () => notes().filter((note) => note === 'frame a.example').length;
+  const end = async () => {
     child.kill('SIGTERM');
     await ended;
-    await until(() =>
-      notes()
-        .filter((note) => note.startsWith('start'))
-        .every((note) => !alive(pidIn(note))),
-    );
+    await until(() => starts().every((note) => !alive(pidIn(note))));
     rmSync(folder, { recursive: true });
-  });
-  return { child, ended, notes, state, config, out: () => out, err: () => err };
+  };
+  return { child, ended, notes, starts, frames, state, config, out: () => out, err: () => err, end };
+}
+
+/** The same, for one test. */
+function running(t: TestContext, flags: string[] = []) {
+  const run = startRun(flags);
+  t.after(run.end);
+  return run;
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -105,7 +112,7 @@ const LINUX = process.platform === 'linux' ? false : 'reads /proc';
 test('starts both; the data plane gets the ports from the file, and the controller connects over the socket', {
   skip: LINUX,
 }, async (t) => {
-  const { notes, state, child, ended } = await running(t, ['--http-port', '8099']);
+  const { notes, state, child, ended } = running(t, ['--http-port', '8099']);
   await until(() => notes().some((note) => note === 'frame a.example'));
   const start = JSON.parse((notes()[0] ?? '').slice('start '.length)) as { argv: string[]; globals: string; supervised: string };
   assert.deepEqual(start.argv, ['--state-dir', state, '--http-port', '8099', '--admin-socket', join(state, 'admin.sock')]);
@@ -115,49 +122,51 @@ test('starts both; the data plane gets the ports from the file, and the controll
   assert.equal(notes().at(-1), 'end SIGTERM');
 });
 
-test('a killed data plane is restarted and receives the complete state while the controller keeps running', { skip: LINUX }, async (t) => {
-  const { notes, child } = await running(t);
-  await until(() => notes().includes('frame a.example'));
-  const [controller] = childrenOf(child, 'controller/main');
-  process.kill(pidIn(notes()[0] ?? ''), 'SIGKILL');
-  await until(() => notes().filter((note) => note === 'frame a.example').length === 2);
-  assert.deepEqual(childrenOf(child, 'controller/main'), [controller]);
-});
+describe('while it runs', { skip: LINUX }, () => {
+  let run: ReturnType<typeof startRun>;
+  before(async () => {
+    run = startRun();
+    await until(() => run.frames() > 0);
+  });
+  after(() => run.end());
+  const controllers = () => childrenOf(run.child, 'controller/main');
 
-test('a killed controller is restarted while the data plane keeps running', { skip: LINUX }, async (t) => {
-  const { notes, child } = await running(t);
-  await until(() => notes().includes('frame a.example'));
-  process.kill(childrenOf(child, 'controller/main')[0] as number, 'SIGKILL');
-  await until(() => notes().filter((note) => note === 'frame a.example').length === 2);
-  assert.equal(notes().filter((note) => note.startsWith('start')).length, 1);
-});
+  test('the process that planned the start has ended', () => until(() => childrenOf(run.child, 'cli/main').length === 0));
 
-test('both processes exit if the parent is killed', { skip: LINUX }, async (t) => {
-  const { notes, child } = await running(t);
-  await until(() => notes().includes('frame a.example'));
-  const [controller] = childrenOf(child, 'controller/main');
-  child.kill('SIGKILL');
-  await until(() => notes().includes('end orphaned') && !alive(controller as number));
-});
+  test('a killed data plane is restarted and receives the complete state while the controller keeps running', async () => {
+    const [controller] = controllers();
+    const before = run.frames();
+    process.kill(pidIn(run.starts().at(-1) ?? ''), 'SIGKILL');
+    await until(() => run.frames() > before);
+    assert.deepEqual(controllers(), [controller]);
+  });
 
-test('the process that planned their start has ended', { skip: LINUX }, async (t) => {
-  const { notes, child } = await running(t);
-  await until(() => notes().includes('frame a.example'));
-  await until(() => childrenOf(child, 'cli/main').length === 0);
-});
+  test('a killed controller is restarted while the data plane keeps running', async () => {
+    const [before, starts] = [run.frames(), run.starts().length];
+    process.kill(controllers()[0] as number, 'SIGKILL');
+    await until(() => run.frames() > before);
+    assert.equal(run.starts().length, starts);
+  });
 
-test('SIGHUP reloads, and SIGUSR2 reaches the data plane', { skip: LINUX }, async (t) => {
-  const { notes, child, config, out } = await running(t);
-  await until(() => notes().includes('frame a.example'));
-  writeFileSync(config, 'nonsense');
-  child.kill('SIGHUP');
-  await until(() => out().includes('the reload failed'));
-  child.kill('SIGUSR2');
-  await until(() => notes().includes('SIGUSR2'));
+  test('SIGHUP reloads, and SIGUSR2 reaches the data plane', async () => {
+    writeFileSync(run.config, 'nonsense');
+    run.child.kill('SIGHUP');
+    await until(() => run.out().includes('the reload failed'));
+    run.child.kill('SIGUSR2');
+    await until(() => run.notes().includes('SIGUSR2'));
+    writeFileSync(run.config, FILE);
+  });
+
+  // The last: it ends the processes.
+  test('both processes exit if the parent is killed', async () => {
+    const [controller] = controllers();
+    run.child.kill('SIGKILL');
+    await until(() => run.notes().includes('end orphaned') && !alive(controller as number));
+  });
 });
 
 test('a flag that the data plane rejects ends run with exit code 2 and one line', { skip: LINUX }, async (t) => {
-  const { ended, err } = await running(t, ['--wrong']);
+  const { ended, err } = running(t, ['--wrong']);
   assert.deepEqual(await ended, [2, null]);
   assert.equal(err(), 'sluice run: unknown flag --wrong\n');
 });
@@ -165,8 +174,7 @@ test('a flag that the data plane rejects ends run with exit code 2 and one line'
 test('a restarted data plane gets the current globals, and the last good ones while the file has errors', {
   skip: LINUX,
 }, async (t) => {
-  const { notes, config, child, ended } = await running(t);
-  const starts = () => notes().filter((note) => note.startsWith('start'));
+  const { notes, starts, config, child, ended } = running(t);
   const globals = () => JSON.parse((JSON.parse((starts().at(-1) ?? '').slice('start '.length)) as { globals: string }).globals) as object;
   for (const [content, expected] of [
     ['{\n  http_port 8089\n}\n', { http_port: 8089 }],

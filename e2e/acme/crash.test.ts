@@ -47,7 +47,7 @@ describe('kill -9 in the middle of an order', () => {
       {
         await using killed = await scene.dataplane();
         await killed.route(NAME, upstream.address);
-        while (!(scene.pebble as Pebble).output.includes(said)) await new Promise((resolve) => setImmediate(resolve));
+        await (scene.pebble as Pebble).said(said);
         await killed.program.kill('SIGKILL');
       }
       await using next = await scene.dataplane();
@@ -63,6 +63,7 @@ describe('kill -9 in the middle of an order', () => {
     {
       await using killed = await scene.dataplane();
       await killed.route(NAME, upstream.address);
+      await (scene.pebble as Pebble).said('Issued certificate serial');
       while (!stored()) await new Promise((resolve) => setImmediate(resolve));
       await killed.program.kill('SIGKILL');
     }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { writeFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { missing } from '../components.ts';
-import { frame, NDJSON } from '../testing/dataplane.ts';
+import { type Dataplane, frame, NDJSON } from '../testing/dataplane.ts';
 import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 import type { Pebble } from './testing/pebble.ts';
@@ -9,51 +11,65 @@ import { get, Scene } from './testing/scene.ts';
 
 const skip = missing('pebble');
 
-test('a routed name gets a certificate, and the request right after the redirect works', { skip }, async () => {
-  await using scene = await Scene.start();
-  await using dataplane = await scene.dataplane();
-  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
-  await dataplane.route('shop.example.com', upstream.address);
-  const redirected = await dataplane.visit('shop.example.com', '/a?b=c');
-  assert.equal(redirected.status, 308);
-  assert.equal(redirected.headers.location, `https://shop.example.com:${scene.httpsPort}/a?b=c`);
-  const socket = await scene.shake('shop.example.com', await (scene.pebble as Pebble).root());
-  assert.match(await get(socket, 'shop.example.com'), /^HTTP\/1.1 200 OK\r\n[\s\S]*hello$/);
-  const [record] = JSON.parse((await dataplane.admin('GET', '/certificates')).text) as {
-    domains: string[];
-    source: string;
-    renew_at: string;
-  }[];
-  assert.deepEqual([record?.domains, record?.source], [['shop.example.com'], 'acme']);
-  assert.ok(Date.parse(record?.renew_at ?? '') > Date.now());
-});
+describe('a data plane with an authority', { skip }, () => {
+  let scene: Scene;
+  let dataplane: Dataplane;
+  before(async () => {
+    scene = await Scene.start();
+    dataplane = await scene.dataplane();
+  });
+  after(async () => {
+    await dataplane?.[Symbol.asyncDispose]();
+    await scene?.[Symbol.asyncDispose]();
+  });
 
-test('a restart presents the existing certificate and orders none', { skip }, async () => {
-  await using scene = await Scene.start();
-  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
-  const root = await (scene.pebble as Pebble).root();
-  const serials: string[] = [];
-  for (let start = 0; start < 2; start++) {
-    await using dataplane = await scene.dataplane();
-    if (start === 0) await dataplane.route('shop.example.com', upstream.address);
-    const socket = await scene.shake('shop.example.com', root);
-    serials.push(socket.getPeerCertificate().serialNumber);
-    socket.destroy();
+  test('a routed name gets a certificate, and the request right after the redirect works', async () => {
+    await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+    await dataplane.route('shop.example.com', upstream.address);
+    const redirected = await dataplane.visit('shop.example.com', '/a?b=c');
+    assert.equal(redirected.status, 308);
+    assert.equal(redirected.headers.location, `https://shop.example.com:${scene.httpsPort}/a?b=c`);
+    const socket = await scene.shake('shop.example.com', await (scene.pebble as Pebble).root());
+    assert.match(await get(socket, 'shop.example.com'), /^HTTP\/1.1 200 OK\r\n[\s\S]*hello$/);
+    const records = JSON.parse((await dataplane.admin('GET', '/certificates')).text) as {
+      domains: string[];
+      source: string;
+      renew_at: string;
+    }[];
+    const record = records.find(({ domains: [name] }) => name === 'shop.example.com');
+    assert.deepEqual([record?.domains, record?.source], [['shop.example.com'], 'acme']);
+    assert.ok(Date.parse(record?.renew_at ?? '') > Date.now());
+  });
+
+  test('50 names added at once all get certificates', async () => {
+    await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+    const names = Array.from({ length: 50 }, (_, at) => `site-${at}.example.com`);
+    const root = await (scene.pebble as Pebble).root();
+    const routes = names.map((domain) => ({ domain, upstream: upstream.address }));
+    assert.equal((await dataplane.admin('POST', '/routes', frame(1, routes), NDJSON)).status, 200);
+    const sockets = await Promise.all(names.map((name) => until(name, () => scene.shake(name, root), 80_000)));
+    for (const socket of sockets) socket.destroy();
+  });
+
+  // The last: it ends the data plane.
+  test('a restart presents the existing certificate and orders none', async () => {
+    await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+    const pebble = scene.pebble as Pebble;
+    const root = await pebble.root();
+    const serial = async () => {
+      const socket = await scene.shake('kept.example.com', root);
+      const { serialNumber } = socket.getPeerCertificate();
+      socket.destroy();
+      return serialNumber;
+    };
+    await dataplane.route('kept.example.com', upstream.address);
+    const first = await serial();
+    const ordered = pebble.output.split('Added order').length;
     await dataplane.program.kill();
-  }
-  assert.equal(serials[0], serials[1]);
-});
-
-test('50 names added at once all get certificates', { skip }, async () => {
-  await using scene = await Scene.start();
-  await using dataplane = await scene.dataplane();
-  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
-  const names = Array.from({ length: 50 }, (_, at) => `site-${at}.example.com`);
-  const root = await (scene.pebble as Pebble).root();
-  const routes = names.map((domain) => ({ domain, upstream: upstream.address }));
-  assert.equal((await dataplane.admin('POST', '/routes', frame(1, routes), NDJSON)).status, 200);
-  const sockets = await Promise.all(names.map((name) => until(name, () => scene.shake(name, root), 80_000)));
-  for (const socket of sockets) socket.destroy();
+    await using _ = await scene.dataplane();
+    assert.equal(await serial(), first);
+    assert.equal(pebble.output.split('Added order').length, ordered);
+  });
 });
 
 test('a certificate is issued without intervention after an outage of the authority', { skip }, async () => {
@@ -77,8 +93,8 @@ test('a certificate is issued without intervention after an outage of the author
 
 test('a root that does not verify the authority is reported with the flag to change', { skip }, async () => {
   await using scene = await Scene.start();
-  await using other = await Scene.start();
-  await using dataplane = await scene.dataplane(['--acme-ca-root', (other.pebble as Pebble).rootPath]);
+  writeFileSync(scene.folder.file('other.pem'), new CertificatesFixture().ca);
+  await using dataplane = await scene.dataplane(['--acme-ca-root', scene.folder.file('other.pem')]);
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
   await dataplane.route('shop.example.com', upstream.address);
   await dataplane.program.said(/--acme-ca-root PATH/);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { missing } from '../components.ts';
 import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
@@ -13,6 +14,8 @@ const over = () => ({ start: Date.now() - 2 * HOUR, end: Date.now() - HOUR });
 const later = () => ({ start: Date.now() + HOUR, end: Date.now() + 2 * HOUR });
 /** A certificate is not renewed before a hundredth of its lifetime has passed: 1 s. */
 const VALID_SECS = 100;
+/** Between two requests of a visitor: at every moment of a renewal there are some, and the renewal has the cores. */
+const PAUSE_MS = 2;
 
 /** Continuous visitors until stopped: one on a kept connection, and one on new ones. */
 class Visitors {
@@ -47,6 +50,7 @@ class Visitors {
     for await (const answer of socket) {
       this.count(String(answer), 'kept');
       if (this.stopping || this.failures.length > 0) break;
+      await wait(PAUSE_MS);
       ask();
     }
     if (!this.stopping) this.failures.push('kept: the connection ended');
@@ -59,6 +63,7 @@ class Visitors {
         const socket = await this.scene.shake(this.name, this.root);
         this.serials.add(serialOf(socket));
         this.count(await get(socket, this.name), 'new');
+        await wait(PAUSE_MS);
       } catch (error) {
         this.failures.push(`new: ${error}`);
       }

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { until } from './until.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -53,12 +52,24 @@ export class Program {
   }
 
   /** Waits for a text in its output. @throws with the output if it exits or takes too long. */
-  async said(text: string | RegExp, withinMs = 60_000): Promise<void> {
+  said(text: string | RegExp, withinMs = 60_000): Promise<void> {
     const matches = () => (typeof text === 'string' ? this.output.includes(text) : text.test(this.output));
-    await until(`the program to say ${text}`, () => matches() || this.exit !== null, withinMs).catch((error: unknown) => {
-      throw new Error(`${(error as Error).message}\n${this.output}`);
+    return new Promise((resolve, reject) => {
+      const settle = (problem?: string) => {
+        clearTimeout(timer);
+        for (const stream of [this.child.stdout, this.child.stderr]) stream?.off('data', look);
+        if (problem === undefined) resolve();
+        else reject(new Error(`${problem}\n${this.output}`));
+      };
+      const timer = setTimeout(() => settle(`the program has not said ${text} within ${withinMs} ms`), withinMs);
+      const look = () => matches() && settle();
+      for (const stream of [this.child.stdout, this.child.stderr]) stream?.on('data', look);
+      this.exited.then(
+        (exit) => settle(matches() ? undefined : `the program ended (${JSON.stringify(exit)}) without saying ${text}`),
+        reject,
+      );
+      look();
     });
-    if (!matches()) throw new Error(`the program ended (${JSON.stringify(this.exit)}) without saying ${text}\n${this.output}`);
   }
 
   get output(): string {

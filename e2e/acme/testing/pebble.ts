@@ -120,6 +120,11 @@ export class Pebble {
     return this.authority.output;
   }
 
+  /** Waits for a text in its output. */
+  said(text: string): Promise<void> {
+    return this.authority.said(text);
+  }
+
   private get(port: number, path: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const asked = request({ host: '127.0.0.1', port, path, rejectUnauthorized: false }, (answer) => {

@@ -19,12 +19,12 @@ test('a controller on another machine maintains the routes of a data plane acros
   const controller = scene.startController(site('one'));
   await controller.said('waiting for the data plane');
   const first = await scene.startDataplane();
-  await until('the first site', async () => (await scene.visit('a.test')) === 'one');
+  await scene.sees('a.test', 'one');
   const asking = ['--admin', ADDRESS, '--dataplane-ca', scene.roots];
   assert.equal((await scene.command(['status', ...asking])).stdout.split('\n')[0], 'Nothing is wrong.');
 
   scene.write(site('two'));
-  await until('the change of the file', async () => (await scene.visit('a.test')) === 'two');
+  await scene.sees('a.test', 'two');
   const reload = await scene.command(['reload', ...asking]);
   assert.deepEqual([reload.code, reload.stdout], [0, 'Nothing changed: the configuration is already in effect.\n']);
   const explain = await scene.command(['explain', 'a.test', ...asking]);
@@ -33,17 +33,17 @@ test('a controller on another machine maintains the routes of a data plane acros
   await first.kill();
   scene.write(site('three'));
   const second = await scene.startDataplane();
-  await until('the changes made during the outage', async () => (await scene.visit('a.test')) === 'three');
+  await scene.sees('a.test', 'three');
 
   await scene.startDataplane('--takeover');
   assert.equal((await second.exited).code, 0);
   scene.write(site('four'));
-  await until('a change after the data plane was replaced', async () => (await scene.visit('a.test')) === 'four');
+  await scene.sees('a.test', 'four');
 
   await controller.kill();
   assert.equal(await scene.visit('a.test'), 'four');
   scene.startController(site('five'));
-  await until('the next controller', async () => (await scene.visit('a.test')) === 'five');
+  await scene.sees('a.test', 'five');
 });
 
 test('an untrusted connection or a missing token is rejected with advice', { skip }, async () => {
@@ -77,7 +77,7 @@ test('a replaced certificate is presented without a restart, and the controllerâ
   await using scene = await RemoteScene.open();
   const dataplane = await scene.startDataplane();
   const controller = scene.startController(site('one'));
-  await until('the site', async () => (await scene.visit('a.test')) === 'one');
+  await scene.sees('a.test', 'one');
   const status = (): ReturnType<RemoteScene['command']> => scene.command(['status', '--admin', ADDRESS, '--dataplane-ca', scene.roots]);
   await scene.certify();
   await dataplane.said('the Admin API uses a new certificate');
@@ -85,7 +85,7 @@ test('a replaced certificate is presented without a restart, and the controllerâ
   await scene.certify('stranger');
   await until('the untrusted certificate', async () => /self-signed/.test((await status()).stderr));
   scene.write(site('two'));
-  await until('a change on the stream that was open', async () => (await scene.visit('a.test')) === 'two');
+  await scene.sees('a.test', 'two');
   assert.equal(controller.output.includes('the data plane is away'), false);
   writeFileSync(scene.folder.file('tls.crt'), 'torn');
   await dataplane.said('the new certificate of the Admin API is not used and the previous one stays');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { makePair } from '../../shared/certificates/testing/pairs.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
@@ -87,44 +87,51 @@ staff.test {
   }
 }
 
-test('a site with client certificates admits clients with a certificate of its authority, and rejects others in the handshake', async () => {
-  using folder = new Folder();
-  const scene = await Scene.open(folder);
-  await using pair = scene.pair;
-  assert.equal(await scene.curl('open.test'), 'open 200');
-  for (const version of ['--http1.1', '--http2']) {
-    assert.equal(await scene.curl('staff.test', version, '--cert', folder.file('alice.pem')), 'inside 200');
-    assert.match(await scene.curl('staff.test', version), /certificate required[\s\S]* 000$/i);
-    assert.match(await scene.curl('staff.test', version, '--cert', folder.file('guest.pem')), / 000$/);
-    // The certificate covers both names, but a connection for one has presented no client certificate for the other.
-    assert.match(await scene.curl('open.test', version, '-H', 'Host: staff.test'), / 421$/);
-    assert.match(await scene.curl('staff.test', version, '--cert', folder.file('alice.pem'), '-H', 'Host: open.test'), / 421$/);
-  }
-  assert.match(await scene.listen('staff.test', '-tls1_3'), /alert certificate required/);
-  assert.match(await scene.listen('staff.test', '-tls1_2'), /alert handshake failure/);
-  assert.equal((await pair.visit('staff.test')).status, 308);
-  const explained = await pair.command('explain', 'https://staff.test/');
-  assert.match(explained.stdout, /client_auth.*the handshake requires a client certificate/);
-});
+describe('two sites of which one is for the staff', () => {
+  const folder = new Folder();
+  let scene: Scene;
+  before(async () => {
+    scene = await Scene.open(folder);
+  });
+  after(async () => {
+    await scene?.pair[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
 
-test('every worker resumes a session of the site, but not under a different rule', async () => {
-  using folder = new Folder();
-  const scene = await Scene.open(folder);
-  await using pair = scene.pair;
-  const session = folder.file('session.pem');
-  for (const version of ['-tls1_2', '-tls1_3']) {
-    await scene.openssl('staff.test', version, '-cert', folder.file('alice.pem'), '-sess_out', session);
-    // Connections are distributed over the workers at random.
-    for (let time = 0; time < 8; time++)
-      assert.match(await scene.openssl('staff.test', version, '-sess_in', session), /Reused, [\s\S]*inside/, version);
-    await scene.openssl('open.test', version, '-sess_out', folder.file('open.pem'));
-    assert.match(await scene.openssl('open.test', version, '-sess_in', folder.file('open.pem')), /Reused, [\s\S]*open/);
-    const elsewhere = await scene.openssl('staff.test', version, '-sess_in', folder.file('open.pem'));
-    assert.doesNotMatch(elsewhere, /Reused, |inside/, version);
-  }
-  writeFileSync(folder.file('clients.pem'), guests.certificate);
-  await until('the new authority', async () => (await scene.curl('staff.test', '--cert', folder.file('guest.pem'))) === 'inside 200');
-  assert.doesNotMatch(await scene.openssl('staff.test', '-tls1_3', '-sess_in', session), /Reused, |inside/);
-  assert.match(await scene.curl('staff.test', '--cert', folder.file('alice.pem')), / 000$/);
-  assert.equal(pair.program.exit, null);
+  test('a site with client certificates admits clients with a certificate of its authority, and rejects others in the handshake', async () => {
+    assert.equal(await scene.curl('open.test'), 'open 200');
+    for (const version of ['--http1.1', '--http2']) {
+      assert.equal(await scene.curl('staff.test', version, '--cert', folder.file('alice.pem')), 'inside 200');
+      assert.match(await scene.curl('staff.test', version), /certificate required[\s\S]* 000$/i);
+      assert.match(await scene.curl('staff.test', version, '--cert', folder.file('guest.pem')), / 000$/);
+      // The certificate covers both names, but a connection for one has presented no client certificate for the other.
+      assert.match(await scene.curl('open.test', version, '-H', 'Host: staff.test'), / 421$/);
+      assert.match(await scene.curl('staff.test', version, '--cert', folder.file('alice.pem'), '-H', 'Host: open.test'), / 421$/);
+    }
+    assert.match(await scene.listen('staff.test', '-tls1_3'), /alert certificate required/);
+    assert.match(await scene.listen('staff.test', '-tls1_2'), /alert handshake failure/);
+    assert.equal((await scene.pair.visit('staff.test')).status, 308);
+    const explained = await scene.pair.command('explain', 'https://staff.test/');
+    assert.match(explained.stdout, /client_auth.*the handshake requires a client certificate/);
+  });
+
+  // The last: it replaces the authority of the clients.
+  test('every worker resumes a session of the site, but not under a different rule', async () => {
+    const session = folder.file('session.pem');
+    for (const version of ['-tls1_2', '-tls1_3']) {
+      await scene.openssl('staff.test', version, '-cert', folder.file('alice.pem'), '-sess_out', session);
+      // Connections are distributed over the workers at random.
+      for (let time = 0; time < 8; time++)
+        assert.match(await scene.openssl('staff.test', version, '-sess_in', session), /Reused, [\s\S]*inside/, version);
+      await scene.openssl('open.test', version, '-sess_out', folder.file('open.pem'));
+      assert.match(await scene.openssl('open.test', version, '-sess_in', folder.file('open.pem')), /Reused, [\s\S]*open/);
+      const elsewhere = await scene.openssl('staff.test', version, '-sess_in', folder.file('open.pem'));
+      assert.doesNotMatch(elsewhere, /Reused, |inside/, version);
+    }
+    writeFileSync(folder.file('clients.pem'), guests.certificate);
+    await until('the new authority', async () => (await scene.curl('staff.test', '--cert', folder.file('guest.pem'))) === 'inside 200');
+    assert.doesNotMatch(await scene.openssl('staff.test', '-tls1_3', '-sess_in', session), /Reused, |inside/);
+    assert.match(await scene.curl('staff.test', '--cert', folder.file('alice.pem')), / 000$/);
+    assert.equal(scene.pair.program.exit, null);
+  });
 });

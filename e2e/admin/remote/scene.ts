@@ -11,6 +11,14 @@ const HTTP_PORT = 8080;
 /** Requests a page of the site and prints it, as a visitor on the other machine. */
 const VISIT = `require('node:http').get({host:'${EDGE}',port:${HTTP_PORT},headers:{host:process.argv[1]}},(r)=>r.pipe(process.stdout))`;
 
+/** Requests it again and again until its text is the given one. */
+const AWAIT = `const again=()=>setTimeout(ask,20);
+const ask=()=>require('node:http').get({host:'${EDGE}',port:${HTTP_PORT},headers:{host:process.argv[1]},agent:false},async(r)=>{
+  if((await r.toArray()).join('')!==process.argv[2])again()
+}).on('error',again);
+setTimeout(()=>process.exit(1),60_000).unref();
+ask()`;
+
 type Outcome = Exit & { readonly stdout: string; readonly stderr: string };
 
 /** A data plane on one machine and its clients on the other. */
@@ -77,6 +85,12 @@ export class RemoteScene {
   /** The response that a visitor on the other machine gets. */
   async visit(host: string): Promise<string> {
     return (await this.run([process.execPath, '-e', VISIT, host])).stdout;
+  }
+
+  /** Waits until a visitor on the other machine gets this text: one process asks, rather than one per request. */
+  async sees(host: string, text: string): Promise<void> {
+    const { code, stderr } = await this.run([process.execPath, '-e', AWAIT, host, text]);
+    if (code !== 0) throw new Error(`${host} never responded with ${text}\n${stderr}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

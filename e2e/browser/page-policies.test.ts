@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import type { ConsoleMessage, Page, Response } from 'playwright-core';
 import { vitalsScript } from '../../dataplane/traffic/respond/beacon/script.ts';
 import { SecureFixture } from '../../dataplane/traffic/testing/proxy/secure-proxy.ts';
@@ -200,53 +200,57 @@ async function visit(page: Page, url: string, reports: () => number): Promise<{ 
 const described = ({ policy, headers, meta, page, status }: Case): string => JSON.stringify({ policy, headers, meta, page, status });
 const nonces = (made: Case): readonly string[] => ['', ...(/'nonce-([^']*)'/.exec(JSON.stringify(made))?.slice(1) ?? [])];
 
-test('a page gets the script exactly where a browser runs it and lets it report without a violation', async (context) => {
-  const reason = missingBrowser();
-  if (reason !== undefined) return context.skip(reason);
-  using folder = new Folder();
-  using app = await Site.start();
-  using proxy = await ProxyFixture.start([{ ...site('a.test', { address: `127.0.0.1:${app.port}` }), analytics: {} }]);
-  await using browser = await Browser.start(folder, []);
-  await browser.page.addInitScript(NOTE);
-  const reports = (): number => {
-    proxy.collect(0);
-    return proxy.messages.flatMap((message) => (message.kind === 'report' ? message.report.domains.flatMap(({ vitals }) => vitals) : []))
-      .length;
-  };
-  const differences: string[] = [];
-  for (const [number, made] of CASES.entries()) {
-    let allowed = false;
-    for (const nonce of nonces(made))
-      allowed ||= (await visit(browser.page, `http://a.test:${app.port}/${number}?nonce=${nonce}`, () => app.reports)).measured;
-    proxy.clock.pass(1_000);
-    const { measured, problems } = await visit(browser.page, `http://a.test:${proxy.port}/${number}`, reports);
-    if (problems.length > 0 || measured !== (allowed && made.strict !== true))
-      differences.push(`${described(made)}: ${allowed ? 'allowed' : 'forbidden'}, ${measured ? '' : 'not '}measured ${problems}`);
-  }
-  assert.deepEqual(differences, []);
-});
+describe('with one browser', { skip: missingBrowser() }, () => {
+  const cleaning = new AsyncDisposableStack();
+  let app: Site;
+  let secure: SecureFixture;
+  let browser: Browser;
+  before(async () => {
+    app = cleaning.use(await Site.start());
+    secure = cleaning.use(await SecureFixture.of([{ ...site('a.test', { address: `127.0.0.1:${app.port}` }), analytics: {} }]));
+    browser = cleaning.use(await Browser.start(cleaning.use(new Folder()), [secure.ca]));
+  });
+  after(() => cleaning.disposeAsync());
 
-test('a browser measures pages over TLS and HTTP/2, whatever their <base>', async (context) => {
-  const reason = missingBrowser();
-  if (reason !== undefined) return context.skip(reason);
-  using folder = new Folder();
-  using app = await Site.start();
-  using secure = await SecureFixture.of([{ ...site('a.test', { address: `127.0.0.1:${app.port}` }), analytics: {} }]);
-  await using browser = await Browser.start(folder, [secure.ca]);
-  await browser.page.addInitScript(NOTE);
-  const reports = (): number => {
-    secure.proxy.collect(0);
-    return secure.proxy.messages.flatMap((message) =>
-      message.kind === 'report' ? message.report.domains.flatMap(({ vitals }) => vitals) : [],
-    ).length;
-  };
-  for (const [number, made] of CASES.entries()) {
-    if (!/^\{\}$|default-src 'self'"|http:\/\/cdn|'nonce-abc' 'strict|no-referrer"\}/.test(described(made))) continue;
-    secure.proxy.clock.pass(1_000);
-    assert.deepEqual(
-      await visit(browser.page, `https://a.test:${secure.proxy.securePort}/${number}`, reports),
-      { measured: true, problems: [] },
-      described(made),
-    );
-  }
+  test('a page gets the script exactly where a browser runs it and lets it report without a violation', async () => {
+    using proxy = await ProxyFixture.start([{ ...site('a.test', { address: `127.0.0.1:${app.port}` }), analytics: {} }]);
+    const page = await browser.newVisitor();
+    await page.addInitScript(NOTE);
+    const reports = (): number => {
+      proxy.collect(0);
+      return proxy.messages.flatMap((message) => (message.kind === 'report' ? message.report.domains.flatMap(({ vitals }) => vitals) : []))
+        .length;
+    };
+    const differences: string[] = [];
+    for (const [number, made] of CASES.entries()) {
+      let allowed = false;
+      for (const nonce of nonces(made))
+        allowed ||= (await visit(page, `http://a.test:${app.port}/${number}?nonce=${nonce}`, () => app.reports)).measured;
+      proxy.clock.pass(1_000);
+      const { measured, problems } = await visit(page, `http://a.test:${proxy.port}/${number}`, reports);
+      if (problems.length > 0 || measured !== (allowed && made.strict !== true))
+        differences.push(`${described(made)}: ${allowed ? 'allowed' : 'forbidden'}, ${measured ? '' : 'not '}measured ${problems}`);
+    }
+    assert.deepEqual(differences, []);
+  });
+
+  test('a browser measures pages over TLS and HTTP/2, whatever their <base>', async () => {
+    const page = await browser.newVisitor();
+    await page.addInitScript(NOTE);
+    const reports = (): number => {
+      secure.proxy.collect(0);
+      return secure.proxy.messages.flatMap((message) =>
+        message.kind === 'report' ? message.report.domains.flatMap(({ vitals }) => vitals) : [],
+      ).length;
+    };
+    for (const [number, made] of CASES.entries()) {
+      if (!/^\{\}$|default-src 'self'"|http:\/\/cdn|'nonce-abc' 'strict|no-referrer"\}/.test(described(made))) continue;
+      secure.proxy.clock.pass(1_000);
+      assert.deepEqual(
+        await visit(page, `https://a.test:${secure.proxy.securePort}/${number}`, reports),
+        { measured: true, problems: [] },
+        described(made),
+      );
+    }
+  });
 });

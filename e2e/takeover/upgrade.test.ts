@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { installIn } from '../testing/installation.ts';
 import { childrenOf, familyOf, Pair } from '../testing/pair.ts';
@@ -9,7 +9,6 @@ import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const HANDED_OVER = /^sluice \S+ \(process (\d+)\) handed over to sluice \S+ \(process (\d+)\)\n$/;
-const entry = [SLUICE, 'dataplane'];
 
 /** The child processes of the parent, once only one of them serves. */
 const alone = ({ pid }: Program): Promise<number> =>
@@ -18,36 +17,63 @@ const alone = ({ pid }: Program): Promise<number> =>
     return more.length === 0 ? one : undefined;
   });
 
-test('two consecutive upgrades replace the serving process with the same flags and environment, under the same parent', async () => {
-  using folder = new Folder();
-  await using upstream = await Upstream.start('one');
-  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '3s'], entry });
-  await dataplane.route('a.test', upstream.address);
-  const first = await alone(dataplane.program);
-  const pids = [first];
-  for (let upgrades = 0; upgrades < 2; upgrades++) {
+describe('a data plane with a parent', () => {
+  const folder = new Folder();
+  let dataplane: Dataplane;
+  before(async () => {
+    dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '3s'], entry: [SLUICE, 'dataplane'] });
+  });
+  after(async () => {
+    await dataplane?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  test('an upgrade whose new process cannot start reports why, and the old one continues unchanged', async () => {
+    await using upstream = await Upstream.start('one');
+    await dataplane.route('a.test', upstream.address);
+    // Unreadable secrets are never replaced.
+    renameSync(folder.file('keyring.json'), folder.file('keyring'));
+    mkdirSync(folder.file('keyring.json'));
     const upgraded = await run(['upgrade', '--state-dir', folder.path]);
-    assert.equal(upgraded.code, 0, upgraded.stderr);
-    const [, old, pid] = HANDED_OVER.exec(upgraded.stdout) ?? assert.fail(upgraded.stdout);
-    assert.equal(Number(old), pids.at(-1));
-    assert.equal(await alone(dataplane.program), Number(pid));
-    pids.push(Number(pid));
-    assert.match((await dataplane.visit('a.test')).text, /"name":"one"/);
-    assert.match((await dataplane.admin('GET', '/routes')).text, /"a\.test"/);
-  }
-  assert.equal(new Set(pids).size, 3);
-  const settings = JSON.parse((await dataplane.admin('GET', '/settings')).text) as { name: string }[];
-  assert.deepEqual(
-    settings.find(({ name }) => name === 'drain_timeout'),
-    { name: 'drain_timeout', value: '3s', origin: 'flag' },
-  );
-  await dataplane.route('b.test', upstream.address);
-  assert.match(
-    dataplane.program.stdout,
-    /data plane started[\s\S]*data plane started/,
-    'both processes write to the output of the service',
-  );
-  assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+    assert.equal(upgraded.code, 1);
+    assert.match(upgraded.stderr, /^sluice upgrade: the new process ended \(exit code \d+\): .*EISDIR.*\n$/);
+    assert.equal((await dataplane.visit('a.test')).status, 200);
+    await dataplane.route('b.test', upstream.address);
+    assert.equal((await dataplane.visit('b.test')).status, 200);
+    rmdirSync(folder.file('keyring.json'));
+    renameSync(folder.file('keyring'), folder.file('keyring.json'));
+  });
+
+  // The last: it ends the data plane.
+  test('two consecutive upgrades replace the serving process with the same flags and environment, under the same parent', async () => {
+    await using upstream = await Upstream.start('one');
+    await dataplane.route('a.test', upstream.address);
+    const first = await alone(dataplane.program);
+    const pids = [first];
+    for (let upgrades = 0; upgrades < 2; upgrades++) {
+      const upgraded = await run(['upgrade', '--state-dir', folder.path]);
+      assert.equal(upgraded.code, 0, upgraded.stderr);
+      const [, old, pid] = HANDED_OVER.exec(upgraded.stdout) ?? assert.fail(upgraded.stdout);
+      assert.equal(Number(old), pids.at(-1));
+      assert.equal(await alone(dataplane.program), Number(pid));
+      pids.push(Number(pid));
+      assert.match((await dataplane.visit('a.test')).text, /"name":"one"/);
+      assert.match((await dataplane.admin('GET', '/routes')).text, /"a\.test"/);
+    }
+    assert.equal(new Set(pids).size, 3);
+    const settings = JSON.parse((await dataplane.admin('GET', '/settings')).text) as { name: string }[];
+    assert.deepEqual(
+      settings.find(({ name }) => name === 'drain_timeout'),
+      { name: 'drain_timeout', value: '3s', origin: 'flag' },
+    );
+    await dataplane.route('b.test', upstream.address);
+    assert.match(
+      dataplane.program.stdout,
+      /data plane started[\s\S]*data plane started/,
+      'both processes write to the output of the service',
+    );
+    assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+  });
 });
 
 test('upgrade replaces both processes of run, the new controller watches the file, and --json reports the same', async () => {
@@ -83,22 +109,6 @@ test('a process without a parent explains how to replace it', async () => {
   assert.equal(code, 1);
   assert.match(stderr, /^sluice upgrade: it has no parent process to start a successor; .*--takeover\n$/);
   assert.equal(dataplane.program.exit, null);
-});
-
-test('an upgrade whose new process cannot start reports why, and the old one continues unchanged', async () => {
-  using folder = new Folder();
-  await using upstream = await Upstream.start('one');
-  await using dataplane = await Dataplane.start({ stateDir: folder.path, entry });
-  await dataplane.route('a.test', upstream.address);
-  // Unreadable secrets are never replaced.
-  rmSync(folder.file('keyring.json'));
-  mkdirSync(folder.file('keyring.json'));
-  const upgraded = await run(['upgrade', '--state-dir', folder.path]);
-  assert.equal(upgraded.code, 1);
-  assert.match(upgraded.stderr, /^sluice upgrade: the new process ended \(exit code \d+\): .*EISDIR.*\n$/);
-  assert.equal((await dataplane.visit('a.test')).status, 200);
-  await dataplane.route('b.test', upstream.address);
-  assert.equal((await dataplane.visit('b.test')).status, 200);
 });
 
 test('with a different version installed in the same place, status names both, a broken one changes nothing, and a good one takes over', async () => {

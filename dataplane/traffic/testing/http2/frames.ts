@@ -260,19 +260,18 @@ export function head(...fields: readonly Field[]): Field[] {
 
 /** Fields as HPACK literals that are never indexed (RFC 7541 6.2.2). */
 export const block = (fields: readonly Field[]): Buffer =>
-  Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
+  Buffer.from(fields.map(([name, value]) => `\0${text(name)}${text(value)}`).join(''), 'latin1');
 
-function text(value: string): Buffer {
-  const bytes = Buffer.from(value, 'latin1');
-  return Buffer.concat([integer(bytes.length, 7), bytes]);
-}
+const text = (value: string): string => String.fromCharCode(...integerBytes(value.length, 7)) + value;
 
 /** RFC 7541 5.1, with the bits before the prefix zero. */
-export function integer(value: number, bits: number): Buffer {
+export const integer = (value: number, bits: number): Buffer => Buffer.from(integerBytes(value, bits));
+
+function integerBytes(value: number, bits: number): number[] {
   const most = 2 ** bits - 1;
-  if (value < most) return Buffer.from([value]);
+  if (value < most) return [value];
   const bytes = [most];
   let rest = value - most;
   for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
-  return Buffer.from([...bytes, rest]);
+  return [...bytes, rest];
 }

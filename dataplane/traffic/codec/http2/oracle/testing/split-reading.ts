@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { inputsOf } from '../../../http1/oracle/testing/differential.ts';
 import { randomCuts } from '../../../http1/oracle/testing/sample-mutation.ts';
 import type { SampleRandom } from '../../../http1/oracle/testing/sample-random.ts';
@@ -37,7 +38,10 @@ export async function splitEverywhere(t: TestContext, count: number, sample: (ra
 
 async function readsAlike(bytes: Buffer, read: SplitSample['read'], splits: readonly (readonly number[])[]): Promise<void> {
   const whole = essence(read([]));
-  for (const cuts of splits) assert.deepEqual(essence(read(cuts)), whole, `cut at ${cuts}: ${bytes.toString('hex')}`);
+  for (const cuts of splits) {
+    const cut = essence(read(cuts));
+    if (!isDeepStrictEqual(cut, whole)) assert.deepEqual(cut, whole, `cut at ${cuts}: ${bytes.toString('hex')}`);
+  }
   // The turns that the sessions have scheduled.
   await new Promise(setImmediate);
 }

@@ -3,6 +3,7 @@ import { Resolver } from 'node:dns/promises';
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { missing } from '../components.ts';
+import { Folder } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
 import { Program, run } from '../testing/process.ts';
 import { until } from '../testing/until.ts';
@@ -61,16 +62,15 @@ describe('DNS-01', () => {
     await using dataplane = await scene.dataplane(['--acme-dns-hook', hook, '--acme-dns-resolver', `127.0.0.1:${pebble.ports.dns}`]);
     await dataplane.route('*.example.com', upstream.address);
     await dataplane.route('example.com', upstream.address);
+    const trusted = await pebble.root();
     const root = scene.folder.file('root.pem');
-    writeFileSync(root, await pebble.root());
+    writeFileSync(root, trusted);
     for (const host of ['shop.example.com', 'example.com']) {
       const address = `https://${host}:${scene.httpsPort}/`;
-      const visit = () => new Program('curl', ['-sS', '--cacert', root, '--connect-to', `::127.0.0.1:${scene.httpsPort}`, address]);
-      await until(host, async () => {
-        const curl = visit();
-        await curl.exited;
-        return curl.stdout === 'hello';
-      });
+      await until(`the certificate of ${host}`, () => scene.shake(host, trusted).then((secure) => secure.destroy()));
+      const curl = new Program('curl', ['-sS', '--cacert', root, '--connect-to', `::127.0.0.1:${scene.httpsPort}`, address]);
+      await curl.exited;
+      assert.equal(curl.output, 'hello', host);
     }
     await until('the program to have cleaned up', () => times(readFileSync(calls, 'utf8'), 'cleanup') > 0);
     const [present = '', cleanup = ''] = readFileSync(calls, 'utf8').split('\n');
@@ -85,10 +85,10 @@ describe('DNS-01', () => {
     'with dynamic updates of a real server (RFC 2136) works even with an alias into another zone, and removes its records',
     LIMITS,
     async () => {
-      await using scene = await Scene.start();
-      await using named = await Named.start(scene.folder);
-      await scene.pebble?.[Symbol.asyncDispose]();
-      const pebble = await scene.startAuthority({ dnsServer: named.address });
+      using folder = new Folder();
+      await using named = await Named.start(folder);
+      await using scene = await Scene.start({ dnsServer: named.address });
+      const pebble = scene.pebble as Pebble;
       await using upstream = await hello();
       const flags = ['--acme-dns-server', named.address, '--acme-dns-key-file', named.keyPath, '--acme-dns-resolver', named.address];
       await using dataplane = await scene.dataplane(flags);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { missing } from '../components.ts';
 import { Folder } from '../testing/dataplane.ts';
@@ -70,24 +70,32 @@ class Served {
 
 const site = (name: string, upstream: Upstream): string => `${name} {\n  reverse_proxy ${upstream.address}\n}\n`;
 
-test('a site added to the file gets a certificate without a restart, and curl follows the redirect to it', {
-  skip,
-}, async () => {
-  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
-  await using served = await Served.start(site('shop.example.com', upstream));
-  const arrived = (name: string) => served.curl(`http://${name}:${served.httpPort}/a`, '-L', '-w', ' %{http_version} %{ssl_verify_result}');
-  assert.equal(await until('the first site', () => arrived('shop.example.com')), 'hello 2 0');
-  served.pair.write(site('shop.example.com', upstream) + site('blog.example.com', upstream));
-  assert.equal(await until('the second site', () => arrived('blog.example.com')), 'hello 2 0');
-  assert.equal(await served.curl(`https://blog.example.com:${served.httpsPort}/`, '--http1.1', '-w', ' %{http_version}'), 'hello 1.1');
-});
+describe('a file with a site', { skip }, () => {
+  let upstream: Upstream;
+  let served: Served;
+  before(async () => {
+    upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+    served = await Served.start(site('shop.example.com', upstream));
+  });
+  after(async () => {
+    await served?.[Symbol.asyncDispose]();
+    await upstream?.[Symbol.asyncDispose]();
+  });
 
-test('h2load gets the certificate and HTTP/2 under load', { skip }, async () => {
-  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
-  await using served = await Served.start(site('shop.example.com', upstream));
-  const url = `https://shop.example.com:${served.httpsPort}/`;
-  await until('the certificate', () => served.curl(url));
-  const { stdout } = await run('h2load', ['-n', '2000', '-c', '8', '-m', '8', `--connect-to=127.0.0.1:${served.httpsPort}`, url]);
-  assert.match(stdout, /2000 done, 2000 succeeded, 0 failed, 0 errored/);
-  assert.match(stdout, /Application protocol: h2/);
+  test('a site added to the file gets a certificate without a restart, and curl follows the redirect to it', async () => {
+    const arrived = (name: string) =>
+      served.curl(`http://${name}:${served.httpPort}/a`, '-L', '-w', ' %{http_version} %{ssl_verify_result}');
+    assert.equal(await until('the first site', () => arrived('shop.example.com')), 'hello 2 0');
+    served.pair.write(site('shop.example.com', upstream) + site('blog.example.com', upstream));
+    assert.equal(await until('the second site', () => arrived('blog.example.com')), 'hello 2 0');
+    assert.equal(await served.curl(`https://blog.example.com:${served.httpsPort}/`, '--http1.1', '-w', ' %{http_version}'), 'hello 1.1');
+  });
+
+  test('h2load gets the certificate and HTTP/2 under load', async () => {
+    const url = `https://shop.example.com:${served.httpsPort}/`;
+    await until('the certificate', () => served.curl(url));
+    const { stdout } = await run('h2load', ['-n', '2000', '-c', '8', '-m', '8', `--connect-to=127.0.0.1:${served.httpsPort}`, url]);
+    assert.match(stdout, /2000 done, 2000 succeeded, 0 failed, 0 errored/);
+    assert.match(stdout, /Application protocol: h2/);
+  });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { isForwarded } from '../../controller/cli/dashboard/forwarded-paths.ts';
 import { ENDPOINTS, VIEWABLE } from '../../dataplane/admin/endpoints/endpoints.ts';
 import { Browser, missingBrowser } from '../browser/browser.ts';
@@ -33,70 +33,77 @@ async function stolenBy(browser: Browser, address: URL): Promise<string[]> {
   }
 }
 
-test('sluice dashboard shows one browser the page with live data', { skip: missingBrowser() }, async () => {
-  using folder = new Folder();
-  await using app = await Upstream.start('app', (_, response) => response.end('ok'));
-  const socket = folder.file('admin.sock');
-  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--admin-socket', socket] });
-  await dataplane.route('shop.test', app.address);
-  await dataplane.visit('shop.test');
-  await using command = new Program(SLUICE, ['dashboard', '--admin', `unix:${socket}`]);
-  await command.said('Ctrl-C');
-  const [address = ''] = /http:\S+/.exec(command.stdout) ?? [];
-  await using browser = await Browser.start(folder, []);
-  const { page } = browser;
-  const complaints: string[] = [];
-  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  await page.goto(address);
-  await page.getByText('shop.test').first().waitFor();
-  assert.match(new URL(page.url()).pathname, /^\/[\w-]+\/dashboard\/$/);
-  assert.ok(!page.url().includes('key'));
-  assert.equal(await page.evaluate('document.cookie'), '');
-  // A reload, and another tab with the printed address.
-  await page.reload();
-  await page.getByText('shop.test').first().waitFor();
-  const second = await browser.page.context().newPage();
-  await second.goto(address);
-  await second.getByText('shop.test').first().waitFor();
-  await second.close();
-
-  const opened = new URL(page.url());
-  const requested = new Set<string>();
-  page.on('response', (response) => {
-    requested.add(new URL(response.url()).pathname.slice(new URL('..', opened).pathname.length));
-    if (response.status() !== 200) complaints.push(`${response.status()} ${response.url()}`);
-  });
-  for (const [view, path] of [
-    ['hosts/shop.test', 'explain'],
-    ['routes', 'routes'],
-    ['upstreams', 'upstreams'],
-    ['certificates', 'certificates'],
-    ['settings', 'settings'],
-  ] as const) {
-    await page.evaluate(`location.hash = '#/${view}'`);
-    await until(`${path} to be requested`, () => requested.has(path));
-    await page.waitForLoadState('load');
-  }
-  assert.deepEqual(new Set(await stolenBy(browser, opened)), new Set(['refused']));
-  assert.equal((await fetch(address)).status, 403);
-  assert.deepEqual(complaints, []);
-  process.kill(command.pid, 'SIGINT');
-  assert.deepEqual(await command.exited, { code: 0, signal: null });
-});
-
 test('sluice dashboard forwards the page, what the view token reads except for metrics, and the settings', () => {
   const expected = ENDPOINTS.filter(({ handler }) => (VIEWABLE.has(handler) && handler !== 'metrics') || handler === 'settings');
   const forwarded = ENDPOINTS.filter(({ path }) => isForwarded(path.replace('{domain}', 'a.test')));
   assert.deepEqual(new Set(forwarded.map(({ path }) => path)), new Set([...expected.map(({ path }) => path), '/dashboard/']));
 });
 
-test('a site that forwards to the Admin API gets 403 from it, since the requested name is forwarded unchanged', async () => {
-  using folder = new Folder();
+describe('beside a data plane', () => {
+  const folder = new Folder();
   const socket = folder.file('admin.sock');
-  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--admin-socket', socket] });
-  await dataplane.route('admin.test', `unix/${socket}`);
-  const { status, text } = await dataplane.visit('admin.test', '/routes');
-  assert.equal(status, 403);
-  assert.match(text, /^\{"error":"forbidden: the requested host is neither/);
+  let dataplane: Dataplane;
+  before(async () => {
+    dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--admin-socket', socket] });
+  });
+  after(async () => {
+    await dataplane?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  test('sluice dashboard shows one browser the page with live data', { skip: missingBrowser() }, async () => {
+    await using app = await Upstream.start('app', (_, response) => response.end('ok'));
+    await dataplane.route('shop.test', app.address);
+    await dataplane.visit('shop.test');
+    await using command = new Program(SLUICE, ['dashboard', '--admin', `unix:${socket}`]);
+    await command.said('Ctrl-C');
+    const [address = ''] = /http:\S+/.exec(command.stdout) ?? [];
+    await using browser = await Browser.start(folder, []);
+    const { page } = browser;
+    const complaints: string[] = [];
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    await page.goto(address);
+    await page.getByText('shop.test').first().waitFor();
+    assert.match(new URL(page.url()).pathname, /^\/[\w-]+\/dashboard\/$/);
+    assert.ok(!page.url().includes('key'));
+    assert.equal(await page.evaluate('document.cookie'), '');
+    // A reload, and another tab with the printed address.
+    await page.reload();
+    await page.getByText('shop.test').first().waitFor();
+    const second = await browser.page.context().newPage();
+    await second.goto(address);
+    await second.getByText('shop.test').first().waitFor();
+    await second.close();
+
+    const opened = new URL(page.url());
+    const requested = new Set<string>();
+    page.on('response', (response) => {
+      requested.add(new URL(response.url()).pathname.slice(new URL('..', opened).pathname.length));
+      if (response.status() !== 200) complaints.push(`${response.status()} ${response.url()}`);
+    });
+    for (const [view, path] of [
+      ['hosts/shop.test', 'explain'],
+      ['routes', 'routes'],
+      ['upstreams', 'upstreams'],
+      ['certificates', 'certificates'],
+      ['settings', 'settings'],
+    ] as const) {
+      await page.evaluate(`location.hash = '#/${view}'`);
+      await until(`${path} to be requested`, () => requested.has(path));
+      await page.waitForLoadState('load');
+    }
+    assert.deepEqual(new Set(await stolenBy(browser, opened)), new Set(['refused']));
+    assert.equal((await fetch(address)).status, 403);
+    assert.deepEqual(complaints, []);
+    process.kill(command.pid, 'SIGINT');
+    assert.deepEqual(await command.exited, { code: 0, signal: null });
+  });
+
+  test('a site that forwards to the Admin API gets 403 from it, since the requested name is forwarded unchanged', async () => {
+    await dataplane.route('admin.test', `unix/${socket}`);
+    const { status, text } = await dataplane.visit('admin.test', '/routes');
+    assert.equal(status, 403);
+    assert.match(text, /^\{"error":"forbidden: the requested host is neither/);
+  });
 });

@@ -29,11 +29,8 @@ describe('the config file', () => {
     pair.write('site.test {\n  respnd "bad"\n}\n');
     // The controller's own status page is not rate-limited.
     await until('the controller to see the error', async () => (await pair.controller('/status')).text.includes('respnd'));
-    const status = await until('status to name it', async () => {
-      const { stdout } = await pair.command('status');
-      return stdout.includes('respnd') ? stdout : undefined;
-    });
-    assert.match(status, /Sluicefile:\d+:3/);
+    await until('it to reach the data plane', async () => (await pair.admin('/status')).text.includes('respnd'));
+    assert.match((await pair.command('status')).stdout, /Sluicefile:\d+:3: .*respnd/);
     assert.equal((await pair.visit('site.test')).text, 'good');
     const reload = await pair.command('reload');
     assert.equal(reload.code, 1);

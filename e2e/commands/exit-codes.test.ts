@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { Folder } from '../testing/dataplane.ts';
+import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
 import { REPOSITORY, run } from '../testing/process.ts';
 
@@ -30,12 +30,13 @@ test('the commands exit with the codes in the table, and the table lists all of 
     Object.keys(CASES),
   );
   await using pair = await Pair.start(folder, SITE);
-  using elsewhere = new Folder();
-  await using ailing = await Pair.start(elsewhere, 'shop.example {\n  respnd\n}\n', { until: 503 });
+  // Nothing has been applied to it, so it is not ready.
+  const ailing = folder.file('ailing.sock');
+  await using _ = await Dataplane.start({ stateDir: folder.file('ailing'), flags: ['--admin-socket', ailing] });
   for (const [code, lines] of Object.entries(CASES)) {
     // The cooldown starts with the last reload, which is the one right before.
     if (code === '4') assert.equal((await pair.admin('/reload?wait=true', { method: 'POST' })).status, 200);
-    await Promise.all(lines.map((line) => endsWith(line, Number(code), pair.socket, ailing.socket)));
+    await Promise.all(lines.map((line) => endsWith(line, Number(code), pair.socket, ailing)));
   }
 });
 

@@ -25,6 +25,7 @@ const KEPT: Readonly<Record<ListName, number>> = {
 /** The approximate memory of a period without any entries, and of each entry of its lists and histograms (bytes). */
 const EMPTY_BYTES = 1_500;
 const ENTRY_BYTES = 60;
+const MIN_CHUNK = 256;
 const VERSION = 1;
 /** A row that claims to be larger when it is unpacked is damaged. */
 const MAX_UNPACKED = 1_048_576;
@@ -130,12 +131,15 @@ export class Period {
       }),
       t: Object.fromEntries([...this.lists].map(([name, list]) => [name, list.top(KEPT[name])])),
     };
-    return deflateSync(JSON.stringify(written), { level: 3 });
+    const text = JSON.stringify(written);
+    return deflateSync(text, { level: 3, chunkSize: chunkFor(text.length) });
   }
 
   /** @throws if the bytes were not written by `encode`. */
   static decode(bytes: Uint8Array): Period {
-    const written: PackedPeriod = JSON.parse(inflateSync(bytes, { maxOutputLength: MAX_UNPACKED }).toString());
+    const written: PackedPeriod = JSON.parse(
+      inflateSync(bytes, { maxOutputLength: MAX_UNPACKED, chunkSize: chunkFor(3 * bytes.length) }).toString(),
+    );
     if (written.v !== VERSION) throw new RangeError(`a period of format ${written.v}`);
     const period = new Period();
     [period.views, period.humans, period.pageViews, period.bytes] = written.n;
@@ -165,3 +169,9 @@ export class Period {
     return list;
   }
 }
+
+/**
+ * How much memory zlib gets at a time. Most rows are much shorter than its default of 16 KB, and so much for each of thousands of rows keeps
+ * the garbage collector busy.
+ */
+const chunkFor = (bytes: number): number => Math.min(16_384, Math.max(MIN_CHUNK, bytes));

@@ -25,7 +25,8 @@ export class Scene {
 
   static async open(): Promise<Scene> {
     const upstream = await Upstream.start('steady', (request, response) => {
-      setTimeout(() => response.end('here'), request.url === '/slow' ? SLOW_MS : 0);
+      if (request.url === '/slow') setTimeout(() => response.end('here'), SLOW_MS);
+      else response.end('here');
     });
     const scene = new Scene(new Folder(), upstream);
     await scene.program.said('data plane started');

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { Folder } from '../testing/dataplane.ts';
 import { childrenOf, Pair } from '../testing/pair.ts';
+import { run } from '../testing/process.ts';
 import { until } from '../testing/until.ts';
 
 const SITE = 'site.test {\n  respond "here"\n}\n';
 
-describe('of the processes of run', () => {
+describe('the processes of run', () => {
   const folder = new Folder();
   let pair: Pair;
   let family: Awaited<ReturnType<typeof childrenOf>>;
@@ -42,8 +43,23 @@ describe('of the processes of run', () => {
     assert.equal((await childrenOf(pair.program.pid)).controller, family.controller);
   });
 
+  test('a second data plane with the same state directory prints one line that names the first, and exits with 2', async () => {
+    const state = folder.file('state');
+    const named = (command: string) =>
+      new RegExp(
+        `^sluice ${command}: ${state} is in use: version \\S+ as process ${pair.program.pid}, since 20\\S+Z; .*upgrade.*--state-dir PATH\\n$`,
+      );
+    for (const [command, ...more] of [['run', '--config', folder.file('Sluicefile')], ['dataplane']] as const) {
+      const second = await run([command, ...more, '--state-dir', state, '--http-port', '1', '--workers', '1']);
+      assert.equal(second.code, 2, command);
+      assert.match(second.stderr, named(command));
+    }
+    assert.equal((await pair.visit('site.test')).text, 'here');
+    assert.equal((await childrenOf(pair.program.pid)).dataplane, family.dataplane);
+  });
+
   // The last: it ends the pair.
-  test('none remains when the parent is killed, and the ports are free', async () => {
+  test('killing the parent ends its children and frees the ports', async () => {
     await pair.program.kill('SIGKILL');
     for (const pid of [family.dataplane, family.controller]) await until(`process ${pid} to end`, () => !isAlive(pid));
     await assert.rejects(pair.visit('site.test'), /ECONNREFUSED/);

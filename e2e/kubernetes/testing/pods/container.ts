@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Program, REPOSITORY, SLUICE } from '../../../testing/process.ts';
@@ -148,24 +148,29 @@ export class Container {
   private mounts(root: string): string[] {
     const { spec, pathOf } = this.options;
     const isReadOnly = spec.securityContext?.readOnlyRootFilesystem === true;
-    const mountPoint = (path: string) => `mkdir -p ${root}${path}`;
-    const readOnly = (path: string) => [
-      mountPoint(path),
-      `mount --rbind ${path} ${root}${path}`,
-      `mount -o remount,bind,ro ${root}${path}`,
+    const readOnly = (path: string) => [`mount --rbind ${path} ${root}${path}`, `mount -o remount,bind,ro ${root}${path}`];
+    const [links = [], folders = []] = [true, false].map((isLink) => SYSTEM.filter((path) => lstatSync(path).isSymbolicLink() === isLink));
+    const ownFolders = [...folders, REPOSITORY.replace(/\/$/, '')];
+    const volumes = spec.volumeMounts ?? [];
+    const mountPoints = [
+      ...ownFolders,
+      ...(COMPILED ? [COMPILED_INSIDE] : []),
+      '/proc',
+      '/dev',
+      ...volumes.map(({ mountPath }) => mountPath),
     ];
+    // Each command is a process, so one makes all folders.
     return [
       `mount -t tmpfs -o mode=755 image ${root}`,
-      `mkdir -p ${root}/tmp ${root}/etc ${root}/usr`,
+      `mkdir -p ${['/tmp', '/etc', '/opt/bin', ...mountPoints].map((path) => `${root}${path}`).join(' ')}`,
       ...(isReadOnly ? [] : [`chmod 1777 ${root}/tmp`]),
-      ...SYSTEM.map((path) => `if [ -L ${path} ]; then cp -P ${path} ${root}${path}; else ${readOnly(path).join('; ')}; fi`),
-      ...readOnly(REPOSITORY.replace(/\/$/, '')),
-      ...[mountPoint('/opt/bin'), `ln -s ${SLUICE} ${root}/opt/bin/sluice`],
-      ...(COMPILED ? [mountPoint(COMPILED_INSIDE), `mount --bind ${COMPILED} ${root}${COMPILED_INSIDE}`] : []),
-      ...[mountPoint('/proc'), `mount -t proc proc ${root}/proc`],
-      ...[mountPoint('/dev'), `mount --rbind /dev ${root}/dev`],
-      ...(spec.volumeMounts ?? []).flatMap(({ name, mountPath, readOnly: isLocked }) => [
-        mountPoint(mountPath),
+      ...(links.length > 0 ? [`cp -P ${links.join(' ')} ${root}/`] : []),
+      ...ownFolders.flatMap(readOnly),
+      `ln -s ${SLUICE} ${root}/opt/bin/sluice`,
+      ...(COMPILED ? [`mount --bind ${COMPILED} ${root}${COMPILED_INSIDE}`] : []),
+      `mount -t proc proc ${root}/proc`,
+      `mount --rbind /dev ${root}/dev`,
+      ...volumes.flatMap(({ name, mountPath, readOnly: isLocked }) => [
         `mount --bind ${pathOf(name)} ${root}${mountPath}`,
         ...(isLocked === true ? [`mount -o remount,bind,ro ${root}${mountPath}`] : []),
       ]),

@@ -7,7 +7,7 @@ import { Folder } from '../../testing/dataplane.ts';
 import { ask } from '../../testing/http.ts';
 import { Program, REPOSITORY } from '../../testing/process.ts';
 import { until } from '../../testing/until.ts';
-import { assetPath } from '../testing/assets.ts';
+import { assetPath, COMMAND } from '../testing/assets.ts';
 import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
 import { allowedBy, type Role } from '../testing/granted.ts';
 import { app, ingress, namespaceObject } from '../testing/objects.ts';
@@ -29,7 +29,7 @@ async function run(
   args: readonly string[],
 ): Promise<{ readonly code: number | null; readonly output: string }> {
   const home = { HELM_CACHE_HOME: '/dev/shm', HELM_CONFIG_HOME: '/dev/shm', HELM_DATA_HOME: '/dev/shm' };
-  const started = new Program(assetPath(program), args, home);
+  const started = new Program(assetPath(program), args, { ...home, ...COMMAND });
   const { code } = await started.exited;
   return { code, output: started.output };
 }

@@ -7,7 +7,7 @@ import { Folder } from '../../testing/dataplane.ts';
 import { ask } from '../../testing/http.ts';
 import { Program, REPOSITORY } from '../../testing/process.ts';
 import { until } from '../../testing/until.ts';
-import { assetPath } from '../testing/assets.ts';
+import { assetPath, COMMAND } from '../testing/assets.ts';
 import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
 import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';
 
@@ -76,7 +76,7 @@ const wordsOf = (line: string): string[] =>
 
 async function run(program: 'kubectl' | 'helm', args: readonly string[]): Promise<string> {
   const home = { KUBECONFIG: cluster.kubeconfig, HELM_CACHE_HOME: folder.path, HELM_CONFIG_HOME: folder.path, HELM_DATA_HOME: folder.path };
-  const started = new Program(assetPath(program), args, home, folder.path);
+  const started = new Program(assetPath(program), args, { ...home, ...COMMAND }, folder.path);
   const { code } = await started.exited;
   assert.equal(code, 0, `${program} ${args.join(' ')}\n${started.output}`);
   return started.output;

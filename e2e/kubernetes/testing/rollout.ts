@@ -1,9 +1,10 @@
 import { until } from '../../testing/until.ts';
 import type { Cluster } from './cluster.ts';
+import { WatchedObjects } from './watched-objects.ts';
 
-type Pods = { readonly items: readonly { readonly metadata: { readonly deletionTimestamp?: string } }[] };
+type Pod = { readonly metadata: { readonly name: string; readonly namespace: string; readonly deletionTimestamp?: string } };
 type Deployment = {
-  readonly metadata: { readonly generation: number };
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly generation: number };
   readonly spec: { readonly replicas: number };
   readonly status: {
     readonly observedGeneration?: number;
@@ -18,10 +19,13 @@ const pathOf = (namespace: string, name: string): string => `/apis/apps/v1/names
 
 /** Waits until the pods of a Deployment are its newest ones, all ready, and no others are left. */
 export async function rolledOut(cluster: Cluster, namespace: string, name: string): Promise<void> {
+  await using deployments = await WatchedObjects.start<Deployment>(cluster, `/apis/apps/v1/namespaces/${namespace}/deployments`);
   await until(
     `the pods of ${name} to be its newest, and ready`,
-    async () => {
-      const { metadata, spec, status } = await cluster.api<Deployment>('GET', pathOf(namespace, name));
+    () => {
+      const deployment = deployments.get(namespace, name);
+      if (deployment === undefined) return false;
+      const { metadata, spec, status } = deployment;
       const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
       return (
         observedGeneration >= metadata.generation && [replicas, updatedReplicas, availableReplicas].every((one) => one === spec.replicas)
@@ -29,12 +33,10 @@ export async function rolledOut(cluster: Cluster, namespace: string, name: strin
     },
     PATIENCE_MS,
   );
+  await using pods = await WatchedObjects.start<Pod>(cluster, `/api/v1/namespaces/${namespace}/pods`);
   await until(
     `the old pods of ${name} to have ended`,
-    async () => {
-      const { items } = await cluster.api<Pods>('GET', `/api/v1/namespaces/${namespace}/pods`);
-      return items.every(({ metadata }) => metadata.deletionTimestamp === undefined);
-    },
+    () => [...pods.values()].every(({ metadata }) => metadata.deletionTimestamp === undefined),
     PATIENCE_MS,
   );
 }

@@ -13,9 +13,7 @@ const KINDS = ['length', 'chunked', 'until-end'];
 
 /** The body for a path. No two bodies have a piece in common. */
 function bodyOf(path: string): Buffer {
-  const bytes = Number(path.slice(path.lastIndexOf('/') + 1));
-  const line = `${path} `.repeat(8);
-  return Buffer.from(line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes));
+  return Buffer.alloc(Number(path.slice(path.lastIndexOf('/') + 1)), `${path} `);
 }
 
 /** Answers `/whole/…` in one write including the head, and everything else in small pieces, one per turn. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { type MadePair, makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
@@ -202,6 +203,7 @@ test('an idle connection is closed, and one whose target left the route a while 
   const idle = new Client(proxy.securePort, 'a.test');
   await idle.read('a:');
   proxy.clock.pass(1_000);
+  await nextTurn();
   proxy.clock.pass(61_000);
   await eventually('the end of the idle connection', () => idle.socket.readableEnded);
   const left = new Client(proxy.securePort, 'a.test');

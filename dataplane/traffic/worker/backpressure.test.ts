@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { eventually, get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { stillness } from '../testing/stillness.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
@@ -151,7 +152,9 @@ test('a client that reads nothing for a minute is disconnected, and its upstream
   wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`);
   const pouring = pour(wire.socket, SIZE, () => wire.closed);
   await stillness('the upstream to be paused', () => wire.socket.bytesWritten);
-  proxy.clock.pass(62_000);
+  proxy.clock.pass(1_000);
+  await nextTurn();
+  proxy.clock.pass(61_000);
   await eventually('the upstream connection to close', () => wire.closed || wire.ended);
   wire.socket.destroy();
   await pouring;

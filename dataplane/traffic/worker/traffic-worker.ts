@@ -59,7 +59,8 @@ export class TrafficWorker {
     every(BEAT_MS, () => this.recording.ledger.heartbeats.beat(slot));
     every(PROBE_MS, () => this.upstreams.hold.tick());
     every(PROBE_MS, () => this.routing.keySets.tick());
-    every(SWEEP_MS, () => this.sweep());
+    // After a long turn, or a pause of the machine, timers run before sockets are polled: what has arrived in time is read first.
+    every(SWEEP_MS, () => void setImmediate(() => this.faults.step(() => this.sweep())));
     every(SECOND, () => this.routing.cache.report());
     every(SECOND, () => this.recording.reporter.report(null));
     // Publications that arrive meanwhile are newer than the initial state, so they wait for it.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CODE, FLAG, FRAME, type Frames, frame, head } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { eventually, site } from '../../testing/proxy/test-proxy.ts';
@@ -108,7 +109,11 @@ describe('the body of a request that has been answered', () => {
       await pour(client, PIECE.length * 12 - 1);
       assert.equal(client.status(1), undefined);
       if (how === 'end') client.send(FRAME.data, FLAG.endStream, 1);
-      else secure.proxy.clock.pass(6_000);
+      else {
+        secure.proxy.clock.pass(1_000);
+        await nextTurn();
+        secure.proxy.clock.pass(5_000);
+      }
       await client.until('the whole answer', () => ended(client));
       assert.equal(client.status(1), Number(status.slice(0, 3)));
       if (how === 'silence') {

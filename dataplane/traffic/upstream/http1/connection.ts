@@ -213,8 +213,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
       case STATE.idle:
         return this.owner.idleExpired(this, now);
       case STATE.connecting:
-        // After a long turn, timers run before sockets are polled: the connection may have been established in time.
-        return void setImmediate(guarded(this, () => this.state === STATE.connecting && this.fail(FAILURE.connectTimeout)));
+        return this.fail(FAILURE.connectTimeout);
       case STATE.head:
         // A client that sends slowly has its own time limit and is not the target's fault either.
         if (this.waitsForClient()) this.deadline = now + this.limits.headMs;

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Folder } from '../../testing/dataplane.ts';
 import { visit } from '../../testing/http.ts';
 import { freePort } from '../../testing/ports.ts';
@@ -12,6 +13,8 @@ import { cpuOf, familyOf } from '../processes.ts';
 const SITES = 1_000;
 /** Milliseconds. */
 const GOAL = 300;
+/** Each question takes processor time from what is measured. */
+const ASKED_EVERY_MS = 5;
 
 /**
  * How soon `sluice run` with 1,000 sites, on one core, serves the last of them: without saved state, and with the state of the previous
@@ -47,7 +50,10 @@ function figuresOf(kind: string, starts: readonly Start[]): Figure[] {
 async function timed(config: string, stateDir: string, port: number): Promise<Start> {
   const begun = performance.now();
   await using program = await run(config, stateDir, [PROXY_CORE], 1);
-  while ((await statusOf(port)) !== 200) if (program.exit !== null) throw new Error(`it ended:\n${program.output}`);
+  while ((await statusOf(port)) !== 200) {
+    if (program.exit !== null) throw new Error(`it ended:\n${program.output}`);
+    await pause(ASKED_EVERY_MS);
+  }
   const time = performance.now() - begun;
   const { user, kernel } = cpuOf(familyOf(program.pid));
   return { time, processor: 1_000 * (user + kernel) };

@@ -9,13 +9,14 @@ import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';
 import { Visitors } from '../testing/visitors.ts';
 
 const skip = clusterNetwork();
+const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' };
 
 let cluster: Cluster;
 before(async () => {
   if (skip !== undefined) return;
   cluster = await joinCluster();
   // Pods that already run stay; those of a rollout are admitted, or not.
-  await cluster.kubectl(['label', 'namespace', 'default', 'pod-security.kubernetes.io/enforce=restricted']);
+  await cluster.api('PATCH', '/api/v1/namespaces/default', { metadata: { labels: RESTRICTED } }, 'application/merge-patch+json');
   await cluster.kubectl(['apply', '-k', `${REPOSITORY}/deploy/kubernetes/sidecar`]);
   await rolledOut(cluster, 'default', 'app');
 });
@@ -35,7 +36,8 @@ describe('Sluice as a sidecar', { skip }, () => {
 
   test('follows its ConfigMap without a restart', async () => {
     const Sluicefile = '* {\n  reverse_proxy 127.0.0.1:3000\n  header X-Robots-Tag none\n}\n';
-    await cluster.kubectl(['patch', 'configmap/app-sluice', '--type=merge', '-p', JSON.stringify({ data: { Sluicefile } })]);
+    const path = '/api/v1/namespaces/default/configmaps/app-sluice';
+    await cluster.api('PATCH', path, { data: { Sluicefile } }, 'application/merge-patch+json');
     for (const pod of pods()) {
       await until('the new header', async () => (await ask({ host: pod.address, port: 8080 }, '/')).headers['x-robots-tag'] === 'none');
       assert.equal(pod.container('sluice').restarts, 0);

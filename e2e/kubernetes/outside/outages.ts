@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { until } from '../../testing/until.ts';
 import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
 import { app, INGRESS_CLASS, ingress } from '../testing/objects.ts';
@@ -47,6 +48,8 @@ after(async () => {
 /** The problem of a cluster that can't be read, as `sluice status` shows it. */
 const saysWhy = () => until('status to say why', async () => (await pair.command('status')).includes('nothing listens there'));
 
+const VISIT_MS = 5;
+
 /** Something that ends the API server for its clients, and brings it back. */
 type Outage = { stop(): void | Promise<void>; start(): Promise<void> };
 const REAL: Outage = {
@@ -69,6 +72,7 @@ async function outage({ stop, start }: Outage, during: () => Promise<void>): Pro
     while (!isOver) {
       const { status } = await pair.visit('web.test');
       answers.set(status, (answers.get(status) ?? 0) + 1);
+      await wait(VISIT_MS);
     }
     return answers;
   })();

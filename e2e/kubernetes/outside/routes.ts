@@ -275,7 +275,7 @@ describe('the guide for users of ingress-nginx', { skip }, () => {
   before(async () => {
     await cluster.apply(...['shop', 'sso'].map(namespaceObject));
     await cluster.apply(...app({ name: 'shop', namespace: 'shop' }), ...app({ name: 'login', namespace: 'sso' }));
-    for (const manifest of guideManifests) await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], manifest);
+    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], guideManifests.join('\n---\n'));
     const paths = [{ path: '/', service: 'shop' }];
     await cluster.apply(
       ...rows.map(({ ours }, at) => ingress({ name: `row${at}`, namespace: 'shop' }, hostOf(at), paths, { annotations: ours })),

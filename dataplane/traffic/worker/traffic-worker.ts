@@ -60,7 +60,8 @@ export class TrafficWorker {
     every(PROBE_MS, () => this.upstreams.hold.tick());
     every(PROBE_MS, () => this.routing.keySets.tick());
     // After a long turn, or a pause of the machine, timers run before sockets are polled: what has arrived in time is read first.
-    every(SWEEP_MS, () => void setImmediate(() => this.faults.step(() => this.sweep())));
+    every(SWEEP_MS, () => void setImmediate(() => this.faults.step(() => this.enforceTimeLimits())));
+    every(SWEEP_MS, () => this.recording.record.sweep(clock.monotonic()));
     every(SECOND, () => this.routing.cache.report());
     every(SECOND, () => this.recording.reporter.report(null));
     // Publications that arrive meanwhile are newer than the initial state, so they wait for it.
@@ -173,12 +174,11 @@ export class TrafficWorker {
     this.routing.certificates.applyChallenges(challenges);
   }
 
-  private sweep(): void {
+  private enforceTimeLimits(): void {
     const now = this.tools.clock.monotonic();
     // A target that stops reading a body makes its client wait, so targets are checked first.
     this.upstreams.endpoints.sweep(now);
     this.clients.listener.sweep(now);
-    this.recording.record.sweep(now);
   }
 
   private async drain(patient: boolean): Promise<void> {

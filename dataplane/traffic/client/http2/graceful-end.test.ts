@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CODE, FLAG, FRAME, type Frames } from '../../testing/http2/frames.ts';
 import { SecureFixture } from '../../testing/proxy/secure-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
@@ -67,6 +68,7 @@ test('a client that is silent while its request is served gets a PING', async ()
   const { wire } = await upstream.nextRequest();
   await client.answered();
   secure.proxy.clock.pass(1_000);
+  await nextTurn();
   secure.proxy.clock.pass(30_000);
   await client.until('a PING', () => pings(client).length === 1);
   secure.proxy.clock.pass(30_000);

@@ -10,7 +10,7 @@ test('the reference lists every metric family of the controller, and no other', 
   const documented = [...page.matchAll(/^\| `(sluice_controller_\w+)` \| (\w+) \|/gm)].map(([, name, type]) => `${name} ${type}`);
   const report = new Report(new ManualClock(), { controller: 'c', epoch: 1, version: '0', sources: [] }, []);
   const registered = createControllerMetrics(report)
-    .getMetricsAsArray()
+    .registry.getMetricsAsArray()
     .filter(({ name }) => name.startsWith('sluice_controller_'))
     .map(({ name, type }) => `${name} ${type}`);
   assert.deepEqual(documented.sort(), registered.sort());

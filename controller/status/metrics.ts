@@ -1,14 +1,22 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
+import { nodeMetricsFromFirstScrape } from '../../shared/runtime/node-metrics.ts';
 import type { Report } from './report.ts';
 
 const PREFIX = `${METRIC_PREFIX}controller_`;
 
+export type ControllerMetrics = {
+  /** Without those of Node before the first text. */
+  readonly registry: Registry;
+  /** The Prometheus text format, version 0.0.4. */
+  text(): Promise<string>;
+};
+
 /** The controller's metrics, read from its report when they are requested. */
-export function createControllerMetrics(report: Report): Registry {
+export function createControllerMetrics(report: Report): ControllerMetrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  const nodeMetrics = nodeMetricsFromFirstScrape(registry);
   const gauge = (name: string, help: string, labelNames: string[], fill: (gauge: Gauge) => void) =>
     new Gauge({
       name: `${PREFIX}${name}`,
@@ -58,5 +66,5 @@ export function createControllerMetrics(report: Report): Registry {
     const { lastGoodReload } = report.counts();
     if (lastGoodReload !== null) one.set(lastGoodReload / 1_000);
   });
-  return registry;
+  return { registry, text: () => nodeMetrics().then(() => registry.metrics()) };
 }

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { nodeMetricsFromFirstScrape } from '../../shared/runtime/node-metrics.ts';
 import { FAULT_SCOPES, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
 import { type MetricsSnapshot, registerGauges } from './gauges.ts';
 import { addReport, emptyTotals, TotalsByDomain } from './totals.ts';
@@ -18,7 +19,7 @@ export interface Metrics {
   reloadOutcome(ok: boolean): void;
   /** The Prometheus text format, version 0.0.4. `isConnected`: whether this controller has an open apply stream. */
   text(isConnected: (controller: string) => boolean): Promise<string>;
-  /** Names of all families, in the order of the text. */
+  /** Names of all families in the order of the text, those of Node from the first text on. */
   families(): string[];
 }
 
@@ -39,7 +40,7 @@ export function createMetrics({ clock, version, read }: MetricsOptions): Metrics
   const faults = registerFaults(registry);
   const reloadOutcome = registerReloads(registry, clock);
   registerBuild(registry, version);
-  collectDefaultMetrics({ register: registry });
+  const nodeMetrics = nodeMetricsFromFirstScrape(registry);
 
   return {
     record: (report) => {
@@ -52,6 +53,7 @@ export function createMetrics({ clock, version, read }: MetricsOptions): Metrics
     countWorkerRestart: (reason) => restarts.inc({ reason }),
     reloadOutcome,
     text: async (isConnected) => {
+      await nodeMetrics();
       const reading = await read(isConnected);
       // A family can have thousands of lines, and all families in one turn would stop the main thread for too long.
       for (const update of updates) {

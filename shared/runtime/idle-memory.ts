@@ -2,12 +2,12 @@ import { getHeapStatistics } from 'node:v8';
 import type { Clock } from './clock.ts';
 
 /** How often a thread is measured (ms). */
-const PERIOD_MS = 30_000;
+const PERIOD_MS = 10_000;
 /**
  * A thread that has used at most this much processor time in a period is idle (ms). This allows for its timers, and for less than a hundred
  * requests a second.
  */
-const IDLE_MS = 300;
+const IDLE_MS = 100;
 /** How much a heap must have grown since the last collection (bytes). */
 const MIN_GROWTH = 2_097_152;
 /** A larger heap would stop its thread for more than about 50 ms, and little of it would be garbage (bytes). */

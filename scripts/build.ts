@@ -22,23 +22,30 @@ const SPLIT = ['dataplane/main', 'controller/main', 'controller/cli/main'];
 /** Lines are broken at this length (characters), so that positions in stack traces are useful. */
 const LINE_LIMIT = 120;
 
-/** Sources find other files relative to import.meta.url, which is that of the bundle once they are bundled: this keeps each one's own. */
+/**
+ * Sources find other files relative to import.meta.url, which is that of the bundle once they are bundled: this keeps each one's own. What
+ * they require, esbuild bundles only without a `require` of their own; it runs when it is first required, as from the sources.
+ */
 const keepAddresses = (outdir: string): Plugin => ({
   name: 'keep-addresses',
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const own = JSON.stringify(`./${relative(outdir, path).replace(/\.ts$/, '.js')}`);
-      const text = await readFile(path, 'utf8');
+      const text = (await readFile(path, 'utf8')).replace(/^const require = createRequire\(import\.meta\.url\);$/m, '');
       return { contents: text.replaceAll('import.meta.url', `new URL(${own}, import.meta.url).href`), loader: 'ts' };
     });
   },
 });
 
-/** Packages that are imported only when they are needed stay where npm installed them. */
+/** Packages that are imported only when they are needed stay where npm installed them, and so does one that is large and rarely needed. */
+const RARELY_NEEDED = 're2js';
+
 const leavePackages: Plugin = {
   name: 'leave-packages',
   setup({ onResolve }) {
-    onResolve({ filter: /^[^./]/ }, ({ kind }) => (kind === 'dynamic-import' ? { external: true } : undefined));
+    onResolve({ filter: /^[^./]/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' || path === RARELY_NEEDED ? { external: true } : undefined,
+    );
   },
 };
 

@@ -1,5 +1,4 @@
 import type { RequestOptions } from 'node:http';
-import { connect as connectHttp2 } from 'node:http2';
 import { request as requestTls } from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -86,6 +85,8 @@ const requestOverHttp2: PageRequest = ({ address, serverName, transport }, page,
   const where = connectOptions(address);
   const socket =
     serverName === null ? connect(where) : connectTls({ ...where, ...verification(serverName, transport), ALPNProtocols: ['h2'] });
+  // Loaded when it is first needed, since few targets speak HTTP/2.
+  const { connect: connectHttp2 } = process.getBuiltinModule('node:http2');
   // Listen here first: the library's own error only says that the request failed.
   socket.on('error', failed);
   // The authority is set separately, because a URL does not accept every name that a resolver does.

@@ -7,7 +7,7 @@ import { sendToParent } from '../../../shared/runtime/process/parent.ts';
 import { describeTakenBy, runningInstance } from '../../../shared/runtime/process/running-instance.ts';
 import { PARENT_VARIABLE } from '../../../shared/runtime/process/supervised.ts';
 import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../../flags.ts';
-import { globalsOfFile } from '../../sources/file/compile.ts';
+import { globalsOfFile } from '../../sources/file/globals-of-file.ts';
 import type { Terminal } from '../command/command.ts';
 import { ownLauncher } from '../upgrade/own-launcher.ts';
 import { entryOf, parent } from './processes.ts';

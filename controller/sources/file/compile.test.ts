@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { type Compiled, compileBytes, compileFile, globalsOfFile } from './compile.ts';
+import { type Compiled, compileBytes, compileFile } from './compile.ts';
 import { formatDiagnostic } from './diagnostics/diagnostics.ts';
+import { globalsOfFile } from './globals-of-file.ts';
 import { ODD_PIECES, repeated } from './testing/odd-files.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sluicefile-'));

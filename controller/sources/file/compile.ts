@@ -1,25 +1,16 @@
-import type { Directive, DirectiveBlock } from '../../../shared/config-file/directive.ts';
-import type { Position, Word } from '../../../shared/config-file/word.ts';
+import type { Position } from '../../../shared/config-file/word.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
-import { systemClock } from '../../../shared/runtime/clock.ts';
 import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT, type Globals } from '../../../shared/settings.ts';
 import type { Domain } from '../../../shared/values/host.ts';
 import type { SourceCertificate } from '../source.ts';
-import { type Collected, collectDiagnostics, type Diagnostic } from './diagnostics/diagnostics.ts';
-import { createImports, type ImportedText, type Imports } from './imports/imports.ts';
-import { readLines } from './sites/block.ts';
-import { GLOBAL_RULES, type GlobalsDraft } from './sites/globals.ts';
+import type { Diagnostic } from './diagnostics/diagnostics.ts';
+import { beginReading, type Part, partsOf, type Reading, readGlobals } from './parts.ts';
 import { readSite, type SharedContext } from './sites/site.ts';
 import type { FilePorts } from './sites/site-address.ts';
 import { combineCertificates, type SiteCertificate } from './sites/site-certificate.ts';
+import { explainUnknown } from './sites/unknown-directive.ts';
 import { type Files, filesOnDisk } from './text/files.ts';
-import { textNamedBy } from './text/named-file.ts';
 import { readContent } from './text/read.ts';
-import { readText } from './text/text.ts';
-import { createLexer } from './tokens/lexer.ts';
-import { parseLines } from './tree/lines.ts';
-import { parse } from './tree/parser.ts';
-import type { FilePart } from './tree/syntax.ts';
 import type { Environment } from './variables/read-context.ts';
 
 /** A compiled config file: valid as a whole or not at all. */
@@ -60,41 +51,27 @@ export async function compileFile(path: string, env: Environment): Promise<Compi
 }
 
 /**
- * The globals of the file at `path`: as `compileFile` returns them, but sites after a valid block of globals are not read, as nothing in
- * them can change it. @returns null if the file has errors and no valid block.
- */
-export async function globalsOfFile(path: string, env: Environment): Promise<Globals | null> {
-  const content = await readContent(path);
-  return content.ok ? compileBytes(content.value, path, env, filesOnDisk(), true).globals : null;
-}
-
-/**
  * Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. Never throws,
- * whatever the bytes are. With `onlyGlobals`, sites after a valid block of globals are not read.
+ * whatever the bytes are.
  */
-export function compileBytes(bytes: Buffer, path: string, env: Environment, files: Files = filesOnDisk(), onlyGlobals = false): Compiled {
-  const report = collectDiagnostics(path);
-  const text = readText(bytes, path, report);
+export function compileBytes(bytes: Buffer, path: string, env: Environment, files: Files = filesOnDisk()): Compiled {
+  const reading = beginReading(bytes, path, env, files);
+  const { report, text } = reading;
   if (text !== null && text.trim() === '') return whole(path, 'the file is empty: write a site, or a comment if none is meant');
-  const house = createHouse(report, env, files, onlyGlobals);
-  if (text !== null) {
-    report.read(path, text);
-    readParts({ tokens: createLexer(text, path, report), context: { env, report, args: null, from: undefined } }, house);
-  }
+  const result: Result = { taken: new Map(), routes: [], certificates: [], globals: null, sites: false };
+  const shared: SharedContext = { ...reading.context, unknown: explainUnknown, ports: () => portsOf(result.globals) };
+  for (const part of partsOf(path, env, reading)) readPart(part, result, reading, shared);
   const diagnostics = report.errors();
-  if (diagnostics.length > 0) return { ok: false, diagnostics, globals: house.globals?.sound ?? null };
-  const { routes, certificates, globals } = house;
+  const { routes, certificates, globals } = result;
+  if (diagnostics.length > 0) return { ok: false, diagnostics, globals: globals?.sound ?? null };
   return { ok: true, routes, globals: globals?.sound ?? {}, certificates: combineCertificates(certificates), warnings: report.warnings() };
 }
 
 /** An error of the file as a whole. */
 const whole = (path: string, message: string): Compiled => ({ ok: false, diagnostics: [{ path, place: null, message }], globals: null });
 
-/** The combined state of a file and its imports while they are read. */
-type House = {
-  readonly report: Collected;
-  readonly imports: Imports;
-  readonly shared: SharedContext;
+/** What has been read so far. */
+type Result = {
   readonly taken: Map<Domain, Position>;
   readonly routes: RouteSpec[];
   readonly certificates: SiteCertificate[];
@@ -102,86 +79,26 @@ type House = {
   globals: { readonly sound: Globals | null } | null;
   /** Whether a site has been read: globals must come before the first. */
   sites: boolean;
-  /** Whether only the globals are wanted. */
-  readonly onlyGlobals: boolean;
 };
 
-function createHouse(report: Collected, env: Environment, files: Files, onlyGlobals: boolean): House {
-  const imports = createImports(env, files, report);
-  const expanded = (block: DirectiveBlock): DirectiveBlock => expand(block, imports);
-  const textOf = (word: Word) => textNamedBy(word, files);
-  const house: House = {
-    report,
-    imports,
-    shared: { report, expanded, textOf, now: systemClock.now(), sourceWords: new WeakMap(), ports: () => portsOf(house.globals) },
-    taken: new Map(),
-    routes: [],
-    certificates: [],
-    globals: null,
-    sites: false,
-    onlyGlobals,
-  };
-  return house;
-}
-
-function portsOf(globals: House['globals']): FilePorts | null {
+function portsOf(globals: Result['globals']): FilePorts | null {
   if (globals !== null && globals.sound === null) return null;
   const { http_port = DEFAULT_HTTP_PORT, https_port = DEFAULT_HTTPS_PORT } = globals?.sound ?? {};
   return { http: [http_port].flat(), https: [https_port].flat() };
 }
 
-function readParts({ tokens, context }: ImportedText, house: House): void {
-  let before = house.report.count();
-  for (const part of parse(tokens, context)) {
-    if (house.onlyGlobals && house.globals?.sound && part.kind === 'site') return;
-    if (!house.report.full()) readPart(part, before, house);
-    before = house.report.count();
+function readPart({ part, errorsBefore }: Part, result: Result, reading: Reading, shared: SharedContext): void {
+  if (part.kind === 'site') {
+    result.sites = true;
+    return readSite(part, result.taken, shared, {
+      route: (route) => result.routes.push(route),
+      certificate: (certificate) => result.certificates.push(certificate),
+    });
   }
+  if (result.sites || result.globals !== null)
+    return reading.report.error(
+      part.block.open,
+      'this block has no site address before it; globals are written once, at the top of the file',
+    );
+  result.globals = { sound: readGlobals(part.block, errorsBefore, reading, explainUnknown) };
 }
-
-/** `before`: the number of errors before the part was parsed. */
-function readPart(part: FilePart, before: number, house: House): void {
-  switch (part.kind) {
-    case 'import':
-      for (const piece of house.imports.open(part.directive)) readParts(piece, house);
-      return;
-    case 'snippet':
-      return house.imports.define(part);
-    case 'globals':
-      if (house.sites || house.globals !== null)
-        return house.report.error(
-          part.block.open,
-          'this block has no site address before it; globals are written once, at the top of the file',
-        );
-      house.globals = readGlobals(part.block, before, house);
-      return;
-    case 'site':
-      house.sites = true;
-      readSite(part, house.taken, house.shared, {
-        route: (route) => house.routes.push(route),
-        certificate: (certificate) => house.certificates.push(certificate),
-      });
-  }
-}
-
-function readGlobals(block: DirectiveBlock, before: number, { report, shared }: House): { sound: Globals | null } {
-  const draft: GlobalsDraft = {};
-  // No global has a block of directives.
-  readLines(block, 'globals', GLOBAL_RULES, draft, [], { ...shared, conditionFor: () => undefined, readBlock: () => undefined });
-  return { sound: report.count() === before ? draft : null };
-}
-
-/** The lines of a block, with its imports replaced by their lines. */
-function expand(block: DirectiveBlock, imports: Imports): DirectiveBlock {
-  if (!block.lines.some(isImport)) return block;
-  return { open: block.open, lines: linesOf(block.lines, imports) };
-}
-
-function linesOf(lines: readonly Directive[], imports: Imports): Directive[] {
-  return lines.flatMap((line) => {
-    if (!isImport(line)) return [line];
-    return imports.open(line).flatMap(({ tokens, context }) => linesOf(parseLines(tokens, context), imports));
-  });
-}
-
-const isImport = ({ name }: Directive): boolean => name.text === 'import' && name.style === 'bare';

@@ -7,6 +7,7 @@ import { collectDiagnostics, type Diagnostic } from './diagnostics/diagnostics.t
 import { SITE_RULES } from './directives/directives.ts';
 import { type Context, emptyDraft } from './directives/rule.ts';
 import { readLines } from './sites/block.ts';
+import { explainUnknown } from './sites/unknown-directive.ts';
 import { readText } from './text/text.ts';
 import { createLexer } from './tokens/lexer.ts';
 import { parseLines } from './tree/lines.ts';
@@ -30,6 +31,7 @@ export const readSingleDirective: DirectiveReader = (name, text) => {
       report.error(matcher, `${directive} can have no matcher here`);
       return undefined;
     },
+    unknown: explainUnknown,
     readBlock: () => undefined,
   };
   readLines(block, 'site', SITE_RULES, draft, draft.seen, context);

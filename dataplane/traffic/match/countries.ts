@@ -1,10 +1,15 @@
 import { readSync } from 'node:fs';
-import { type CountryResponse, Reader } from 'maxmind';
+import { createRequire } from 'node:module';
+import type { CountryResponse, Reader } from 'maxmind';
 import { isPrivateAddress } from '../../../shared/private-ranges.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { CountryDatabase, DatabaseFile } from '../protocol.ts';
 
 type CountryReader = Reader<CountryResponse>;
+
+const require = createRequire(import.meta.url);
+/** Loaded with the first database. */
+const library = (): typeof import('maxmind') => require('maxmind');
 
 /**
  * Looks up the country of an address. The databases are files of which all workers share one copy in memory, which is filled when the first
@@ -41,6 +46,7 @@ export class Countries {
     // Private addresses have no country.
     if (this.database === null || this.failed || address === '' || isPrivateAddress(address)) return null;
     try {
+      const { Reader } = library();
       this[family] = new Reader(Buffer.from(bytesOf(this.database[family])));
       return this[family];
     } catch (error) {

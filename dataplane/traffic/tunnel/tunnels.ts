@@ -1,7 +1,8 @@
 import type { ClientRequest, IncomingMessage, Server } from 'node:http';
+import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createProxyServer, type ProxyServer } from 'http-proxy';
+import type { ProxyServer } from 'http-proxy';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createServer } from '../../../shared/runtime/http/node-http.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
@@ -31,6 +32,8 @@ const CRLF = 2;
 /** The maximum number of interim responses (1xx) before the final one. */
 const MAX_INTERIM = 32;
 
+const require = createRequire(import.meta.url);
+
 const HALF_CLOSED: OwnAnswer = {
   status: 400,
   fields: '',
@@ -55,7 +58,8 @@ type OnAccepted = (head: ResponseHead, reply: IncomingMessage, socket: Socket, e
 export class Tunnels {
   private readonly tools: TunnelTools;
   private readonly server: Server;
-  private readonly proxy: ProxyServer;
+  /** Made for the first tunnel, since many workers never have one. */
+  private proxy: ProxyServer | null = null;
   private readonly connections = new WeakMap<Endpoint, TunnelConnections>();
   /** By the client's socket. */
   private readonly tunnels = new Map<Duplex, Tunnel>();
@@ -63,28 +67,34 @@ export class Tunnels {
   constructor(tools: TunnelTools) {
     this.tools = tools;
     this.server = createServer({ maxHeaderSize: MAX_HEAD, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
-    const inTunnel = (socket: Duplex, act: (tunnel: Tunnel) => void): void => {
-      const tunnel = this.tunnels.get(socket);
-      if (tunnel === undefined) socket.destroy();
-      else guarded(tunnel, act)(tunnel);
-    };
-    this.server.on('upgrade', (request, socket, head) => inTunnel(socket, (tunnel) => this.pass(tunnel, request, head)));
+    this.server.on('upgrade', (request, socket, head) => this.inTunnel(socket, (tunnel) => this.pass(tunnel, request, head)));
     // Our own head always requests an upgrade; anything else is a bug of ours and is not forwarded.
     this.server.on('request', (_, response) => response.destroy());
     this.server.on('clientError', (_, socket) => socket.destroy());
-    this.proxy = createProxyServer({ ws: true, toProxy: true, prependPath: false });
+  }
+
+  private inTunnel(socket: Duplex, act: (tunnel: Tunnel) => void): void {
+    const tunnel = this.tunnels.get(socket);
+    if (tunnel === undefined) socket.destroy();
+    else guarded(tunnel, act)(tunnel);
+  }
+
+  private createProxy(): ProxyServer {
+    const { createProxyServer }: typeof import('http-proxy') = require('http-proxy');
+    const proxy = createProxyServer({ ws: true, toProxy: true, prependPath: false });
     // This check would allow WebSockets only.
-    const passes = (Reflect.get(this.proxy, 'wsPasses') as { name: string }[]).filter(({ name }) => name !== 'checkMethodAndHeader');
-    Object.assign(this.proxy, { wsPasses: passes });
+    const passes = (Reflect.get(proxy, 'wsPasses') as { name: string }[]).filter(({ name }) => name !== 'checkMethodAndHeader');
+    Object.assign(proxy, { wsPasses: passes });
     // Errors of a client's socket are reported here; its close event follows.
-    this.proxy.on('error', () => undefined);
-    this.proxy.on('proxyReqWs', (outgoing, request, socket) =>
-      inTunnel(socket, (tunnel) => {
+    proxy.on('error', () => undefined);
+    proxy.on('proxyReqWs', (outgoing, request, socket) =>
+      this.inTunnel(socket, (tunnel) => {
         // As it was sent, without going through a URL parser.
         outgoing.path = request.url ?? '/';
         tunnel.request = outgoing;
       }),
     );
+    return proxy;
   }
 
   /** Starts a tunnel to a target. */
@@ -169,6 +179,7 @@ export class Tunnels {
     Object.assign(request, { headers: byName(request.rawHeaders) });
     // http-proxy writes the head of a 101 as text.
     client.setDefaultEncoding('latin1');
+    this.proxy ??= this.createProxy();
     this.proxy.ws(request, client, head, options, () => tunnel.close());
     if (tunnel.request !== null) this.handleOtherResponses(tunnel, tunnel.request);
   }

@@ -1,6 +1,6 @@
 import type { Certificate } from '../../../../shared/certificates/certificate.ts';
 import type { Condition, ShareCondition } from '../../../../shared/condition.ts';
-import type { DirectiveBlock, DirectiveContext, Grammar } from '../../../../shared/config-file/directive.ts';
+import type { Directive, DirectiveBlock, DirectiveContext, Grammar } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
@@ -35,6 +35,8 @@ export type Rules<Draft> = ReadonlyMap<string, Rule<Draft>>;
 
 export type Context = DirectiveContext & {
   readonly report: DiagnosticReport;
+  /** The error for a directive that the rules of a block do not include. */
+  unknown(directive: Directive, scope: BlockKind, within: DirectiveBlock): string;
   /** Reads the directives of a block inside a site. */
   readBlock(block: DirectiveBlock, scope: BlockKind, draft: SiteDraft): void;
 };

@@ -1,14 +1,10 @@
-import { didYouMean } from '../../../../shared/closest.ts';
 import type { Condition } from '../../../../shared/condition.ts';
 import { type Directive, type DirectiveBlock, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
-import { CADDY_DIRECTIVES, CADDY_GLOBALS } from '../directives/caddy-words.ts';
-import { SITE_RULES } from '../directives/directives.ts';
-import { OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
 import type { BlockKind, Context, Rule, Rules } from '../directives/rule.ts';
-import { GLOBAL_RULES } from './globals.ts';
+import { misplaced } from './misplaced.ts';
 
 /**
  * Reads the directives of one block into `draft`. `seen` collects the first of each. A rule only gets directives of the right form;
@@ -32,7 +28,7 @@ export function readLines<Draft>(
     const key = condition === null ? name.text : `@${name.text}`;
     const first = firstOf(seen, key);
     if (!first) seen.push(condition === null ? name : { ...name, text: key });
-    if (!rule) report.error(name, unknown(directive, scope, block));
+    if (!rule) report.error(name, context.unknown(directive, scope, block));
     else if (!rule.scopes.includes(scope)) report.error(name, misplaced(name.text, rule.scopes, scope));
     else if (first && rule.repeats !== true && condition === null)
       report.error(name, `${rule.name} is already in ${lineOf(first, name)}; keep one of them`);
@@ -84,30 +80,3 @@ function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, re
   if (args.length < least) return fail(name, `${rule.name} is missing an argument`);
   return extra ? fail(extra, `${quote(extra.text)} is one argument too many for ${rule.name}`) : true;
 }
-
-function misplaced(name: string, scopes: readonly BlockKind[], scope: BlockKind): string {
-  if (scope === 'handle' && (name === 'handle' || name === 'handle_path'))
-    return `${name} belongs in a site, not inside another block: write it there, above that block, with its whole path`;
-  return `${name} belongs in ${scopes.map(described).join(' or in ')}, not in ${described(scope)}`;
-}
-
-function unknown({ name, block }: Directive, scope: BlockKind, within: DirectiveBlock): string {
-  if (isMatcher(name)) return 'a matcher belongs in a site or in a handle, not in the globals block';
-  const elsewhere = (scope === 'globals' ? SITE_RULES : GLOBAL_RULES).get(name.text);
-  if (elsewhere) return misplaced(name.text, elsewhere.scopes, scope);
-  const what = scope === 'globals' ? 'global option' : 'directive';
-  const other = (scope === 'globals' ? OTHER_GLOBALS : OTHER_NAMES).get(name.text);
-  if (other) return `unknown ${what} ${quote(name.text)} (did you mean "${other}"?)`;
-  const instead = (scope === 'globals' ? CADDY_GLOBALS : CADDY_DIRECTIVES).get(name.text);
-  if (instead) return `unknown ${what} ${quote(name.text)}: ${instead}`;
-  if (block && name.text.includes('.')) return `unknown ${what} ${quote(name.text)}: ${siteInside(name, within)}`;
-  const known = [...(scope === 'globals' ? GLOBAL_RULES : SITE_RULES).keys()];
-  return `unknown ${what} ${quote(name.text)}${didYouMean(name.text, known)}`;
-}
-
-function siteInside(name: Word, { open }: DirectiveBlock): string {
-  if (open.path !== name.path) return `if it is a site, its import belongs outside the block at ${lineOf(open, name)}`;
-  return `if it is a site, the block of ${lineOf(open, name)} is not closed before it`;
-}
-
-const described = (scope: BlockKind): string => (scope === 'globals' ? 'the globals block' : scope === 'site' ? 'a site' : 'a handle');

@@ -26,7 +26,7 @@ export const FILE_SOURCE = 'file';
 const LONGEST_ORIGIN = 1_024;
 
 /** The shared context of all sites of a file. */
-export type SharedContext = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'sourceWords'> & {
+export type SharedContext = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'sourceWords' | 'unknown'> & {
   /** The ports that the file sets; null if its globals have errors. */
   ports(): FilePorts | null;
 };

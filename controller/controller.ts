@@ -3,6 +3,7 @@ import { controllerSocketBeside } from '../shared/api/controller-socket.ts';
 import { NAME } from '../shared/name.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
+import { loadedOnce } from '../shared/runtime/loaded-once.ts';
 import type { Log } from '../shared/runtime/log/log.ts';
 import { runningBuild } from '../shared/runtime/process/build.ts';
 import type { Random } from '../shared/runtime/random.ts';
@@ -12,7 +13,6 @@ import { createReconciler } from './reconcile/reconciler.ts';
 import { ServedSnapshots } from './reconcile/served.ts';
 import { keepRunning } from './reconcile/source-task.ts';
 import type { Snapshot, Source } from './sources/source.ts';
-import { createControllerMetrics } from './status/metrics.ts';
 import { createPushRecorder } from './status/push-recorder.ts';
 import { Report } from './status/report.ts';
 import { listenStatus, type StatusServer } from './status/server.ts';
@@ -122,9 +122,12 @@ export async function startController(
 type Pages = Pick<Parameters<typeof listenStatus>[0], 'report' | 'token' | 'clock' | 'log' | 'uptimeSecs'>;
 
 async function listen({ listen: { host, port }, dataplanes }: ControllerSettings, pages: Pages): Promise<StatusServer> {
+  // The library is loaded for the first scrape, which many installations never have.
+  const loaded = loadedOnce(async () => (await import('./status/metrics.ts')).createControllerMetrics(pages.report));
+  const metrics = async (): Promise<string> => (await loaded()).text();
   const sockets = dataplanes.flatMap((address) => (address.kind === 'unix' ? [controllerSocketBeside(address.path)] : []));
   try {
-    return await listenStatus({ ...pages, host, port, sockets, metrics: createControllerMetrics(pages.report) });
+    return await listenStatus({ ...pages, host, port, sockets, metrics });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'the address is already in use' : message;

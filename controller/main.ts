@@ -2,19 +2,17 @@ import { networkInterfaces } from 'node:os';
 import { TOKEN_VARIABLE } from '../shared/api/admin-client.ts';
 import { exampleIn } from '../shared/command-examples.ts';
 import { NAME } from '../shared/name.ts';
-import { systemClock } from '../shared/runtime/clock.ts';
+import { type Clock, systemClock } from '../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../shared/runtime/flags.ts';
 import { releaseMemoryWhenIdle } from '../shared/runtime/idle-memory.ts';
-import { createLog } from '../shared/runtime/log/log.ts';
+import { createLog, type Log } from '../shared/runtime/log/log.ts';
 import { whenOrphaned } from '../shared/runtime/process/supervised.ts';
-import { systemRandom } from '../shared/runtime/random.ts';
+import { type Random, systemRandom } from '../shared/runtime/random.ts';
 import { startController } from './controller.ts';
-import { CONTROLLER_FLAGS, controllerSettings } from './flags.ts';
-import { createDockerSource } from './sources/docker/source.ts';
-import { readSingleDirective } from './sources/file/single-directive.ts';
-import { createFileSource } from './sources/file/source.ts';
-import { createKubernetesSource } from './sources/kubernetes/source.ts';
+import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from './flags.ts';
 import type { Source } from './sources/source.ts';
+
+type SourceParts = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 
 async function main(): Promise<void> {
   const flags = readFlags('controller', CONTROLLER_FLAGS, process.argv.slice(2), process.env);
@@ -29,19 +27,7 @@ async function main(): Promise<void> {
   const settings = controllerSettings('controller', flags);
   const log = createLog('controller', settings.logLevel);
   const parts = { clock: systemClock, random: systemRandom, log };
-  const sources: Source[] = [];
-  if (settings.config !== null) sources.push(createFileSource({ ...parts, path: settings.config }));
-  if (settings.docker !== null) sources.push(createDockerSource({ ...parts, settings: settings.docker }));
-  if (settings.kubernetes !== null)
-    sources.push(
-      createKubernetesSource({
-        ...parts,
-        settings: settings.kubernetes,
-        readDirective: readSingleDirective,
-        pod: process.env.POD_NAME ?? null,
-        interfaces: Object.values(networkInterfaces()).flatMap((list = []) => list.map(({ address }) => address)),
-      }),
-    );
+  const sources = await sourcesOf(settings, parts);
   const controller = await startController(settings, { ...parts, sources, token: process.env[TOKEN_VARIABLE] });
   let stopping = false;
   const stop = () => {
@@ -54,6 +40,27 @@ async function main(): Promise<void> {
   process.on('SIGHUP', () => void controller.reload());
   whenOrphaned(stop);
   releaseMemoryWhenIdle(systemClock);
+}
+
+/** The code of each source is loaded if it is used. */
+async function sourcesOf({ config, docker, kubernetes }: ControllerSettings, parts: SourceParts): Promise<Source[]> {
+  const sources: Source[] = [];
+  if (config !== null) {
+    const { createFileSource } = await import('./sources/file/source.ts');
+    sources.push(createFileSource({ ...parts, path: config }));
+  }
+  if (docker !== null) {
+    const { createDockerSource } = await import('./sources/docker/source.ts');
+    sources.push(createDockerSource({ ...parts, settings: docker }));
+  }
+  if (kubernetes !== null) {
+    const { createKubernetesSource } = await import('./sources/kubernetes/source.ts');
+    const { readSingleDirective } = await import('./sources/file/single-directive.ts');
+    const pod = process.env.POD_NAME ?? null;
+    const interfaces = Object.values(networkInterfaces()).flatMap((list = []) => list.map(({ address }) => address));
+    sources.push(createKubernetesSource({ ...parts, settings: kubernetes, readDirective: readSingleDirective, pod, interfaces }));
+  }
+  return sources;
 }
 
 main().catch((error: unknown) => {

@@ -45,7 +45,7 @@ async function pages(t: TestContext, token: string | undefined = TOKEN) {
   const socketPath = join(folder, 'controller.sock');
   const report = new Report(clock, { controller: 'c', epoch: 5, version: '1.2.3', sources: ['file', 'docker'] }, [ADDRESS]);
   const log = memoryLog();
-  const metrics = createControllerMetrics(report);
+  const { text: metrics } = createControllerMetrics(report);
   const server = await listenStatus({
     host: '127.0.0.1',
     port: 0,
@@ -153,7 +153,7 @@ test('a socket still in use by another process is opened as soon as it is free',
   await until(() => existsSync(first.socketPath));
   const clock = new ManualClock();
   const { report, log } = first;
-  const metrics = createControllerMetrics(report);
+  const { text: metrics } = createControllerMetrics(report);
   const sockets = [first.socketPath];
   const second = await listenStatus({
     host: '127.0.0.1',

@@ -8,7 +8,6 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { createServer } from '../../shared/runtime/http/node-http.ts';
 import { listenUnix } from '../../shared/runtime/http/unix-socket.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
-import type { ControllerMetrics } from './metrics.ts';
 import type { Report } from './report.ts';
 
 export type StatusServer = { readonly address: string; close(): Promise<void> };
@@ -29,7 +28,8 @@ type StatusServerTools = {
   /** Required for /status over TCP. */
   readonly token: string | undefined;
   readonly report: Report;
-  readonly metrics: ControllerMetrics;
+  /** The text of the metrics. */
+  readonly metrics: () => Promise<string>;
   readonly uptimeSecs: () => number;
   readonly clock: Clock;
   readonly log: Log;
@@ -154,7 +154,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   '/metrics': {
     isGuarded: false,
     answer: async ({ metrics }, response) => {
-      const text = await metrics.text();
+      const text = await metrics();
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
     },
   },

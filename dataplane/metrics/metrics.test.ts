@@ -354,7 +354,7 @@ describe('docs/reference/metrics.md', () => {
     const served = new Map(
       [...(await metrics.text(() => true)).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((line) => [line[1] ?? '', line[2]]),
     );
-    assert.deepEqual([...served.keys()], metrics.families());
+    assert.deepEqual([...served.keys()], await metrics.families());
     const onlyOnLinux = process.platform === 'linux' ? [] : [...page.matchAll(/`([a-z_]+)`.*\(Linux\)/g)].map((row) => row[1] ?? '');
     for (const name of onlyOnLinux) documented.delete(name);
     assert.deepEqual(Object.fromEntries([...documented].toSorted()), Object.fromEntries([...served].toSorted()));

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 import { nodeMetricsFromFirstScrape } from '../../shared/runtime/node-metrics.ts';
+import type { Counts } from './counts.ts';
 import { type MetricsSnapshot, registerGauges } from './gauges.ts';
-import type { Counts } from './metrics.ts';
 import { registerTraffic } from './traffic.ts';
 
 /** The metrics in the Prometheus text format, version 0.0.4. */

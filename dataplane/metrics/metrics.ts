@@ -1,12 +1,9 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { loadedOnce } from '../../shared/runtime/loaded-once.ts';
-import { FAULT_SCOPES, type FaultScope, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
+import { FAULT_SCOPES, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
+import { type Counts, RESTART_REASONS, type RestartReason } from './counts.ts';
 import type { MetricsSnapshot } from './gauges.ts';
-import { addReport, emptyTotals, type Totals, TotalsByDomain } from './totals.ts';
-
-/** Why a worker was restarted: it exited, or its event loop was blocked for too long. */
-export const RESTART_REASONS = ['died', 'silent'] as const;
-export type RestartReason = (typeof RESTART_REASONS)[number];
+import { addReport, emptyTotals, TotalsByDomain } from './totals.ts';
 
 export interface Metrics {
   record(report: TrafficReport): void;
@@ -18,16 +15,6 @@ export interface Metrics {
   /** Names of all families in the order of the text, those of Node from the first text on. */
   families(): Promise<string[]>;
 }
-
-/** What is counted since the start, whether or not anything scrapes it. */
-export type Counts = {
-  readonly domains: TotalsByDomain;
-  readonly unrouted: Totals;
-  readonly restarts: Map<RestartReason, number>;
-  readonly faults: Map<FaultScope, number>;
-  /** Of the config file. null before the first: 0 would look like a failure. */
-  lastReload: { readonly ok: boolean; readonly succeededAt: number | null } | null;
-};
 
 /** `read` is called once per scrape. */
 type MetricsOptions = {

@@ -67,16 +67,10 @@ export class Tunnels {
   constructor(tools: TunnelTools) {
     this.tools = tools;
     this.server = createServer({ maxHeaderSize: MAX_HEAD, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
-    this.server.on('upgrade', (request, socket, head) => this.inTunnel(socket, (tunnel) => this.pass(tunnel, request, head)));
+    this.server.on('upgrade', (request, socket, head) => inTunnel(this.tunnels, socket, (tunnel) => this.pass(tunnel, request, head)));
     // Our own head always requests an upgrade; anything else is a bug of ours and is not forwarded.
     this.server.on('request', (_, response) => response.destroy());
     this.server.on('clientError', (_, socket) => socket.destroy());
-  }
-
-  private inTunnel(socket: Duplex, act: (tunnel: Tunnel) => void): void {
-    const tunnel = this.tunnels.get(socket);
-    if (tunnel === undefined) socket.destroy();
-    else guarded(tunnel, act)(tunnel);
   }
 
   private createProxy(): ProxyServer {
@@ -88,7 +82,7 @@ export class Tunnels {
     // Errors of a client's socket are reported here; its close event follows.
     proxy.on('error', () => undefined);
     proxy.on('proxyReqWs', (outgoing, request, socket) =>
-      this.inTunnel(socket, (tunnel) => {
+      inTunnel(this.tunnels, socket, (tunnel) => {
         // As it was sent, without going through a URL parser.
         outgoing.path = request.url ?? '/';
         tunnel.request = outgoing;
@@ -260,6 +254,13 @@ export class Tunnels {
     blame(x, endpoint, failure);
     giveUpLater(x, failure);
   }
+}
+
+/** Acts on the tunnel of a client's socket. */
+function inTunnel(tunnels: ReadonlyMap<Duplex, Tunnel>, socket: Duplex, act: (tunnel: Tunnel) => void): void {
+  const tunnel = tunnels.get(socket);
+  if (tunnel === undefined) socket.destroy();
+  else guarded(tunnel, act)(tunnel);
 }
 
 function isStillRouted({ x, endpoint }: Tunnel, poolsOf: (domain: string, address: string) => Iterable<Pool>): boolean {

@@ -17,6 +17,9 @@ export interface AcceptedReader extends DirectReader {
 /** The listeners of a connection's stream. */
 type Listeners = Readonly<Record<'end' | 'drain' | 'error' | 'close', () => void>>;
 
+/** Where handles write the address of a client. It is read at once, so one object serves all: its members are added only once. */
+const END: ConnectionEnd = {};
+
 const OWNER = Symbol('owner');
 type AcceptedHandle = { [OWNER]?: AcceptedSocket | null };
 type OwnedHandle = TcpHandle & AcceptedHandle;
@@ -108,8 +111,7 @@ export class AcceptedSocket {
       const address = stream?.remoteAddress;
       return address === undefined ? null : { address, port: stream?.remotePort ?? null };
     }
-    const end: ConnectionEnd = {};
-    return handle.getpeername(end) === 0 && end.address !== undefined ? { address: end.address, port: end.port ?? null } : null;
+    return handle.getpeername(END) === 0 && END.address !== undefined ? { address: END.address, port: END.port ?? null } : null;
   }
 
   /** Our address; undefined once it is closed. */

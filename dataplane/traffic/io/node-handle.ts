@@ -89,25 +89,32 @@ function findState(): StreamState | null {
   return { values, readResult, writeError };
 }
 
-/** The kinds of handles that are used; for each, whether those with a prototype are as expected. */
-const STREAM = { methods: METHODS, known: new WeakMap<object, boolean>() };
+/** A kind of handles: the methods that they need, and the prototypes of handles that have them. */
+type HandleKind = { readonly methods: readonly string[]; readonly expected: WeakSet<object>; last: object | null };
+
+function kindWith(methods: readonly string[]): HandleKind {
+  return { methods, expected: new WeakSet(), last: null };
+}
+
+const STREAM = kindWith(METHODS);
 const TLS_METHODS = [
   ...METHODS,
   ...['receive', 'setALPNProtocols', 'getALPNNegotiatedProtocol', 'getProtocol', 'getCipher'],
   ...['isSessionReused', 'close', 'destroySSL', 'getpeername', 'getsockname'],
 ];
-const TLS = { methods: TLS_METHODS, known: new WeakMap<object, boolean>() };
-const TCP = { methods: TCP_METHODS, known: new WeakMap<object, boolean>() };
+const TLS = kindWith(TLS_METHODS);
+const TCP = kindWith(TCP_METHODS);
 
-function has(value: unknown, { methods, known }: typeof STREAM): value is object {
+function has(value: unknown, kind: HandleKind): value is object {
   if (STATE === null || typeof value !== 'object' || value === null) return false;
   const prototype: object = Object.getPrototypeOf(value);
-  let expected = known.get(prototype);
-  if (expected === undefined) {
-    expected = 'onread' in value && methods.every((name) => typeof Reflect.get(value, name) === 'function');
-    known.set(prototype, expected);
+  if (prototype === kind.last) return true;
+  if (!kind.expected.has(prototype)) {
+    if (!('onread' in value) || !kind.methods.every((name) => typeof Reflect.get(value, name) === 'function')) return false;
+    kind.expected.add(prototype);
   }
-  return expected;
+  kind.last = prototype;
+  return true;
 }
 
 const isHandle = (value: unknown): value is Handle => has(value, STREAM);

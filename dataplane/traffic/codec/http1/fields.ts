@@ -209,8 +209,9 @@ export class Fields {
         this.chunked = true;
         return null;
       case FIELD.connection:
-        if (!isKeepAlive(raw, from, to)) return this.noteConnection(raw.slice(from, to), section);
-        this.connectionKeepAlive = true;
+        if (isKeepAlive(raw, from, to)) this.connectionKeepAlive = true;
+        else if (isClose(raw, from, to)) this.connectionClose = true;
+        else return this.noteConnection(raw.slice(from, to), section);
         return null;
       case FIELD.upgrade:
         this.upgrade = joined(this.upgrade, raw.slice(from, to));
@@ -342,6 +343,9 @@ export class Fields {
 const isKeepAlive = (raw: string, from: number, to: number): boolean =>
   to - from === KEEP_ALIVE_LENGTH && (raw.startsWith('keep-alive', from) || raw.startsWith('Keep-Alive', from));
 const KEEP_ALIVE_LENGTH = 10;
+
+const isClose = (raw: string, from: number, to: number): boolean => to - from === CLOSE_LENGTH && raw.startsWith('close', from);
+const CLOSE_LENGTH = 5;
 
 /** One more line of a field whose lines form a list (RFC 9110 5.3). */
 const joined = (list: string | null, value: string): string => (list === null ? value : `${list}, ${value}`);

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Log } from '../../../shared/runtime/log/log.ts';
+import { TurnoverMap } from '../../../shared/runtime/turnover-map.ts';
 import { matcherOf } from '../../../shared/values/cidr.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
 import type { ClientTools, OpenConnection, PeekedConnection } from '../client/client-tools.ts';
@@ -52,9 +53,9 @@ export class Listener {
   private readonly log: Log;
   private readonly tools: ClientTools;
   /** Each with its row in the ledger of addresses. */
-  private readonly connections = new Map<OpenConnection, number>();
+  private readonly connections = new TurnoverMap<OpenConnection, number>();
   /** The `Peer` of each connection that speaks HTTP. */
-  private readonly peers = new Map<OpenConnection, Peer>();
+  private readonly peers = new TurnoverMap<OpenConnection, Peer>();
   /** Handshakes that wait for a certificate. */
   private readonly waiting = new Set<TlsHandshake>();
   private trusts: (address: string) => boolean = () => false;

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
 import { CIPHERS } from '../../../shared/ciphers.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
+import { TurnoverMap } from '../../../shared/runtime/turnover-map.ts';
 import { type Faults, guarded } from '../exchange/faults.ts';
 import type { AcceptedSocket } from '../io/accepted-socket.ts';
 import { tlsOver } from '../io/node-handle.ts';
@@ -46,7 +47,7 @@ export class TlsServers {
   /** In order of last use; null if the library refuses the certificate. */
   private readonly servers = new Map<PresentedCertificate, Server | null>();
   /** The handshakes in progress, by the addresses and ports of their connection. */
-  private readonly underWay = new Map<string, HandshakeCallbacks>();
+  private readonly underWay = new TurnoverMap<string, HandshakeCallbacks>();
   /** The last one used: consecutive handshakes are mostly for the same certificate. */
   private newest: { readonly presented: PresentedCertificate | null; readonly server: Server | null } = NO_SERVER;
   private ticketKeys: Buffer | null = null;

@@ -1,3 +1,4 @@
+import { TurnoverMap } from '../../../shared/runtime/turnover-map.ts';
 import type { OpenConnection, PeekedConnection } from '../client/client-tools.ts';
 import { guarded } from '../exchange/faults.ts';
 import { type AnswerSink, InternalExchange } from '../exchange/internal-exchange.ts';
@@ -16,7 +17,7 @@ export type PassthroughTools = Pick<PassedTools, 'faults' | 'monotonic' | 'now'>
 export class Passthroughs {
   private readonly tools: PassthroughTools;
   /** Each with the domain of its route. */
-  private readonly connections = new Map<PassedConnection, string>();
+  private readonly connections = new TurnoverMap<PassedConnection, string>();
 
   constructor(tools: PassthroughTools) {
     this.tools = tools;

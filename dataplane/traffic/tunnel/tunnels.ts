@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { ProxyServer } from 'http-proxy';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createServer } from '../../../shared/runtime/http/node-http.ts';
+import { TurnoverMap } from '../../../shared/runtime/turnover-map.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import { answer } from '../exchange/answer.ts';
 import { NOTHING_SENT } from '../exchange/attempt.ts';
@@ -62,7 +63,7 @@ export class Tunnels {
   private proxy: ProxyServer | null = null;
   private readonly connections = new WeakMap<Endpoint, TunnelConnections>();
   /** By the client's socket. */
-  private readonly tunnels = new Map<Duplex, Tunnel>();
+  private readonly tunnels = new TurnoverMap<Duplex, Tunnel>();
 
   constructor(tools: TunnelTools) {
     this.tools = tools;
@@ -257,7 +258,7 @@ export class Tunnels {
 }
 
 /** Acts on the tunnel of a client's socket. */
-function inTunnel(tunnels: ReadonlyMap<Duplex, Tunnel>, socket: Duplex, act: (tunnel: Tunnel) => void): void {
+function inTunnel(tunnels: Pick<TurnoverMap<Duplex, Tunnel>, 'get'>, socket: Duplex, act: (tunnel: Tunnel) => void): void {
   const tunnel = tunnels.get(socket);
   if (tunnel === undefined) socket.destroy();
   else guarded(tunnel, act)(tunnel);

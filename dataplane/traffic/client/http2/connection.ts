@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
 import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import { RequestHead } from '../../codec/http1/request-head.ts';
 import { ERROR } from '../../codec/http2/frames/frame.ts';
@@ -70,7 +71,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   private readonly peer: Peer;
   private readonly tools: Http2Tools;
   private readonly streamTools: StreamTools;
-  private readonly streams = new Set<ClientStream>();
+  private readonly streams = new TurnoverMap<ClientStream, true>();
   private readonly head = new RequestHead();
   /** Requests in the bytes that are being read. */
   private arrived: ClientStream[] = [];
@@ -156,7 +157,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     const { tools, peer, head } = this;
     const origin = originOf(peer, head, tools.trusts);
     const client = new ClientStream(stream, origin.address, this.streamTools);
-    this.streams.add(client);
+    this.streams.set(client, true);
     client.begin(beginExchange(client, tools.requestPath, head, peer, origin, tools.requestIds, tools.monotonic(), tools.tracing));
     tools.begun();
     this.arrived.push(client);
@@ -243,7 +244,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
 
   sweep(now: number): void {
     if (this.session.ended) return this.sweepEnd(now);
-    for (const stream of this.streams) guard(stream, stream.sweep, now);
+    for (const stream of this.streams.keys()) guard(stream, stream.sweep, now);
     this.session.sweep(now);
     if (this.streams.size > 0) return;
     if (!this.session.greeted && now - this.idleSince >= PREFACE_MS) this.socket.destroy();

@@ -1,3 +1,4 @@
+import type { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
 import type { PeerSettings } from './frames/settings.ts';
 import type { RequestBlock } from './headers/request-block.ts';
 import type { ResponseBlock } from './headers/response-block.ts';
@@ -12,7 +13,7 @@ import type { Http2Stream } from './stream.ts';
 export interface IncomingSession {
   readonly limits: { readonly isServer: boolean; readonly streams: number; readonly fieldList: number };
   readonly peer: PeerSettings;
-  readonly streams: ReadonlyMap<number, Http2Stream>;
+  readonly streams: Pick<TurnoverMap<number, Http2Stream>, 'size' | 'get' | 'values'>;
   readonly closed: ClosedStreams;
   readonly budget: FloodBudget;
   readonly decoder: HpackDecoder;

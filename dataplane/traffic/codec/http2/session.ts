@@ -1,3 +1,4 @@
+import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
 import { DEFAULT_WINDOW, ERROR, MAX_STREAM_ID, SETTING, TYPE } from './frames/frame.ts';
 import { FrameReader } from './frames/frame-reader.ts';
 import { PREFACE } from './frames/preface.ts';
@@ -28,7 +29,7 @@ const PING_GOING = Buffer.from('sluice-2');
 export class Http2Session implements StreamSession {
   readonly limits: SessionLimits;
   readonly peer = new PeerSettings();
-  readonly streams = new Map<number, Http2Stream>();
+  readonly streams = new TurnoverMap<number, Http2Stream>();
   readonly budget = new FloodBudget();
   readonly decoder = new HpackDecoder(HEADER_TABLE_BYTES);
   readonly sender: Sender;

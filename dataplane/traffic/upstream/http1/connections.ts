@@ -1,3 +1,4 @@
+import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
 import { NOTHING_SENT } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
@@ -21,7 +22,7 @@ export class Http1Connections implements TargetChannel {
   private readonly endpoint: Endpoint;
   private readonly idle: UpstreamConnection[] = [];
   private readonly waiting: WaitingRoom;
-  private readonly open = new Set<UpstreamConnection>();
+  private readonly open = new TurnoverMap<UpstreamConnection, true>();
   /** How many of the open ones are still connecting. */
   private connecting = 0;
   /** Those still connecting whose request was cancelled: the next request takes the newest. */
@@ -62,7 +63,7 @@ export class Http1Connections implements TargetChannel {
     }
     if (!endpoint.tools.sockets.enterUpstream()) return attemptFailed(x, endpoint, FAILURE.noDescriptors, NOTHING_SENT);
     const connection = new UpstreamConnection(endpoint, this, endpoint.connectMsFor(x));
-    this.open.add(connection);
+    this.open.set(connection, true);
     this.connecting++;
     connection.send(x);
     connection.connect();
@@ -124,7 +125,7 @@ export class Http1Connections implements TargetChannel {
 
   collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
     this.waiting.collectRetryable(elsewhere, recalled);
-    for (const { retryable: x } of this.open) if (x !== null && elsewhere(x)) recalled.push(x);
+    for (const { retryable: x } of this.open.keys()) if (x !== null && elsewhere(x)) recalled.push(x);
   }
 
   /** A connection has closed; `wasEstablished` is whether it ever was, and `failure` why it was not. Calling it twice is harmless. */
@@ -145,7 +146,7 @@ export class Http1Connections implements TargetChannel {
   }
 
   sweep(now: number): boolean {
-    for (const connection of this.open) guard(connection, connection.sweep, now);
+    for (const connection of this.open.keys()) guard(connection, connection.sweep, now);
     this.waiting.sweep(now);
     return this.open.size > 0 || !this.waiting.empty;
   }

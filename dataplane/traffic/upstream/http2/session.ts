@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
 import { RESPONSE_HEADER_BYTES } from '../../../../shared/upstreams/transport.ts';
 import { ResponseHead } from '../../codec/http1/response-head.ts';
 import { ERROR } from '../../codec/http2/frames/frame.ts';
@@ -57,7 +58,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   /** Reads one response head after the other. */
   readonly head = new ResponseHead();
   private readonly owner: UpstreamSessionOwner;
-  private readonly streams = new Map<number, UpstreamStream>();
+  private readonly streams = new TurnoverMap<number, UpstreamStream>();
   private state: 'connecting' | 'open' | 'draining' | 'closed' = 'connecting';
   private socket: Socket | null = null;
   private direct: DirectSocket | null = null;

@@ -59,7 +59,7 @@ function* partsOfText({ tokens, context }: ImportedText, reading: Pick<Reading, 
   }
 }
 
-/** Reads a block of globals. `unknown` describes a directive that is none. @returns null if it contains errors. */
+/** Reads a block of globals. `unknown` explains a directive that does not exist. @returns null if it contains errors. */
 export function readGlobals(
   block: DirectiveBlock,
   errorsBefore: number,

@@ -54,13 +54,14 @@ function scene({ isOwnVersion = false, hasOneCore = false } = {}) {
   const started: Played[] = [];
   const heard: string[] = [];
   const ended: number[] = [];
+  const reports: string[] = [];
   const pair = new Pair(
     { launcher: '/sluice', argv: ['run', '--x'] },
     { received: ({ kind }) => heard.push(kind), ended: (code) => ended.push(code) },
     {
       clock,
       random: { fraction: () => 0 },
-      report: () => undefined,
+      report: (_, message) => reports.push(message),
       start: (launch, events) => {
         const child = new Played(launch, events, started.length + 1);
         started.push(child);
@@ -76,7 +77,7 @@ function scene({ isOwnVersion = false, hasOneCore = false } = {}) {
     newest('run').says({ kind: 'plan', plan });
     await newest('run').ends(0);
   };
-  return { clock, pair, started, heard, ended, newest, plan };
+  return { clock, pair, started, heard, ended, newest, plan, reports };
 }
 
 test('the launcher plans how both processes are started, and starts them', async () => {
@@ -199,16 +200,22 @@ test('the controller goes on until the data plane has begun to drain', async () 
   assert.deepEqual(ended, [0]);
 });
 
-test('a second TERM ends both at once, with exit code 1', async () => {
-  const { pair, newest, plan, ended } = scene();
-  await plan(PLAN);
-  pair.signal('SIGTERM');
-  pair.signal('SIGTERM');
-  for (const name of ['dataplane', 'controller']) {
-    assert.ok(newest(name).signals.includes('SIGKILL'), name);
-    await newest(name).ends(137);
+test('a second TERM ends both at once, with exit code 1 and without a report of a crash', async () => {
+  for (const order of [
+    ['dataplane', 'controller'],
+    ['controller', 'dataplane'],
+  ]) {
+    const { pair, newest, plan, started, ended, reports } = scene();
+    await plan(PLAN);
+    const before = started.length;
+    pair.signal('SIGTERM');
+    pair.signal('SIGTERM');
+    for (const name of order) {
+      assert.ok(newest(name).signals.includes('SIGKILL'), name);
+      await newest(name).ends(137);
+    }
+    assert.deepEqual([ended, reports, started.length], [[1], [], before]);
   }
-  assert.deepEqual(ended, [1]);
 });
 
 test('TERM before there is a plan ends the planner, and nothing is started', async () => {

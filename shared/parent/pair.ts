@@ -67,6 +67,8 @@ export class Pair implements Child {
 
   private kill(): void {
     this.stops = Math.max(this.stops, 2);
+    // Otherwise their end would look like a crash.
+    for (const one of [this.dataplane, this.controller]) one?.retire();
     for (const one of [this.planner, this.dataplane, this.controller]) one?.signal('SIGKILL');
   }
 

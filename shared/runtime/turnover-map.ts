@@ -7,8 +7,8 @@ const FEWEST = 64;
  * With a `Map`, nothing of what it ever held would be freed by the fast collections of young objects. A `Map` in which entries are replaced
  * moves to a new table from time to time, and the old table refers to the new one, for iterators. Once a full collection has moved the table
  * of the time to the old generation, it stays there until the next full collection, although nothing uses it any more, and keeps its
- * successors alive, with all that they refer to. A worker that accepted 18,000 connections a second therefore had a full collection every
- * 0.6 s, and spent an eighth of its processor time on them. A new `Map` has nothing to do with the old one.
+ * successors alive, with all that they refer to. A new `Map` has nothing to do with the old one. See
+ * docs/decisions/0174-short-lived-objects-are-freed-by-young-collections.md.
  */
 export class TurnoverMap<K, V> {
   private map = new Map<K, V>();

@@ -2,41 +2,64 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
+import { CertificatesFixture } from '../testing/certificates.ts';
 import { eventually } from '../testing/proxy/test-proxy.ts';
 import { type AcceptedReader, AcceptedSocket } from './accepted-socket.ts';
-import { acceptHandles } from './node-handle.ts';
+import { AcceptedTls } from './accepted-tls.ts';
+import { acceptHandles, type TcpHandle, tlsOver } from './node-handle.ts';
+import { ServerTls } from './server-tls.ts';
 
 const BUFFER = Buffer.allocUnsafeSlow(65_536);
 const LARGE = 'L'.repeat(8_000_000);
+const secure = createTlsServer(new CertificatesFixture().issue('a.test'));
+
+/** Completes the TLS handshake of a connection. */
+function secured(handle: TcpHandle): Promise<AcceptedSocket> {
+  const tls = tlsOver(handle, secure, Buffer.alloc(0));
+  assert.ok(tls !== null);
+  return new Promise((resolve, reject) => {
+    const failed = (reason: unknown): void => reject(new Error(String(reason)));
+    new ServerTls(tls, {
+      secured: (complete) => resolve(new AcceptedTls(complete)),
+      failed,
+      closed: () => failed('closed'),
+      onFault: failed,
+    }).begin(Buffer.alloc(0));
+  });
+}
 
 /** Both ends of a connection. What ours reads is kept as text, and each event by its name. */
 class Ends implements AcceptedReader {
   readonly client: Socket;
+  /** Below TLS. */
+  readonly raw: Socket;
   readonly accepted: AcceptedSocket;
   readonly events: string[] = [];
   text = '';
   onReceive: () => void = () => undefined;
   private readonly close: () => void;
 
-  private constructor(client: Socket, accepted: AcceptedSocket, close: () => void) {
+  private constructor(client: Socket, raw: Socket, accepted: AcceptedSocket, close: () => void) {
     this.client = client;
+    this.raw = raw;
     this.accepted = accepted;
     this.close = close;
     client.on('error', () => undefined);
   }
 
-  static async open(light: boolean): Promise<Ends> {
+  static async open(kind: Kind): Promise<Ends> {
     const { promise, resolve } = Promise.withResolvers<AcceptedSocket>();
     const server = createServer({ allowHalfOpen: true }, (socket) => resolve(AcceptedSocket.ofStream(socket)));
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    if (light)
-      assert.equal(
-        acceptHandles(server, (handle) => resolve(AcceptedSocket.ofHandle(handle, true)), assert.ifError),
-        true,
-      );
-    const client = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
-    const [accepted] = await Promise.all([promise, once(client, 'connect')]);
-    return new Ends(client, accepted, () => server.close());
+    const accept = (handle: TcpHandle): void => resolve(kind === 'tls' ? secured(handle) : AcceptedSocket.ofHandle(handle, true));
+    if (kind !== 'stream') assert.equal(acceptHandles(server, accept, assert.ifError), true);
+    const options = { port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true };
+    const raw = connect(options);
+    const client = kind === 'tls' ? connectTls({ socket: raw, rejectUnauthorized: false }) : raw;
+    client.allowHalfOpen = true;
+    const [accepted] = await Promise.all([promise, once(client, kind === 'tls' ? 'secureConnect' : 'connect')]);
+    return new Ends(client, raw, accepted, () => server.close());
   }
 
   nextBuffer(): Buffer {
@@ -87,21 +110,23 @@ class Ends implements AcceptedReader {
   }
 }
 
-const KINDS = [
-  { name: 'a connection without a stream', light: true },
-  { name: 'a connection that has had a stream from the start', light: false },
-] as const;
+type Kind = 'handle' | 'stream' | 'tls';
+const KINDS: readonly { readonly name: string; readonly kind: Kind }[] = [
+  { name: 'a connection without a stream', kind: 'handle' },
+  { name: 'a TLS connection without a stream', kind: 'tls' },
+  { name: 'a connection that has had a stream from the start', kind: 'stream' },
+];
 
-for (const { name, light } of KINDS) {
+for (const { name, kind } of KINDS) {
   test(`${name}: its ends have the addresses that the client has`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     const { client, accepted } = ends;
     assert.deepEqual(accepted.remote, { address: client.localAddress, port: client.localPort });
     assert.equal(accepted.localAddress, client.remoteAddress);
   });
 
   test(`${name}: it reads what arrives, and writes text, bytes, and both`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     const { client, accepted } = ends;
     accepted.read(ends);
     client.write('a question');
@@ -111,6 +136,7 @@ for (const { name, light } of KINDS) {
       [accepted.write('an '), accepted.writeBytes(Buffer.from('answer')), accepted.writeBoth(' in ', Buffer.from('parts'))],
       [true, true, true],
     );
+    await eventually('that nothing waits', () => accepted.flushed);
     assert.deepEqual([accepted.bytesWritten - before, accepted.writableLength, accepted.writableNeedDrain], [18, 0, false]);
     accepted.destroySoon();
     assert.equal(await ends.answered(), 'an answer in parts');
@@ -119,7 +145,7 @@ for (const { name, light } of KINDS) {
   });
 
   test(`${name}: nothing is passed on while it is paused, and all of it in order after that`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     let pauses = 0;
     ends.onReceive = () => {
       ends.accepted.pause();
@@ -141,7 +167,7 @@ for (const { name, light } of KINDS) {
   });
 
   test(`${name}: after the end of what the client sends, answers are still written`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     ends.accepted.read(ends);
     ends.client.end('last words');
     await ends.has('end');
@@ -155,7 +181,7 @@ for (const { name, light } of KINDS) {
   });
 
   test(`${name}: its writer has to pause when the client does not read, and everything arrives in order`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     const { accepted, client } = ends;
     accepted.read(ends);
     let written = '';
@@ -177,7 +203,7 @@ for (const { name, light } of KINDS) {
   });
 
   test(`${name}: a long write is completed before it closes`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     ends.accepted.read(ends);
     ends.accepted.writeBytes(Buffer.from(LARGE));
     ends.accepted.destroySoon();
@@ -187,19 +213,19 @@ for (const { name, light } of KINDS) {
   });
 
   test(`${name}: a reset by the client closes it, once`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     ends.accepted.read(ends);
-    ends.client.resetAndDestroy();
+    ends.raw.resetAndDestroy();
     await ends.has('close');
     assert.deepEqual(ends.events, ['close']);
     assert.equal(ends.accepted.destroyed, true);
   });
 
   test(`${name}: a write that a reset has made impossible closes it`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     ends.accepted.read(ends);
     ends.accepted.pause();
-    ends.client.resetAndDestroy();
+    ends.raw.resetAndDestroy();
     await eventually('its close', () => {
       ends.accepted.write('x'.repeat(100));
       return ends.events.includes('close');
@@ -207,16 +233,18 @@ for (const { name, light } of KINDS) {
     assert.equal(ends.accepted.destroyed, true);
   });
 
-  test(`${name}: cutting it off resets the connection of the client`, async () => {
-    using ends = await Ends.open(light);
-    ends.accepted.read(ends);
-    const [[error]] = await Promise.all([once(ends.client, 'error'), ends.accepted.cut()]);
-    assert.equal((error as NodeJS.ErrnoException).code, 'ECONNRESET');
-    await ends.has('close');
-  });
+  // Over TLS, close_notify is missing instead.
+  if (kind !== 'tls')
+    test(`${name}: cutting it off resets the connection of the client`, async () => {
+      using ends = await Ends.open(kind);
+      ends.accepted.read(ends);
+      const [[error]] = await Promise.all([once(ends.raw, 'error'), ends.accepted.cut()]);
+      assert.equal((error as NodeJS.ErrnoException).code, 'ECONNRESET');
+      await ends.has('close');
+    });
 
   test(`${name}: its close is reported in a later tick, and what is written after it is discarded`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     ends.accepted.read(ends);
     const answered = ends.answered();
     ends.accepted.destroy();
@@ -232,7 +260,7 @@ for (const { name, light } of KINDS) {
   });
 
   test(`${name}: its receiver may close it`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     ends.onReceive = () => ends.accepted.destroy();
     ends.accepted.read(ends);
     ends.client.write('x');
@@ -241,7 +269,7 @@ for (const { name, light } of KINDS) {
   });
 
   test(`${name}: an exception of the receiver is reported to it, and reading continues`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     ends.onReceive = () => {
       if (ends.text === 'one') throw new Error('too much');
     };
@@ -254,7 +282,7 @@ for (const { name, light } of KINDS) {
   });
 
   test(`${name}: its stream can be asked for before it is read, and in the middle`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     const { accepted, client } = ends;
     client.write('first ');
     const { socket } = accepted;
@@ -275,14 +303,14 @@ for (const { name, light } of KINDS) {
   });
 
   test(`${name}: its stream can be made by its receiver, and when the client has ended its side`, async () => {
-    using ends = await Ends.open(light);
+    using ends = await Ends.open(kind);
     ends.onReceive = () => void ends.accepted.socket;
     ends.accepted.read(ends);
     ends.client.write('one ');
     await ends.reads('one ');
     ends.client.end('two');
     await ends.has('end');
-    using ended = await Ends.open(light);
+    using ended = await Ends.open(kind);
     ended.accepted.read(ended);
     ended.client.end();
     await ended.has('end');

@@ -1,7 +1,19 @@
 import { Socket } from 'node:net';
+import { isBypass } from './bypass.ts';
 import { cut } from './cut.ts';
 import { type DirectReader, DirectSocket } from './direct-socket.ts';
-import { type ConnectionEnd, END_OF_INPUT, type Handle, type PendingWrite, readResult, streamOf, type TcpHandle } from './node-handle.ts';
+import {
+  type AcceptedHandle,
+  ALREADY_READING,
+  type ConnectionEnd,
+  END_OF_INPUT,
+  type Handle,
+  isEncrypted,
+  type PendingWrite,
+  readResult,
+  streamOf,
+  type TcpHandle,
+} from './node-handle.ts';
 import { ReadBuffer } from './read-buffer.ts';
 
 /** Receives the bytes of an accepted connection, and its events. What one of its methods throws is passed to `onFault`. */
@@ -21,8 +33,7 @@ type Listeners = Readonly<Record<'end' | 'drain' | 'error' | 'close', () => void
 const END: ConnectionEnd = {};
 
 const OWNER = Symbol('owner');
-type AcceptedHandle = { [OWNER]?: AcceptedSocket | null };
-type OwnedHandle = TcpHandle & AcceptedHandle;
+type Owned = { [OWNER]?: AcceptedSocket | null };
 
 /**
  * A connection that a port has accepted. Node's stream for it costs more than everything else that a short connection needs, so it is only
@@ -31,20 +42,20 @@ type OwnedHandle = TcpHandle & AcceptedHandle;
  */
 export class AcceptedSocket {
   /** Null once the connection has a stream or is closed. */
-  private handle: OwnedHandle | null;
-  private stream: Socket | null;
-  private direct: DirectSocket | null = null;
+  protected handle: (AcceptedHandle & Owned) | null;
+  protected stream: Socket | null;
+  protected direct: DirectSocket | null = null;
   private listeners: Listeners | null = null;
   reader: AcceptedReader | null = null;
   private buffer: Buffer | null = null;
   private reading = false;
-  private paused = false;
+  protected paused = false;
   /** Whether the client has ended its side, as far as is known without a stream. */
-  private over = false;
+  protected over = false;
 
   private readonly allowHalfOpen: boolean;
 
-  private constructor(handle: TcpHandle | null, stream: Socket | null, allowHalfOpen: boolean) {
+  protected constructor(handle: AcceptedHandle | null, stream: Socket | null, allowHalfOpen: boolean) {
     this.handle = handle;
     this.stream = stream;
     this.allowHalfOpen = allowHalfOpen;
@@ -65,9 +76,9 @@ export class AcceptedSocket {
     return this.stream ?? this.makeStream();
   }
 
-  private makeStream(): Socket {
+  protected makeStream(): Socket {
     const { handle, reader } = this;
-    const socket = handle === null ? new Socket().destroy() : streamOf(handle, this.allowHalfOpen);
+    const socket = handle === null ? new Socket().destroy() : this.streamOf(handle);
     this.stream = socket;
     this.handle = null;
     if (handle !== null && reader !== null) {
@@ -76,6 +87,10 @@ export class AcceptedSocket {
     }
     if (this.paused) this.direct?.pause();
     return socket;
+  }
+
+  protected streamOf(handle: AcceptedHandle): Socket {
+    return streamOf(handle, this.allowHalfOpen);
   }
 
   private readStream(socket: Socket, reader: AcceptedReader): void {
@@ -92,7 +107,7 @@ export class AcceptedSocket {
    * reported here. Reading is not interrupted: stopping and restarting it would take several system calls. If `use` returns null, the
    * connection stays as it is.
    */
-  takeHandle<T>(use: (handle: TcpHandle) => T | null): T | null {
+  takeHandle<T>(use: (handle: AcceptedHandle) => T | null): T | null {
     const { handle } = this;
     const used = handle && use(handle);
     if (handle === null || used === null) return null;
@@ -166,10 +181,11 @@ export class AcceptedSocket {
     this.start(handle);
   }
 
-  private start(handle: OwnedHandle): void {
+  private start(handle: AcceptedHandle): void {
     if (this.reading || this.over) return;
     this.reading = true;
-    if (handle.readStart() !== 0) this.destroy();
+    const status = handle.readStart();
+    if (status !== 0 && status !== ALREADY_READING) this.destroy();
   }
 
   pause(): void {
@@ -229,6 +245,11 @@ export class AcceptedSocket {
     return next;
   }
 
+  /** A copy of what has just been read. */
+  protected copyOf(length: number): Buffer {
+    return Buffer.from(this.buffer?.subarray(0, length) ?? []);
+  }
+
   /** The client has ended its side, or the connection has failed. */
   ended(status: number): void {
     this.over = true;
@@ -241,29 +262,35 @@ export class AcceptedSocket {
 
   /** Writes text as Latin-1. @returns false if the sender should pause until `drain`. */
   write(text: string): boolean {
-    const { handle } = this;
+    const handle = this.sinkFor(text.length);
     if (handle === null) return this.direct === null || this.direct.write(text);
     const result = handle.writeLatin1String(null, text);
-    return result === 0 || this.adopt(result, text);
+    return result === 0 || isBypass(handle, result) || this.adopt(result, text);
   }
 
   /** Writes bytes, which must stay as they are while the connection holds them. @returns as `write`. */
   writeBytes(bytes: Buffer): boolean {
-    const { handle } = this;
+    const handle = this.sinkFor(bytes.length);
     if (handle === null) return this.direct === null || this.direct.writeBytes(bytes);
     const result = handle.writeBuffer(null, bytes);
-    return result === 0 || this.adopt(result, bytes);
+    return result === 0 || isBypass(handle, result) || this.adopt(result, bytes);
   }
 
   /** Writes text and then bytes, as one piece. @returns as `write`. */
   writeBoth(text: string, bytes: Buffer): boolean {
-    const { handle } = this;
+    const handle = this.sinkFor(text.length + bytes.length);
     if (handle === null) return this.direct === null || this.direct.writeBoth(text, bytes);
     const result = handle.writev(null, [text, 'latin1', bytes, 'buffer'], false);
-    return result === 0 || this.adopt(result, bytes);
+    return result === 0 || isBypass(handle, result) || this.adopt(result, bytes);
   }
 
-  private adopt(result: PendingWrite | number, written: string | Buffer): boolean {
+  /** The handle to which this many bytes may be written now; null if they go through the stream. */
+  protected sinkFor(_bytes: number): AcceptedHandle | null {
+    return this.handle;
+  }
+
+  /** Hands a write that is incomplete or has failed over to the stream. @returns as `write`. */
+  protected adopt(result: PendingWrite | number, written: string | Buffer): boolean {
     this.makeStream();
     return this.direct === null || this.direct.adopt(result, written);
   }
@@ -277,7 +304,7 @@ export class AcceptedSocket {
 
   /** Closes it when everything has been written. */
   destroySoon(): void {
-    if (this.stream === null) this.destroy();
+    if (this.stream === null || (this.flushed && !isEncrypted(this.stream))) this.destroy();
     else this.stream.destroySoon();
   }
 
@@ -294,12 +321,13 @@ export class AcceptedSocket {
     const { handle } = this;
     if (handle === null) return void (this.stream !== null && cut(this.stream));
     this.handle = null;
-    if (handle.reset() !== 0) handle.close();
+    if (handle.reset?.() !== 0) handle.close();
     if (this.reader !== null) process.nextTick(closed, this.reader);
   }
 }
 
-function closed(reader: AcceptedReader): void {
+/** Reports the close of a connection. */
+export function closed(reader: AcceptedReader): void {
   try {
     reader.onClose();
   } catch (error) {
@@ -327,7 +355,7 @@ function listen(socket: Socket, reader: AcceptedReader): Listeners {
 }
 
 /** The one listener of all connections without a stream. */
-function onRead(this: Handle & AcceptedHandle): Uint8Array | undefined {
+function onRead(this: Handle & Owned): Uint8Array | undefined {
   const result = readResult();
   const owner = this[OWNER];
   if (owner == null || result === 0) return undefined;

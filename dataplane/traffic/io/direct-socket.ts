@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { allowBypass, bypassOf, forgetBypass, isBypass, MAX_BYPASS_BYTES, type Sink, takeBypassResult } from './bypass.ts';
 import { type Handle, handleOf, isEncrypted, isGone, type PendingWrite, readResult, systemError, writeError } from './node-handle.ts';
 import { ReadBuffer } from './read-buffer.ts';
 
@@ -12,13 +13,6 @@ export interface DirectReader {
   onFault(error: unknown): void;
 }
 
-/**
- * TLS completes no write at once, but nearly all of them soon after. One write of at most this many bytes therefore bypasses the stream:
- * TLS has encrypted its bytes by the time the call returns, and the stream learns of it only if it has to wait for it. Larger writes go
- * through the stream, so that senders notice when the peer does not read.
- */
-const MAX_BYPASS_BYTES = 16_384;
-
 type Write = Socket['_write'];
 type WriteCallback = Parameters<Write>[2];
 
@@ -26,10 +20,7 @@ type WriteCallback = Parameters<Write>[2];
 const READERS = Symbol('reader');
 /** Node's own reaction to reads, which handles errors and the end. */
 const STREAM_ONREAD = Symbol('stream onread');
-/** The last write over TLS that bypassed the stream; null once it is complete. */
-const BYPASS = Symbol('bypass');
 type ReadHandle = Handle & { [READERS]?: DirectSocket; [STREAM_ONREAD]?: Handle['onread'] };
-type Sink = Handle & { [BYPASS]?: PendingWrite | null };
 
 /**
  * Reads and writes a socket's bytes without Node's stream, which would take half of the time that a small message costs. The stream still
@@ -59,6 +50,7 @@ export class DirectSocket {
     this.find = find;
     this.sink = find(socket);
     this.isSecure = isEncrypted(socket);
+    if (this.isSecure && this.sink !== null) allowBypass(this.sink);
   }
 
   // Reading.
@@ -191,7 +183,7 @@ export class DirectSocket {
     const sink = this.sinkFor(text.length);
     if (sink === null) return this.socket.write(text, 'latin1');
     const result = sink.writeLatin1String(null, text);
-    return result === 0 || this.adopt(result, text);
+    return result === 0 || isBypass(sink, result) || this.adopt(result, text);
   }
 
   /** Writes bytes, which must stay as they are while the socket holds them. @returns as `write`. */
@@ -199,7 +191,7 @@ export class DirectSocket {
     const sink = this.sinkFor(bytes.length);
     if (sink === null) return this.socket.write(bytes);
     const result = sink.writeBuffer(null, bytes);
-    return result === 0 || this.adopt(result, bytes);
+    return result === 0 || isBypass(sink, result) || this.adopt(result, bytes);
   }
 
   /** Writes text and then bytes, as one piece. @returns as `write`. */
@@ -208,7 +200,7 @@ export class DirectSocket {
     const sink = this.sinkFor(text.length + bytes.length);
     if (sink !== null) {
       const result = sink.writev(null, [text, 'latin1', bytes, 'buffer'], false);
-      return result === 0 || this.adopt(result, bytes);
+      return result === 0 || isBypass(sink, result) || this.adopt(result, bytes);
     }
     socket.cork();
     socket.write(text, 'latin1');
@@ -236,37 +228,31 @@ export class DirectSocket {
 
   /** The handle to which this many bytes may be written directly; null if they have to wait for earlier ones, or the stream has ended. */
   private sinkFor(bytes: number): Sink | null {
-    return (bytes <= MAX_BYPASS_BYTES || !this.isSecure) && this.flushed && this.socket.writable ? this.sink : null;
+    if ((bytes > MAX_BYPASS_BYTES && this.isSecure) || !this.flushed || !this.socket.writable) return null;
+    if (this.isSecure) this.adoptWrites();
+    return this.sink;
   }
 
   /** The write over TLS that bypasses the stream, whether by this object or by another for the same socket. */
   private get bypass(): PendingWrite | null {
-    return this.isSecure ? (this.sink?.[BYPASS] ?? null) : null;
+    return this.isSecure && this.sink !== null ? bypassOf(this.sink) : null;
   }
 
   private endBypass(): void {
-    if (this.sink !== null) this.sink[BYPASS] = null;
+    if (this.sink !== null) forgetBypass(this.sink);
   }
 
   private isBypassPending(): boolean {
-    const { bypass } = this;
-    if (bypass === null) return false;
-    const status = bypass.writeStatus;
-    if (status === null) return true;
-    this.endBypass();
-    if (status < 0) this.socket.destroy(systemError(status, 'write'));
-    return false;
+    if (!this.isSecure || this.sink === null) return false;
+    const status = takeBypassResult(this.sink);
+    if (status !== null && status < 0) this.socket.destroy(systemError(status, 'write'));
+    return status === null;
   }
 
-  /** Hands over to the stream a write that is incomplete or has failed, unless it is in progress over TLS. @returns as `write`. */
+  /** Hands over to the stream a write that is incomplete or has failed. @returns as `write`. */
   adopt(result: PendingWrite | number, written: string | Buffer): boolean {
     this.adoptWrites();
-    const dispatched = typeof result === 'number' ? result : writeError() || result;
-    if (this.isSecure && this.sink !== null && typeof dispatched === 'object') {
-      this.sink[BYPASS] = dispatched;
-      return true;
-    }
-    this.dispatched = dispatched;
+    this.dispatched = typeof result === 'number' ? result : writeError() || result;
     return this.socket.write(written, 'latin1');
   }
 

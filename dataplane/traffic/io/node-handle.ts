@@ -30,19 +30,23 @@ export type Handle = {
   writev(request: null, chunks: readonly (string | Uint8Array)[], allBuffers: false): number | PendingWrite;
 };
 
-/** A TCP connection. */
-export type TcpHandle = Handle & {
+/** The handle of an accepted connection. */
+export type AcceptedHandle = Handle & {
   readonly bytesWritten: number;
-  close(): void;
-  /** Closes it with a reset. @returns 0 or a negative error number. */
-  reset(): number;
   /** Both set address and port, and return 0 or a negative error number. */
   getpeername(end: ConnectionEnd): number;
   getsockname(end: ConnectionEnd): number;
+  /** Closes the TCP connection. */
+  close(closed?: () => void): void;
+  /** The same with a reset; not over TLS. @returns 0 or a negative error number. */
+  reset?(): number;
 };
 
+/** A TCP connection. */
+export type TcpHandle = AcceptedHandle & { reset(): number };
+
 /** TLS over a TCP connection, on the server's side. */
-export type TlsHandle = Handle & {
+export type TlsHandle = AcceptedHandle & {
   /** The handshake is complete. */
   onhandshakedone: (this: TlsHandle) => void;
   /** The handshake has failed, or later a record can't be read. Its alert has been written. */
@@ -54,8 +58,8 @@ export type TlsHandle = Handle & {
   getProtocol(): string | null;
   getCipher(): { readonly standardName?: string } | undefined;
   isSessionReused(): boolean;
-  /** Closes the TCP connection. */
-  close(closed: () => void): void;
+  /** Writes close_notify (RFC 8446 6.1). @returns 0 or a negative error number. */
+  shutdown(request: object): number;
   /** Frees what the library holds. To be called when it is closed, never from within a callback of the library. */
   destroySSL(): void;
 };
@@ -100,7 +104,7 @@ const STREAM = kindWith(METHODS);
 const TLS_METHODS = [
   ...METHODS,
   ...['receive', 'setALPNProtocols', 'getALPNNegotiatedProtocol', 'getProtocol', 'getCipher'],
-  ...['isSessionReused', 'close', 'destroySSL', 'getpeername', 'getsockname'],
+  ...['isSessionReused', 'shutdown', 'close', 'destroySSL', 'getpeername', 'getsockname'],
 ];
 const TLS = kindWith(TLS_METHODS);
 const TCP = kindWith(TCP_METHODS);
@@ -151,20 +155,21 @@ export function acceptHandles(
 }
 
 /** The stream of a connection that has none yet, paused. */
-export function streamOf(handle: TcpHandle, allowHalfOpen: boolean): Socket {
+export function streamOf(handle: AcceptedHandle, allowHalfOpen: boolean): Socket {
   // The declared types have neither `handle` nor `pauseOnCreate`.
   const options: object = { handle, allowHalfOpen, pauseOnCreate: true };
   return new Socket(options);
 }
 
 /** Wraps a connection in TLS; null if it is not as expected. Looked up on first use, because `node:tls` adds methods to the class. */
-let wrapTls: ((handle: TcpHandle, context: object, isServer: true, hasWrites: false) => unknown) | null | undefined;
+let wrapTls: ((handle: AcceptedHandle, context: object, isServer: true, hasWrites: false) => unknown) | null | undefined;
 
 function findWrapTls(): typeof wrapTls {
   const binding = bindingOf('tls_wrap');
   const kind: unknown = binding && Reflect.get(binding, 'TLSWrap');
   const wrap: unknown = binding && Reflect.get(binding, 'wrap');
   if (typeof kind !== 'function' || typeof wrap !== 'function' || !isTlsHandle(Object.create(kind.prototype))) return null;
+  if (SHUTDOWN_REQUEST === null) return null;
   return (...values) => Reflect.apply(wrap, binding, values);
 }
 
@@ -176,7 +181,7 @@ const SECURED = Symbol('secured');
  * `protocols` are those of ALPN as RFC 7301 3.1 lists them.
  * @returns null if it can't be begun in this way; the connection is then as before.
  */
-export function tlsOver(handle: TcpHandle, server: TlsServer, protocols: Buffer): TlsHandle | null {
+export function tlsOver(handle: AcceptedHandle, server: TlsServer, protocols: Buffer): TlsHandle | null {
   if (wrapTls === undefined) wrapTls = findWrapTls();
   const shared: unknown = Reflect.get(server, '_sharedCreds');
   const context: unknown = typeof shared === 'object' && shared !== null ? Reflect.get(shared, 'context') : null;
@@ -194,6 +199,21 @@ export function tlsOver(handle: TcpHandle, server: TlsServer, protocols: Buffer)
 export function tlsStreamOf(handle: TlsHandle): Socket {
   const options: object = { handle, allowHalfOpen: true, pauseOnCreate: true };
   return Object.assign(new Socket(options), { encrypted: true, ssl: handle });
+}
+
+type RequestType = new () => object;
+/** The type of the requests that end the writing side; null if it is not as expected. */
+const SHUTDOWN_REQUEST = findShutdownRequest();
+
+function findShutdownRequest(): RequestType | null {
+  const binding = bindingOf('stream_wrap');
+  const type: unknown = binding && Reflect.get(binding, 'ShutdownWrap');
+  return typeof type === 'function' ? (type as RequestType) : null;
+}
+
+/** Writes close_notify, so that the client knows that nothing is missing. To be called when all writes are complete, right before closing. */
+export function notifyOfClose(handle: TlsHandle): void {
+  if (SHUTDOWN_REQUEST !== null) handle.shutdown(new SHUTDOWN_REQUEST());
 }
 
 /** Whether a socket's bytes go through TLS. */

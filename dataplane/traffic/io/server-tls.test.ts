@@ -7,12 +7,12 @@ import { CertificatesFixture } from '../testing/certificates.ts';
 import { eventually } from '../testing/proxy/test-proxy.ts';
 import { cut } from './cut.ts';
 import { acceptHandles, type TcpHandle, tlsOver } from './node-handle.ts';
-import { ServerTls, type ServerTlsOwner } from './server-tls.ts';
+import { type HandshakeOwner, ServerTls } from './server-tls.ts';
 
 const PROTOCOLS = Buffer.from('\x02h2\x08http/1.1', 'latin1');
 
 /** A port whose connections are secured without streams. */
-class Port implements ServerTlsOwner {
+class Port implements HandshakeOwner {
   readonly events: string[] = [];
   readonly sockets: Socket[] = [];
   tls: ServerTls | null = null;

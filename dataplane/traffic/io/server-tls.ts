@@ -6,15 +6,18 @@ export type Negotiated = Pick<TlsHandle, 'getCipher' | 'getProtocol' | 'isSessio
   readonly alpnProtocol: string | false | null;
 };
 
-export type ServerTlsOwner = {
-  /** The handshake is complete. The connection's stream has to be requested now. */
-  secured(tls: ServerTls): void;
-  /** It has failed, and the connection is about to be closed. */
+export type TlsOwner = {
+  /** The handshake has failed, or a record can't be read. The connection is about to be closed. */
   failed(reason: string): void;
   /** The connection is closed. */
   closed(): void;
   /** A callback has thrown: the connection has to be destroyed. */
   onFault(error: unknown): void;
+};
+
+export type HandshakeOwner = TlsOwner & {
+  /** The handshake is complete. Now the connection has to get another owner, or its stream has to be requested. */
+  secured(tls: ServerTls): void;
 };
 
 /**
@@ -26,16 +29,19 @@ const PIECE = 1_000;
 const OF_HANDLE = Symbol('of the handle');
 type OwnedHandle = { [OF_HANDLE]?: ServerTls };
 
-/** The handshake of a TLS connection without Node's streams, which cost about as much as the handshake itself. */
+/** A TLS connection without Node's streams, which cost about as much as the handshake itself. */
 export class ServerTls {
-  private readonly handle: TlsHandle;
-  /** Null once it has been notified of the end of the handshake. */
-  owner: ServerTlsOwner | null;
+  readonly handle: TlsHandle;
+  /** Null once the handshake is complete. */
+  private handshake: HandshakeOwner | null;
+  /** Null once it has been notified of the end, and while there is a stream, which reports everything. */
+  owner: TlsOwner | null;
   private stream: Socket | null = null;
   private isClosed = false;
 
-  constructor(handle: TlsHandle & OwnedHandle, owner: ServerTlsOwner) {
+  constructor(handle: TlsHandle & OwnedHandle, owner: HandshakeOwner) {
     this.handle = handle;
+    this.handshake = owner;
     this.owner = owner;
     handle[OF_HANDLE] = this;
     handle.onhandshakedone = onHandshakeDone;
@@ -47,8 +53,8 @@ export class ServerTls {
   begin(bytes: Buffer): void {
     const { handle } = this;
     for (let at = 0; at < bytes.length && !this.isClosed; at += PIECE) handle.receive(bytes.subarray(at, at + PIECE));
-    // Once there is a stream, the stream reads.
-    if (this.isClosed || this.stream !== null) return;
+    // From the end of the handshake on, others read.
+    if (this.isClosed || this.handshake === null) return;
     handle.reading = true;
     const status = handle.readStart();
     if (status !== 0 && status !== ALREADY_READING) this.destroy();
@@ -72,9 +78,11 @@ export class ServerTls {
   }
 
   done(): void {
-    if (this.isClosed) return;
-    this.owner?.secured(this);
-    this.owner = null;
+    const { handshake } = this;
+    if (this.isClosed || handshake === null) return;
+    this.handshake = null;
+    handshake.secured(this);
+    if (this.owner === handshake) this.owner = null;
   }
 
   failed(reason: string): void {
@@ -107,7 +115,7 @@ function onError(this: Handle & OwnedHandle, { message }: Error): void {
   step(this[OF_HANDLE], (tls) => tls.failed(message));
 }
 
-/** During the handshake only its end or an error is read. */
+/** During the handshake, only the end of the connection or an error is read. */
 function onRead(this: Handle & OwnedHandle): undefined {
   if (readResult() < 0) step(this[OF_HANDLE], (tls) => tls.destroy());
 }

@@ -259,8 +259,7 @@ export class Listener {
         return may;
       },
       tlsServers: this.tlsServers,
-      done: (stage, stream, facts, presented) => {
-        const socket = AcceptedSocket.ofStream(stream);
+      done: (stage, socket, facts, presented) => {
         this.connections.delete(stage);
         this.waiting.delete(stage);
         try {

@@ -3,7 +3,8 @@ import type { TLSSocket } from 'node:tls';
 import { refusal } from '../client/http1/refusal.ts';
 import type { TlsFacts } from '../exchange/exchange.ts';
 import { type Faults, guard, guarded } from '../exchange/faults.ts';
-import type { AcceptedReader, AcceptedSocket } from '../io/accepted-socket.ts';
+import { type AcceptedReader, AcceptedSocket } from '../io/accepted-socket.ts';
+import { AcceptedTls } from '../io/accepted-tls.ts';
 import { AppendBuffer } from '../io/append-buffer.ts';
 import { ReadBuffer } from '../io/read-buffer.ts';
 import type { ServerTls } from '../io/server-tls.ts';
@@ -44,7 +45,7 @@ export type HandshakeTools = {
   mayWait(handshake: TlsHandshake, hello: Hello): boolean;
   readonly tlsServers: TlsServers;
   /** The handshake is complete; from here on the socket is a connection like any other. */
-  done(handshake: TlsHandshake, socket: Socket, facts: TlsFacts, presented: PresentedCertificate): void;
+  done(handshake: TlsHandshake, socket: AcceptedSocket, facts: TlsFacts, presented: PresentedCertificate): void;
   /** The connection ended before that. `reason` is empty if the client just left. */
   gone(handshake: TlsHandshake, reason: string): void;
 };
@@ -156,7 +157,7 @@ export class TlsHandshake implements AcceptedReader {
     this.gathered = NOTHING;
     this.gathering = new AppendBuffer();
     this.tls = tools.tlsServers.secure(this.socket, presented, {
-      secured: ({ socket, negotiated }) => tools.done(this, socket, tlsFacts(negotiated, serverName, null), presented),
+      secured: (tls) => tools.done(this, new AcceptedTls(tls), tlsFacts(tls.negotiated, serverName, null), presented),
       failed: (reason) => {
         this.reason = reason;
       },
@@ -181,7 +182,7 @@ export class TlsHandshake implements AcceptedReader {
         release?.();
         if (presented.published.challenge === true) return this.dismiss(secure);
         this.socket.forget();
-        tools.done(this, secure, factsOfSocket(secure, serverName, presented.auth !== null), presented);
+        tools.done(this, AcceptedSocket.ofStream(secure), factsOfSocket(secure, serverName, presented.auth !== null), presented);
       }),
       failed: (reason) => {
         this.reason = reason;

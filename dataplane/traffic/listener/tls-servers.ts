@@ -7,7 +7,7 @@ import { TurnoverMap } from '../../../shared/runtime/turnover-map.ts';
 import { type Faults, guarded } from '../exchange/faults.ts';
 import type { AcceptedSocket } from '../io/accepted-socket.ts';
 import { tlsOver } from '../io/node-handle.ts';
-import { ServerTls, type ServerTlsOwner } from '../io/server-tls.ts';
+import { type HandshakeOwner, ServerTls } from '../io/server-tls.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { PresentedCertificate } from './certificates.ts';
 
@@ -83,7 +83,7 @@ export class TlsServers {
    * The same on a connection without a stream, for a certificate without a rule for those of clients. The caller enforces the time limit.
    * @returns null if that is not possible; the connection is then as before.
    */
-  secure(socket: AcceptedSocket, presented: PresentedCertificate, owner: ServerTlsOwner): ServerTls | null {
+  secure(socket: AcceptedSocket, presented: PresentedCertificate, owner: HandshakeOwner): ServerTls | null {
     if (presented.auth !== null || presented.published.challenge === true || socket.hasStream) return null;
     const server = this.serverOf(presented);
     const handle = server && socket.takeHandle((tcp) => tlsOver(tcp, server, PROTOCOL_LIST));

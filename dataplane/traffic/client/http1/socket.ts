@@ -78,8 +78,7 @@ export class ClientSocket implements AcceptedReader {
 
   /** The client sends nothing more, so closing can't destroy the response: no need to wait for the client's end. */
   closeNow(): void {
-    if (this.socket.flushed) this.socket.destroy();
-    else this.socket.destroySoon();
+    this.socket.destroySoon();
   }
 
   /** Ends our side and keeps reading for a moment: closing with unread bytes would reset the connection and lose the response. */

@@ -21,7 +21,7 @@ import { flood } from './traffic/flood.ts';
 import { scaling } from './traffic/scaling.ts';
 import { tail, tlsTail } from './traffic/tail.ts';
 import { websockets } from './traffic/websockets.ts';
-import { cached, connecting, handshakes, http2, http2Large, http2Wide, keepalive, large, tls } from './traffic/wire.ts';
+import { cached, connecting, handshakes, http2, http2Large, http2Wide, keepalive, large, resumptions, tls } from './traffic/wire.ts';
 
 export const BENCHMARKS = {
   keepalive,
@@ -30,6 +30,7 @@ export const BENCHMARKS = {
   http2Wide,
   connecting,
   handshakes,
+  resumptions,
   large,
   http2Large,
   websockets,

@@ -45,6 +45,6 @@ const sockets = await Promise.all(Array.from({ length: connections }, open));
 const begun = performance.now();
 for (const socket of sockets) socket.write(FROM_CLIENT);
 setTimeout(() => {
-  process.stdout.write(JSON.stringify({ answers, seconds: (performance.now() - begun) / 1_000 }));
+  process.stdout.write(JSON.stringify({ requests: answers, seconds: (performance.now() - begun) / 1_000 }));
   process.exit();
 }, seconds * 1_000);

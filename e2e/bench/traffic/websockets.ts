@@ -7,10 +7,10 @@ import type { Contest } from '../contest/contest.ts';
 import { judged } from '../contest/goals.ts';
 import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
 import { rounds, type Timing } from '../contest/rounds.ts';
-import type { LoadOptions, Measured } from '../load/load.ts';
+import { clients } from '../load/clients.ts';
 
 const UPSTREAM = fileURLToPath(new URL('../load/websocket-upstream.ts', import.meta.url));
-const CLIENTS = fileURLToPath(new URL('../load/websocket-clients.ts', import.meta.url));
+const load = clients('websocket-clients.ts');
 
 /** Messages of 64 bytes to the upstream and back over WebSockets: each passes the proxy twice. */
 export async function websockets(timing: Timing): Promise<Contest[]> {
@@ -28,12 +28,4 @@ export async function websockets(timing: Timing): Promise<Contest[]> {
       },
     ),
   ]);
-}
-
-async function load(port: number, { core, seconds, connections = 64 }: LoadOptions): Promise<Measured> {
-  const program = new Program(...onCores([core], process.execPath, CLIENTS, `${port}`, `${connections}`, `${seconds}`));
-  await program.exited;
-  const measured = JSON.parse(program.stdout || 'null') as { answers: number; seconds: number } | null;
-  if (measured === null) throw new Error(`the clients did not measure:\n${program.output}`);
-  return { perSecond: measured.answers / measured.seconds, requests: measured.answers, latency: null };
 }

@@ -6,6 +6,7 @@ import type { Contest } from '../contest/contest.ts';
 import { type Goals, judged } from '../contest/goals.ts';
 import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
 import { type LoadShape, rounds, type Timing } from '../contest/rounds.ts';
+import { clients } from '../load/clients.ts';
 import { h2load } from '../load/h2load.ts';
 import type { Tool } from '../load/load.ts';
 import { wrk } from '../load/wrk.ts';
@@ -47,10 +48,20 @@ export const tls = contest({
 
 export const connecting = contest({ what: 'a new connection for each request', load: { close: true }, goals: { nginx: 0.8, traefik: 1 } });
 
+const HANDSHAKE_GOALS = { nginx: 0.9, traefik: 1 };
+
 export const handshakes = contest({
-  what: 'a TLS 1.3 handshake for each request',
+  what: 'a full TLS 1.3 handshake for each request',
   load: { secure: true, close: true },
-  goals: { nginx: 0.9, traefik: 1 },
+  goals: HANDSHAKE_GOALS,
+  tool: clients('handshake-clients.ts'),
+});
+
+/** wrk resumes a session whenever it has got a ticket: with others always, with ours every second time (docs/performance.md). */
+export const resumptions = contest({
+  what: 'a TLS 1.3 handshake for each request, resumed if there is a ticket',
+  load: { secure: true, close: true },
+  goals: HANDSHAKE_GOALS,
 });
 
 const HTTP2_GOALS = { nginx: 0.8, caddy: 5, traefik: 3 };

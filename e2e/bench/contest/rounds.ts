@@ -22,7 +22,7 @@ export type LoadShape = Omit<LoadOptions, 'core' | 'seconds'>;
  * A proxy is warm after this many requests, when its compiler has optimized all it can, or after this many seconds if requests take
  * long.
  */
-const [WARM_REQUESTS, WARM_SECONDS] = [100_000, 10];
+const [WARM_REQUESTS, WARM_SECONDS] = [100_000, 20];
 const COLD_SECONDS = 1;
 
 type ShapeOf = (proxy: Contender) => LoadShape;

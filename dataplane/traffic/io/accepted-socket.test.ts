@@ -5,12 +5,12 @@ import { test } from 'node:test';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { CertificatesFixture } from '../testing/certificates.ts';
 import { eventually } from '../testing/proxy/test-proxy.ts';
-import { type AcceptedReader, AcceptedSocket } from './accepted-socket.ts';
+import { AcceptedSocket } from './accepted-socket.ts';
 import { AcceptedTls } from './accepted-tls.ts';
 import { acceptHandles, type TcpHandle, tlsOver } from './node-handle.ts';
 import { ServerTls } from './server-tls.ts';
+import { EventsReader } from './testing/events-reader.ts';
 
-const BUFFER = Buffer.allocUnsafeSlow(65_536);
 const LARGE = 'L'.repeat(8_000_000);
 const secure = createTlsServer(new CertificatesFixture().issue('a.test'));
 
@@ -29,18 +29,16 @@ function secured(handle: TcpHandle): Promise<AcceptedSocket> {
   });
 }
 
-/** Both ends of a connection. What ours reads is kept as text, and each event by its name. */
-class Ends implements AcceptedReader {
+/** Both ends of a connection. Ours is read. */
+class Ends extends EventsReader {
   readonly client: Socket;
   /** Below TLS. */
   readonly raw: Socket;
   readonly accepted: AcceptedSocket;
-  readonly events: string[] = [];
-  text = '';
-  onReceive: () => void = () => undefined;
   private readonly close: () => void;
 
   private constructor(client: Socket, raw: Socket, accepted: AcceptedSocket, close: () => void) {
+    super();
     this.client = client;
     this.raw = raw;
     this.accepted = accepted;
@@ -62,37 +60,8 @@ class Ends implements AcceptedReader {
     return new Ends(client, raw, accepted, () => server.close());
   }
 
-  nextBuffer(): Buffer {
-    return BUFFER;
-  }
-
-  receive(bytes: Buffer): void {
-    this.text += bytes.toString('latin1');
-    this.onReceive();
-  }
-
-  onFault(error: unknown): void {
-    this.events.push(String(error));
-  }
-
-  onDrain(): void {
-    this.events.push('drain');
-  }
-
-  onEnd(): void {
-    this.events.push('end');
-  }
-
-  onClose(): void {
-    this.events.push('close');
-  }
-
   reads(text: string): Promise<void> {
     return eventually(`${text.length} bytes`, () => this.text === text);
-  }
-
-  has(event: string): Promise<void> {
-    return eventually(event, () => this.events.includes(event));
   }
 
   /** All that the client gets. */

@@ -5,23 +5,20 @@ import { test } from 'node:test';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { CertificatesFixture } from '../testing/certificates.ts';
 import { eventually } from '../testing/proxy/test-proxy.ts';
-import type { AcceptedReader } from './accepted-socket.ts';
 import { AcceptedTls } from './accepted-tls.ts';
 import { acceptHandles, tlsOver } from './node-handle.ts';
 import { ServerTls } from './server-tls.ts';
+import { EventsReader } from './testing/events-reader.ts';
 
-const BUFFER = Buffer.allocUnsafeSlow(65_536);
 const ALERT = 21;
 
 /** One connection whose records are seen on their way to the client. */
-class Connection implements AcceptedReader {
-  readonly events: string[] = [];
+class Connection extends EventsReader {
   /** The types of all records that the client has been sent (RFC 5246 6.2.1). */
   readonly records: number[] = [];
   client: Socket | null = null;
   raw: Socket | null = null;
   accepted: AcceptedTls | null = null;
-  onReceive: (text: string) => void = () => undefined;
   readonly secure = createTlsServer({ ...new CertificatesFixture().issue('a.test'), maxVersion: 'TLSv1.2' });
   private readonly server = createServer();
   private readonly relay = createServer((near) => {
@@ -72,32 +69,8 @@ class Connection implements AcceptedReader {
     return this.accepted;
   }
 
-  nextBuffer(): Buffer {
-    return BUFFER;
-  }
-
-  receive(bytes: Buffer): void {
-    this.onReceive(bytes.toString('latin1'));
-  }
-
-  onFault(error: unknown): void {
-    this.events.push(String(error));
-  }
-
-  onDrain(): void {
-    this.events.push('drain');
-  }
-
-  onEnd(): void {
-    this.events.push('end');
-  }
-
-  onClose(): void {
-    this.events.push('close');
-  }
-
   closed(): Promise<void> {
-    return eventually('its close', () => this.events.includes('close'));
+    return this.has('close');
   }
 
   /** All that the client gets. */

@@ -60,10 +60,6 @@ class Ends extends EventsReader {
     return new Ends(client, raw, accepted, () => server.close());
   }
 
-  reads(text: string): Promise<void> {
-    return eventually(`${text.length} bytes`, () => this.text === text);
-  }
-
   /** All that the client gets. */
   async answered(): Promise<string> {
     const pieces: Buffer[] = [];

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import { isBypass } from './bypass.ts';
+import { keepBypass } from './bypass.ts';
 import { cut } from './cut.ts';
 import { type DirectReader, DirectSocket } from './direct-socket.ts';
 import {
@@ -265,7 +265,7 @@ export class AcceptedSocket {
     const handle = this.sinkFor(text.length);
     if (handle === null) return this.direct === null || this.direct.write(text);
     const result = handle.writeLatin1String(null, text);
-    return result === 0 || isBypass(handle, result) || this.adopt(result, text);
+    return result === 0 || keepBypass(handle, result) || this.adopt(result, text);
   }
 
   /** Writes bytes, which must stay as they are while the connection holds them. @returns as `write`. */
@@ -273,7 +273,7 @@ export class AcceptedSocket {
     const handle = this.sinkFor(bytes.length);
     if (handle === null) return this.direct === null || this.direct.writeBytes(bytes);
     const result = handle.writeBuffer(null, bytes);
-    return result === 0 || isBypass(handle, result) || this.adopt(result, bytes);
+    return result === 0 || keepBypass(handle, result) || this.adopt(result, bytes);
   }
 
   /** Writes text and then bytes, as one piece. @returns as `write`. */
@@ -281,7 +281,7 @@ export class AcceptedSocket {
     const handle = this.sinkFor(text.length + bytes.length);
     if (handle === null) return this.direct === null || this.direct.writeBoth(text, bytes);
     const result = handle.writev(null, [text, 'latin1', bytes, 'buffer'], false);
-    return result === 0 || isBypass(handle, result) || this.adopt(result, bytes);
+    return result === 0 || keepBypass(handle, result) || this.adopt(result, bytes);
   }
 
   /** The handle to which this many bytes may be written now; null if they go through the stream. */

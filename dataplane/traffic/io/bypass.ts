@@ -20,8 +20,8 @@ export function allowBypass(sink: Sink): void {
   sink[BYPASS] ??= null;
 }
 
-/** Keeps the result of a write if it is not waited for. @returns whether that is so. */
-export function isBypass(sink: Sink, result: PendingWrite | number): boolean {
+/** Keeps the write that a call has returned, if it is one over TLS that is under way. @returns whether it is. */
+export function keepBypass(sink: Sink, result: PendingWrite | number): boolean {
   if (sink[BYPASS] === undefined || typeof result === 'number' || writeError() !== 0) return false;
   sink[BYPASS] = result;
   return true;

@@ -7,24 +7,22 @@ import { CertificatesFixture } from '../testing/certificates.ts';
 import { eventually } from '../testing/proxy/test-proxy.ts';
 import { DirectSocket } from './direct-socket.ts';
 import { handleOf } from './node-handle.ts';
+import { EventsReader } from './testing/events-reader.ts';
 
-const BUFFER = Buffer.allocUnsafeSlow(65_536);
 const LARGE = 'L'.repeat(4_000_000);
 
 /** Shared by all tests: each has a connection of its own. */
 const PAIR = new CertificatesFixture().issue('a.test');
 
-/** Both ends of a connection, ours read directly. What we read is kept as text, and each event of the socket by its name. */
-class Ends {
+/** Both ends of a connection, ours read directly. The events are those of the socket. */
+class Ends extends EventsReader {
   readonly client: Socket;
   readonly socket: Socket;
   readonly direct: DirectSocket;
-  readonly events: string[] = [];
-  text = '';
-  onReceive: () => void = () => undefined;
   private readonly close: () => void;
 
   private constructor(client: Socket, socket: Socket, find: typeof handleOf, close: () => void) {
+    super();
     this.client = client;
     this.socket = socket;
     this.close = close;
@@ -47,23 +45,6 @@ class Ends {
     const [socket] = (await accepted) as [Socket | TLSSocket];
     if (before !== '') await eventually('what the stream reads', () => socket.readableLength === before.length);
     return new Ends(client, socket, kind.find, () => server.close());
-  }
-
-  nextBuffer(): Buffer {
-    return BUFFER;
-  }
-
-  receive(bytes: Buffer): void {
-    this.text += bytes.toString('latin1');
-    this.onReceive();
-  }
-
-  onFault(error: unknown): void {
-    this.events.push(String(error));
-  }
-
-  reads(text: string): Promise<void> {
-    return eventually(`${text.length} bytes`, () => this.text === text);
   }
 
   [Symbol.dispose](): void {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { allowBypass, bypassOf, forgetBypass, isBypass, MAX_BYPASS_BYTES, type Sink, takeBypassResult } from './bypass.ts';
+import { allowBypass, bypassOf, forgetBypass, keepBypass, MAX_BYPASS_BYTES, type Sink, takeBypassResult } from './bypass.ts';
 import { type Handle, handleOf, isEncrypted, isGone, type PendingWrite, readResult, systemError, writeError } from './node-handle.ts';
 import { ReadBuffer } from './read-buffer.ts';
 
@@ -183,7 +183,7 @@ export class DirectSocket {
     const sink = this.sinkFor(text.length);
     if (sink === null) return this.socket.write(text, 'latin1');
     const result = sink.writeLatin1String(null, text);
-    return result === 0 || isBypass(sink, result) || this.adopt(result, text);
+    return result === 0 || keepBypass(sink, result) || this.adopt(result, text);
   }
 
   /** Writes bytes, which must stay as they are while the socket holds them. @returns as `write`. */
@@ -191,7 +191,7 @@ export class DirectSocket {
     const sink = this.sinkFor(bytes.length);
     if (sink === null) return this.socket.write(bytes);
     const result = sink.writeBuffer(null, bytes);
-    return result === 0 || isBypass(sink, result) || this.adopt(result, bytes);
+    return result === 0 || keepBypass(sink, result) || this.adopt(result, bytes);
   }
 
   /** Writes text and then bytes, as one piece. @returns as `write`. */
@@ -200,7 +200,7 @@ export class DirectSocket {
     const sink = this.sinkFor(text.length + bytes.length);
     if (sink !== null) {
       const result = sink.writev(null, [text, 'latin1', bytes, 'buffer'], false);
-      return result === 0 || isBypass(sink, result) || this.adopt(result, bytes);
+      return result === 0 || keepBypass(sink, result) || this.adopt(result, bytes);
     }
     socket.cork();
     socket.write(text, 'latin1');

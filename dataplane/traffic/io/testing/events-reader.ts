@@ -34,6 +34,10 @@ export class EventsReader implements AcceptedReader {
     this.events.push('close');
   }
 
+  reads(text: string): Promise<void> {
+    return eventually(`${text.length} bytes`, () => this.text === text);
+  }
+
   has(event: string): Promise<void> {
     return eventually(event, () => this.events.includes(event));
   }

@@ -1,9 +1,12 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire, isBuiltin } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { buildPage } from '../dataplane/admin/dashboard/page/build.ts';
 import { routeSchemaHash } from '../dataplane/table/disk/saved.ts';
 import { licensesOf } from './licenses.ts';
+
+const require = createRequire(import.meta.url);
 
 /** The entry points of the processes, and of the threads of the data plane. */
 const ENTRIES = [
@@ -50,16 +53,20 @@ const leavePackages: Plugin = {
 };
 
 /**
- * An import of node:http reads each of its exports, one of which loads Node's fetch and WebSocket; `require` reads none
- * (shared/runtime/http/node-http.ts). Packages import it, too.
+ * An import of one of Node's modules reads all its exports, and many are getters that load more: those of node:http load fetch and WebSocket,
+ * those of node:fs its streams and promises. `require` reads what is used, also for packages.
  */
-const requireHttp: Plugin = {
-  name: 'require-http',
+const requireBuiltins: Plugin = {
+  name: 'require-builtins',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
-      kind === 'import-statement' ? { path: 'http', namespace: 'required' } : undefined,
+    onResolve({ filter: /^[a-z]/ }, ({ kind, path }) =>
+      kind === 'import-statement' && isBuiltin(path) ? { path: path.replace(/^(node:)?/, 'node:'), namespace: 'builtin' } : undefined,
     );
-    onLoad({ filter: /^http$/, namespace: 'required' }, () => ({ contents: "module.exports = require('node:http');" }));
+    onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => {
+      const names = Object.keys(require(path)).filter((name) => name !== 'default');
+      const exports = names.map((name) => `export const ${name} = /* @__PURE__ */ (() => builtin.${name})();\n`);
+      return { contents: `const builtin = require('${path}');\nexport default builtin;\n${exports.join('')}` };
+    });
   },
 };
 
@@ -102,7 +109,7 @@ async function bundle(entry: string, dist: string, splitting: boolean): Promise<
   const { metafile } = await build({
     entryPoints: [`${entry}.ts`],
     outdir: join(dist, dirname(entry)),
-    plugins: [keepAddresses(resolve(dirname(entry))), leavePackages, leaveOutBodyParser, requireHttp, leaveUnusedModels],
+    plugins: [keepAddresses(resolve(dirname(entry))), leavePackages, leaveOutBodyParser, requireBuiltins, leaveUnusedModels],
     bundle: true,
     splitting,
     platform: 'node',

@@ -21,7 +21,7 @@ const ENTRIES = [
  * Entry points that import some modules only when they are needed, such as a command or the Kubernetes client: these get files of their
  * own.
  */
-const SPLIT = ['dataplane/main', 'controller/main', 'controller/cli/main'];
+const SPLIT = ['dataplane/main', 'controller/main', 'controller/cli/main', 'controller/cli/run/main'];
 /** Lines are broken at this length (characters), so that positions in stack traces are useful. */
 const LINE_LIMIT = 120;
 

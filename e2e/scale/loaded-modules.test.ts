@@ -8,7 +8,7 @@ const LOADED = [
   'dataplane/traffic/worker/traffic-worker.ts',
   'controller/controller.ts',
   'controller/sources/kubernetes/api/cluster.ts',
-  'controller/cli/run/run.ts',
+  'controller/cli/run/plan.ts',
   'controller/cli/command/admin-query.ts',
   'shared/parent/child.ts',
 ];

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RunPlan, ToChild, ToParent } from '../runtime/process/parent.ts';
 import { ManualClock } from '../runtime/testing/manual-clock.ts';
 import type { Child, ChildEvents, Launch } from './child.ts';
-import { Pair } from './pair.ts';
+import { Pair, type Planner } from './pair.ts';
 
 const PLAN: RunPlan = { dataplane: ['--a'], controller: ['--b'], env: { PORT: '1' }, takeover: false };
 
@@ -48,8 +48,10 @@ async function settled(): Promise<void> {
   for (let turns = 0; turns < 5; turns++) await nextTurn();
 }
 
+type Scene = { readonly ownPlanner?: Planner; readonly hasOneCore?: boolean };
+
 /** A pair of simulated processes. */
-function scene({ isOwnVersion = false, hasOneCore = false } = {}) {
+function scene({ ownPlanner, hasOneCore = false }: Scene = {}) {
   const clock = new ManualClock();
   const started: Played[] = [];
   const heard: string[] = [];
@@ -68,7 +70,7 @@ function scene({ isOwnVersion = false, hasOneCore = false } = {}) {
         return child;
       },
     },
-    { isOwnVersion, hasOneCore },
+    { ownPlanner: ownPlanner ?? null, hasOneCore },
   );
   const newest = (command: string): Played =>
     started.findLast(({ launch: { argv } }) => argv[0] === command) ?? assert.fail(`no ${command} was started`);
@@ -112,55 +114,87 @@ test('on one core the controller starts when the data plane serves, and not at a
   );
 });
 
-test('a data plane of its own version loads its code while it is planned, and is told its flags', async () => {
-  const { started, newest, plan, heard } = scene({ isOwnVersion: true });
+/** A planner that plans when it is told to. */
+function ownPlanner() {
+  const { promise, resolve, reject } = Promise.withResolvers<RunPlan | null>();
+  const asked: (readonly string[])[] = [];
+  const planner: Planner = (argv) => {
+    asked.push(argv);
+    return promise;
+  };
+  const settle = async (act: () => void): Promise<void> => {
+    act();
+    await settled();
+  };
+  return {
+    ...{ planner, asked },
+    plans: (plan: RunPlan | null) => settle(() => resolve(plan)),
+    fails: () => settle(() => reject(new Error('unknown flag'))),
+  };
+}
+
+test('the first start of its own version is planned here, while the data plane loads its code', async () => {
+  const { planner, asked, plans } = ownPlanner();
+  const { started, newest, heard } = scene({ ownPlanner: planner });
   assert.deepEqual(
     started.map(({ launch }) => launch),
-    [
-      { launcher: '/sluice', argv: ['dataplane'], env: { SLUICE_AWAITS_START: '1' } },
-      { launcher: '/sluice', argv: ['run', '--x'] },
-    ],
+    [{ launcher: '/sluice', argv: ['dataplane'], env: { SLUICE_AWAITS_START: '1' } }],
   );
-  await plan(PLAN);
-  assert.equal(started.filter(({ launch: { argv } }) => argv[0] === 'dataplane').length, 1);
+  assert.deepEqual(asked, [['--x']]);
+  await plans(PLAN);
   assert.deepEqual(newest('dataplane').messages, [{ kind: 'start', flags: ['--a'], env: { PORT: '1' } }]);
+  assert.deepEqual(
+    started.map(({ launch: { argv } }) => argv[0]),
+    ['dataplane', 'controller'],
+  );
   newest('dataplane').says({ kind: 'serving', version: '1' });
   assert.deepEqual(heard, ['serving']);
 });
 
-test('a data plane that was waiting for its flags is restarted with them if it dies later', async () => {
-  const { started, clock, newest, plan } = scene({ isOwnVersion: true });
-  await plan(PLAN);
+test('what can’t be planned here is planned by a process, which reports why', async () => {
+  for (const outcome of ['fails', 'nothing'] as const) {
+    const own = ownPlanner();
+    const { newest, started, ended } = scene({ ownPlanner: own.planner });
+    await (outcome === 'fails' ? own.fails() : own.plans(null));
+    assert.deepEqual(newest('run').launch, { launcher: '/sluice', argv: ['run', '--x'] });
+    await newest('run').ends(2);
+    assert.deepEqual(newest('dataplane').signals, ['SIGKILL']);
+    assert.deepEqual([started.length, ended], [2, [2]]);
+  }
+});
+
+test('a process also plans the start after a crash, since another version may be installed by then', async () => {
+  const own = ownPlanner();
+  const { started, clock, newest, plan } = scene({ ownPlanner: own.planner });
+  await own.plans(PLAN);
   newest('dataplane').says({ kind: 'serving', version: '1' });
   await newest('dataplane').ends(1);
   await plan({ ...PLAN, dataplane: ['--c'] });
   clock.pass(60_000);
   await settled();
   assert.deepEqual(started.at(-1)?.launch, { launcher: '/sluice', argv: ['dataplane', '--c'], env: { PORT: '1' } });
+  assert.equal(own.asked.length, 1);
 });
 
 test('another data plane is started if the one that waits for its flags has ended', async () => {
-  const { newest, plan, ended } = scene({ isOwnVersion: true });
+  const own = ownPlanner();
+  const { newest, ended } = scene({ ownPlanner: own.planner });
   await newest('dataplane').ends(129);
-  await plan(PLAN);
+  await own.plans(PLAN);
   assert.deepEqual(newest('dataplane').launch.argv, ['dataplane', '--a']);
   assert.deepEqual(ended, []);
 });
 
-test('a data plane that waits for its flags is ended if there is no plan', async () => {
-  const { newest, ended } = scene({ isOwnVersion: true });
-  await newest('run').ends(2);
-  assert.deepEqual(newest('dataplane').signals, ['SIGKILL']);
-  assert.deepEqual(ended, [2]);
-});
-
 test('a data plane that waits for its flags is ended if the pair is stopped before there is a plan', async () => {
-  const { pair, newest, plan, ended } = scene({ isOwnVersion: true });
-  pair.signal('SIGTERM');
-  await plan(PLAN);
-  assert.deepEqual(newest('dataplane').signals, ['SIGKILL']);
-  assert.deepEqual(newest('dataplane').messages, []);
-  assert.deepEqual(ended, [0]);
+  for (const outcome of ['plans', 'fails'] as const) {
+    const own = ownPlanner();
+    const { pair, newest, started, ended } = scene({ ownPlanner: own.planner });
+    pair.signal('SIGTERM');
+    await (outcome === 'plans' ? own.plans(PLAN) : own.fails());
+    assert.deepEqual(newest('dataplane').signals, ['SIGKILL']);
+    assert.deepEqual(newest('dataplane').messages, []);
+    assert.deepEqual([started.length, ended], [1, [0]]);
+  }
 });
 
 test('without a plan nothing is started, and the exit code is that of the planner', async () => {

@@ -3,12 +3,15 @@ import type { Child, ChildEvents, Launch } from './child.ts';
 import { PreparedDataplane } from './prepared-dataplane.ts';
 import { Supervised, type SupervisedTools } from './supervised.ts';
 
+/** Plans how both processes are started. @returns null if it starts none, as for `--help`; rejects if there is no plan. */
+export type Planner = (argv: readonly string[]) => Promise<RunPlan | null>;
+
 export type PairOptions = {
   /**
-   * Whether the launcher starts the version that runs here. Only then the data plane can load its code before it has its flags: one of an
-   * older version would start without any.
+   * Given if the launcher starts the version that runs here. Only then it can be planned here, and the data plane can load its code before
+   * it has its flags: one of an older version would start without any.
    */
-  readonly isOwnVersion: boolean;
+  readonly ownPlanner: Planner | null;
   /** Whether there is one core for both processes. */
   readonly hasOneCore: boolean;
 };
@@ -16,14 +19,15 @@ export type PairOptions = {
 /**
  * The two processes of `run`, as one child of the parent: data plane and controller, each of which may crash and is restarted while the
  * other goes on. The installed version plans how they are started: the launcher runs `run`, which reads the flags and the config file,
- * sends a plan and ends. Nothing here therefore depends on the version.
+ * sends a plan and ends. Nothing here therefore depends on the version. Only the first start is planned here, by the same version.
  */
 export class Pair implements Child {
   private readonly launch: Launch;
   private readonly events: ChildEvents;
   private readonly tools: SupervisedTools;
   private readonly hasOneCore: boolean;
-  /** Loads its code while the planner runs. */
+  private readonly ownPlanner: Planner | null;
+  /** Loads its code while its start is planned. */
   private prepared: PreparedDataplane | null = null;
   private planner: Child | null = null;
   private dataplane: Supervised | null = null;
@@ -33,12 +37,13 @@ export class Pair implements Child {
   private serving: () => void = () => undefined;
   lastWords = '';
 
-  constructor(launch: Launch, events: ChildEvents, tools: SupervisedTools, { isOwnVersion, hasOneCore }: PairOptions) {
+  constructor(launch: Launch, events: ChildEvents, tools: SupervisedTools, { ownPlanner, hasOneCore }: PairOptions) {
     this.launch = launch;
     this.events = events;
     this.tools = tools;
     this.hasOneCore = hasOneCore;
-    if (isOwnVersion) this.prepared = new PreparedDataplane(launch.launcher, tools.start);
+    this.ownPlanner = ownPlanner;
+    if (ownPlanner !== null) this.prepared = new PreparedDataplane(launch.launcher, tools.start);
     void this.run().then((code) => events.ended(code));
   }
 
@@ -74,7 +79,7 @@ export class Pair implements Child {
 
   /** @returns the exit code of the process that failed at its first start, else 0. */
   private async run(): Promise<number> {
-    const first = await this.plan();
+    const first = await (this.ownPlanner === null ? this.plan() : this.planHere(this.ownPlanner));
     if (typeof first === 'number' || this.stops > 0) {
       this.prepared?.discard();
       return typeof first === 'number' ? first : 0;
@@ -153,6 +158,13 @@ export class Pair implements Child {
     if (message.kind === 'serving') this.serving();
     if (message.kind === 'draining') return this.dataplaneLeaves();
     this.events.received(message);
+  }
+
+  /** Without a plan, a process plans: it reports what is wrong, or prints the help. */
+  private async planHere(planner: Planner): Promise<RunPlan | number> {
+    const [, ...flags] = this.launch.argv;
+    const plan = await planner(flags).catch(() => null);
+    return plan ?? (this.stops > 0 ? 0 : this.plan());
   }
 
   /** @returns the plan, or the exit code of the planner if it has none: 0 after `--help`. */

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-type Room = 'dataplane' | 'controller' | 'shared/parent';
+type Room = 'dataplane' | 'controller' | 'controller/cli/run';
 
 /** The entry point of a process: `.ts` in a checkout, `.js` when built. */
 export function entryOf(room: Room): string {
@@ -13,8 +13,8 @@ export function entryOf(room: Room): string {
 
 export const dataplane = (argv: readonly string[]): Promise<number> => become('dataplane', argv);
 export const controller = (argv: readonly string[]): Promise<number> => become('controller', argv);
-/** Runs a parent process for a launcher with a command and its flags. */
-export const parent = (argv: readonly string[]): Promise<number> => become('shared/parent', argv);
+/** Runs a parent process for a launcher with `run` and its flags. */
+export const parentOfRun = (argv: readonly string[]): Promise<number> => become('controller/cli/run', argv);
 
 /** Runs a process in place of this one: same terminal, signals passed on. The launcher does the same without an intermediate process. */
 function become(room: Room, argv: readonly string[]): Promise<number> {

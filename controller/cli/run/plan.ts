@@ -1,0 +1,57 @@
+import { closest } from '../../../shared/closest.ts';
+import { ENV_PREFIX, NAME } from '../../../shared/name.ts';
+import { readFlags, UsageError } from '../../../shared/runtime/flags.ts';
+import type { RunPlan } from '../../../shared/runtime/process/parent.ts';
+import { describeTakenBy, runningInstance } from '../../../shared/runtime/process/running-instance.ts';
+import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../../flags.ts';
+import { globalsOfFile } from '../../sources/file/globals-of-file.ts';
+import { dataplaneFlagLines } from './dataplane-flags.ts';
+import { type RunArguments, splitArguments } from './run-arguments.ts';
+
+/** The file's globals as JSON, which the data plane needs before the first frame. */
+export const GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
+
+export const asksForHelp = (argv: readonly string[]): boolean => argv.includes('--help') || argv.includes('-h');
+
+/** Plans data plane and controller: checks the flags and reads the globals of the config file. @throws UsageError. */
+export async function plan(argv: readonly string[]): Promise<RunPlan> {
+  const split = splitArguments(CONTROLLER_FLAGS, argv, process.env);
+  const { config } = settingsOf(split);
+  await requireAlone(split);
+  const { dataplane, takeover } = split;
+  const controller = [...split.controller, ...(config === null ? [] : [`--config=${config}`])];
+  return { dataplane, controller, env: await environmentOf(config), takeover };
+}
+
+/** Checked before the controller starts, because it would send its routes to the other data plane. @throws UsageError. */
+async function requireAlone({ stateDir, takeover }: RunArguments): Promise<void> {
+  const first = takeover ? null : await runningInstance(stateDir);
+  if (first !== null) throw new UsageError(`${NAME} run: ${describeTakenBy(stateDir, first)}`);
+}
+
+/** @throws UsageError. Unknown flags are reported first, since a mistyped --config would otherwise be reported as a missing file. */
+function settingsOf(split: RunArguments): ControllerSettings {
+  try {
+    return controllerSettings('run', readFlags('run', CONTROLLER_FLAGS, split.controller, process.env));
+  } catch (error) {
+    const known = [...dataplaneFlagLines().matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name = '']) => name);
+    const all = [...known, ...CONTROLLER_FLAGS.map(({ name }) => name)];
+    for (const word of split.dataplane) {
+      const name = /^--([^=]+)/.exec(word)?.[1];
+      if (name === undefined || all.includes(name)) continue;
+      const meant = closest(name, all);
+      throw new UsageError(`${NAME} run: unknown flag --${name}${meant === undefined ? '' : ` (did you mean --${meant}?)`}`);
+    }
+    throw error;
+  }
+}
+
+/**
+ * Reads the file's globals before each start of the data plane, so that no wrong port is ever opened. A file with errors does not prevent
+ * the start: its globals are used if they are valid, otherwise the last good ones. The controller reports the errors. If there are no
+ * globals at all, the data plane uses those that it saved.
+ */
+async function environmentOf(config: string | null): Promise<Record<string, string>> {
+  const globals = config === null ? null : await globalsOfFile(config, process.env);
+  return globals === null ? {} : { [GLOBALS_VARIABLE]: JSON.stringify(globals) };
+}

@@ -1,11 +1,12 @@
 import { constants } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import type { SecureContext } from 'node:tls';
 import type { Certificate } from '../../shared/certificates/certificate.ts';
 import { covers, shortAddress } from '../../shared/certificates/certificate-names.ts';
 import { CIPHERS } from '../../shared/ciphers.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
+import { tls } from '../../shared/runtime/node-on-demand.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 import { FolderWatcher } from '../tls/store/folder-watcher.ts';
 import { fingerprintOfPair, readPair } from '../tls/store/pair-folder.ts';
@@ -158,7 +159,7 @@ function load({ certificate, privateKey }: CertificatePaths): Parsed<LoadedCerti
   // Renegotiation costs the server more than the client.
   const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
   try {
-    const context = createSecureContext({ cert: chain, key, minVersion: 'TLSv1.2', ciphers: CIPHERS, secureOptions });
+    const context = tls().createSecureContext({ cert: chain, key, minVersion: 'TLSv1.2', ciphers: CIPHERS, secureOptions });
     return accepted({ certificate: read.value, context });
   } catch (error) {
     return refused(

@@ -1,11 +1,10 @@
 import type { RequestOptions } from 'node:http';
-import { request as requestTls } from 'node:https';
 import { connect } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { openSession } from '../../shared/runtime/http/http2-session.ts';
 import { request } from '../../shared/runtime/http/node-http.ts';
+import { https, tls } from '../../shared/runtime/node-on-demand.ts';
 import type { TransportSpec } from '../../shared/upstreams/transport.ts';
 import { verifiedName } from '../../shared/upstreams/verified-name.ts';
 import { connectOptions } from '../../shared/values/address.ts';
@@ -73,7 +72,7 @@ const requestOverHttp1: PageRequest = ({ address, serverName, transport }, page,
   const at = connectOptions(address);
   const headers = { host: page.host, 'user-agent': AGENT, accept: '*/*', connection: 'close' };
   const options: RequestOptions = { ...('path' in at ? { socketPath: at.path } : at), path: page.path, headers, agent: false };
-  const sent = serverName === null ? request(options) : requestTls({ ...options, ...verification(serverName, transport) });
+  const sent = serverName === null ? request(options) : https().request({ ...options, ...verification(serverName, transport) });
   sent.once('response', ({ statusCode = 0 }) => answered(statusCode));
   sent.once('upgrade', () => answered(101));
   sent.on('error', failed);
@@ -84,7 +83,7 @@ const requestOverHttp1: PageRequest = ({ address, serverName, transport }, page,
 const requestOverHttp2: PageRequest = ({ address, serverName, transport }, page, answered, failed) => {
   const where = connectOptions(address);
   const socket =
-    serverName === null ? connect(where) : connectTls({ ...where, ...verification(serverName, transport), ALPNProtocols: ['h2'] });
+    serverName === null ? connect(where) : tls().connect({ ...where, ...verification(serverName, transport), ALPNProtocols: ['h2'] });
   // Loaded when it is first needed, since few targets speak HTTP/2.
   const { connect: connectHttp2 } = process.getBuiltinModule('node:http2');
   // Listen here first: the library's own error only says that the request failed.

@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns';
-import { request as requestSecurely } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { KeySource } from '../../shared/policy/jwt/key-source.ts';
 import { type JwtKey, readKeys } from '../../shared/policy/jwt/keys.ts';
 import { isPrivateAddress } from '../../shared/private-ranges.ts';
 import { request } from '../../shared/runtime/http/node-http.ts';
+import { https } from '../../shared/runtime/node-on-demand.ts';
 
 /** How long a fetch may take as a whole (ms). */
 const TIMEOUT_MS = 10_000;
@@ -32,7 +32,7 @@ function get(url: URL, isPrivate: boolean, aborted?: AbortSignal): Promise<Respo
   const plain = url.protocol === 'http:';
   if (plain && !(isPrivate && (isIP(host) === 0 || isPrivateAddress(host)))) throw new Error(NOT_PRIVATE);
   const headers = { accept: 'application/jwk-set+json, application/json', 'accept-encoding': 'identity' };
-  const send = plain ? request : requestSecurely;
+  const send = plain ? request : https().request;
   const call = send(url, { headers, signal, agent: false, ...(plain && { lookup: lookupPrivate }) }, (response) => {
     const { statusCode = 0, headers: fields } = response;
     const refuse = (reason: string): void => {

@@ -1,8 +1,9 @@
 import { constants, createHash, hkdfSync } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
+import type { Server, TLSSocket, TlsOptions } from 'node:tls';
 import { CIPHERS } from '../../../shared/ciphers.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
+import { tls } from '../../../shared/runtime/node-on-demand.ts';
 import { TurnoverMap } from '../../../shared/runtime/turnover-map.ts';
 import { type Faults, guarded } from '../exchange/faults.ts';
 import type { AcceptedSocket } from '../io/accepted-socket.ts';
@@ -103,7 +104,7 @@ export class TlsServers {
   private build({ published, auth }: PresentedCertificate): Server | null {
     if (this.servers.size >= MAX_SERVERS) for (const oldest of this.servers.keys()) if (this.servers.delete(oldest)) break;
     try {
-      const server = createServer({
+      const server = tls().createServer({
         cert: published.certificate,
         key: published.private_key,
         minVersion: 'TLSv1.2',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { zlib } from '../../../../shared/runtime/node-on-demand.ts';
 
 /**
  * Runs in the browser within one function, so that it leaves no global names. It posts the measurements once, when the page is hidden. If a
@@ -41,6 +41,7 @@ export function vitalsScript(): VitalsScript {
 }
 
 function make(): VitalsScript {
+  const { brotliCompressSync, constants, gzipSync } = zlib();
   const library = join(dirname(createRequire(import.meta.url).resolve('web-vitals')), 'web-vitals.iife.js');
   const text = readFileSync(library, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '');
   const plain = Buffer.from(`(()=>{${text}${REPORT}})();\n`);

@@ -1,9 +1,8 @@
-import zlib from 'node:zlib';
+import type { BrotliCompress, Gzip, ZstdCompress } from 'node:zlib';
 import { FORMATS, type Format, type FormatName } from '../../../../shared/policy/encode/formats.ts';
+import { zlib } from '../../../../shared/runtime/node-on-demand.ts';
 
-const { constants } = zlib;
-
-export type Zlib = zlib.Gzip | zlib.BrotliCompress | zlib.ZstdCompress;
+export type Zlib = Gzip | BrotliCompress | ZstdCompress;
 
 /** A content coding at one level. */
 export type Coding = {
@@ -28,35 +27,38 @@ const DEFAULT_LEVELS: { readonly [Name in FormatName]: number } = { zstd: 3, br:
 const KB = 1_024;
 
 function gzip(level: number): Coding {
+  const { constants, createGzip, gzipSync } = zlib();
   const options = { level };
   return {
     name: 'gzip',
     cost: 512 * KB,
     flush: constants.Z_SYNC_FLUSH,
-    stream: () => zlib.createGzip(options),
-    whole: (body) => zlib.gzipSync(body, options),
+    stream: () => createGzip(options),
+    whole: (body) => gzipSync(body, options),
   };
 }
 
 function brotli(level: number): Coding {
+  const { brotliCompressSync, constants, createBrotliCompress } = zlib();
   const params = { [constants.BROTLI_PARAM_QUALITY]: level, [constants.BROTLI_PARAM_LGWIN]: WINDOW };
   return {
     name: 'br',
     cost: (level < 4 ? 1_024 : level < 5 ? 1_536 : level < 6 ? 2_560 : 5_120) * KB,
     flush: constants.BROTLI_OPERATION_FLUSH,
-    stream: () => zlib.createBrotliCompress({ params }),
-    whole: (body) => zlib.brotliCompressSync(body, { params: { ...params, [constants.BROTLI_PARAM_SIZE_HINT]: body.length } }),
+    stream: () => createBrotliCompress({ params }),
+    whole: (body) => brotliCompressSync(body, { params: { ...params, [constants.BROTLI_PARAM_SIZE_HINT]: body.length } }),
   };
 }
 
 function zstd(level: number): Coding {
+  const { constants, createZstdCompress, zstdCompressSync } = zlib();
   const params = { [constants.ZSTD_c_compressionLevel]: level, [constants.ZSTD_c_windowLog]: WINDOW };
   return {
     name: 'zstd',
     cost: (level < 3 ? 1_024 : level < 4 ? 1_536 : level < 8 ? 6_144 : 12_288) * KB,
     flush: constants.ZSTD_e_flush,
-    stream: () => zlib.createZstdCompress({ params }),
-    whole: (body) => zlib.zstdCompressSync(body, { params }),
+    stream: () => createZstdCompress({ params }),
+    whole: (body) => zstdCompressSync(body, { params }),
   };
 }
 

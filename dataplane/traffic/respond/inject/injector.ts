@@ -24,7 +24,7 @@ export class Injector implements Filter {
     if (fixed) return null;
     const charset = charsetIn(contentType);
     const plain = contentEncoding === '' || contentEncoding === 'identity';
-    const coding = codingOf(contentEncoding);
+    const coding = plain ? null : codingOf(contentEncoding);
     if (charset !== null && !/^utf-?8$/.test(charset)) request.beacon = 'encoding';
     else if (!plain && coding === null) request.beacon = 'coding';
     // A policy in the page can only add restrictions.

@@ -1,10 +1,9 @@
-import zlib from 'node:zlib';
+import type { BrotliCompress, BrotliDecompress, Gunzip, Gzip, ZstdCompress, ZstdDecompress } from 'node:zlib';
+import { zlib } from '../../../../shared/runtime/node-on-demand.ts';
 import { guarded } from '../../exchange/faults.ts';
 import type { BodySink, BodySource, BodyStage } from '../../exchange/filter.ts';
 import { Insertion, type Page } from './insertion.ts';
 import { changedFields } from './page-head.ts';
-
-const { constants } = zlib;
 
 type Coding = {
   readonly decoder: () => Zlib;
@@ -12,7 +11,7 @@ type Coding = {
   /** The flush after which everything so far can be decoded. */
   readonly flush: number;
 };
-type Zlib = zlib.Gunzip | zlib.BrotliDecompress | zlib.ZstdDecompress | zlib.Gzip | zlib.BrotliCompress | zlib.ZstdCompress;
+type Zlib = Gunzip | BrotliDecompress | ZstdDecompress | Gzip | BrotliCompress | ZstdCompress;
 
 /** Low, since a client waits for the page. */
 const BROTLI_QUALITY = 4;
@@ -22,32 +21,41 @@ const WINDOW = 18;
 const ZSTD_WINDOW = 23;
 /** How many bytes are decoded before the thread pool is asked for more. Asking costs more than decoding 16 KB, which is the default. */
 const DECODED = { chunkSize: 65_536 };
-const GZIP: Coding = { decoder: () => zlib.createGunzip(DECODED), encoder: () => zlib.createGzip(), flush: constants.Z_SYNC_FLUSH };
-const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_LGWIN]: WINDOW };
 
 /** How compressed pages are read and written, by their content coding (RFC 9110 8.4.1, RFC 7932, RFC 8878). */
-const CODINGS: ReadonlyMap<string, Coding> = new Map([
-  ['gzip', GZIP],
-  ['x-gzip', GZIP],
-  [
-    'br',
-    {
-      decoder: () => zlib.createBrotliDecompress(DECODED),
-      encoder: () => zlib.createBrotliCompress({ params: BROTLI }),
-      flush: constants.BROTLI_OPERATION_FLUSH,
-    },
-  ],
-  [
-    'zstd',
-    {
-      decoder: () => zlib.createZstdDecompress({ ...DECODED, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW } }),
-      encoder: () => zlib.createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: WINDOW } }),
-      flush: constants.ZSTD_e_flush,
-    },
-  ],
-]);
+function makeCodings(): ReadonlyMap<string, Coding> {
+  const make = zlib();
+  const { constants } = make;
+  const gzip = { decoder: () => make.createGunzip(DECODED), encoder: () => make.createGzip(), flush: constants.Z_SYNC_FLUSH };
+  const brotli = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_LGWIN]: WINDOW };
+  return new Map([
+    ['gzip', gzip],
+    ['x-gzip', gzip],
+    [
+      'br',
+      {
+        decoder: () => make.createBrotliDecompress(DECODED),
+        encoder: () => make.createBrotliCompress({ params: brotli }),
+        flush: constants.BROTLI_OPERATION_FLUSH,
+      },
+    ],
+    [
+      'zstd',
+      {
+        decoder: () => make.createZstdDecompress({ ...DECODED, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW } }),
+        encoder: () => make.createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: WINDOW } }),
+        flush: constants.ZSTD_e_flush,
+      },
+    ],
+  ]);
+}
 
-export const codingOf = (name: string): Coding | null => CODINGS.get(name) ?? null;
+let codings: ReadonlyMap<string, Coding> | null = null;
+
+export function codingOf(name: string): Coding | null {
+  codings ??= makeCodings();
+  return codings.get(name) ?? null;
+}
 
 /**
  * A compressed page: decoded, given its script, and encoded again in the same coding, on the thread pool. What the upstream flushes

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
+import { tls } from '../../../../shared/runtime/node-on-demand.ts';
 import { verifiedName } from '../../../../shared/upstreams/verified-name.ts';
 import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guarded } from '../../exchange/faults.ts';
@@ -25,7 +26,7 @@ const destinationOf = ({ path, port }: Endpoint, address: string) => (path === n
 export function openSecure(endpoint: Endpoint, address: string, serverName: string, { alpn, halfOpen = false }: ConnectOptions): TLSSocket {
   const { transport } = endpoint;
   const secureContext = transport.secureContext();
-  const socket = connectTls({
+  const socket = tls().connect({
     ...destinationOf(endpoint, address),
     ...verifiedName(serverName),
     ALPNProtocols: [alpn],

@@ -1,4 +1,5 @@
-import { createSecureContext, type SecureContext } from 'node:tls';
+import type { SecureContext } from 'node:tls';
+import { tls } from '../../../../shared/runtime/node-on-demand.ts';
 import { type TransportSpec, transportName } from '../../../../shared/upstreams/transport.ts';
 
 /** How a route's targets are connected to. */
@@ -22,7 +23,7 @@ export function transportOf(spec: TransportSpec | null | undefined): Transport {
   let context: SecureContext | null = null;
   const secureContext = (): SecureContext | null => {
     if (ca === undefined && own === undefined) return null;
-    context ??= createSecureContext({ ...(ca !== undefined && { ca }), ...(own && { cert: own.certificate, key: own.private_key }) });
+    context ??= tls().createSecureContext({ ...(ca !== undefined && { ca }), ...(own && { cert: own.certificate, key: own.private_key }) });
     return context;
   };
   return { name, http2: protocol !== undefined, insecure, secureContext };

@@ -1,6 +1,7 @@
 import { isIP, SocketAddress } from 'node:net';
 import { hopsLine } from '../codec/hops.ts';
 import type { RequestHead } from '../codec/http1/request-head.ts';
+import { inOnePiece } from '../codec/one-piece.ts';
 import type { LocalEnd, TlsFacts } from '../exchange/exchange.ts';
 import { BLOCK, LAST_DIGITS, type RequestIds } from '../exchange/request-ids.ts';
 
@@ -24,19 +25,16 @@ export type Peer = {
   readonly certificate: ConnectionCertificate | null;
   /** Re-evaluated when the settings change: a proxy may keep its connections open for days. */
   trusted: boolean;
-  /** X-Forwarded-For, -Proto and X-Real-IP of an untrusted connection, ready to send: the same for each of its requests. */
-  readonly lines: string;
-  /** The lines that its last request sent to the upstream, up to the last two digits of the id: the next request usually sends the same. */
-  readonly last: LastLines;
-};
-
-/** Lines for the upstream that nearly all requests of a connection share. Each connection gets a block of request ids at a time. */
-type LastLines = {
-  host: string | null;
-  lines: string;
-  /** The beginning of the ids of its block. */
-  idStart: string;
-  /** How many ids of the block it has used. */
+  /** X-Forwarded-For of an untrusted connection. */
+  readonly chain: string;
+  /** The host of its last request. */
+  lastHost: string | null;
+  /**
+   * The lines for the upstream that its requests for that host have in common, up to the last two digits of the id. Set by the second of
+   * them, since most idle connections have sent only one.
+   */
+  common: string;
+  /** How many ids of the block that `common` contains it has used. */
   idsUsed: number;
 };
 
@@ -51,7 +49,7 @@ export type ConnectionCertificate = {
 };
 
 /** `secure`: whether the client itself came over HTTPS. */
-export type Origin = { readonly address: string; readonly secure: boolean; readonly lines: string };
+export type Origin = { readonly address: string; readonly secure: boolean; readonly chain: string };
 
 export function peerOf(
   address: string,
@@ -62,24 +60,21 @@ export function peerOf(
   port: number | null = null,
   tls: TlsFacts | null = null,
 ): Peer {
-  const secure = certificate !== null;
-  const own = lines(address, secure ? 'https' : 'http', address);
   return {
     address,
     port,
     localPort,
     local,
-    secure,
+    secure: certificate !== null,
     tls,
     certificate,
     trusted,
-    lines: own,
-    last: { host: null, lines: '', idStart: '', idsUsed: BLOCK },
+    chain: address,
+    lastHost: null,
+    common: '',
+    idsUsed: BLOCK,
   };
 }
-
-const lines = (chain: string, proto: string, client: string): string =>
-  `X-Forwarded-For: ${chain}\r\nX-Forwarded-Proto: ${proto}\r\nX-Real-IP: ${client}\r\n`;
 
 /** More hops than any chain of proxies has; entries further left are ignored. */
 const MAX_HOPS = 64;
@@ -92,7 +87,7 @@ export function originOf(peer: Peer, head: RequestHead, trusts: (address: string
   const chain = claimed === null || claimed === '' ? peer.address : `${claimed}, ${peer.address}`;
   const client = claimed === null ? peer.address : clientOfChain(claimed, peer.address, trusts);
   const scheme = schemeOf(proto) ?? (peer.secure ? 'https' : 'http');
-  return { address: client, secure: scheme === 'https', lines: lines(chain, scheme, client) };
+  return { address: client, secure: scheme === 'https', chain };
 }
 
 /**
@@ -160,22 +155,22 @@ export function forwardingLines(peer: Peer, origin: Origin, head: RequestHead, i
   const { hops } = head.fields;
   const trusted = trustedRequestId(peer, head);
   if (trusted !== null) return `${linesBeforeId(origin, host, hops)}${trusted}\r\n`;
-  const { last } = peer;
-  if (last.idsUsed === BLOCK) {
-    last.idStart = ids.block();
-    last.idsUsed = 0;
-    last.host = null;
+  if (origin !== peer || hops !== 0) return `${linesBeforeId(origin, host, hops)}${ids.next()}\r\n`;
+  if (peer.lastHost !== host) {
+    peer.lastHost = host;
+    peer.common = '';
+    peer.idsUsed = BLOCK;
+    return `${linesBeforeId(origin, host, 0)}${ids.next()}\r\n`;
   }
-  const end = ID_ENDS[last.idsUsed++] as string;
-  if (origin !== peer || hops !== 0) return linesBeforeId(origin, host, hops) + last.idStart + end;
-  if (last.host !== host) {
-    last.host = host;
-    last.lines = linesBeforeId(origin, host, 0) + last.idStart;
+  if (peer.idsUsed === BLOCK) {
+    peer.common = inOnePiece(linesBeforeId(origin, host, 0) + ids.block());
+    peer.idsUsed = 0;
   }
-  return last.lines + end;
+  return peer.common + ID_ENDS[peer.idsUsed++];
 }
 
 const ID_ENDS: readonly string[] = LAST_DIGITS.map((digits) => `${digits}\r\n`);
 
-const linesBeforeId = (origin: Origin, host: string, hops: number): string =>
-  `${origin.lines}X-Forwarded-Host: ${host}\r\n${hopsLine(hops)}X-Request-ID: `;
+const linesBeforeId = ({ address, secure, chain }: Origin, host: string, hops: number): string =>
+  `X-Forwarded-For: ${chain}\r\nX-Forwarded-Proto: ${secure ? 'https' : 'http'}\r\nX-Real-IP: ${address}\r\n` +
+  `X-Forwarded-Host: ${host}\r\n${hopsLine(hops)}X-Request-ID: `;

@@ -1,5 +1,6 @@
 import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import type { AcceptedSocket } from '../../io/accepted-socket.ts';
+import { lengthEnd } from './length-end.ts';
 
 /** The maximum number of buffered bytes, so that a source of small pieces notices when its client does not read. */
 const MAX_GATHERED_BYTES = 65_536;
@@ -15,10 +16,6 @@ export class AnswerWriter {
   private out = '';
   private minor = 1;
   private chunked = false;
-  private lastLength = -1;
-  private lastLine = '';
-  /** `lastLine` and the empty line that ends a head. */
-  private lastEnd = '\r\n';
 
   constructor(socket: AcceptedSocket) {
     this.socket = socket;
@@ -55,29 +52,16 @@ export class AnswerWriter {
     x.answerFields = fields;
     this.headSent = true;
     let reusable = persist;
-    let framing = '';
-    if (length !== UNTIL_CLOSE) framing = status === 204 ? '' : this.lengthLine(length);
-    else if (x.method !== 'HEAD' && status !== 204 && status !== 304) {
+    const measured = length !== UNTIL_CLOSE && status !== 204;
+    if (length === UNTIL_CLOSE && x.method !== 'HEAD' && status !== 204 && status !== 304) {
       this.chunked = this.minor === 1;
-      if (this.chunked) framing = 'Transfer-Encoding: chunked\r\n';
-      else reusable = false;
+      reusable &&= this.chunked;
     }
     const connection = reusable ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
     const line = status === 200 && reason === 'OK' ? OK_LINE : `HTTP/1.1 ${status} ${reason}\r\n`;
-    // Most heads end like the last one, so no new string is needed.
-    const end = connection === '' && framing === this.lastLine ? this.lastEnd : `${framing}${connection}\r\n`;
-    this.gather(x, `${line}${fields}${end}`);
+    const framing = this.chunked ? 'Transfer-Encoding: chunked\r\n' : '';
+    this.gather(x, `${line}${fields}${framing}${connection}${measured ? lengthEnd(length) : '\r\n'}`);
     return reusable;
-  }
-
-  /** Responses of one connection often have the same length. */
-  private lengthLine(length: number): string {
-    if (length !== this.lastLength) {
-      this.lastLength = length;
-      this.lastLine = `Content-Length: ${length}\r\n`;
-      this.lastEnd = `${this.lastLine}\r\n`;
-    }
-    return this.lastLine;
   }
 
   /** @returns false when the sender should pause. */

@@ -1,3 +1,5 @@
+import { inOnePiece } from '../one-piece.ts';
+
 /** Values from messages longer than this (bytes) are not remembered, because an idle connection would keep them in memory. */
 const MAX_REMEMBERED = 2_048;
 
@@ -21,7 +23,7 @@ export class RepeatedValue {
 
   private again(): string {
     // A part of a string keeps all of it in memory. Many connections send only one message, so the first does not pay for the copy.
-    if (this.isPart) this.last = Buffer.from(this.last, 'latin1').toString('latin1');
+    if (this.isPart) this.last = inOnePiece(this.last);
     this.isPart = false;
     return this.last;
   }

@@ -1,3 +1,4 @@
+import { inOnePiece } from '../../one-piece.ts';
 import { ENTRY_OVERHEAD } from './field-table.ts';
 import { FIRST_DYNAMIC } from './static-table.ts';
 
@@ -17,9 +18,6 @@ export type IndexedLine = {
   /** The entry whose line followed this one in the last block that had both. */
   next: IndexedLine | null;
 };
-
-/** A copy of the text: a substring could keep a whole head in memory. */
-const copied = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
 /** The dynamic table of an encoder (RFC 7541 2.3.2): it finds an entry by the text of its field. */
 export class LineIndex {
@@ -57,7 +55,7 @@ export class LineIndex {
   insert(text: string, line: string, length: number): IndexedLine {
     const bytes = length + ENTRY_OVERHEAD;
     this.evict(this.maxBytes - bytes);
-    const entry: IndexedLine = { text: copied(text), line: copied(line), bytes, number: ++this.inserted, next: null };
+    const entry: IndexedLine = { text: inOnePiece(text), line: inOnePiece(line), bytes, number: ++this.inserted, next: null };
     this.bytes += bytes;
     this.entries.push(entry);
     this.byText.set(entry.text, entry);

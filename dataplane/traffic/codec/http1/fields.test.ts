@@ -281,3 +281,43 @@ test('the type of a response is noted', () => {
   assert.equal(scan('Content-Type: text/html; charset=utf-8\r\n', 'response').fields.contentType, 'text/html; charset=utf-8');
   assert.equal(scan('Content-Length: 1\r\n', 'response').fields.contentType, null);
 });
+
+test('lines that were just read mean the same again, unless what they depend on has changed', () => {
+  const sections: readonly FieldSection[] = ['request', 'response', 'trailers'];
+  const texts = [
+    '',
+    'Host: a.test\r\nUser-Agent: b\r\n',
+    'Host: a.test\r\nUser-Agent: c\r\n',
+    'Host: a.test\r\nConnection: x-own\r\nX-Own: 1\r\nX-Other:  padded \r\n',
+    'X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Prefix: /a\r\nX_Forwarded_For: 1\r\n',
+    'Content-Length: 3\r\nContent-Length: 3\r\n',
+    'Transfer-Encoding: chunked\r\nContent-Length: 3\r\n',
+    'A: 1\nB: 2\r\n',
+    'A: 1\r\nB: 2\r\nC: 3\r\n',
+    'Server: a\r\nDate: b\r\n',
+  ];
+  const overrides = new Map([[hashName('Server'), 'server']]);
+  const used = new Fields(0);
+  for (let turn = 0; turn < 20_000; turn++) {
+    // Each second turn repeats the lines of the one before, half of them with all else as it was.
+    const pair = turn >> 1;
+    const text = texts[pair % texts.length] as string;
+    const pick = Math.imul((turn & 2) === 0 ? pair : turn + 1_000_000, 2_654_435_761) >>> 20;
+    const section = sections[(pick >> 2) % 3] as FieldSection;
+    const set = (pick & 1) === 0 ? overrides : null;
+    const fresh = new Fields((pick & 6) === 0 ? 2 : 10);
+    fresh.bareLineFeeds = (pick & 24) === 0;
+    Object.assign(used, { maxFields: fresh.maxFields, bareLineFeeds: fresh.bareLineFeeds });
+    const buffer = Buffer.from(`${text}\r\n`);
+    const read = (fields: Fields) => fields.scan(buffer, buffer.toString('latin1'), 0, 0, text.length, section, set);
+    const fault = read(fresh);
+    assert.equal(read(used), fault, text);
+    if (fault === null) assert.deepEqual(noted(used), noted(fresh), text);
+  }
+});
+
+/** Everything that is read from fields. */
+function noted(fields: Fields): object {
+  const { kept, vouched, count, host, contentLength, chunked, connectionClose, forwardedFor, userAgent, hasDate } = fields;
+  return { kept, vouched, count, host, contentLength, chunked, connectionClose, forwardedFor, userAgent, hasDate };
+}

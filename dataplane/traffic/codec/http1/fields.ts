@@ -73,6 +73,11 @@ export class Fields {
   /** Whether a line of the next section may end with LF alone (RFC 9112 2.2), as upstreams may send it. */
   bareLineFeeds = false;
   private nominated: string[] | null = null;
+  /** The lines of the last section if it was valid, and what else its result depends on. */
+  private last: string | null = null;
+  private lastSection: FieldSection | null = null;
+  private lastOverrides: ReadonlyMap<number, string> | null = null;
+  private lastBareLineFeeds = false;
   private readonly hosts = new RepeatedValue();
   private readonly userAgents = new RepeatedValue();
   private readonly contentTypes = new RepeatedValue();
@@ -112,6 +117,7 @@ export class Fields {
     this.hasFrameOptions = false;
     this.keepAliveTimeout = -1;
     this.nominated = null;
+    this.last = null;
   }
 
   /**
@@ -128,6 +134,9 @@ export class Fields {
     section: FieldSection,
     overrides: ReadonlyMap<number, string> | null,
   ): Fault | null {
+    const lines = raw.slice(from - start, to - start);
+    // Many clients send the same lines with each request, and many responses have the same lines as the one before.
+    if (lines === this.last && this.isSame(section, overrides)) return null;
     this.reset();
     let at = from;
     let runStart = from;
@@ -189,10 +198,31 @@ export class Fields {
         runStart = at;
       }
     }
-    if (runStart < to) kept += raw.slice(runStart - start, to - start);
+    if (runStart === from) kept = lines;
+    else if (runStart < to) kept += raw.slice(runStart - start, to - start);
     this.kept = kept;
     if (this.nominated !== null) this.withdraw(this.nominated);
-    return this.chunked && this.contentLength >= 0 ? FAULT.lengthAndCoding : null;
+    if (this.chunked && this.contentLength >= 0) return FAULT.lengthAndCoding;
+    this.last = lines;
+    this.lastSection = section;
+    this.lastOverrides = overrides;
+    this.lastBareLineFeeds = this.bareLineFeeds;
+    return null;
+  }
+
+  /** Whether the same lines as in the last section mean the same. */
+  private isSame(section: FieldSection, overrides: ReadonlyMap<number, string> | null): boolean {
+    return (
+      section === this.lastSection &&
+      overrides === this.lastOverrides &&
+      this.bareLineFeeds === this.lastBareLineFeeds &&
+      this.count <= this.maxFields
+    );
+  }
+
+  /** To be called before a change of what was read: the next section is then read anew, even if it has the same lines. */
+  forgetLast(): void {
+    this.last = null;
   }
 
   /** Records a field with the value `raw.slice(from, to)`. A string is created only for the fields that need one. */
@@ -321,6 +351,7 @@ export class Fields {
   /** HTTP/1.0 has no expectations, so one from such a client is not forwarded (RFC 9110 10.1.1). */
   ignoreExpectation(): void {
     if (!this.expectsContinue) return;
+    this.forgetLast();
     this.expectsContinue = false;
     this.kept = withoutFields(this.kept, EXPECT);
   }

@@ -126,6 +126,25 @@ for (const [text, read] of ACCEPTED) {
   });
 }
 
+test('a head is read as by a new reader, whatever heads came before', () => {
+  const lines = ['', H, `${H}Expect: 100-continue\r\n`, 'X: y\r\n', 'Host: a,b\r\n', 'Host: \r\n', `${H}Transfer-Encoding: chunked\r\n`];
+  const starts = ['GET / HTTP/1.1\r\n', 'POST /a?b HTTP/1.0\r\n', 'GET http://a.example/ HTTP/1.1\r\n', 'GET http://b/ HTTP/1.0\r\n'];
+  const heads = starts.flatMap((start) => lines.map((fields) => `${start}${fields}\r\n`));
+  for (const first of heads)
+    for (const second of heads) {
+      const used = new RequestHead();
+      for (const text of [first, second, second]) {
+        const { head, fault } = parse(text);
+        assert.equal(used.parse(Buffer.from(text, 'latin1'), 0, text.length), fault, `${first}${second}`);
+        if (fault === null) assert.deepEqual(seen(used), seen(head), `${first}${second}`);
+      }
+    }
+});
+
+const seen = ({ method, target, minor, host, hostField, fields: { kept, expectsContinue, chunked } }: RequestHead): object => ({
+  ...{ method, target, minor, host, hostField, kept, expectsContinue, chunked },
+});
+
 test('the forwarded lines have exactly one Host, also for HTTP/1.0 requests without one', () => {
   const hosts = (text: string) => parse(text).head.fields.kept.match(/^host:.*$/gim);
   assert.deepEqual(hosts('GET / HTTP/1.1\r\nHost:\r\n\r\n'), ['Host: ']);

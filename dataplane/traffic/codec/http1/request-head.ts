@@ -112,6 +112,7 @@ export class RequestHead {
     if (this.minor === 1) return FAULT.badHost;
     this.hostField = authority ?? '';
     if (!this.readHost(this.hostField)) return FAULT.badTarget;
+    this.fields.forgetLast();
     this.fields.kept = `Host: ${this.hostField}\r\n${this.fields.kept}`;
     return null;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type Clock, sleep, systemClock } from './clock.ts';
+import { beginRead, type Clock, endRead, sleep, systemClock } from './clock.ts';
 
 /** A clock that fires timers only when the test says so. */
 function stoppedClock() {
@@ -68,5 +68,24 @@ describe('the system clock', () => {
     await new Promise<void>((resolve) => systemClock.after(10, resolve));
     clearInterval(alive);
     assert.deepEqual([runs, late], [3, false]);
+  });
+});
+
+describe('the monotonic clock', () => {
+  /** Waits until Node's own clock shows another time. */
+  const waitABit = (): void => {
+    for (const begun = performance.now(); performance.now() === begun; );
+  };
+
+  it('stands still during a read, at its beginning, and is then as late as without it', () => {
+    const before = systemClock.monotonic();
+    waitABit();
+    beginRead();
+    const during = systemClock.monotonic();
+    waitABit();
+    assert.equal(systemClock.monotonic(), during);
+    assert.ok(during > before);
+    endRead();
+    assert.ok(systemClock.monotonic() > during);
   });
 });

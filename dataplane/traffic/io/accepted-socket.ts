@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { beginRead, endRead } from '../../../shared/runtime/clock.ts';
 import { keepBypass } from './bypass.ts';
 import { cut } from './cut.ts';
 import { type DirectReader, DirectSocket } from './direct-socket.ts';
@@ -361,11 +362,14 @@ function onRead(this: Handle & Owned): Uint8Array | undefined {
   if (owner == null || result === 0) return undefined;
   // The callback may give the reader up.
   const { reader } = owner;
+  beginRead();
   try {
     if (result > 0) return owner.arrived(result);
     owner.ended(result);
   } catch (error) {
     reader?.onFault(error);
+  } finally {
+    endRead();
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { beginRead, endRead } from '../../../shared/runtime/clock.ts';
 import { allowBypass, bypassOf, forgetBypass, keepBypass, MAX_BYPASS_BYTES, type Sink, takeBypassResult } from './bypass.ts';
 import { type Handle, handleOf, isEncrypted, isGone, type PendingWrite, readResult, systemError, writeError } from './node-handle.ts';
 import { ReadBuffer } from './read-buffer.ts';
@@ -318,11 +319,14 @@ function onRead(this: ReadHandle): Uint8Array | undefined {
   const result = readResult();
   const direct = this[READERS];
   if (direct === undefined || result === 0) return undefined;
+  beginRead();
   try {
     if (result > 0) return direct.arrived(result);
     direct.ended(this);
   } catch (error) {
     direct.onFault(error);
+  } finally {
+    endRead();
   }
   return undefined;
 }

@@ -85,8 +85,7 @@ export class RequestHead {
     if (first === SLASH) this.target = target;
     const hostField = this.fields.host;
     if (hostField === null) return this.readWithoutHost(authority);
-    this.hostField = hostField;
-    if (!this.readHost(hostField)) return FAULT.badHost;
+    if (!this.setHost(hostField)) return FAULT.badHost;
     // If the target named another authority than Host, we would route by one and the upstream by the other.
     return authority !== null && authority.toLowerCase() !== hostField.toLowerCase() ? FAULT.hostDisagrees : null;
   }
@@ -110,19 +109,25 @@ export class RequestHead {
   /** Only HTTP/1.0 may omit Host (RFC 9112 3.2). The request is forwarded as HTTP/1.1, so it gets the host of the target. */
   private readWithoutHost(authority: string | null): Fault | null {
     if (this.minor === 1) return FAULT.badHost;
-    this.hostField = authority ?? '';
-    if (!this.readHost(this.hostField)) return FAULT.badTarget;
+    if (!this.setHost(authority ?? '')) return FAULT.badTarget;
     this.fields.forgetLast();
     this.fields.kept = `Host: ${this.hostField}\r\n${this.fields.kept}`;
     return null;
   }
 
+  /** Most requests of a connection have the host of the one before. @returns false if it is not a host. */
+  private setHost(field: string): boolean {
+    if (field === this.hostField && this.host !== '') return true;
+    this.hostField = field;
+    this.host = '';
+    if (this.readHost(field)) return true;
+    this.host = '';
+    return false;
+  }
+
   /** RFC 9110 7.2: `uri-host [ ":" port ]`. The grammar allows an empty Host, but it matches no route. */
   private readHost(field: string): boolean {
-    if (field === '') {
-      this.host = '';
-      return true;
-    }
+    if (field === '') return true;
     if (field.charCodeAt(0) === 91) return this.readBracketedHost(field);
     let at = 0;
     let upper = false;

@@ -77,7 +77,7 @@ describe('the monotonic clock', () => {
     for (const begun = performance.now(); performance.now() === begun; );
   };
 
-  it('stands still during a read, at its beginning, and is then as late as without it', () => {
+  it('stands still during a read once it has been read, and is then as late as without it', () => {
     const before = systemClock.monotonic();
     waitABit();
     beginRead();

@@ -34,24 +34,33 @@ function differenceOfClocks(): number {
   return difference;
 }
 
-/** When the current read began, by the monotonic clock; 0 outside of reads. */
-const readTime = new Float64Array(1);
+const [OUTSIDE, UNKNOWN] = [0, -1];
+/** The time of the current read: `OUTSIDE` of reads, and `UNKNOWN` until something needs it. */
+const readTime = new Float64Array([OUTSIDE]);
 
 /**
- * Until `endRead`, the monotonic clock of this thread stands still. What happens in between takes a few microseconds, needs the time more
- * than once, and would spend a good part of them on reading it.
+ * Until `endRead`, the monotonic clock of this thread stands still once it has been read. What happens in between takes a few microseconds,
+ * may need the time more than once, and would spend a good part of them on reading it.
  */
 export function beginRead(): void {
-  readTime[0] = performance.now() + threadOffset;
+  readTime[0] = UNKNOWN;
 }
 
 export function endRead(): void {
-  readTime[0] = 0;
+  readTime[0] = OUTSIDE;
+}
+
+function monotonic(): number {
+  const known = readTime[0] as number;
+  if (known > 0) return known;
+  const now = performance.now() + threadOffset;
+  if (known === UNKNOWN) readTime[0] = now;
+  return now;
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => readTime[0] || performance.now() + threadOffset,
+  monotonic,
   after: (ms, task) => {
     const timer = setTimeout(task, ms).unref();
     return () => clearTimeout(timer);

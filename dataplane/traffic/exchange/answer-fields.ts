@@ -1,7 +1,8 @@
 import { isConstant, templateParts } from '../../../shared/placeholders/template.ts';
 import type { HeaderSpec, RouteSpec } from '../../../shared/route.ts';
 import { hashName } from '../codec/http1/field-names.ts';
-import { type Fields, withoutFields } from '../codec/http1/fields.ts';
+import type { Fields } from '../codec/http1/fields.ts';
+import { withoutFields } from '../codec/http1/kept-lines.ts';
 import type { EvaluatedRequest } from './values/evaluated-request.ts';
 import { compileChanges, type FieldChanges } from './values/field-changes.ts';
 

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from '../../../shared/runtime/http/node-http.ts';
 import { httpDate } from '../codec/date.ts';
-import { withoutFields } from '../codec/http1/fields.ts';
+import { withoutFields } from '../codec/http1/kept-lines.ts';
 import { type AnswerFields, answeredFields, defaultFields, deferredFields } from './answer-fields.ts';
 import { crossOriginFields } from './cross-origin.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';

@@ -1,4 +1,4 @@
-import { fieldsIn, withoutFields } from '../codec/http1/fields.ts';
+import { fieldsIn, withoutFields } from '../codec/http1/kept-lines.ts';
 
 /** The CORS fields of a response (Fetch, 3.2.3), which a site with `cors` sets instead of its upstream. */
 const DECIDED: ReadonlySet<string> = new Set([

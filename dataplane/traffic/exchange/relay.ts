@@ -1,5 +1,6 @@
 import { httpDate } from '../codec/date.ts';
-import { type Fields, withoutFields } from '../codec/http1/fields.ts';
+import type { Fields } from '../codec/http1/fields.ts';
+import { withoutFields } from '../codec/http1/kept-lines.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import { deferredFields, relayedFields } from './answer-fields.ts';
 import { crossOriginFields } from './cross-origin.ts';

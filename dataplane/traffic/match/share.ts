@@ -3,7 +3,7 @@ import type { ShareCondition } from '../../../shared/condition.ts';
 import { USUAL_SPLIT_COOKIE } from '../../../shared/share.ts';
 import { clientNetwork } from '../../ledger/client-network.ts';
 import { keyOf } from '../../ledger/hash.ts';
-import { fieldsIn } from '../codec/http1/fields.ts';
+import { fieldsIn } from '../codec/http1/kept-lines.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { cookieIn } from '../exchange/values/cookie.ts';
 

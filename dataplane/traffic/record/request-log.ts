@@ -1,6 +1,6 @@
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import { FAILURES_TO_EJECT } from '../../ledger/targets.ts';
-import { fieldIn } from '../codec/http1/fields.ts';
+import { fieldIn } from '../codec/http1/kept-lines.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type Failure, noTargetAvailable } from '../exchange/failure.ts';
 import { FAULT_REASON } from '../exchange/faults.ts';

@@ -1,5 +1,5 @@
 import { httpDate } from '../codec/date.ts';
-import { withoutFields } from '../codec/http1/fields.ts';
+import { withoutFields } from '../codec/http1/kept-lines.ts';
 import type { Attempt } from '../exchange/attempt.ts';
 import { type Exchange, UNTIL_CLOSE } from '../exchange/exchange.ts';
 import { guard } from '../exchange/faults.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { fieldIn } from '../codec/http1/fields.ts';
+import { fieldIn } from '../codec/http1/kept-lines.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import type { Attempt } from '../exchange/attempt.ts';
 import { FAILURE, type Failure } from '../exchange/failure.ts';

@@ -3,7 +3,7 @@ import type { Agent, ClientRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { request } from '../../../shared/runtime/http/node-http.ts';
 import { httpDate } from '../codec/date.ts';
-import { fieldIn, withoutFields } from '../codec/http1/fields.ts';
+import { fieldIn, withoutFields } from '../codec/http1/kept-lines.ts';
 import { withoutOws } from '../codec/http1/protocols.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import type { Exchange, TunnelStream } from '../exchange/exchange.ts';

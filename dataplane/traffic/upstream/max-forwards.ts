@@ -1,4 +1,4 @@
-import { fieldIn } from '../codec/http1/fields.ts';
+import { fieldIn } from '../codec/http1/kept-lines.ts';
 
 /** Larger counts are forwarded as this (RFC 9110 7.6.2). */
 const MAX_COUNT = 1_000_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withoutFields } from '../codec/http1/fields.ts';
+import { withoutFields } from '../codec/http1/kept-lines.ts';
 import { type Policy, passes } from '../policy/policy.ts';
 import { Http2Client, Http2UpstreamFixture, okay } from '../testing/http2/upstream.ts';
 import { get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { normalizedPath } from '../../../shared/values/path.ts';
-import { fieldIn } from '../codec/http1/fields.ts';
+import { fieldIn } from '../codec/http1/kept-lines.ts';
 import { type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
 import { AMBIGUOUS_PATH } from '../exchange/own-answer.ts';
 import { ANY_PORT, type HostIndex } from '../match/host-index.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FAULT, type Fault } from './fault.ts';
 import { hashName } from './field-names.ts';
-import { type FieldSection, Fields, fieldIn, MAX_ANSWER_FIELDS, MAX_REQUEST_FIELDS } from './fields.ts';
+import { type FieldSection, Fields, MAX_ANSWER_FIELDS, MAX_REQUEST_FIELDS } from './fields.ts';
 import { faultOfPartialFields } from './partial-fields.ts';
 import { RepeatedValue } from './repeated-value.ts';
 
@@ -247,15 +247,6 @@ test('bytes that no continuation can make valid are refused at once', () => {
     assert.equal(faultOfPartialFields(bytes, 0, bytes.length), fault, JSON.stringify(lines));
     assert.equal(faultOfPartialFields(bytes, 0, bytes.length - 1), null, JSON.stringify(lines));
   }
-});
-
-test('finds the value of a forwarded field by name, whether it is first, last or missing', () => {
-  const kept = 'Accept: a\r\nX-Host: b\r\nhost:  c \r\n';
-  assert.equal(fieldIn(kept, 'accept'), 'a');
-  assert.equal(fieldIn(kept, 'host'), 'c');
-  assert.equal(fieldIn('A: \xa0b\xa0\r\n', 'a'), '\xa0b\xa0', 'only spaces and tabs are stripped from a value');
-  assert.equal(fieldIn(kept, 'hos'), null);
-  assert.equal(fieldIn('', 'host'), null);
 });
 
 test('the facts that distinguish people from machines are recorded from a request', () => {

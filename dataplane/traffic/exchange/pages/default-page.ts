@@ -1,6 +1,6 @@
 import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { displaySafe } from '../../../../shared/wire/errors.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 
 const HTML = 'Content-Type: text/html; charset=utf-8\r\n';
 

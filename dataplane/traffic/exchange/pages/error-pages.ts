@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { withoutFields } from '../../codec/http1/fields.ts';
+import { withoutFields } from '../../codec/http1/kept-lines.ts';
 import type { CacheResult } from '../../protocol.ts';
 import type { EvaluatedRequest } from '../values/evaluated-request.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
-import { fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import type { TracingSettings } from '../../protocol.ts';
 import { Http2Client, Http2UpstreamFixture, okay } from '../../testing/http2/upstream.ts';
 import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';

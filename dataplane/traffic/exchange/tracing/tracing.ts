@@ -1,5 +1,6 @@
 import type { Random } from '../../../../shared/runtime/random.ts';
-import { type Fields, withoutFields } from '../../codec/http1/fields.ts';
+import type { Fields } from '../../codec/http1/fields.ts';
+import { withoutFields } from '../../codec/http1/kept-lines.ts';
 import { readTraceParent } from '../../codec/trace-parent.ts';
 import type { TracingSettings } from '../../protocol.ts';
 import { RequestSpans, type SpanTools, Trace } from './trace.ts';

@@ -1,4 +1,4 @@
-import { fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 
 /** The first cookie of a name in these fields, as it was sent; null if there is none. */
 export function cookieIn(fields: string, name: string): string | null {

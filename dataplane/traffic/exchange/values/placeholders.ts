@@ -2,7 +2,7 @@ import type { PlainName, PrefixName } from '../../../../shared/placeholders/name
 import type { Placeholder } from '../../../../shared/placeholders/template.ts';
 import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { httpDate } from '../../codec/date.ts';
-import { fieldIn, fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldIn, fieldsIn } from '../../codec/http1/kept-lines.ts';
 import type { ClientIdentity, NameKind } from '../client-identity.ts';
 import { cookieIn } from './cookie.ts';
 import type { EvaluatedRequest } from './evaluated-request.ts';

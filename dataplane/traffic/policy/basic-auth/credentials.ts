@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 
 /** The user and password that a client sends (RFC 7617 2). */
 export type Credentials = {

@@ -1,6 +1,6 @@
 import { ANY_ORIGIN } from '../../../../shared/policy/cors/origin.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { CrossOrigin } from '../../exchange/cross-origin.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';

@@ -1,5 +1,5 @@
 import { foldedName } from '../../codec/http1/field-names.ts';
-import { fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 
 /** The fields that the upstream gets from the authentication server. */

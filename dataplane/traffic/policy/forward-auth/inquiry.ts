@@ -1,4 +1,4 @@
-import { withoutFields } from '../../codec/http1/fields.ts';
+import { withoutFields } from '../../codec/http1/kept-lines.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import {

@@ -1,6 +1,6 @@
 import { HOST_VALUE, isHost, OF_TARGET } from '../../../../shared/policy/request-header/names.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import { compileChanges } from '../../exchange/values/field-changes.ts';

@@ -1,5 +1,5 @@
 import type { RouteSpec } from '../../../../shared/route.ts';
-import { fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 
 type TokenSource = NonNullable<RouteSpec['jwt']>['from'][number];

@@ -1,7 +1,7 @@
 import { clientKey } from '../../../ledger/client-key.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
 import { type Key, keyOf } from '../../../ledger/hash.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import { NO_ANSWER } from '../../exchange/values/placeholders.ts';

@@ -2,7 +2,7 @@ import { concealedText } from '../../../../shared/policy/concealed-text.ts';
 import { changesIn } from '../../../../shared/policy/header/effective.ts';
 import { HOST_VALUE, isHost, OF_TARGET } from '../../../../shared/policy/request-header/names.ts';
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { UNSAFE_VALUE } from '../../exchange/own-answer.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';

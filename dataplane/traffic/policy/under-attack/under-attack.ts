@@ -3,7 +3,7 @@ import { DIFFICULTY } from '../../../../shared/policy/under-attack/bounds.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import { attackKeys, countForAttack, isAttacked } from '../../../ledger/attacks.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { compileCondition } from '../../match/condition.ts';

@@ -3,7 +3,7 @@ import type { RouteSpec } from '../../../../shared/route.ts';
 import { clientKey } from '../../../ledger/client-key.ts';
 import { joinFingerprints, joinHashes, keyOf } from '../../../ledger/hash.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import { answer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { OWN_PATH, type OwnAnswer } from '../../exchange/own-answer.ts';

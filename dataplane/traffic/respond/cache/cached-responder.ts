@@ -1,5 +1,5 @@
 import type { CacheSpec } from '../../../../shared/policy/cache/cache.ts';
-import { fieldsIn, withoutFields } from '../../codec/http1/fields.ts';
+import { fieldsIn, withoutFields } from '../../codec/http1/kept-lines.ts';
 import { answer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Responder } from '../../exchange/responder.ts';

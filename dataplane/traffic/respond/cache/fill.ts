@@ -1,4 +1,4 @@
-import { fieldIn, withoutFields } from '../../codec/http1/fields.ts';
+import { fieldIn, withoutFields } from '../../codec/http1/kept-lines.ts';
 import { answer } from '../../exchange/answer.ts';
 import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guardExchange } from '../../exchange/faults.ts';

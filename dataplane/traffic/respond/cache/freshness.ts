@@ -1,4 +1,4 @@
-import { fieldIn, withoutFields } from '../../codec/http1/fields.ts';
+import { fieldIn, withoutFields } from '../../codec/http1/kept-lines.ts';
 import type { StoredHead } from '../../exchange/relay.ts';
 import type { CacheEntry } from '../../protocol.ts';
 import type { CacheResponse } from './response.ts';

@@ -1,4 +1,4 @@
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { AnswerHead, Filter, FilteredRequest } from '../../exchange/filter.ts';
 import { type KeyedBlock, keyOf, keyOfTarget } from './key.ts';

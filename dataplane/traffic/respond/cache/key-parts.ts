@@ -1,6 +1,6 @@
 import type { KeySpec } from '../../../../shared/policy/cache/key.ts';
 import { compileQueryRule } from '../../../../shared/policy/cache/query-rule.ts';
-import { fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import { variantOf } from './response.ts';
 
 /** A site's settings for the key: which query parameters, header fields and cookies are part of it. */

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { httpTime } from '../../codec/http-time.ts';
-import { withoutFields } from '../../codec/http1/fields.ts';
+import { withoutFields } from '../../codec/http1/kept-lines.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { guardExchange } from '../../exchange/faults.ts';

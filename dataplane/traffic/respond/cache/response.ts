@@ -1,5 +1,5 @@
 import { httpTime } from '../../codec/http-time.ts';
-import { fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import { type Directives, LONGEST, readDirectives, readTargeted } from './directives.ts';
 
 /** The name of the field that addresses this cache alone (RFC 9213 2.2). */

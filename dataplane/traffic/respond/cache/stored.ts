@@ -1,5 +1,5 @@
 import { httpTime } from '../../codec/http-time.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { AnswerFields } from '../../exchange/answer-fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { type StoredHead, storedLines } from '../../exchange/relay.ts';

@@ -1,7 +1,7 @@
 import { DEFAULT_MINIMUM } from '../../../../shared/policy/encode/directive.ts';
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
 import { compileStatuses } from '../../../../shared/values/status.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import type { AnswerHead, Filter, FilteredRequest, StageMaker } from '../../exchange/filter.ts';
 import { CodingChoice } from './accept-encoding.ts';

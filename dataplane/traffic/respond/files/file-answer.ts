@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { httpDate } from '../../codec/date.ts';
-import { fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import { answer, answerThroughFilters } from '../../exchange/answer.ts';
 import { answeredFields } from '../../exchange/answer-fields.ts';
 import type { Attempt } from '../../exchange/attempt.ts';

@@ -1,5 +1,5 @@
 import { httpTime } from '../../codec/http-time.ts';
-import { fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 
 /** The version of a file that conditions are compared with. */
 export type Validators = {

@@ -2,7 +2,7 @@ import { templateParts } from '../../../../shared/placeholders/template.ts';
 import type { FormatName } from '../../../../shared/policy/encode/formats.ts';
 import type { FileServerSpec } from '../../../../shared/policy/file-server/effective.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { CodingChoice } from '../encode/accept-encoding.ts';
 import type { FilePath } from './file-path.ts';

@@ -1,5 +1,5 @@
 import type { RouteSpec } from '../../../../shared/route.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import type { AnswerHead, Filter, FilteredRequest, StageMaker } from '../../exchange/filter.ts';
 import { scriptNonce } from './content-security-policy.ts';

@@ -1,7 +1,7 @@
 import { type BalancingSpec, USUAL_COOKIE } from '../../../../shared/balancing/balancing.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
-import { fieldsIn } from '../../codec/http1/fields.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { parameterIn, queryOf } from '../../exchange/values/query.ts';
 import type { Balancer, RoundRobin } from './balancer.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { ChunkedDecoder } from '../../codec/http1/chunked.ts';
-import { fieldIn } from '../../codec/http1/fields.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { ResponseHead } from '../../codec/http1/response-head.ts';
 import { ResponseHeadReader } from '../../codec/http1/response-head-reader.ts';
 import type { Attempt } from '../../exchange/attempt.ts';

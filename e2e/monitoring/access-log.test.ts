@@ -22,7 +22,13 @@ import { childrenOf, familyOf, Pair } from '../testing/pair.ts';
 import { DATAPLANE, Program } from '../testing/process.ts';
 import { until } from '../testing/until.ts';
 
-type Line = { status: number; size: number; request_id: string; request: { uri: string; host: string; client_ip: string } };
+type Line = {
+  status: number;
+  size: number;
+  duration: number;
+  request_id: string;
+  request: { uri: string; host: string; client_ip: string };
+};
 
 /** The lines of a file; a line that is torn or mixed with another is not JSON and fails the test. */
 function linesIn(path: string): Line[] {
@@ -93,6 +99,13 @@ describe('in a file', () => {
       status_codes.data.flatMap(({ items = [] }) => items.map(({ data, hits }) => [data.slice(0, 3), hits.count])),
     );
     assert.deepEqual(codes, { 200: 48, 404: 12 });
+  });
+
+  test('a response that is sent at once took some time, too', async () => {
+    await startAfresh();
+    await dataplane.visit('a.test');
+    await written(log, 1);
+    for (const { duration } of linesIn(log)) assert.ok(duration > 0 && duration < 10, `${duration} s`);
   });
 
   test('the log of a site that can’t be opened is a warning', async () => {

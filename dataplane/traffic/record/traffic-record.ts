@@ -1,4 +1,4 @@
-import type { Clock } from '../../../shared/runtime/clock.ts';
+import { type Clock, endRead } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { LineRing } from '../../ledger/line-ring.ts';
 import type { RefusedHead } from '../client/client-tools.ts';
@@ -52,7 +52,12 @@ export class TrafficRecord {
 
   /** The exchange is over, successfully or not. */
   ended(x: Exchange): void {
-    const now = this.clock.monotonic();
+    let now = this.clock.monotonic();
+    if (now === x.startedAt) {
+      // It was answered within the read that it arrived with, during which the clock stands still.
+      endRead();
+      now = this.clock.monotonic();
+    }
     if (x.counted) this.recorder.addBytes(x, x.bytesSent);
     else this.recorder.record(x, now);
     this.requestLog.ended(x, now);

@@ -59,9 +59,14 @@ export class AnswerWriter {
     }
     const connection = reusable ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
     const line = status === 200 && reason === 'OK' ? OK_LINE : `HTTP/1.1 ${status} ${reason}\r\n`;
-    const framing = this.chunked ? 'Transfer-Encoding: chunked\r\n' : '';
-    this.gather(x, `${line}${fields}${framing}${connection}${measured ? lengthEnd(length) : '\r\n'}`);
+    const end = measured && connection === '' ? lengthEnd(length) : `${this.framing(measured, length)}${connection}\r\n`;
+    this.gather(x, `${line}${fields}${end}`);
     return reusable;
+  }
+
+  private framing(measured: boolean, length: number): string {
+    if (measured) return `Content-Length: ${length}\r\n`;
+    return this.chunked ? 'Transfer-Encoding: chunked\r\n' : '';
   }
 
   /** @returns false when the sender should pause. */

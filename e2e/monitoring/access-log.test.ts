@@ -105,7 +105,7 @@ describe('in a file', () => {
     await startAfresh();
     await dataplane.visit('a.test');
     await written(log, 1);
-    for (const { duration } of linesIn(log)) assert.ok(duration > 0 && duration < 10, `${duration} s`);
+    for (const { duration } of linesIn(log)) assert.ok(duration > 0, `${duration} s`);
   });
 
   test('the log of a site that can’t be opened is a warning', async () => {

@@ -1,5 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Clock } from './clock.ts';
+import { garbageCollector } from './v8-flags.ts';
 
 /** How often a thread is measured (ms). */
 const PERIOD_MS = 10_000;
@@ -29,8 +30,7 @@ export type ThreadMemory = {
  * Releases memory of this thread when it is idle. V8 collects garbage only while memory is being allocated, so an idle thread would keep
  * the garbage of its start, or of its last busy time: a quarter of its heap. @returns a function that stops it.
  */
-export function releaseMemoryWhenIdle(clock: Clock, memory: ThreadMemory | null = thisThread()): () => void {
-  if (memory === null) return () => undefined;
+export function releaseMemoryWhenIdle(clock: Clock, memory: ThreadMemory = thisThread()): () => void {
   let usedMs = memory.usedMs();
   let kept = 0;
   let releasedAt = Number.NEGATIVE_INFINITY;
@@ -47,16 +47,13 @@ export function releaseMemoryWhenIdle(clock: Clock, memory: ThreadMemory | null 
   });
 }
 
-/** null if Node was started without `--expose-gc`, which the launcher sets. */
-function thisThread(): ThreadMemory | null {
-  const { gc } = globalThis;
-  if (gc === undefined) return null;
+function thisThread(): ThreadMemory {
   return {
     usedMs: () => {
       const { user, system } = process.threadCpuUsage();
       return (user + system) / 1_000;
     },
     heapBytes: () => getHeapStatistics().total_physical_size,
-    release: () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+    release: () => void garbageCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
   };
 }

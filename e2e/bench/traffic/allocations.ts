@@ -1,6 +1,8 @@
 import { Session } from 'node:inspector/promises';
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapStatistics } from 'node:v8';
 import { ProxyFixture } from '../../../dataplane/traffic/testing/proxy/test-proxy.ts';
+import { TRAFFIC_FLAGS } from '../../../dataplane/traffic/worker/v8-flags.ts';
+import { setV8Flags } from '../../../shared/runtime/v8-flags.ts';
 import { Folder } from '../../testing/dataplane.ts';
 import { HOST } from '../contenders/contender.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
@@ -15,12 +17,10 @@ const SAMPLING = 4_096;
 
 type Node = { callFrame: { functionName: string; url: string; lineNumber: number }; selfSize: number; children: Node[] };
 
-/** The flags that the launcher gives the data plane: objects of inlined functions are often not allocated. */
-const INLINING = ['--max-inlined-bytecode-size=1000', '--max-inlined-bytecode-size-cumulative=3000'];
-
 /** Bytes that the request path allocates per request, and where, measured with a traffic worker in this thread. */
 export async function allocations(): Promise<Figure[]> {
-  for (const flag of INLINING) setFlagsFromString(flag);
+  // Objects of inlined functions are often not allocated.
+  setV8Flags(TRAFFIC_FLAGS);
   using folder = new Folder();
   const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
   using proxy = await ProxyFixture.start([{ domain: HOST, upstream: `127.0.0.1:${upstream.port}`, tls: false }]);

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { TRAFFIC_FLAGS } from '../../dataplane/traffic/worker/v8-flags.ts';
+import { garbageCollector } from './v8-flags.ts';
+
+const LAUNCHER = new URL('../../sluice', import.meta.url);
+const MODULE = JSON.stringify(new URL('./v8-flags.ts', import.meta.url).href);
+
+/** V8's tag of what it accepts from a cache, which depends on its flags, after some code has run in a process with some flags. */
+function tagAfter(code: string, flags: readonly string[] = []): string {
+  const program = `${code}; import { cachedDataVersionTag } from 'node:v8'; console.log(cachedDataVersionTag());`;
+  return execFileSync(process.execPath, [...flags, '--input-type=module', '--eval', program], { encoding: 'utf8' });
+}
+
+test('flags that are set later are those of the process, as if it had been started with them', () => {
+  const set = `import { setV8Flags } from ${MODULE}; setV8Flags(${JSON.stringify(TRAFFIC_FLAGS)})`;
+  assert.equal(tagAfter(set), tagAfter('', TRAFFIC_FLAGS));
+  assert.notEqual(tagAfter(set), tagAfter(''));
+});
+
+test('V8 takes each of the flags of the request path', () => {
+  for (const flag of TRAFFIC_FLAGS) assert.notEqual(tagAfter('', [flag]), tagAfter(''), flag);
+});
+
+test('the launcher starts no process with flags for which V8 rejects the cache of the modules of Node', () => {
+  const launcher = readFileSync(LAUNCHER, 'utf8');
+  const young = /^young=(\S+)$/m.exec(launcher)?.[1];
+  const started = [...launcher.matchAll(/exec "\$node" (.*?) "\$rooms/g)].map(([, flags = '']) => flags.replace('"$young"', String(young)));
+  assert.equal(started.length, 4);
+  for (const flags of started) assert.equal(tagAfter('', flags.split(' ')), tagAfter(''), flags);
+});
+
+test('the collector frees what nothing refers to', () => {
+  const reference = new WeakRef({ large: new Array(1_000) });
+  return new Promise<void>((resolve) =>
+    setImmediate(() => {
+      garbageCollector()();
+      assert.equal(reference.deref(), undefined);
+      resolve();
+    }),
+  );
+});

@@ -24,7 +24,7 @@ function buildAt(root: string | undefined): Build {
 }
 
 /** The nearest parent directory with our package.json; sources and `dist/` have different depths. */
-function packageRoot(from: string): string | undefined {
+export function packageRoot(from: string): string | undefined {
   for (let at = from; ; at = dirname(at)) {
     if (versionIn(at) !== undefined) return at;
     if (at === dirname(at)) return undefined;

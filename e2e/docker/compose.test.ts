@@ -60,7 +60,7 @@ describe('the image and the unchanged compose files', { skip }, () => {
     ]);
     const [product, base] = await Promise.all([PRODUCT, IMAGE].map((name) => engine.docker.getImage(name).inspect()));
     const own = ((product?.Size ?? 0) - (base?.Size ?? 0)) / 1e6;
-    assert.ok(own < 240, `${own} MB beside the base, of which Node is 150 and the client of a cluster 35`);
+    assert.ok(own < 225, `${own} MB beside the base, of which Node is 150`);
   });
 
   test('a missing group of the engine’s socket is reported with the command that finds it', async () => {

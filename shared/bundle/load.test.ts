@@ -5,8 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { Script } from 'node:vm';
-import { writeCodeCache } from '../../scripts/build/code-cache.ts';
 import { cachePathOf, ID_LENGTH, withId } from './format.ts';
 import { load } from './load.ts';
 
@@ -23,10 +21,16 @@ function bundle(name: string, digit: number, body: string): string {
   return path;
 }
 
-/** Writes what V8 has compiled of a bundle when it has only been loaded. */
+/** Writes what V8 has compiled of a bundle when it has only been loaded, in a process with V8's own flags. */
 function compile(path: string): void {
-  const text = readFileSync(path, 'latin1');
-  writeCodeCache(path, text, new Script(text));
+  const program = `
+    import { readFileSync } from 'node:fs';
+    import { Script } from 'node:vm';
+    import { writeCodeCache } from ${JSON.stringify(new URL('../../scripts/build/code-cache.ts', import.meta.url).href)};
+    const text = readFileSync(${JSON.stringify(path)}, 'latin1');
+    writeCodeCache(${JSON.stringify(path)}, text, new Script(text));
+  `;
+  execFileSync(process.execPath, ['--input-type=module', '--eval', program]);
 }
 
 /** Loads a bundle in a new process. @returns what it exports, and what V8 says of its code cache: undefined if it was given none. */

@@ -8,8 +8,10 @@ import { runningBuild } from '../shared/runtime/process/build.ts';
 import { plannedFlags, requestSuccessor, sendToParent } from '../shared/runtime/process/parent.ts';
 import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/process/supervised.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
+import { setV8Flags } from '../shared/runtime/v8-flags.ts';
 import { startDataplane } from './dataplane.ts';
 import { COMMAND, dataplaneHelp, readSettings } from './settings/settings.ts';
+import { TRAFFIC_FLAGS } from './v8-flags.ts';
 
 const nothing = (): void => undefined;
 
@@ -49,6 +51,7 @@ async function main(): Promise<void> {
   process.on('SIGUSR2', () => dataplane.reopenLogs()).off('SIGUSR2', nothing);
   whenOrphaned(stop);
   releaseMemoryWhenIdle(systemClock);
+  setV8Flags(TRAFFIC_FLAGS);
   sendToParent({ kind: 'serving', version: runningBuild.version });
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { TRAFFIC_FLAGS } from '../../dataplane/traffic/worker/v8-flags.ts';
+import { TRAFFIC_FLAGS } from '../../dataplane/v8-flags.ts';
 import { garbageCollector } from './v8-flags.ts';
 
 const LAUNCHER = new URL('../../sluice', import.meta.url);

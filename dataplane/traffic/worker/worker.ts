@@ -2,12 +2,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { releaseMemoryWhenIdle } from '../../../shared/runtime/idle-memory.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
-import { setV8Flags } from '../../../shared/runtime/v8-flags.ts';
 import type { FromWorker, ToWorker, WorkerStart } from '../protocol.ts';
 import { installBackstop, torn } from './backstop.ts';
 import { relayedLog } from './relayed-log.ts';
 import { TrafficWorker } from './traffic-worker.ts';
-import { TRAFFIC_FLAGS } from './v8-flags.ts';
 
 /** The edge of a worker thread: messages in, messages out. */
 const start = workerData as WorkerStart;
@@ -26,4 +24,3 @@ installBackstop(process, worker.faults);
 port.on('message', (message: ToWorker) => worker.handle(message));
 worker.start().catch(torn);
 releaseMemoryWhenIdle(systemClock);
-setV8Flags(TRAFFIC_FLAGS);

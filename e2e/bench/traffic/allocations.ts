@@ -1,7 +1,7 @@
 import { Session } from 'node:inspector/promises';
 import { getHeapStatistics } from 'node:v8';
 import { ProxyFixture } from '../../../dataplane/traffic/testing/proxy/test-proxy.ts';
-import { TRAFFIC_FLAGS } from '../../../dataplane/traffic/worker/v8-flags.ts';
+import { TRAFFIC_FLAGS } from '../../../dataplane/v8-flags.ts';
 import { setV8Flags } from '../../../shared/runtime/v8-flags.ts';
 import { Folder } from '../../testing/dataplane.ts';
 import { HOST } from '../contenders/contender.ts';

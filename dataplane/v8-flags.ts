@@ -1,4 +1,4 @@
-/** V8's flags for the request path. They are set when a worker has loaded its code (shared/runtime/v8-flags.ts). */
+/** V8's flags for the request path. They are set when the main thread and its workers have loaded their code (shared/runtime/v8-flags.ts). */
 export const TRAFFIC_FLAGS: readonly string[] = [
   // The request path is many small functions: with V8's own limits, a third of these (bytes of bytecode), too few of them are inlined.
   '--max-inlined-bytecode-size=1000',

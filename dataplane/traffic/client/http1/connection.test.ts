@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
+import { AcceptedSocket } from '../../io/accepted-socket.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
@@ -84,6 +86,19 @@ test('a request with Connection: close is answered, then the connection closes a
   const answer = await client.readAll();
   assert.match(answer, /\r\nConnection: close\r\n/);
   assert.equal(answer.split('HTTP/1.1 200').length, 2);
+});
+
+test('a connection is closed without a stream after a response of our own to a request with Connection: close, unless more follows', async (t) => {
+  const prototype = AcceptedSocket.prototype as unknown as { makeStream(): Socket };
+  const { mock } = t.mock.method(prototype, 'makeStream');
+  using proxy = await ProxyFixture.start([respond('a.test', 'x')]);
+  const [client, other] = [await proxy.connect(), await proxy.connect()];
+  client.send(get('/', 'Connection: close\r\n'));
+  assert.match(await client.readAll(), /\r\n\r\nx$/);
+  assert.equal(mock.callCount(), 0);
+  other.send(`${get('/', 'Connection: close\r\n')}more`);
+  assert.match(await other.readAll(), /\r\n\r\nx$/);
+  assert.equal(mock.callCount(), 1);
 });
 
 test('HEAD is answered with Content-Length but no body, and the connection stays open', async () => {

@@ -13,14 +13,10 @@ import { TOO_SLOW } from '../body-pace.ts';
 import type { ClientTools, OpenConnection } from '../client-tools.ts';
 import { originOf, type Peer } from '../forwarded.ts';
 import { AnswerWriter } from './answer-writer.ts';
-import { HEAD_MS, LAST_REQUEST_MS, LINGER_MS, limitOf, PIPELINE_BYTES } from './limits.ts';
+import { HEAD_MS, LAST_REQUEST_MS, LINGER_MS, limitOf, NEVER, PIPELINE_BYTES, UNSET } from './limits.ts';
 import { type RefusalStatus, refusal } from './refusal.ts';
 import { RequestBody } from './request-body.ts';
 import { ClientSocket } from './socket.ts';
-
-const NEVER = Number.POSITIVE_INFINITY;
-/** The limit is computed at the next sweep: most limits are lifted before that. */
-const UNSET = 0;
 
 /** A connection to an HTTP/1.x client: parses its requests into exchanges and sends the responses in order. */
 export class ClientConnection implements Downstream, OpenConnection {
@@ -122,18 +118,20 @@ export class ClientConnection implements Downstream, OpenConnection {
     const used = heads.read(buffer);
     this.intake.spend(heads.whole ? HEAD_COST : Math.max(used, 0));
     if (heads.fault !== null) return this.refuse(heads.fault);
-    if (heads.whole) this.begin(heads.head);
+    if (heads.whole) this.begin(heads.head, used < buffer.length);
     else if (used < 0) this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + HEAD_MS);
     return used;
   }
 
-  private begin(head: RequestHead): void {
+  private begin(head: RequestHead, followed: boolean): void {
     const origin = originOf(this.peer, head, this.tools.trusts);
     this.address = origin.address;
     const { requestPath, requestIds, tracing } = this.tools;
     const x = beginExchange(this, requestPath, head, this.peer, origin, requestIds, this.tools.monotonic(), tracing);
     this.tools.begun();
     this.x = x;
+    // Its response may be sent within this call, and the connection then closes at once if the client has sent nothing more.
+    if (!followed) this.pending = null;
     this.fresh = false;
     this.deadline = NEVER;
     this.lastRequest = head.fields.connectionClose || (head.minor === 0 && !head.fields.connectionKeepAlive);

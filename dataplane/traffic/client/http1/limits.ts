@@ -1,3 +1,8 @@
+/** A time limit that never passes. */
+export const NEVER: number = Number.POSITIVE_INFINITY;
+/** The limit is computed at the next sweep: most limits are lifted before that. */
+export const UNSET = 0;
+
 /** Milliseconds: for a whole head, between requests, and between two pieces of a body in either direction. */
 export const HEAD_MS = 10_000;
 export const IDLE_MS = 60_000;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { garbageCollector } from '../../../shared/runtime/v8-flags.ts';
 import { ReadBuffer } from './read-buffer.ts';
 
 test('a buffer of a body is reused once its content has been sent, and not before', () => {
@@ -55,4 +56,49 @@ test('a buffer of a body that has ended is used again once its receiver has sent
   const used = Array.from({ length: 10 }, (_, at) => others.nextOf(1_000 * (at + 1), 0));
   for (const buffer of ended) assert.equal(used.filter((one) => one === buffer).length, 1);
   for (const buffer of used) assert.equal(held.includes(buffer), false);
+});
+
+/** Reads a body whose every read fills the buffer, and is sent at once or not at all. @returns the buffers of this many reads. */
+function fill(buffers: ReadBuffer, reads: number, isSent: boolean): Buffer[] {
+  const used = [buffers.nextOf(0, 0)];
+  for (let passed = used[0]?.length ?? 0; used.length < reads; passed += used.at(-1)?.length ?? 0)
+    used.push(buffers.nextOf(passed, isSent ? passed : 0));
+  return used;
+}
+
+test('a body that fills its buffers is read into larger ones, until a read is short', () => {
+  const buffers = new ReadBuffer();
+  const [small, large, same] = fill(buffers, 3, true);
+  assert.deepEqual([small?.length, large?.length], [65_536, 262_144]);
+  assert.equal(same, large);
+  let passed = 65_536 + 262_144;
+  for (const [read, length] of [
+    [40_000, 262_144],
+    [32_767, 65_536],
+    [59_999, 65_536],
+    [60_000, 262_144],
+  ] as const) {
+    passed += read;
+    assert.equal(buffers.nextOf(passed, passed).length, length, `after a read of ${read} bytes`);
+  }
+});
+
+test('a worker has at most 64 large buffers, and senders that get none continue with the usual ones', async () => {
+  let stalled = Array.from({ length: 40 }, () => new ReadBuffer());
+  const used = stalled.flatMap((buffers) => fill(buffers, 3, false));
+  const large = new Set(used.filter(({ length }) => length === 262_144));
+  // The test before may still have one.
+  assert.ok(large.size === 63 || large.size === 64, `${large.size}`);
+  assert.equal(new Set(used).size, used.length);
+  assert.ok(used.slice(-20).every(({ length }) => length === 65_536));
+  // Those of connections that are gone are replaced once they have been collected.
+  stalled = [];
+  used.length = 0;
+  large.clear();
+  const collect = garbageCollector();
+  for (let tries = 0; tries < 100 && fill(new ReadBuffer(), 2, false)[1]?.length !== 262_144; tries++) {
+    collect();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.equal(fill(new ReadBuffer(), 2, false)[1]?.length, 262_144);
 });

@@ -1,11 +1,19 @@
-/** The maximum number of bytes per read. */
+/** Bytes per read, unless a body fills them. */
 const SIZE = 65_536;
+/** Bytes per read of a body that fills smaller buffers: the kernel takes less time for fewer and longer reads and writes. */
+const LARGE_SIZE = 262_144;
+/** Large buffers of a worker: senders that don't get one continue with the usual size, so slow clients keep at most so many of them. */
+const MAX_LARGE = 64;
+/** A read of a body of at least this many bytes has filled a buffer of the usual size, apart from what frames it. */
+const FILLS = 60_000;
+/** A sender whose read was shorter than this (bytes) no longer needs a large buffer. */
+const NEEDS_LARGE = 32_768;
 /** A kept piece of this size (bytes) may occupy a whole buffer. */
 const MAX_COPIED = 32_768;
 /** Beginnings of the shared buffer up to this length (bytes) are remembered. */
 const MAX_REMEMBERED = 2_048;
 
-/** Buffers of bodies that the worker keeps for the next ones. */
+/** Buffers of each size that the worker keeps for the next bodies. */
 const MAX_SPARE = 8;
 
 /** Buffers of bodies that have been read, and whose last bytes may not have been sent yet. */
@@ -28,6 +36,10 @@ export class ReadBuffer {
   private static readonly beginnings: (Buffer | undefined)[] = Array.from({ length: MAX_REMEMBERED + 1 });
   /** Buffers that no connection uses. */
   private static readonly spare: Buffer[] = [];
+  private static readonly spareLarge: Buffer[] = [];
+  /** How many large buffers there are, whoever uses them. */
+  private static large = 0;
+  private static readonly freed = new FinalizationRegistry(() => ReadBuffer.large--);
   /** Those that no connection reads into any more, with the receivers of what is in them, the oldest first. */
   private static ended: { readonly buffer: Buffer; readonly receiver: Receiver }[] = [];
   private own: Buffer | null = null;
@@ -41,12 +53,17 @@ export class ReadBuffer {
    */
   nextOf(passed: number, sent: number): Buffer {
     const { own } = this;
-    const isLent = own !== null && passed > Math.max(sent, this.passed);
+    const read = passed - this.passed;
+    const isLent = own !== null && read > 0 && passed > sent;
     if (isLent) this.lent.push({ buffer: own, passed });
     this.passed = passed;
     this.reclaim(sent);
-    if (own !== null && !isLent) return own;
-    this.own = ReadBuffer.spare.pop() ?? ReadBuffer.sent() ?? Buffer.allocUnsafeSlow(SIZE);
+    const size = own !== null && read >= (own.length === SIZE ? FILLS : NEEDS_LARGE) ? LARGE_SIZE : SIZE;
+    if (own !== null && !isLent) {
+      if (own.length === size || read === 0) return own;
+      ReadBuffer.giveBack(own);
+    }
+    this.own = ReadBuffer.take(size);
     return this.own;
   }
 
@@ -61,10 +78,29 @@ export class ReadBuffer {
     if (ReadBuffer.ended.length > MAX_ENDED) ReadBuffer.ended = ReadBuffer.ended.slice(-MAX_ENDED);
   }
 
+  /** A buffer of this size, or a smaller one if there are too many large ones. */
+  private static take(size: number): Buffer {
+    const spare = size === SIZE ? ReadBuffer.spare : ReadBuffer.spareLarge;
+    const used = spare.pop() ?? ReadBuffer.sent(size);
+    if (used !== null) return used;
+    if (size === SIZE) return Buffer.allocUnsafeSlow(SIZE);
+    if (ReadBuffer.large >= MAX_LARGE) return ReadBuffer.take(SIZE);
+    const buffer = Buffer.allocUnsafeSlow(LARGE_SIZE);
+    ReadBuffer.large++;
+    ReadBuffer.freed.register(buffer.buffer, undefined);
+    return buffer;
+  }
+
   /** @returns a buffer of a body that has ended and been sent. */
-  private static sent(): Buffer | null {
-    const at = ReadBuffer.ended.findIndex(({ receiver }) => receiver.unsent === 0);
+  private static sent(size: number): Buffer | null {
+    const at = ReadBuffer.ended.findIndex(({ buffer, receiver }) => buffer.length === size && receiver.unsent === 0);
     return at < 0 ? null : (ReadBuffer.ended.splice(at, 1)[0]?.buffer ?? null);
+  }
+
+  /** Makes a buffer available to all connections. */
+  private static giveBack(buffer: Buffer): void {
+    const spare = buffer.length === SIZE ? ReadBuffer.spare : ReadBuffer.spareLarge;
+    if (spare.length < MAX_SPARE) spare.push(buffer);
   }
 
   /** Makes buffers whose bytes have been sent available to all connections. */
@@ -73,7 +109,7 @@ export class ReadBuffer {
     let oldest = lent[0];
     while (oldest !== undefined && oldest.passed <= sent) {
       lent.shift();
-      if (ReadBuffer.spare.length < MAX_SPARE) ReadBuffer.spare.push(oldest.buffer);
+      ReadBuffer.giveBack(oldest.buffer);
       oldest = lent[0];
     }
   }

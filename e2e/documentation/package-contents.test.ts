@@ -54,6 +54,14 @@ describe('a build', () => {
     }
   });
 
+  test('has bundles in strict mode, as modules are', () => {
+    const bundles = scripts()
+      .map(textOf)
+      .filter((text) => text.startsWith('/*'));
+    assert.ok(bundles.length > 20);
+    for (const text of bundles) assert.match(text.slice(0, 200), /^\/\*\w{32}\*\/\(function\([\w,]+\)\{'use strict';/);
+  });
+
   test('has a code cache of each bundle, which V8 accepts as long as it has the flags that processes are started with', () => {
     const bundles = scripts().filter((name) => textOf(name).startsWith('/*'));
     assert.ok(bundles.includes('dataplane/traffic/worker/worker.bundle.js'));

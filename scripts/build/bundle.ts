@@ -72,6 +72,7 @@ async function scriptOf(text: string): Promise<string> {
     // As Node does, the default export of a CommonJS module is then all that it exports.
     sourcefile: 'bundle.mjs',
   });
-  const script = `(function(exports,require,module,${URL_NAME}){${code}\n})\n`;
+  // Modules are strict, and scripts are not by themselves.
+  const script = `(function(exports,require,module,${URL_NAME}){'use strict';${code}\n})\n`;
   return withId(createHash('sha256').update(script).digest('hex').slice(0, ID_LENGTH), script);
 }

@@ -97,6 +97,13 @@ test('a code cache that is cut off is rejected, wherever that is', () => {
   assert.deepEqual(loaded(path), { exports: 1 });
 });
 
+test('a bundle that has failed is run again, and so are those that are not there at first', () => {
+  const path = bundle('one.js', 1, 'module.exports = require("./two.js")');
+  assert.throws(() => load(path), { code: 'ENOENT' });
+  bundle('two.js', 2, 'module.exports = 2');
+  assert.equal(load(path), 2);
+});
+
 test('an error in a bundle is reported with its path and line', () => {
   const path = bundle('one.js', 1, '\n\nthrow new Error("broken")');
   assert.throws(

@@ -26,7 +26,12 @@ export function load(path: string): unknown {
   modules.set(path, module);
   const fromNode = createRequire(path);
   const require = (id: string): unknown => (id.startsWith('.') ? load(join(dirname(path), id)) : fromNode(id));
-  (script.runInThisContext() as Bundle)(module.exports, require, module, pathToFileURL(path).href);
+  try {
+    (script.runInThisContext() as Bundle)(module.exports, require, module, pathToFileURL(path).href);
+  } catch (error) {
+    modules.delete(path);
+    throw error;
+  }
   return module.exports;
 }
 

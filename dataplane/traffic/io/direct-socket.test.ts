@@ -111,6 +111,32 @@ for (const kind of KINDS) {
     assert.deepEqual(ends.events, ['end']);
   });
 
+  test(`${kind.name}: its reader is asked for a buffer after all that it receives, before anything else is read into the last one`, async () => {
+    using ends = await Ends.open(kind);
+    let given: Buffer | null = null;
+    let wrong = 0;
+    ends.nextBuffer = () => {
+      given = Buffer.allocUnsafeSlow(65_536);
+      return given;
+    };
+    ends.receive = (bytes) => {
+      if (given === null && kind.find === handleOf) wrong++;
+      ends.text += bytes.toString('latin1');
+      given = null;
+      ends.direct.pause();
+      setTimeout(() => {
+        if (given === null && kind.find === handleOf) wrong++;
+        ends.direct.resume();
+      }, 2);
+    };
+    ends.direct.read();
+    let sent = '';
+    for (let nth = 0; sent.length < 400_000; nth++) sent += `${nth} `;
+    ends.client.end(sent);
+    await ends.reads(sent);
+    assert.equal(wrong, 0);
+  });
+
   test(`${kind.name}: its end is reported once what came before has been passed on, and not while it is paused`, async () => {
     using ends = await Ends.open(kind);
     ends.direct.read();

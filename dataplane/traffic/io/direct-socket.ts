@@ -111,11 +111,21 @@ export class DirectSocket {
     try {
       const bytes: Buffer | null = socket.read();
       if (bytes !== null) this.reader.receive(bytes);
+      this.renewBuffer(handle);
       if (!this.paused && this.handle === handle && !socket.destroyed) this.readOn(handle);
     } catch (error) {
       this.onFault(error);
     }
   };
+
+  /** The reader may have given up the last buffer, although nothing was read into it: another connection then reads into that one. */
+  private renewBuffer(handle: Handle): void {
+    if (this.handle !== handle || this.socket.destroyed) return;
+    const next = this.reader.nextBuffer();
+    if (next === this.buffer) return;
+    this.buffer = next;
+    handle.useUserBuffer(next);
+  }
 
   onFault(error: unknown): void {
     this.reader.onFault(error);

@@ -32,7 +32,6 @@ async function main(): Promise<void> {
   const log = createLog('controller', settings.logLevel);
   const parts = { clock: systemClock, random: systemRandom, log };
   const sources = await sourcesOf(settings, parts);
-  setV8Flags(V8_FLAGS);
   const controller = await startController(settings, { ...parts, sources, token: process.env[TOKEN_VARIABLE] });
   let stopping = false;
   const stop = () => {
@@ -45,6 +44,7 @@ async function main(): Promise<void> {
   process.on('SIGHUP', () => void controller.reload());
   whenOrphaned(stop);
   releaseMemoryWhenIdle(systemClock);
+  setV8Flags(V8_FLAGS);
 }
 
 /** The code of each source is loaded if it is used. */

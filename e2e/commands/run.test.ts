@@ -45,6 +45,8 @@ before(() => {
   const dataplane = join(tree, TESTED_BUILD === undefined ? 'dataplane' : 'dist/dataplane');
   mkdirSync(dataplane, { recursive: true });
   writeFileSync(join(dataplane, TESTED_BUILD === undefined ? 'main.ts' : 'main.js'), STAND_IN);
+  // What is built consists of scripts.
+  if (TESTED_BUILD !== undefined) writeFileSync(join(dataplane, 'package.json'), '{ "type": "module" }');
 });
 after(() => rmSync(tree, { recursive: true }));
 

@@ -5,7 +5,7 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Script } from 'node:vm';
-import { cachePathOf, ID_LENGTH, idOf } from '../../shared/bundle/format.ts';
+import { cachePathOf, HEADER_LENGTH, headerOf } from '../../shared/bundle/format.ts';
 import { REPOSITORY } from '../testing/process.ts';
 
 test('the package contains the documentation, licence and launcher, and no sources', () => {
@@ -67,8 +67,8 @@ describe('a build', () => {
     assert.ok(bundles.includes('dataplane/traffic/worker/worker.bundle.js'));
     for (const name of bundles) {
       const cache = readFileSync(cachePathOf(join(dist, name)));
-      const [id, cachedData] = [cache.toString('latin1', 0, ID_LENGTH), cache.subarray(ID_LENGTH)];
-      assert.equal(id, idOf(textOf(name)), name);
+      const [header, cachedData] = [cache.toString('latin1', 0, HEADER_LENGTH), cache.subarray(HEADER_LENGTH)];
+      assert.equal(header, headerOf(textOf(name), cachedData), name);
       assert.equal(new Script(textOf(name), { cachedData }).cachedDataRejected, false, name);
     }
   });

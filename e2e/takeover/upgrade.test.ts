@@ -132,7 +132,8 @@ test('with a different version installed in the same place, status names both, a
     `${place}/package.json`,
     readFileSync(`${place}/package.json`, 'utf8').replace(`"version": "${version}"`, '"version": "99.0.0"'),
   );
-  writeFileSync(main, `import './gone.ts';\n${good}`);
+  // The sources are modules, and what is built is not.
+  writeFileSync(main, `${main.endsWith('.ts') ? "import './gone.ts'" : "require('./gone.ts')"};\n${good}`);
   assert.match(
     await status(),
     new RegExp(`^version +${version.replaceAll('.', '\\.')} is running, 99\\.0\\.0 is installed: run sluice upgrade$`, 'm'),

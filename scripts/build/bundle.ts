@@ -10,6 +10,8 @@ import { keepAddresses, leaveOutUnused, leavePackages, leaveUnusedModels, requir
 
 /** What loads bundles. */
 const LOADER = 'shared/bundle/load';
+/** The only process that contains Express. */
+const WITH_EXPRESS = 'dataplane/main';
 /** How the URL of a bundle is called in it. */
 const URL_NAME = 'importMetaUrl';
 /** What all files have in common. Lines are broken, so that positions in stack traces are useful. */
@@ -30,7 +32,13 @@ export async function bundle(entry: string, dist: string, splitting: boolean): P
     ...OUTPUT,
     entryPoints: [`${entry}.ts`],
     outdir: folder,
-    plugins: [keepAddresses(resolve(dirname(entry))), leavePackages, leaveOutUnused, requireBuiltins, leaveUnusedModels],
+    plugins: [
+      keepAddresses(resolve(dirname(entry))),
+      leavePackages,
+      ...(entry === WITH_EXPRESS ? [leaveOutUnused] : []),
+      requireBuiltins,
+      leaveUnusedModels,
+    ],
     bundle: true,
     splitting,
     format: 'esm',
@@ -65,13 +73,15 @@ const relativePath = (path: string): string => (path.startsWith('.') ? path : `.
 
 /** The script of a bundle that esbuild has written as a module. It requires what the module imports, whether at once or when it is needed. */
 async function scriptOf(text: string): Promise<string> {
-  const { code } = await transform(text.replaceAll('import.meta.url', URL_NAME), {
+  const { code, warnings } = await transform(text, {
     ...OUTPUT,
     format: 'cjs',
+    define: { 'import.meta.url': URL_NAME },
     supported: { 'dynamic-import': false },
     // As Node does, the default export of a CommonJS module is then all that it exports.
     sourcefile: 'bundle.mjs',
   });
+  if (warnings.length > 0) throw new Error(`esbuild warns of a bundle: ${warnings.map((warning) => warning.text).join('; ')}`);
   // Modules are strict, and scripts are not by themselves.
   const script = `(function(exports,require,module,${URL_NAME}){'use strict';${code}\n})\n`;
   return withId(createHash('sha256').update(script).digest('hex').slice(0, ID_LENGTH), script);

@@ -93,9 +93,13 @@ async function served(parent: ChildProcess, serves: () => Promise<boolean>): Pro
   const output = Promise.all([parent.stdout, parent.stderr].map((stream) => stream && text(stream)));
   const exited = once(parent, 'exit');
   const patience = AbortSignal.timeout(PATIENCE_MS);
-  while (parent.exitCode === null && !patience.aborted && !(await serves())) await pause(ASKED_EVERY_MS);
+  const late = once(patience, 'abort');
+  while (parent.exitCode === null && !patience.aborted && !(await Promise.race([serves(), late]))) await pause(ASKED_EVERY_MS);
   if (parent.exitCode === null) parent.kill('SIGTERM');
+  // It kills the others if it ends without them.
+  const hangs = setTimeout(() => parent.kill('SIGKILL'), PATIENCE_MS);
   const [code] = await exited;
+  clearTimeout(hangs);
   if (code !== 0 || patience.aborted) throw new Error(`what was built does not serve requests:\n${(await output).join('')}`);
 }
 
@@ -127,7 +131,7 @@ function statusOverTls(port: number): Promise<number | null> {
       session.destroy();
       resolve(result);
     };
-    session.once('error', () => end(null));
+    session.once('error', () => end(null)).once('close', () => end(null));
     const stream = session.request({ ':authority': TLS_HOST });
     stream.once('error', () => end(null));
     stream.once('response', (headers) => end(headers[':status'] ?? null));

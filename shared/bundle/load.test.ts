@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { cachePathOf, ID_LENGTH, withId } from './format.ts';
+import { cachePathOf, HEADER_LENGTH, ID_LENGTH, withId } from './format.ts';
 import { load } from './load.ts';
 
 let folder: string;
@@ -85,16 +85,20 @@ test('a code cache of another build is not used, even if its bundle had the same
   assert.deepEqual(loaded(bundle('one.js', 2, 'module.exports = (() => 2)()')), { exports: 2 });
 });
 
-test('a code cache that is cut off is rejected, wherever that is', () => {
-  const path = bundle('one.js', 1, 'module.exports = (() => 1)()');
+test('a code cache that is cut off is not used, wherever that is, and neither is one of which a page is missing', () => {
+  const path = bundle('one.js', 1, `module.exports = (() => 1)();${'(() => [1, "a", {}])();'.repeat(500)}`);
   compile(path);
-  const whole = readFileSync(cachePathOf(path)).length;
-  for (const length of [whole - 1, ID_LENGTH + 24, ID_LENGTH + 1, ID_LENGTH]) {
-    truncateSync(cachePathOf(path), length);
-    assert.deepEqual(loaded(path), { exports: 1, rejected: true }, `${length} of ${whole} bytes`);
+  const whole = readFileSync(cachePathOf(path));
+  assert.ok(whole.length > 3 * 4_096);
+  assert.deepEqual(loaded(path), { exports: 1, rejected: false });
+  for (const length of [whole.length - 1, HEADER_LENGTH + 24, HEADER_LENGTH, HEADER_LENGTH - 1, 0]) {
+    writeFileSync(cachePathOf(path), whole.subarray(0, length));
+    assert.deepEqual(loaded(path), { exports: 1 }, `${length} of ${whole.length} bytes`);
   }
-  truncateSync(cachePathOf(path), ID_LENGTH - 1);
-  assert.deepEqual(loaded(path), { exports: 1 });
+  for (let page = 0; page + 4_096 <= whole.length; page += 4_096) {
+    writeFileSync(cachePathOf(path), Buffer.from(whole).fill(0, page, page + 4_096));
+    assert.deepEqual(loaded(path), { exports: 1 }, `without the page at ${page}`);
+  }
 });
 
 test('a bundle that has failed is run again, and so are those that are not there at first', () => {

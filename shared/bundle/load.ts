@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Script } from 'node:vm';
-import { cachePathOf, ID_LENGTH, idOf } from './format.ts';
+import { cachePathOf, HEADER_LENGTH, headerOf } from './format.ts';
 
 /** A bundle is a function in parentheses, with the parameters of a CommonJS module, and the URL that sources find other files by. */
 type Bundle = (exports: unknown, require: (id: string) => unknown, module: Module, url: string) => void;
@@ -43,5 +43,6 @@ function cacheOf(path: string, text: string): Buffer | null {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw error;
   }
-  return cache.toString('latin1', 0, ID_LENGTH) === idOf(text) ? cache.subarray(ID_LENGTH) : null;
+  const data = cache.subarray(HEADER_LENGTH);
+  return cache.toString('latin1', 0, HEADER_LENGTH) === headerOf(text, data) ? data : null;
 }

@@ -49,16 +49,17 @@ export class ReadBuffer {
 
   /**
    * The buffer for the next read of a body whose pieces are sent on without being copied. `passed`: bytes that have been passed on so far;
-   * `sent`: how many of them have been sent, so that the rest must not be overwritten.
+   * `sent`: how many of them have been sent, so that the rest must not be overwritten. `mayGrow`: whether a body that fills its buffers gets larger
+   * ones.
    */
-  nextOf(passed: number, sent: number): Buffer {
+  nextOf(passed: number, sent: number, mayGrow = true): Buffer {
     const { own } = this;
     const read = passed - this.passed;
     const isLent = own !== null && read > 0 && passed > sent;
     if (isLent) this.lent.push({ buffer: own, passed });
     this.passed = passed;
     this.reclaim(sent);
-    const size = own !== null && read >= (own.length === SIZE ? FILLS : NEEDS_LARGE) ? LARGE_SIZE : SIZE;
+    const size = mayGrow && own !== null && read >= (own.length === SIZE ? FILLS : NEEDS_LARGE) ? LARGE_SIZE : SIZE;
     if (own !== null && !isLent) {
       if (own.length === size || read === 0) return own;
       ReadBuffer.giveBack(own);

@@ -38,10 +38,12 @@ class Direction implements DirectReader {
     this.from.read();
   }
 
-  /** An idle tunnel has no buffer of its own. */
+  /** An idle tunnel has no buffer of its own, so one that is idle between large messages would allocate larger ones each time. */
   nextBuffer(): Buffer {
     const { to, passed } = this;
-    return this.isLarge && to !== null ? this.buffers.nextOf(passed, passed - to.socket.writableLength) : this.buffers.next(false, false);
+    return this.isLarge && to !== null
+      ? this.buffers.nextOf(passed, passed - to.socket.writableLength, false)
+      : this.buffers.next(false, false);
   }
 
   receive(bytes: Buffer): void {

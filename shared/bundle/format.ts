@@ -10,7 +10,7 @@ const CHECKSUM_LENGTH = 8;
 /** Bytes before V8's part of a cache: a multiple of 8, as V8 reads it in words. */
 export const HEADER_LENGTH: number = ID_LENGTH + CHECKSUM_LENGTH;
 /** Bytes from one word that the checksum includes to the next: it finds a page that was never written, at little cost to a start. */
-const STRIDE = 256;
+const STRIDE = 512;
 const COMMENT = '/*';
 
 /** The text of a bundle with this id. */

@@ -37,7 +37,7 @@ export class ReadBuffer {
   /** Buffers that no connection uses. */
   private static readonly spare: Buffer[] = [];
   private static readonly spareLarge: Buffer[] = [];
-  /** How many large buffers there are, whoever uses them. */
+  /** How many large buffers there are, in use or not. */
   private static large = 0;
   private static readonly freed = new FinalizationRegistry(() => ReadBuffer.large--);
   /** Those that no connection reads into any more, with the receivers of what is in them, the oldest first. */

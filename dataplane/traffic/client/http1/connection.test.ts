@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { AcceptedSocket } from '../../io/accepted-socket.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
@@ -89,8 +88,7 @@ test('a request with Connection: close is answered, then the connection closes a
 });
 
 test('a connection is closed without a stream after a response of our own to a request with Connection: close, unless more follows', async (t) => {
-  const prototype = AcceptedSocket.prototype as unknown as { makeStream(): Socket };
-  const { mock } = t.mock.method(prototype, 'makeStream');
+  const { mock } = t.mock.getter(AcceptedSocket.prototype, 'socket');
   using proxy = await ProxyFixture.start([respond('a.test', 'x')]);
   const [client, other] = [await proxy.connect(), await proxy.connect()];
   client.send(get('/', 'Connection: close\r\n'));

@@ -134,6 +134,8 @@ for (const kind of KINDS) {
     for (let nth = 0; sent.length < 400_000; nth++) sent += `${nth} `;
     ends.client.end(sent);
     await ends.reads(sent);
+    // It comes after the last pause.
+    await ends.has('end');
     assert.equal(wrong, 0);
   });
 

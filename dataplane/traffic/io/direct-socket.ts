@@ -84,7 +84,7 @@ export class DirectSocket {
   }
 
   private start(handle: Handle): void {
-    if (handle.reading || this.over) return;
+    if (handle.reading || this.over || this.socket.destroyed) return;
     handle.reading = true;
     const status = handle.readStart();
     if (status !== 0) this.socket.destroy(systemError(status, 'read'));

@@ -36,7 +36,8 @@ test('a failed request is logged with everything that identifies it, without its
 });
 
 test('a dead target has a few log lines for 2,000 failed requests, and one when it answers again', async () => {
-  const address = await freeAddress();
+  // At an address where no other test listens, in whatever process.
+  const address = (await freeAddress()).replace('127.0.0.1', '127.0.0.98');
   using proxy = await ProxyFixture.before({ address });
   for (let minute = 0; minute < 2; minute++) {
     const client = await proxy.connect();
@@ -55,7 +56,7 @@ test('a dead target has a few log lines for 2,000 failed requests, and one when 
       { message: 'more requests failed', count: 1_000, failures: { refused: 1_000 } },
     ],
   );
-  using upstream = await UpstreamFixture.serving(ok('x'), Number(address.split(':')[1]));
+  using upstream = await UpstreamFixture.serving(ok('x'), address);
   assert.equal((await proxy.request(get())).body, 'x');
   pass(proxy, 6);
   const { message, target, failed }: Line = lines(proxy).at(-1) ?? {};

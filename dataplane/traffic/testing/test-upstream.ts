@@ -24,15 +24,16 @@ export class UpstreamFixture {
     });
   }
 
-  /** Listens on a port of 127.0.0.1, or on the path of a socket. */
+  /** Listens on a port of 127.0.0.1, at `host:port`, or on the path of a socket. */
   static async start(at: number | string = 0): Promise<UpstreamFixture> {
     const server = createServer({ allowHalfOpen: true, noDelay: true });
-    const where = typeof at === 'string' ? { path: at } : { port: at, host: '127.0.0.1' };
+    const [host = '', port] = typeof at === 'string' && !at.startsWith('/') ? at.split(':') : ['127.0.0.1', at];
+    const where = typeof at === 'string' && at.startsWith('/') ? { path: at } : { port: Number(port), host };
     await new Promise<void>((resolve) => server.listen(where, resolve));
     const address = server.address();
     if (typeof address === 'string') return new UpstreamFixture(server, `unix/${address}`);
     if (address === null) throw new Error('no port');
-    return new UpstreamFixture(server, `127.0.0.1:${address.port}`);
+    return new UpstreamFixture(server, `${host}:${address.port}`);
   }
 
   /** An upstream that answers every request with the result of `answer`; null leaves it unanswered. */

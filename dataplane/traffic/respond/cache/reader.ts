@@ -2,7 +2,7 @@ import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { httpTime } from '../../codec/http-time.ts';
 import { withoutFields } from '../../codec/http1/kept-lines.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
-import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { guardExchange } from '../../exchange/faults.ts';
 import type { InternalAnswer } from '../../exchange/internal-exchange.ts';
 import {
@@ -125,7 +125,9 @@ export class Reader implements Attempt {
   pass(buffer: Buffer, from: number, to: number): boolean {
     let more = true;
     guardExchange(this.x, () => {
-      more = relayBody(this.x, buffer, from, to);
+      if (to - from <= SMALL_PIECE) more = relayBody(this.x, buffer, from, to);
+      // The upstream's buffer is reused when this returns, but the client may not have been sent all of it by then.
+      else more = relayBody(this.x, Buffer.from(buffer.subarray(from, to)), 0, to - from);
     });
     return more;
   }

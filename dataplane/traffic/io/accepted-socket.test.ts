@@ -9,7 +9,7 @@ import { AcceptedSocket } from './accepted-socket.ts';
 import { AcceptedTls } from './accepted-tls.ts';
 import { acceptHandles, type TcpHandle, tlsOver } from './node-handle.ts';
 import { ServerTls } from './server-tls.ts';
-import { EventsReader } from './testing/events-reader.ts';
+import { EventsReader, RECORDS } from './testing/events-reader.ts';
 
 const LARGE = 'L'.repeat(8_000_000);
 const secure = createTlsServer(new CertificatesFixture().issue('a.test'));
@@ -244,6 +244,32 @@ for (const { name, kind } of KINDS) {
     ends.client.write('two');
     await ends.reads('onetwo');
     assert.deepEqual(ends.events, ['Error: too much']);
+  });
+
+  test(`${name}: what its receiver keeps is not overwritten, whether it throws, closes it, or asks for its stream`, async () => {
+    const acts: Record<string, (accepted: AcceptedSocket) => void> = {
+      nothing: () => undefined,
+      throws: () => {
+        throw new Error('too much');
+      },
+      closes: (accepted) => accepted.destroy(),
+      asks: (accepted) => void accepted.socket,
+    };
+    for (const [act, then] of Object.entries(acts)) {
+      using ends = await Ends.open(kind);
+      const first = ends.keepsFirst(() => then(ends.accepted));
+      ends.accepted.read(ends);
+      ends.client.cork();
+      for (const record of RECORDS) ends.client.write(record);
+      ends.client.uncork();
+      if (act === 'closes') await ends.has('close');
+      else {
+        await ends.reads(RECORDS.join(''));
+        ends.client.write('later');
+        await ends.reads(`${RECORDS.join('')}later`);
+      }
+      assert.ok(RECORDS.join('').startsWith(first()), act);
+    }
   });
 
   test(`${name}: its stream can be asked for before it is read, and in the middle`, async () => {

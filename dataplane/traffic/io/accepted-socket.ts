@@ -239,11 +239,24 @@ export class AcceptedSocket {
     const { buffer, reader } = this;
     if (buffer === null || reader === null || this.handle === null) return;
     reader.receive(ReadBuffer.beginning(buffer, length));
-    if (this.handle === null) return;
+    // The stream was given a buffer before the reader was done with this one.
+    if (this.handle === null && this.direct !== null) return void this.direct.renewBuffer();
+    // TLS may still decrypt what it had read, but nobody reads it.
+    if (this.handle === null) return ReadBuffer.common;
     const next = reader.nextBuffer();
     if (next === buffer) return;
     this.buffer = next;
     return next;
+  }
+
+  /**
+   * The reader has thrown; it may have passed on what is in the buffer. `reader` is the one that it had before.
+   * @returns the buffer for the next read.
+   */
+  faulted(error: unknown, reader: AcceptedReader | null): Buffer {
+    this.buffer = ReadBuffer.common;
+    reader?.onFault(error);
+    return ReadBuffer.common;
   }
 
   /** A copy of what has just been read. */
@@ -367,7 +380,7 @@ function onRead(this: Handle & Owned): Uint8Array | undefined {
     if (result > 0) return owner.arrived(result);
     owner.ended(result);
   } catch (error) {
-    reader?.onFault(error);
+    return owner.faulted(error, reader);
   } finally {
     endRead();
   }

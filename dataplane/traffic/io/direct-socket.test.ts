@@ -7,7 +7,7 @@ import { CertificatesFixture } from '../testing/certificates.ts';
 import { eventually } from '../testing/proxy/test-proxy.ts';
 import { DirectSocket } from './direct-socket.ts';
 import { handleOf } from './node-handle.ts';
-import { EventsReader } from './testing/events-reader.ts';
+import { EventsReader, RECORDS } from './testing/events-reader.ts';
 
 const LARGE = 'L'.repeat(4_000_000);
 
@@ -313,6 +313,23 @@ test('an exception of the receiver is reported to it, and reading continues', as
     ends.client.write('two');
     await ends.reads('onetwo');
     assert.deepEqual(ends.events, ['Error: too much']);
+  }
+});
+
+test('what was received before an exception is not overwritten', async () => {
+  for (const kind of KINDS) {
+    using ends = await Ends.open(kind);
+    const first = ends.keepsFirst(() => {
+      throw new Error('too much');
+    });
+    ends.direct.read();
+    ends.client.cork();
+    for (const record of RECORDS) ends.client.write(record);
+    ends.client.uncork();
+    await ends.reads(RECORDS.join(''));
+    ends.client.write('later');
+    await ends.reads(`${RECORDS.join('')}later`);
+    assert.deepEqual([ends.events, RECORDS.join('').startsWith(first())], [['Error: too much'], true], kind.name);
   }
 });
 

@@ -111,7 +111,7 @@ export class DirectSocket {
     try {
       const bytes: Buffer | null = socket.read();
       if (bytes !== null) this.reader.receive(bytes);
-      this.renewBuffer(handle);
+      this.renewBuffer();
       if (!this.paused && this.handle === handle && !socket.destroyed) this.readOn(handle);
     } catch (error) {
       this.onFault(error);
@@ -119,8 +119,9 @@ export class DirectSocket {
   };
 
   /** The reader may have given up the last buffer, although nothing was read into it: another connection then reads into that one. */
-  private renewBuffer(handle: Handle): void {
-    if (this.handle !== handle || this.socket.destroyed) return;
+  renewBuffer(): void {
+    const { handle } = this;
+    if (handle === null || this.socket.destroyed) return;
     const next = this.reader.nextBuffer();
     if (next === this.buffer) return;
     this.buffer = next;
@@ -129,6 +130,13 @@ export class DirectSocket {
 
   onFault(error: unknown): void {
     this.reader.onFault(error);
+  }
+
+  /** The reader has thrown; it may have passed on what is in the buffer. @returns the buffer for what TLS has yet to decrypt. */
+  faulted(error: unknown): Buffer {
+    this.buffer = ReadBuffer.common;
+    this.onFault(error);
+    return ReadBuffer.common;
   }
 
   pause(): void {
@@ -334,7 +342,7 @@ function onRead(this: ReadHandle): Uint8Array | undefined {
     if (result > 0) return direct.arrived(result);
     direct.ended(this);
   } catch (error) {
-    direct.onFault(error);
+    return direct.faulted(error);
   } finally {
     endRead();
   }

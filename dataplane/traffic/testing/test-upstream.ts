@@ -93,11 +93,13 @@ export class UpstreamFixture {
 }
 
 /** An address that refuses connections: nothing listens on it, since everything that tests start is on 127.0.0.1. */
-export const refusingAddress = async (): Promise<string> => (await freeAddress()).replace('127.0.0.1', '127.0.0.99');
+export const refusingAddress = (): Promise<string> => freePortOf('127.0.0.99');
 
-/** An address that refuses connections until the test, or another one, listens there. */
-export async function freeAddress(): Promise<string> {
-  const upstream = await UpstreamFixture.start();
+/** An address that refuses connections until the test listens there: other processes have others. */
+export const freeAddress = (): Promise<string> => freePortOf(`127.98.${(process.pid >> 8) & 255}.${process.pid & 255}`);
+
+async function freePortOf(host: string): Promise<string> {
+  const upstream = await UpstreamFixture.start(`${host}:0`);
   upstream[Symbol.dispose]();
   return upstream.address;
 }

@@ -35,7 +35,8 @@ async function listening(address: string): Promise<{ connections: number; [Symbo
     socket.on('error', () => undefined);
     socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nheld'));
   });
-  await new Promise<void>((resolve) => server.listen(Number(address.split(':')[1]), '127.0.0.1', resolve));
+  const [host, port] = address.split(':');
+  await new Promise<void>((resolve) => server.listen(Number(port), host, resolve));
   return state;
 }
 

@@ -84,7 +84,7 @@ test('a fetch whose client leaves while it probes a target does not keep others 
   await sendWaiting(proxy, get('/y'));
   await failedAt(proxy, address, 2, true);
   // It accepts connections, and never shakes hands.
-  using target = await UpstreamFixture.start(Number(address.split(':')[1]));
+  using target = await UpstreamFixture.start(address);
   proxy.clock.pass(250);
   await eventually('a probe', () => target.connections.length === 1);
   first.reset();

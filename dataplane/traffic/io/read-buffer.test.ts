@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { garbageCollector } from '../../../shared/runtime/v8-flags.ts';
 import { ReadBuffer } from './read-buffer.ts';
+import { fill } from './testing/full-reads.ts';
 
 test('a buffer of a body is reused once its content has been sent, and not before', () => {
   const buffers = new ReadBuffer();
@@ -58,14 +58,6 @@ test('a buffer of a body that has ended is used again once its receiver has sent
   for (const buffer of used) assert.equal(held.includes(buffer), false);
 });
 
-/** Reads a body whose every read fills the buffer, and is sent at once or not at all. @returns the buffers of this many reads. */
-function fill(buffers: ReadBuffer, reads: number, isSent: boolean): Buffer[] {
-  const used = [buffers.nextOf(0, 0)];
-  for (let passed = used[0]?.length ?? 0; used.length < reads; passed += used.at(-1)?.length ?? 0)
-    used.push(buffers.nextOf(passed, isSent ? passed : 0));
-  return used;
-}
-
 test('a body that fills its buffers is read into larger ones, until a read is short', () => {
   const buffers = new ReadBuffer();
   const [small, large, same] = fill(buffers, 3, true);
@@ -81,24 +73,4 @@ test('a body that fills its buffers is read into larger ones, until a read is sh
     passed += read;
     assert.equal(buffers.nextOf(passed, passed).length, length, `after a read of ${read} bytes`);
   }
-});
-
-test('a worker has at most 64 large buffers, and senders that get none continue with the usual ones', async () => {
-  let stalled = Array.from({ length: 40 }, () => new ReadBuffer());
-  const used = stalled.flatMap((buffers) => fill(buffers, 3, false));
-  const large = new Set(used.filter(({ length }) => length === 262_144));
-  // Others in this process may have some.
-  assert.ok(large.size > 0 && large.size <= 64, `${large.size}`);
-  assert.equal(new Set(used).size, used.length);
-  assert.ok(used.slice(-20).every(({ length }) => length === 65_536));
-  // Those of connections that are gone are replaced once they have been collected.
-  stalled = [];
-  used.length = 0;
-  large.clear();
-  const collect = garbageCollector();
-  for (let tries = 0; tries < 100 && fill(new ReadBuffer(), 2, false)[1]?.length !== 262_144; tries++) {
-    collect();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.equal(fill(new ReadBuffer(), 2, false)[1]?.length, 262_144);
 });

@@ -77,6 +77,7 @@ export type InternalTools = {
  */
 export class InternalExchange implements Downstream {
   readonly address: string;
+  /** A sink copies what it keeps. */
   readonly unsent = 0;
   private readonly local: LocalEnd | null;
   private readonly x: Exchange;

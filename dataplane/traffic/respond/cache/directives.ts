@@ -56,7 +56,7 @@ function isDigits(text: string): boolean {
 }
 
 const MEMBER =
-  /^[ \t]*([a-z*][a-z0-9_.*-]*)(?:=(?:(-?\d{1,15})|\?([01])|("(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"|[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*|-?\d{1,12}\.\d{1,3}|:[A-Za-z0-9+/=]*:)))?(?:;[^"]*)?[ \t]*$/;
+  /^[ \t]*([a-z*][a-z0-9_.*-]*)(?:=(?:(-?\d{1,15})|\?([01])|("(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"|[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*|-?\d{1,12}\.\d{1,3}|:[A-Za-z0-9+/=]*:)))?(?:[ \t]*|;[^"]*)$/;
 
 /** Reads a targeted field (RFC 9213), a dictionary of structured fields (RFC 8941). null if it is absent, empty or malformed. */
 export function readTargeted(value: string): Directives | null {

@@ -73,9 +73,14 @@ export class CacheStore {
   find(key: string, fields: string, allowed: (entry: CacheEntry) => boolean): StoredResponse | null {
     const variants = this.keys.get(key);
     if (variants === undefined) return null;
+    // There may be dozens, most of which vary by the same fields, and a client may send long ones.
+    let wanted: { readonly vary: readonly string[]; readonly variant: string } | null = null;
     for (const stored of variants) {
-      if (!allowed(stored.entry)) continue;
-      if (!stored.varies || variantOf(fields, stored.entry.vary) === stored.entry.variant) return stored;
+      const { entry, varies } = stored;
+      if (!allowed(entry)) continue;
+      if (!varies) return stored;
+      if (wanted === null || !sameNames(wanted.vary, entry.vary)) wanted = { vary: entry.vary, variant: variantOf(fields, entry.vary) };
+      if (wanted.variant === entry.variant) return stored;
     }
     return null;
   }

@@ -8,7 +8,7 @@ import { matchesAny } from './conditions.ts';
 import type { FillBlock } from './fill-block.ts';
 import { agesOf, headOf, updated, validatorsOf } from './freshness.ts';
 import { GrowingBody } from './growing-body.ts';
-import { identityOf, storingFor } from './new-entry.ts';
+import { answersAlso, identityOf, storingFor } from './new-entry.ts';
 import { type CacheLookup, Reader } from './reader.ts';
 import { fetchRequest, isPersonal } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
@@ -158,7 +158,7 @@ export class Fill implements AnswerSink {
     if (answer.status === 304 && stale !== null) return this.validated(stale, answer);
     const { request } = this.leader;
     const response = readResponse(answer.status, answer.fields);
-    const storing = exchange?.endsAtClose ? null : this.storingFor(response);
+    const storing = exchange?.endsAtClose ? null : storingFor(this.leader, response, this.block);
     const body = storing === null ? null : GrowingBody.open(answer.length, this.block.tools.store);
     if (storing === null || body === null) return this.pass(answer, request.control.has('no-store') || isAboutRequest(answer.status));
     this.mode = 'storing';
@@ -169,14 +169,14 @@ export class Fill implements AnswerSink {
     this.variant = variantOf(this.leader.x.upstreamFields, response.vary);
     const head = headOf(answer.fields);
     this.each((reader) => {
-      const fits = variantOf(reader.x.upstreamFields, response.vary) === this.variant && (storing.shared || !reader.personal);
-      if (!fits || reader.wanted.request.range !== null) this.release(reader);
+      if (!this.fits(reader, response, storing) || reader.wanted.request.range !== null) this.release(reader);
       else if (reader.begin(reader === requester ? answer : forOthers, head, response, 'stored')) this.drop(reader);
     });
   }
 
-  private storingFor(response: CacheResponse): Storing | null {
-    return storingFor(this.leader, response, this.block);
+  /** Whether the client of this reader gets the response. */
+  private fits(reader: Reader, response: CacheResponse, storing: Storing): boolean {
+    return reader === this.requester || answersAlso(reader.wanted, this.leader, response, storing, this.block.rules);
   }
 
   /**
@@ -255,7 +255,7 @@ export class Fill implements AnswerSink {
     const { answer, response, storing } = head;
     const { store } = this.block.tools;
     const entry: CacheEntry = {
-      ...this.identity(response),
+      ...identityOf(this.leader, this.key, this.block, response),
       ...storing,
       ...agesOf(response, this.requestedAt, this.block.tools.clock.now()),
       status: answer.status,
@@ -264,10 +264,6 @@ export class Fill implements AnswerSink {
       body: body.close(),
     };
     store.store(entry, this.since, this.stale);
-  }
-
-  private identity(response: CacheResponse) {
-    return identityOf(this.leader, this.key, this.block, response);
   }
 
   /** RFC 9111 4.3.4: the stored response is what the upstream would send, with newer fields. */
@@ -282,14 +278,21 @@ export class Fill implements AnswerSink {
     const fields = updated(entry.fields, answer.fields);
     const response = readResponse(entry.status, fields);
     const withAge = { ...response, age: readResponse(304, answer.fields).age };
-    const storing = this.storingFor(withAge);
+    const storing = storingFor(this.leader, withAge, this.block);
     const { clock, store } = this.block.tools;
-    const about = { ...entry, ...this.identity(response), ...agesOf(withAge, this.requestedAt, clock.now()), fields };
+    const about = {
+      ...entry,
+      ...identityOf(this.leader, this.key, this.block, response),
+      ...agesOf(withAge, this.requestedAt, clock.now()),
+      fields,
+    };
     const stored = storing ? store.store({ ...about, ...storing }, this.since, stale) : new StoredResponse({ ...about, lifetime: 0 });
     if (storing === null) this.forget();
     this.conclude((reader) => {
+      // What must not be stored, for instance because it sets a cookie, is about the client whose request was validated.
+      if (storing === null ? reader !== this.requester : !this.fits(reader, withAge, storing)) return this.release(reader);
       reader.serve(stored, 'revalidated', '; fwd=stale; fwd-status=304', clock.now());
-    });
+    }, false);
   }
 
   private serveStale(stale: StoredResponse, status: string): void {
@@ -331,7 +334,9 @@ export class Fill implements AnswerSink {
   /** A client has left. */
   leave(reader: Reader): void {
     this.drop(reader);
-    if (this.readers.size > 0 || this.background || this.mode === 'over') return;
+    // It may have been the one that the others wait for.
+    if (this.readers.size > 0) return this.continue();
+    if (this.background || this.mode === 'over') return;
     this.exchange?.cancel();
     this.finish();
   }
@@ -339,8 +344,13 @@ export class Fill implements AnswerSink {
   /** The client of this reader can accept more. */
   resume(reader: Reader): void {
     if (this.growing !== null && this.mode !== 'passing') reader.read(this.growing);
-    if (this.mode === 'passing') this.exchange?.resume();
-    else if (this.mode === 'storing' && this.growing !== null && !this.growing.stored && this.trim(this.growing)) this.exchange?.resume();
+    this.continue();
+  }
+
+  /** Receives more of a response that is not stored if all clients keep up. */
+  private continue(): void {
+    const { mode, growing: body } = this;
+    if (mode === 'passing' || (mode === 'storing' && body?.stored === false && this.trim(body))) this.exchange?.resume();
   }
 
   /** It has received the whole response. */
@@ -370,13 +380,16 @@ export class Fill implements AnswerSink {
     }
   }
 
-  /** Answers all clients. This fill ends first, because a client's next request, or the same one again, may arrive at once and must not wait for it. */
-  private conclude(act: (reader: Reader) => void): void {
+  /**
+   * Answers all clients. This fill ends first, because a client's next request, or the same one again, may arrive at once and must not wait for
+   * it. `cancels`: more of the upstream's response may follow, which nobody needs.
+   */
+  private conclude(act: (reader: Reader) => void, cancels = true): void {
     this.concluding = true;
     // The clients are answered whatever fails here. The removal is tried again, so that no request joins a fill that has ended.
     this.block.tools.faults.step(() => this.finish());
     this.each(act);
-    this.exchange?.cancel();
+    if (cancels) this.exchange?.cancel();
     this.finish();
   }
 

@@ -1,8 +1,9 @@
 import type { CacheEntry } from '../../protocol.ts';
 import type { FillBlock } from './fill-block.ts';
 import type { CacheLookup } from './reader.ts';
+import { isPersonal } from './request.ts';
 import { type CacheResponse, variantOf } from './response.ts';
-import { type Storing, storingOf } from './storing.ts';
+import { type CacheRules, type Storing, storingOf } from './storing.ts';
 
 type Identity = Pick<
   CacheEntry,
@@ -29,4 +30,22 @@ export function storingFor({ x, request }: CacheLookup, response: CacheResponse,
   const target = parts === null ? x.target : parts.targetOf(x.target);
   const requestBytes = x.upstreamFields.length + target.length;
   return storingOf(request, response, rules, { requestBytes, hasQuery: target.includes('?'), now: tools.clock.now() });
+}
+
+/**
+ * Whether the response to the request of `leader` also answers another one that waits for it. If each use has to be validated, only the
+ * upstream can say so, unless neither request tells it who has sent it (RFC 9111 5.2.2.4).
+ */
+export function answersAlso(
+  other: CacheLookup,
+  leader: CacheLookup,
+  response: CacheResponse,
+  storing: Storing,
+  rules: CacheRules,
+): boolean {
+  const { vary, age } = response;
+  if (variantOf(other.x.upstreamFields, vary) !== variantOf(leader.x.upstreamFields, vary)) return false;
+  if (!storing.shared && isPersonal(other.request)) return false;
+  const usable = storing.lifetime > age && !storing.noCache;
+  return usable || !(isPersonal(other.request) || isPersonal(leader.request) || rules.identified);
 }

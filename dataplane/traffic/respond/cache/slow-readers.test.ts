@@ -3,12 +3,32 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { test } from 'node:test';
 import { cachingProxy } from '../../testing/proxy/caching-proxy.ts';
-import { site } from '../../testing/proxy/test-proxy.ts';
+import { eventually, get, site } from '../../testing/proxy/test-proxy.ts';
 import { stillness } from '../../testing/stillness.ts';
 import { UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** Larger than what the cache stores, and than all buffers between upstream and client. */
 const BODY = Buffer.alloc(60_000_000, '0123456789');
+
+test('a client that does not read keeps no other waiting for a response that is too large to be stored once it has left', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} });
+  const asked = request({ host: '127.0.0.1', port: proxy.port, headers: { host: 'a.test' }, agent: false }).end();
+  const { wire } = await upstream.nextRequest();
+  const still = await proxy.connect();
+  still.send(get());
+  await eventually('both to be under way', () => proxy.ledger.inFlight.total() === 2);
+  still.socket.pause();
+  wire.send(`HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n${BODY.length.toString(16)}\r\n`);
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  const read = response.toArray();
+  wire.send(BODY);
+  wire.send('\r\n0\r\n\r\n');
+  await stillness('the upstream to be paused', () => wire.socket.bytesWritten - wire.socket.writableLength);
+  assert.ok(wire.socket.writableLength > 0, 'the upstream waits for the one that does not read');
+  still.reset();
+  assert.ok(Buffer.concat(await read).equals(BODY));
+});
 
 test('a client that reads slowly gets the whole response, also if it is too large to be stored', async () => {
   using upstream = await UpstreamFixture.start();

@@ -55,7 +55,8 @@ export function storingOf(
   if (request.control.has('no-store') || response.setsCookie || response.vary.some(isOfOneRequest)) return null;
   if (control.has('private') || !mayKeep(control, status)) return null;
   const open = control.has('public') || control.has('s-maxage') || (response.own && control.has('max-age'));
-  if (request.authorized && !control.has('public') && !control.has('s-maxage') && !control.has('must-revalidate')) return null;
+  // RFC 9111 3.5 also allows it with `must-revalidate`, which many send with responses that are meant for one user.
+  if (request.authorized && !control.has('public') && !control.has('s-maxage')) return null;
   if ((request.cookies || rules.identified) && !open) return null;
   // A response that depends on cookies or credentials is personal.
   if (response.vary.includes('authorization') || (response.vary.includes('cookie') && request.cookies)) return null;

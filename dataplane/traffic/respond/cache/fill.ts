@@ -1,4 +1,4 @@
-import { fieldIn, withoutFields } from '../../codec/http1/kept-lines.ts';
+import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import { answer } from '../../exchange/answer.ts';
 import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guardExchange } from '../../exchange/faults.ts';
@@ -8,7 +8,7 @@ import { matchesAny } from './conditions.ts';
 import type { FillBlock } from './fill-block.ts';
 import { agesOf, headOf, updated, validatorsOf } from './freshness.ts';
 import { GrowingBody } from './growing-body.ts';
-import { answersAlso, identityOf, storingFor } from './new-entry.ts';
+import { answersAlso, entryOf, identityOf, type ReceivedHead, storingFor } from './new-entry.ts';
 import { type CacheLookup, Reader } from './reader.ts';
 import { fetchRequest, isPersonal } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
@@ -20,8 +20,6 @@ const COLLAPSE_MS = 5_000;
 const LOOK_UP_MS = 1_000;
 /** The maximum number of bytes that a client may lag behind a response that is not stored. */
 const MAX_BEHIND = 1_048_576;
-/** Trailers are not stored (RFC 9111 3.1), so that nothing announces them. */
-const NOT_STORED = new Set(['age', 'trailer']);
 /**
  * A request for a whole response, whose answer is stored if that is allowed. Requests for the same key that arrive before the head of the
  * response wait for it, and read the response as it arrives. If it may not be stored, only the first of them gets it.
@@ -42,7 +40,7 @@ export class Fill implements AnswerSink {
   private requestedAt = 0;
   private since = 0;
   private growing: GrowingBody | null = null;
-  private received: { readonly answer: InternalAnswer; readonly response: CacheResponse; readonly storing: Storing } | null = null;
+  private received: ReceivedHead | null = null;
   private variant = '';
 
   constructor(key: string, block: FillBlock, leader: CacheLookup, stale: StoredResponse | null, background: boolean) {
@@ -242,7 +240,7 @@ export class Fill implements AnswerSink {
     const { growing: body, received: head } = this;
     if (this.mode === 'storing' && body !== null && head !== null) {
       const whole = head.answer.length === UNTIL_CLOSE || head.answer.length === body.received;
-      if (body.stored && whole) this.keep(body, head);
+      if (body.stored && whole) this.block.tools.store.store(this.entry(head, body), this.since, this.stale);
       else body.free();
       body.complete = true;
       body.trailers = trailers;
@@ -251,19 +249,8 @@ export class Fill implements AnswerSink {
     this.finish();
   }
 
-  private keep(body: GrowingBody, head: NonNullable<Fill['received']>): void {
-    const { answer, response, storing } = head;
-    const { store } = this.block.tools;
-    const entry: CacheEntry = {
-      ...identityOf(this.leader, this.key, this.block, response),
-      ...storing,
-      ...agesOf(response, this.requestedAt, this.block.tools.clock.now()),
-      status: answer.status,
-      fields: withoutFields(answer.fields, NOT_STORED),
-      length: body.received,
-      body: body.close(),
-    };
-    store.store(entry, this.since, this.stale);
+  private entry(head: ReceivedHead, body: GrowingBody): CacheEntry {
+    return entryOf(this.leader, this.key, this.block, head, body, this.requestedAt);
   }
 
   /** RFC 9111 4.3.4: the stored response is what the upstream would send, with newer fields. */

@@ -1,9 +1,19 @@
+import { withoutFields } from '../../codec/http1/kept-lines.ts';
+import type { InternalAnswer } from '../../exchange/internal-exchange.ts';
 import type { CacheEntry } from '../../protocol.ts';
 import type { FillBlock } from './fill-block.ts';
+import { agesOf } from './freshness.ts';
+import type { GrowingBody } from './growing-body.ts';
 import type { CacheLookup } from './reader.ts';
 import { isPersonal } from './request.ts';
 import { type CacheResponse, variantOf } from './response.ts';
 import { type CacheRules, type Storing, storingOf } from './storing.ts';
+
+/** Trailers are not stored (RFC 9111 3.1), so that nothing announces them. */
+const NOT_STORED = new Set(['age', 'trailer']);
+
+/** The head of a response that may be stored. */
+export type ReceivedHead = { readonly answer: InternalAnswer; readonly response: CacheResponse; readonly storing: Storing };
 
 type Identity = Pick<
   CacheEntry,
@@ -24,6 +34,26 @@ export const identityOf = ({ x }: CacheLookup, key: string, { parts, tools }: Fi
   lastModified: response.lastModifiedText,
   tags: response.tags,
 });
+
+/** What a complete response is stored as. `requestedAt` in ms since 1970. */
+export function entryOf(
+  leader: CacheLookup,
+  key: string,
+  block: FillBlock,
+  { answer, response, storing }: ReceivedHead,
+  body: GrowingBody,
+  requestedAt: number,
+): CacheEntry {
+  return {
+    ...identityOf(leader, key, block, response),
+    ...storing,
+    ...agesOf(response, requestedAt, block.tools.clock.now()),
+    status: answer.status,
+    fields: withoutFields(answer.fields, NOT_STORED),
+    length: body.received,
+    body: body.close(),
+  };
+}
 
 /** How the response to this request may be used; null if it must not be stored. */
 export function storingFor({ x, request }: CacheLookup, response: CacheResponse, { rules, parts, tools }: FillBlock): Storing | null {

@@ -68,10 +68,10 @@ export function storingOf(
   // s-maxage forbids stale responses (RFC 9111 5.2.2.10) unless the same field explicitly allows them.
   const allowsStale = control.has('stale-while-revalidate') || control.has('stale-if-error');
   const mustRevalidate = control.has('must-revalidate') || control.has('proxy-revalidate') || (control.has('s-maxage') && !allowsStale);
-  const staleIfError = within(control, 'stale-if-error', rules.staleIfError);
   if (lifetime === null && !(noCache && hasValidator)) return null;
   const seen = lifetime ?? 0;
-  // The site's settings must not cause a response to be used without validation if it requires validation each time.
+  // The site's settings must not cause a response to be used without validation if it requires validation each time: it may be about the client.
+  const staleIfError = within(control, 'stale-if-error', seen === 0 && personal ? 0 : rules.staleIfError);
   const staleWhileRevalidate = within(control, 'stale-while-revalidate', seen === 0 ? 0 : rules.staleWhileRevalidate);
   const usable = seen > response.age && !noCache;
   if (!usable && !hasValidator && (noCache || mustRevalidate || (staleIfError === 0 && staleWhileRevalidate === 0))) return null;

@@ -117,6 +117,24 @@ test('a response to a request with credentials is for others only if it says so,
   }
 });
 
+test('a stale response that has to be validated each time is for others if the upstream fails only if no one has identified themselves', async () => {
+  for (const [first, body] of [
+    [ALICE, ''],
+    ['', 'page'],
+  ] as const) {
+    let fails = false;
+    using upstream = await UpstreamFixture.serving(() =>
+      fails
+        ? 'HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n'
+        : ok('page', 'Cache-Control: public, max-age=0\r\nETag: "1"\r\n'),
+    );
+    using proxy = await cachingProxy({ ...site('a.test', upstream), cache: { stale_if_error_secs: 60 } });
+    await proxy.request(get('/', first));
+    fails = true;
+    assert.equal((await proxy.request(get())).body, body);
+  }
+});
+
 test('a response is validated over the connection that is kept', async () => {
   using pages = await Pages.start('Cache-Control: no-cache\r\n');
   using proxy = await cachingProxy({ ...site('a.test', pages.upstream), cache: {} });

@@ -28,6 +28,7 @@ class Side implements SessionOwner {
   readonly closedStreams: number[] = [];
   accepts = true;
   written = 0;
+  recorded: Buffer[] | null = null;
   failure: string | null = null;
   now = 0;
 
@@ -44,7 +45,17 @@ class Side implements SessionOwner {
 
   write(parts: readonly Buffer[]): boolean {
     for (const { length } of parts) this.written += length;
+    this.recorded?.push(...parts);
     return this.accepts;
+  }
+
+  /** Type and stream of each frame that was recorded. */
+  get frames(): readonly (readonly [type: number, stream: number])[] {
+    const bytes = Buffer.concat(this.recorded ?? []);
+    const frames: [number, number][] = [];
+    for (let at = 0; at < bytes.length; at += 9 + bytes.readUIntBE(at, 3))
+      frames.push([bytes.readUInt8(at + 3), bytes.readUInt32BE(at + 5)]);
+    return frames;
   }
 
   request(stream: Http2Stream): void {
@@ -203,6 +214,28 @@ test('streams that close while nothing can be sent don’t wait to be sent', asy
     server.session.receive(frame(FRAME.reset, 0, id, word(CODE.cancel)));
     assert.equal(stream?.isQueued, false);
   }
+});
+
+test('a request that is cancelled before its head was sent is not reset: for the server, its stream is idle', async () => {
+  const client = new Side(false);
+  await turn();
+  client.accepts = false;
+  const sent = client.ask();
+  await turn();
+  const unsent = client.ask();
+  assert.equal(unsent.isQueued, true);
+  client.recorded = [];
+  for (const stream of [sent, unsent]) stream.reset(CODE.cancel);
+  client.accepts = true;
+  client.session.drained();
+  await turn();
+  const later = client.ask();
+  await turn();
+  assert.deepEqual(client.frames, [
+    [FRAME.reset, sent.id],
+    [FRAME.headers, later.id],
+  ]);
+  assert.deepEqual(client.closedStreams, [sent.id, unsent.id]);
 });
 
 test('trailers of a request that came after the last GOAWAY are ignored like the request', async () => {

@@ -237,7 +237,8 @@ export class Http2Session implements StreamSession {
   }
 
   sendReset(stream: Http2Stream, code: number): void {
-    if (this.ended) return;
+    // Before its head, a stream that we open is idle for the server, which ends the connection if that is reset (RFC 9113 5.1).
+    if (this.ended || (stream.isUnsent && !this.limits.isServer)) return;
     this.sender.output.frame(TYPE.rstStream, 0, stream.id, code);
     this.schedule();
   }

@@ -211,6 +211,11 @@ export class Http2Stream {
     this.releases = true;
   }
 
+  /** Whether its head waits to be sent. */
+  get isUnsent(): boolean {
+    return this.heads !== null;
+  }
+
   /** Whether nothing waits to be sent. */
   private get idle(): boolean {
     return this.heads === null && this.pieces.length === 0;

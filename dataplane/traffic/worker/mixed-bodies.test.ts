@@ -22,7 +22,7 @@ import { PatternUpstreams } from './testing/pattern-upstreams.ts';
 /** In an ordinary run. */
 const REQUESTS = 640;
 const AT_ONCE = 24;
-/** Enough for everything that is stored and for all responses that are being received. */
+/** So much that there is room for all responses that are being received. */
 const CACHE_SIZE = 400_000_000;
 
 /** At least these parts of the requests must be of each kind. There are more. */
@@ -56,7 +56,7 @@ function route(root: string, upstreams: PatternUpstreams): RouteInput {
 }
 
 /** Sends requests, and checks all that is received. */
-class Asking {
+class CheckedTraffic {
   /** How many responses arrived whole, by kind, upstream, client, coding and result of the cache, and how many were cut as they should be. */
   readonly counts = new Map<string, number>();
   private readonly clients: MixedClients;
@@ -96,12 +96,12 @@ class Asking {
   private async once(request: MixedRequest, over: Protocol, cut: Cut | null): Promise<string> {
     const check = request.checkBody();
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error(`waited for more than ${check.progress}`)), PATIENCE_MS);
+    const timer = setTimeout(() => reject(new Error(`waited too long, after ${check.progress}${uploadOf(request)}`)), PATIENCE_MS);
     this.timers.add(timer);
     try {
       return await Promise.race([this.exchange(request, over, cut, check), late]);
     } catch (error) {
-      const how = cut === null ? '' : `, where the ${cut} is cut after ${request.cutAt} bytes`;
+      const how = cut === null ? '' : `, where the ${cut} is cut at ${request.cutAt}`;
       throw new Error(`${request.path} over ${over}${how}: ${error instanceof Error ? error.message : error}`, { cause: error });
     } finally {
       clearTimeout(timer);
@@ -160,6 +160,9 @@ class Asking {
   }
 }
 
+const uploadOf = ({ uploadSize, uploaded }: MixedRequest): string =>
+  uploadSize === null ? '' : `, and ${uploaded ? 'all' : 'not all'} of its upload has arrived`;
+
 async function sendUpload({ kind, uploadSize, upload, paces }: MixedRequest, sent: Sent): Promise<void> {
   if (uploadSize === null || (kind === 'tunnel' && (await sent.answer) instanceof Error)) return;
   await writePaced(sent.upload(), upload, paces.upload);
@@ -186,7 +189,7 @@ test('bodies of concurrent requests of all kinds arrive unchanged, and none has 
   using proxy = await cachingProxy(route(root, upstreams), { httpsPort: 0, cacheSize: CACHE_SIZE });
   await proxy.certify({ domains: ['a.test'], certificate: pair.cert, private_key: pair.key });
   using clients = await MixedClients.start(proxy, certificates.ca);
-  using asking = new Asking(clients, root);
+  using traffic = new CheckedTraffic(clients, root);
 
   const inputs = [...inputsOf(t, REQUESTS)];
   let next = 0;
@@ -195,22 +198,23 @@ test('bodies of concurrent requests of all kinds arrive unchanged, and none has 
       const request = new MixedRequest(next++, input.random);
       requests.set(request.number, request);
       try {
-        await asking.ask(request);
+        await traffic.ask(request);
       } catch (error) {
         next = inputs.length;
-        throw input.failed(error);
+        const logged = proxy.log.lines.map((line) => JSON.stringify(line)).filter((line) => line.includes(`"${request.path}"`));
+        throw input.failed([error instanceof Error ? error.message : error, ...logged].join('\n'));
       }
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, client));
   await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && ENCODER_MEMORY.isFree);
   // The rest of an upload may arrive after its answer.
-  for (const { number, fault } of requests.values()) if (fault !== null) throw inputs[number]?.failed(fault);
+  for (const { number, fault } of requests.values()) if (fault !== null) throw inputs[number]?.failed(fault) ?? fault;
 
-  t.diagnostic(JSON.stringify(Object.fromEntries(asking.counts)));
+  t.diagnostic(JSON.stringify(Object.fromEntries(traffic.counts)));
   for (const [names, part] of LEAST)
     for (const name of names) {
-      const count = asking.counts.get(name) ?? 0;
-      assert.ok(count >= Math.floor(inputs.length * part), `${count} of ${inputs.length}: ${name}`);
+      const count = traffic.counts.get(name) ?? 0;
+      assert.ok(count >= Math.floor(inputs.length * part), `only ${count} of ${inputs.length} requests: ${name}`);
     }
 });

@@ -21,7 +21,7 @@ const CUT_EVERY = 7;
 const SMALL = [0, 100, 4_096, 4_097, 16_384];
 const LARGE = [20_000, 65_535, 65_537, 150_000, 300_000, 800_000];
 const PIECES = [300, 5_000, 20_000, 70_000, 300_000];
-/** About half of this number of pieces is the most that a body is sent in. */
+/** A body is sent in about twice as many pieces at most. */
 const MAX_PIECES = 100;
 
 /** How one side of a connection sends or reads a body: in pieces of which size, and when it pauses. */
@@ -90,7 +90,8 @@ export class MixedRequest {
 
   constructor(number: number, random: SampleRandom) {
     const combination = (number * STEP) % COMBINATIONS;
-    const [client, upstream] = [Math.floor(combination / KINDS.length / PROTOCOLS.length), Math.floor(combination / KINDS.length)];
+    const client = Math.floor(combination / KINDS.length / PROTOCOLS.length);
+    const upstream = Math.floor(combination / KINDS.length);
     this.number = number;
     this.kind = KINDS[combination % KINDS.length] as Kind;
     this.client = PROTOCOLS[client] as Protocol;

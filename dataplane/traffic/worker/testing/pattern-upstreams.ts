@@ -94,7 +94,7 @@ export class PatternUpstreams {
     try {
       await readPaced(from, check, request.paces.receiving, enough);
     } catch (error) {
-      if (error instanceof WrongByte) request.fault = error;
+      if (error instanceof WrongByte) request.fault = new Error(`${request.path} at the upstream: ${error.message}`);
       return false;
     }
     request.uploaded ||= check.complete;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { missing } from '../components.ts';
@@ -45,6 +45,20 @@ test('a service manager is notified of readiness, of an upgrade with its time, a
 
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
   await saysNext(again, /^\s*STOPPING=1\nSTATUS=finishing open requests\s*$/);
+});
+
+test('a service manager is notified of a shutdown even if earlier messages are still on their way', { skip: unable }, async () => {
+  using folder = new Folder();
+  await using manager = new Program('perl', ['-MSocket', '-e', RECEIVER, folder.file('notify')]);
+  await until('the manager to listen', () => readdirSync(folder.path).includes('notify'));
+  const { PATH = '' } = process.env;
+  // Each message takes longer than it takes the data plane to end.
+  mkdirSync(folder.file('bin'));
+  writeFileSync(folder.file('bin/systemd-notify'), `#!/bin/sh\nsleep 1\nPATH=${PATH} exec systemd-notify "$@"\n`, { mode: 0o755 });
+  const env = { NOTIFY_SOCKET: folder.file('notify'), PATH: `${folder.file('bin')}:${PATH}` };
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), entry: [SLUICE, 'dataplane'], env });
+  assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+  await until('the last message', () => /READY=1\n[\s\S]*STOPPING=1\n/.test(manager.stdout));
 });
 
 test('systemd understands every line of the units', { skip: missing('systemd-analyze') }, async () => {

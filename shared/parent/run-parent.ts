@@ -47,13 +47,14 @@ export function runParent(plan: Planner | null): void {
     ownPlanner = null;
     return new Pair(launch, events, tools, { ownPlanner: planner, hasOneCore: availableParallelism() === 1 });
   };
+  const manager = serviceManager(process.env, systemClock, (reason) => report({ reason }, 'the service manager cannot be notified'));
   const parent = new Parent(
     { launcher, argv },
     {
       clock: systemClock,
       random: systemRandom,
       start: (launch, events) => (launch.argv[0] === 'run' ? pair(launch, events) : tools.start(launch, events)),
-      manager: serviceManager(process.env, systemClock, (reason) => report({ reason }, 'the service manager cannot be notified')),
+      manager,
       report,
       staysBehind: process.pid === 1,
     },
@@ -65,5 +66,8 @@ export function runParent(plan: Planner | null): void {
   whenOrphaned(stop);
   // Keeps the process alive between two starts.
   setInterval(() => undefined, 2 ** 31 - 1);
-  parent.run().then((code) => process.exit(code));
+  parent.run().then(async (code) => {
+    await manager.sent();
+    process.exit(code);
+  });
 }

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
-import type { Clock } from '../runtime/clock.ts';
+import { type Clock, sleep } from '../runtime/clock.ts';
+
+/** How long an exit waits for messages that have not been sent (ms): as long as systemd-notify waits for systemd to have read one. */
+const MAX_WAIT_MS = 5_000;
 
 /** Notifications to a service manager, as in sd_notify(3); `status` is for people. */
 export interface ServiceManager {
@@ -8,13 +11,16 @@ export interface ServiceManager {
   stopping(status: string): void;
 }
 
-const SILENT: ServiceManager = { ready: () => undefined, reloading: () => undefined, stopping: () => undefined };
+/** `sent` resolves when all messages have been sent, or can’t be in reasonable time. */
+export type Connected = ServiceManager & { sent(): Promise<void> };
+
+const SILENT: Connected = { ready: () => undefined, reloading: () => undefined, stopping: () => undefined, sent: () => Promise.resolve() };
 
 /**
  * Notifies systemd with its own program, which exists wherever `NOTIFY_SOCKET` is set, since Node has no Unix datagram sockets.
  * Messages are sent one after another, since their order matters. @returns a manager that does nothing without systemd.
  */
-export function serviceManager(env: NodeJS.ProcessEnv, clock: Clock, failed: (reason: string) => void): ServiceManager {
+export function serviceManager(env: NodeJS.ProcessEnv, clock: Clock, failed: (reason: string) => void): Connected {
   if (!env.NOTIFY_SOCKET) return SILENT;
   let last: Promise<void> = Promise.resolve();
   const send = (...words: string[]): void => {
@@ -24,6 +30,7 @@ export function serviceManager(env: NodeJS.ProcessEnv, clock: Clock, failed: (re
     ready: (status) => send('READY=1', `STATUS=${status}`),
     reloading: (status) => send('RELOADING=1', `MONOTONIC_USEC=${Math.floor(clock.monotonic() * 1_000)}`, `STATUS=${status}`),
     stopping: (status) => send('STOPPING=1', `STATUS=${status}`),
+    sent: () => Promise.race([last, sleep(clock, MAX_WAIT_MS)]),
   };
 }
 

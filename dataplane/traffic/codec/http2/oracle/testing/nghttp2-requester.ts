@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { type Duplex, duplexPair } from 'node:stream';
 import { STATUS_CODES } from '../../../../../../shared/runtime/http/node-http.ts';
@@ -21,6 +22,11 @@ export class Nghttp2Requester {
   private readonly methods: readonly string[];
   private readonly wire: Duplex;
   private readonly session: ClientHttp2Session;
+  /**
+   * Node frees the streams of a session that ends with an error one turn later than it forgets the session's native object. If that is
+   * collected in between, Node aborts, because memory that the streams hold is still counted.
+   */
+  private readonly native: unknown;
 
   /** `methods` are those of the requests on streams 1, 3, 5 … */
   constructor(methods: readonly string[]) {
@@ -28,6 +34,7 @@ export class Nghttp2Requester {
     const [ours, theirs] = duplexPair();
     this.wire = ours;
     this.session = connect('http://a.test', { ...OPTIONS, createConnection: () => theirs });
+    this.native = nativeSession(this.session);
     // Node ends the session without notifying the server.
     this.session.on('error', () => {
       this.reading.gone ??= CODE.protocol;
@@ -68,7 +75,14 @@ export class Nghttp2Requester {
   [Symbol.dispose](): void {
     this.session.destroy();
     this.wire.destroy();
+    setImmediate((native: unknown) => setImmediate(() => native), this.native);
   }
+}
+
+function nativeSession(session: ClientHttp2Session): unknown {
+  const key = Object.getOwnPropertySymbols(session).find(({ description }) => description === 'kHandle');
+  assert.ok(key !== undefined, 'Node names its native session differently');
+  return Reflect.get(session, key);
 }
 
 /** The HTTP/1.1 head that says the same as these fields. */

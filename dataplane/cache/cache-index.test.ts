@@ -57,6 +57,26 @@ test('a response that was requested before its purge is not stored', () => {
   assert.deepEqual(found(old.key), [], 'not even if the purge is forgotten');
 });
 
+test('a response is stored although many other URLs were purged after it was requested', () => {
+  const { index, store, found } = indexOf(1_000_000);
+  const since = index.purged;
+  for (let round = 0; round < 3_000; round++) index.handle(1, { kind: 'invalidate', host: 'b.test', targets: [`/x?${round}`] });
+  const one = entry('/');
+  store(one, since);
+  assert.deepEqual(found(one.key), [one.id]);
+});
+
+test('the answer to a look-up says which purge was the newest, since a new worker knows of none', () => {
+  const { index, sent, store, found } = indexOf(1_000_000);
+  index.purge({ kind: 'target', host: 'a.test', target: '/' });
+  assert.deepEqual(found(entry('/').key), []);
+  const answer = sent.at(-1);
+  assert.ok(answer?.kind === 'found' && answer.purged === index.purged);
+  const one = entry('/');
+  store(one, answer.purged);
+  assert.deepEqual(found(one.key), [one.id]);
+});
+
 test('memory stays within the size, and responses that are used often stay', () => {
   const { index, store, found } = indexOf(500_000);
   const [often] = [entry('/often')];

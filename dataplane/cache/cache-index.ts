@@ -1,3 +1,4 @@
+import { PurgeLog } from '../../shared/policy/cache/purge-log.ts';
 import type { Purge } from '../../shared/wire/purge.ts';
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../traffic/protocol.ts';
 import type { DiskPurge, DiskTier } from './disk/disk-tier.ts';
@@ -11,8 +12,6 @@ import { targetKey, UrlIndex } from './url-index.ts';
 const ENTRY_BYTES = 2_048;
 /** The maximum number of responses to one URL that differ by Vary. */
 const MAX_VARIANTS = 32;
-/** How many purges are remembered, for responses that were requested before them. */
-const MAX_PURGES = 1_000;
 /**
  * The maximum size of the responses to one URL that are read from disk, as a fraction of the cache: as much as a single response may take.
  */
@@ -52,11 +51,10 @@ export class CacheIndex {
   private readonly keys = new Map<string, IndexedEntry[]>();
   private readonly places = new UrlIndex<IndexedEntry>();
   private readonly tags = new Tags<IndexedEntry>();
-  private readonly purges: { readonly number: number; readonly purge: Purge }[] = [];
+  private readonly purges = new PurgeLog();
   private readonly shares = new RouteShares();
   /** Workers that wait for the disk, by key. */
   private readonly waiting = new Map<string, number[]>();
-  private lastPurge = 0;
   private size: number;
   private evicted = 0;
 
@@ -77,7 +75,7 @@ export class CacheIndex {
 
   /** The number of the last purge. */
   get purged(): number {
-    return this.lastPurge;
+    return this.purges.newest;
   }
 
   resize(size: number): void {
@@ -108,7 +106,7 @@ export class CacheIndex {
     if (disk && this.enabled && !this.keys.has(key)) {
       const waiting = this.waiting.get(key);
       if (waiting !== undefined) return void waiting.push(worker);
-      const since = this.lastPurge;
+      const since = this.purged;
       if (disk.read(key, this.size * READ_PART, (entries) => this.promote(key, entries, since)))
         return void this.waiting.set(key, [worker]);
     }
@@ -116,13 +114,13 @@ export class CacheIndex {
   }
 
   private answer(worker: number, key: string): void {
-    this.tools.reply(worker, { kind: 'found', key, entries: (this.keys.get(key) ?? []).map(({ entry }) => entry) });
+    this.tools.reply(worker, { kind: 'found', key, entries: (this.keys.get(key) ?? []).map(({ entry }) => entry), purged: this.purged });
   }
 
   /** Stores a response that was read from disk, unless a newer one is stored or it has been purged since. */
   private promote(key: string, entries: readonly CacheEntry[], since: number): void {
     for (const entry of [...entries].sort((one, other) => one.receivedAt - other.receivedAt))
-      if (this.enabled && this.sameAs(entry, null).length === 0 && !this.wasPurged(entry, since)) this.add(entry, []);
+      if (this.enabled && this.sameAs(entry, null).length === 0 && !this.purges.removes(entry, since)) this.add(entry, []);
     const workers = this.waiting.get(key) ?? [];
     this.waiting.delete(key);
     for (const worker of workers) this.answer(worker, key);
@@ -148,22 +146,22 @@ export class CacheIndex {
   private purgeMemory(purge: Purge): number[] {
     const found = [...this.matching(purge)];
     for (const held of found) this.remove(held);
-    this.purges.push({ number: ++this.lastPurge, purge });
-    if (this.purges.length > MAX_PURGES) this.purges.shift();
+    const number = this.purged + 1;
+    this.purges.add(number, purge);
     const ids = found.map(({ entry }) => entry.id);
-    this.tools.broadcast({ kind: 'gone', ids, purged: this.lastPurge });
+    this.tools.broadcast({ kind: 'gone', ids, purged: { number, purge } });
     return ids;
   }
 
   private store(entry: CacheEntry, since: number, replaces: number | null): void {
+    if (!this.enabled || this.purges.removes(entry, since)) {
+      this.tools.broadcast({ kind: 'gone', ids: [entry.id], purged: null });
+      return;
+    }
     const gone: number[] = [];
     for (const held of this.sameAs(entry, replaces)) {
       this.remove(held);
       gone.push(held.entry.id);
-    }
-    if (!this.enabled || this.wasPurged(entry, since)) {
-      this.tools.broadcast({ kind: 'gone', ids: [...gone, entry.id], purged: null });
-      return;
     }
     this.tools.disk?.offer(entry, replaces);
     this.add(entry, gone);
@@ -201,13 +199,6 @@ export class CacheIndex {
     this.evicted += held.length;
     const ids = [...gone, ...held.map(({ entry }) => entry.id)];
     if (ids.length > 0) this.tools.broadcast({ kind: 'gone', ids, purged: null });
-  }
-
-  /** Whether a response was requested before a purge of it. */
-  private wasPurged(entry: CacheEntry, since: number): boolean {
-    if (since === this.lastPurge) return false;
-    if (since < (this.purges[0]?.number ?? 0) - 1) return true;
-    return this.purges.some(({ number, purge }) => number > since && matches(purge, entry));
   }
 
   private *matching(purge: Purge): Iterable<IndexedEntry> {

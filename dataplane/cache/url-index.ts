@@ -1,3 +1,4 @@
+import { pathOf } from '../../shared/policy/cache/purge-log.ts';
 import { compileQueryRule } from '../../shared/policy/cache/query-rule.ts';
 import type { CacheEntry } from '../traffic/protocol.ts';
 
@@ -57,14 +58,3 @@ export const targetKey = (host: string, target: string): string => {
   const query = target.indexOf('?');
   return `${host}${pathOf(target)}${query < 0 ? '' : target.slice(query)}`;
 };
-
-/** Decoded, without the query. */
-export function pathOf(target: string): string {
-  const query = target.indexOf('?');
-  const path = query < 0 ? target : target.slice(0, query);
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}

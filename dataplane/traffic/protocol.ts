@@ -3,6 +3,7 @@ import type { JwtKey } from '../../shared/policy/jwt/keys.ts';
 import type { BotName } from '../../shared/policy/under-attack/bots.ts';
 import type { LogLevel } from '../../shared/runtime/log/log.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
+import type { Purge } from '../../shared/wire/purge.ts';
 import type { LedgerBuffers } from '../ledger/ledger.ts';
 
 /**
@@ -93,10 +94,10 @@ export type CacheEntry = {
 };
 
 export type CacheToWorker =
-  /** The answer to a look-up: all that is stored for a key. */
-  | { readonly kind: 'found'; readonly key: string; readonly entries: readonly CacheEntry[] }
-  /** Entries that are gone. With `purged`, a number that only grows, responses requested before are not to be stored. */
-  | { readonly kind: 'gone'; readonly ids: readonly number[]; readonly purged: number | null };
+  /** The answer to a look-up: all that is stored for a key. A new worker learns the number of the newest purge from it. */
+  | { readonly kind: 'found'; readonly key: string; readonly entries: readonly CacheEntry[]; readonly purged: number }
+  /** Entries that are gone; `purged` if that was a purge, whose number is greater than those of all earlier ones. */
+  | { readonly kind: 'gone'; readonly ids: readonly number[]; readonly purged: { readonly number: number; readonly purge: Purge } | null };
 
 export type CacheFromWorker =
   | { readonly kind: 'look-up'; readonly key: string }

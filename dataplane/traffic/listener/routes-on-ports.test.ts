@@ -169,7 +169,8 @@ test('the cache keeps responses of a host apart whose ports have different route
     { httpPort: first, otherHttpPorts: [second, third], cacheSize: 10_000_000 },
     {
       onCache: (message, worker) => {
-        if (message.kind === 'look-up') worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [] } });
+        if (message.kind === 'look-up')
+          worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [], purged: 0 } });
       },
     },
   );

@@ -223,7 +223,8 @@ export class MixedTraffic {
     const settings = { proxyProtocol: true, trustedProxies: ['127.0.0.1/32'] as Cidr[], cacheSize: 10_000_000 };
     const behindProxy = await ProxyFixture.with(routes, settings, {
       onCache: (message, worker) => {
-        if (message.kind === 'look-up') worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [] } });
+        if (message.kind === 'look-up')
+          worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [], purged: 0 } });
       },
     });
     return new MixedTraffic(secure, behindProxy, upstream, modern, routes);

@@ -66,7 +66,7 @@ export class CachedResponder implements Responder, FillBlock {
     const now = clock.now();
     if (stored !== null) return this.use(x, key, stored, request, now);
     const fetches = isGet && request.range === null;
-    if (store.isUncacheable(key, isPersonal(request), now)) return this.forward(x);
+    if (store.isUncacheable(key, isPersonal(request), x, now)) return this.forward(x);
     const why = store.has(key) ? 'vary-miss' : 'uri-miss';
     if (why === 'vary-miss' && !fetches) return this.forward(x);
     this.fetch(key, { x, request, why, fetches }, null);
@@ -133,8 +133,7 @@ export class CachedResponder implements Responder, FillBlock {
   }
 
   private fetch(key: string, wanted: CacheLookup, stale: StoredResponse | null): void {
-    const { fills } = this.tools.store;
-    const under = fills.get(key);
+    const under = this.tools.store.underWay(key, wanted.x);
     if (under instanceof Fill) {
       if (under.accepts(stale, wanted)) return under.join(wanted);
       if (!wanted.fetches) return this.forward(wanted.x);
@@ -144,7 +143,7 @@ export class CachedResponder implements Responder, FillBlock {
 
   /** Validates in the background, once for all clients. */
   private refresh(key: string, wanted: CacheLookup, stale: StoredResponse): void {
-    if (!this.tools.store.fills.has(key)) new Fill(key, this, wanted, stale, true).start();
+    if (this.tools.store.underWay(key, wanted.x) === null) new Fill(key, this, wanted, stale, true).start();
   }
 
   private forward(x: Exchange): void {

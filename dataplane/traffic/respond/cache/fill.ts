@@ -3,7 +3,6 @@ import { answer } from '../../exchange/answer.ts';
 import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guardExchange } from '../../exchange/faults.ts';
 import { type AnswerSink, type InternalAnswer, InternalExchange } from '../../exchange/internal-exchange.ts';
-import type { CacheEntry } from '../../protocol.ts';
 import { matchesAny } from './conditions.ts';
 import type { FillBlock } from './fill-block.ts';
 import { agesOf, headOf, updated, validatorsOf } from './freshness.ts';
@@ -55,7 +54,7 @@ export class Fill implements AnswerSink {
   /** Queries the main thread first if this worker has no entry. */
   start(): void {
     const { store, clock, faults } = this.block.tools;
-    this.register();
+    store.register(this.key, this);
     if (this.stale !== null || store.has(this.key)) return this.fetch();
     let answered = false;
     const found = (): void => {
@@ -113,7 +112,7 @@ export class Fill implements AnswerSink {
 
   private lookedUp(): void {
     // The entry that was found may have to be validated, by one request for all clients.
-    this.unregister();
+    this.block.tools.store.unregister(this.key, this);
     this.each((reader) => {
       reader.x.attempt = null;
       if (this.block.serve(reader.wanted)) this.drop(reader);
@@ -122,18 +121,22 @@ export class Fill implements AnswerSink {
     const first = [...this.readers].find(({ wanted }) => wanted.fetches);
     if (first === undefined) return this.conclude((reader) => this.release(reader));
     this.leader = first.wanted;
-    this.register();
+    this.block.tools.store.register(this.key, this);
     this.fetch();
   }
 
   private fetch(): void {
-    const { x } = this.leader;
     const { store, clock } = this.block.tools;
     const entry = this.stale?.entry ?? null;
     const validators = entry === null ? '' : validatorsOf(entry);
     this.requestedAt = clock.now();
-    this.since = store.purged;
-    this.exchange = new InternalExchange(fetchRequest(x, validators, this.background), this, this.block.upstream, this.block.tools);
+    this.since = store.purges.newest;
+    this.exchange = new InternalExchange(
+      fetchRequest(this.leader.x, validators, this.background),
+      this,
+      this.block.upstream,
+      this.block.tools,
+    );
     this.exchange.start();
   }
 
@@ -189,7 +192,7 @@ export class Fill implements AnswerSink {
       if (this.stale !== null) this.forget();
     }
     this.mode = 'passing';
-    this.unregister();
+    this.block.tools.store.unregister(this.key, this);
     for (const reader of [...this.readers]) if (reader !== requester) guardExchange(reader.x, () => this.release(reader));
     if (requester === null || requester.wanted.request.range !== null) {
       this.exchange?.cancel();
@@ -224,8 +227,7 @@ export class Fill implements AnswerSink {
       return true;
     }
     const { store, clock } = this.block.tools;
-    if (store.fills.get(this.key) === this) store.markUncacheable(this.key, isPersonal(this.leader.request), clock.now());
-    this.unregister();
+    if (store.unregister(this.key, this)) store.markUncacheable(this.key, isPersonal(this.leader.request), clock.now());
     let slowest = body.received;
     for (const { at } of this.readers) slowest = Math.min(slowest, at);
     body.dropUntil(slowest);
@@ -237,20 +239,17 @@ export class Fill implements AnswerSink {
   }
 
   end(trailers: string): void {
-    const { growing: body, received: head } = this;
+    const { growing: body, received: head, block } = this;
     if (this.mode === 'storing' && body !== null && head !== null) {
       const whole = head.answer.length === UNTIL_CLOSE || head.answer.length === body.received;
-      if (body.stored && whole) this.block.tools.store.store(this.entry(head, body), this.since, this.stale);
+      const entry = body.stored && whole ? entryOf(this.leader, this.key, block, head, body, this.requestedAt) : null;
+      if (entry !== null) block.tools.store.store(entry, this.since, this.stale);
       else body.free();
       body.complete = true;
       body.trailers = trailers;
       this.each((reader) => reader.read(body));
     } else this.each((reader) => reader.end(trailers));
     this.finish();
-  }
-
-  private entry(head: ReceivedHead, body: GrowingBody): CacheEntry {
-    return entryOf(this.leader, this.key, this.block, head, body, this.requestedAt);
   }
 
   /** RFC 9111 4.3.4: the stored response is what the upstream would send, with newer fields. */
@@ -311,8 +310,7 @@ export class Fill implements AnswerSink {
     this.conclude(({ x }) => {
       x.cached = 'pass';
       x.attempt = null;
-      const fields = status === 503 ? 'Retry-After: 1\r\n' : '';
-      answer(x, { status, fields, body: null, reason });
+      answer(x, { status, fields: status === 503 ? 'Retry-After: 1\r\n' : '', body: null, reason });
     });
   }
 
@@ -380,21 +378,11 @@ export class Fill implements AnswerSink {
     this.finish();
   }
 
-  private register(): void {
-    const { fills } = this.block.tools.store;
-    if (!fills.has(this.key)) fills.set(this.key, this);
-  }
-
-  private unregister(): void {
-    const { fills } = this.block.tools.store;
-    if (fills.get(this.key) === this) fills.delete(this.key);
-  }
-
   private finish(): void {
     if (this.mode === 'over') return;
     this.mode = 'over';
     this.cancelTimer();
-    this.unregister();
+    this.block.tools.store.unregister(this.key, this);
     if (this.growing !== null && !this.growing.complete) this.growing.free();
   }
 }

@@ -120,7 +120,7 @@ test('a request for a range does not keep the whole response from being stored f
   using proxy = await ProxyFixture.with([{ ...site('a.test', upstream), cache: {} }], CACHE, {
     onCache: (message, worker) => {
       if (message.kind === 'look-up')
-        found = () => worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [] } });
+        found = () => worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [], purged: 0 } });
     },
   });
   const [part, whole] = await sendWaiting(proxy, get('/', 'Range: bytes=0-1\r\n'), get());

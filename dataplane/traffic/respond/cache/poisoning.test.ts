@@ -13,7 +13,8 @@ const caching = (upstream: { readonly address: string }, more: Partial<RouteInpu
     { cacheSize: 10_000_000, trustedProxies: trustedProxies as never },
     {
       onCache: (message, worker) => {
-        if (message.kind === 'look-up') worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [] } });
+        if (message.kind === 'look-up')
+          worker.handle({ kind: 'cache', message: { kind: 'found', key: message.key, entries: [], purged: 0 } });
       },
     },
   );

@@ -1,3 +1,4 @@
+import { PurgeLog } from '../../../../shared/policy/cache/purge-log.ts';
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../../protocol.ts';
 import { variantOf } from './response.ts';
 import { StoredResponse } from './stored.ts';
@@ -10,6 +11,8 @@ const LARGEST_PART = 0.1;
 /** The maximum size of all responses that are being received, as a fraction of the cache. */
 const FILLING_PART = 0.25;
 
+type Url = { readonly host: string; readonly target: string };
+
 export type StoreTools = {
   /** Sends messages to the main thread, which owns the index for all workers. */
   post(message: CacheFromWorker): void;
@@ -21,15 +24,15 @@ export class CacheStore {
   private readonly keys = new Map<string, StoredResponse[]>();
   private readonly ids = new Map<number, StoredResponse>();
   private readonly used = new Set<StoredResponse>();
-  private readonly uncacheable = new Map<string, number>();
-  /** Requests for whole responses, by key: instances of Fill. */
-  readonly fills = new Map<string, object>();
+  private readonly uncacheable = new Map<string, { readonly until: number; since: number }>();
+  /** Requests for whole responses, by key, and the newest purge before each of them. */
+  private readonly fills = new Map<string, { readonly fill: object; readonly since: number }>();
   private readonly lookUps = new Map<string, ((found: boolean) => void)[]>();
   private size = 0;
   private filling = 0;
   private lastId: number;
-  /** The number of the latest purge known here. */
-  purged = 0;
+  /** The purges that are known here. */
+  readonly purges = new PurgeLog();
 
   constructor(worker: number, tools: StoreTools) {
     this.tools = tools;
@@ -85,6 +88,25 @@ export class CacheStore {
     return null;
   }
 
+  /** The request that is under way for this key, unless its response may be older than a purge. */
+  underWay(key: string, url: Url): object | null {
+    const known = this.fills.get(key);
+    if (known === undefined) return null;
+    if (!this.purges.mayRemove(url, known.since)) return known.fill;
+    this.fills.delete(key);
+    return null;
+  }
+
+  /** Lets others wait for a request, unless one for the same key is under way. */
+  register(key: string, fill: object): void {
+    if (!this.fills.has(key)) this.fills.set(key, { fill, since: this.purges.newest });
+  }
+
+  /** @returns whether others could wait for it until now. */
+  unregister(key: string, fill: object): boolean {
+    return this.fills.get(key)?.fill === fill && this.fills.delete(key);
+  }
+
   count(stored: StoredResponse): void {
     if (stored.uses++ === 0) this.used.add(stored);
   }
@@ -108,7 +130,8 @@ export class CacheStore {
 
   handle(message: CacheToWorker): void {
     if (message.kind === 'found') {
-      const { key, entries } = message;
+      const { key, entries, purged } = message;
+      this.purges.skipTo(purged);
       if (this.enabled) for (const entry of entries) if (!this.ids.has(entry.id)) this.add(new StoredResponse(entry));
       const waiting = this.lookUps.get(key) ?? [];
       this.lookUps.delete(key);
@@ -120,11 +143,9 @@ export class CacheStore {
       if (stored !== undefined) this.remove(stored);
     }
     if (message.purged === null) return;
-    // Later requests must not join one whose response may be older than the purge.
-    this.purged = message.purged;
-    this.fills.clear();
-    this.uncacheable.clear();
-    this.tools.post({ kind: 'purged', purged: message.purged });
+    const { number, purge } = message.purged;
+    this.purges.add(number, purge);
+    this.tools.post({ kind: 'purged', purged: number });
   }
 
   /** Keeps a new entry here and offers it to the main thread. */
@@ -132,7 +153,7 @@ export class CacheStore {
     const stored = new StoredResponse(entry);
     this.tools.post({ kind: 'store', entry, since, replaces: replaces?.entry.id ?? null });
     if (replaces !== null) this.remove(replaces);
-    if (since === this.purged && this.enabled) this.add(stored);
+    if (this.enabled && !this.purges.removes(entry, since)) this.add(stored);
     return stored;
   }
 
@@ -146,19 +167,23 @@ export class CacheStore {
   }
 
   /** `personal`: for requests whose response may be personal, which says nothing about the responses to others. */
-  isUncacheable(key: string, personal: boolean, now: number): boolean {
-    if (personal) return this.isUncacheable(personalKey(key), false, now);
-    const until = this.uncacheable.get(key);
-    if (until === undefined) return false;
-    if (until > now) return true;
-    this.uncacheable.delete(key);
-    return false;
+  isUncacheable(key: string, personal: boolean, url: Url, now: number): boolean {
+    if (personal) return this.isUncacheable(personalKey(key), false, url, now);
+    const mark = this.uncacheable.get(key);
+    if (mark === undefined) return false;
+    const { purges } = this;
+    if (mark.until <= now || purges.mayRemove(url, mark.since)) {
+      this.uncacheable.delete(key);
+      return false;
+    }
+    mark.since = purges.newest;
+    return true;
   }
 
   markUncacheable(key: string, personal: boolean, now: number): void {
     if (personal) return this.markUncacheable(personalKey(key), false, now);
     if (this.uncacheable.size >= MAX_UNCACHEABLE) this.uncacheable.clear();
-    this.uncacheable.set(key, now + UNCACHEABLE_MS);
+    this.uncacheable.set(key, { until: now + UNCACHEABLE_MS, since: this.purges.newest });
   }
 
   private add(stored: StoredResponse): void {

@@ -191,8 +191,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     x.trace?.spans?.attemptOver(null);
     try {
       this.settle();
-      // The target no longer needs the rest of the request (RFC 9113 8.1).
-      if (!this.requestComplete) this.stream.reset(ERROR.none);
+      // The target no longer needs the rest of the request (RFC 9113 8.1), even if the client has sent all of it.
+      if (!this.stream.outputEnded) this.stream.reset(ERROR.none);
     } finally {
       endAnswer(x, trailers);
     }

@@ -126,7 +126,7 @@ export class Incoming implements FrameSink {
     this.padding = padded ? -1 : 0;
     if (padded && length === 0) return session.fail(ERROR.frameSize, 'padding without its length');
     const stream = session.streams.get(id);
-    if (stream === undefined) return this.dataOnClosed(id);
+    if (stream === undefined) return this.dataOnClosed(id, length);
     if (stream.inputEnded) return session.streamError(id, ERROR.streamClosed);
     if (!stream.headReceived) return session.streamError(id, ERROR.protocol);
     if (!stream.window.receive(length)) return session.streamError(id, ERROR.flowControl);
@@ -136,11 +136,12 @@ export class Incoming implements FrameSink {
   }
 
   /** Frames may still be under way for a stream that we have reset; for any other they are wrong (RFC 9113 5.1). */
-  private dataOnClosed(id: number): void {
+  private dataOnClosed(id: number, length: number): void {
     const { session } = this;
     if (session.isIdle(id)) return session.fail(ERROR.protocol, 'DATA on an idle stream');
     if (session.closed.get(id) === false) return session.fail(ERROR.streamClosed, 'DATA on a closed stream');
-    this.spend(COST.ignored);
+    // What a server has sent before it learns that we have cancelled a request is a body like any other.
+    if (session.limits.isServer || length < MIN_USEFUL) this.spend(COST.ignored);
   }
 
   dataPiece(buffer: Buffer, from: number, to: number): void {

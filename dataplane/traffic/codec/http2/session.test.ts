@@ -261,6 +261,16 @@ test('windows that open byte by byte cost more than they earn', () => {
   assert.match(server.failure ?? '', /too many frames/);
 });
 
+test('responses to requests that were cancelled before they arrived do not count as a flood', () => {
+  const client = new Side(false);
+  for (let nth = 0; nth < 4_000 && client.failure === null; nth++) {
+    const { id } = client.ask();
+    client.session.streams.get(id)?.reset(CODE.cancel);
+    client.session.receive(Buffer.concat([headers(id, 0, [':status', '200']), frame(FRAME.data, FLAG.endStream, id, 'x')]));
+  }
+  assert.equal(client.failure, null);
+});
+
 test('a long Priority value is not read', () => {
   assert.deepEqual(readPriority(`${'a,'.repeat(200)}u=0`), { urgency: 3, incremental: false });
   assert.deepEqual(readPriority('u=0, i'), { urgency: 0, incremental: true });

@@ -265,7 +265,7 @@ export class Http2Session implements StreamSession {
     if (!this.streams.delete(stream.id)) return;
     this.sender.dequeue(stream);
     this.closed.add(stream.id, stream.wasReset && !stream.inputEnded);
-    if (!stream.wasReset) this.budget.earn(EARNED.stream);
+    if (!stream.wasReset || !this.limits.isServer) this.budget.earn(EARNED.stream);
     this.schedule();
   }
 

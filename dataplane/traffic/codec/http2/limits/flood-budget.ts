@@ -26,7 +26,7 @@ export const MIN_USEFUL = 64;
 export const EARNED = {
   /** A DATA frame that carries data, in either direction. */
   data: 3,
-  /** A stream that ends properly. */
+  /** A stream that ends properly. For a server any: what it sends before it learns of a reset is not its fault, and we open the streams. */
   stream: 40,
 } as const;
 

@@ -271,6 +271,21 @@ test('responses to requests that were cancelled before they arrived do not count
   assert.equal(client.failure, null);
 });
 
+for (const isServer of [true, false])
+  test(`a ${isServer ? 'client' : 'server'} that measures the connection with a PING for each small message it gets is not flooding`, () => {
+    const side = new Side(isServer);
+    if (isServer) side.session.receive(headers(1, FLAG.endStream, ...head()));
+    const stream = isServer ? side.opened[0] : side.session.open();
+    assert.ok(stream != null);
+    stream.head({ status: isServer ? 200 : 0, pseudo: isServer ? null : head([':method', 'POST']).flat(), lines: '', length: -1 }, false);
+    const received = [frame(FRAME.windowUpdate, 0, 0, word(20)), frame(FRAME.windowUpdate, 0, 1, word(20))];
+    for (let nth = 0; nth < 4_000 && side.failure === null; nth++) {
+      stream.write(Buffer.alloc(20), 0, 20);
+      side.session.receive(Buffer.concat([...received, frame(FRAME.ping, 0, 0, Buffer.alloc(8))]));
+    }
+    assert.equal(side.failure, null);
+  });
+
 test('a long Priority value is not read', () => {
   assert.deepEqual(readPriority(`${'a,'.repeat(200)}u=0`), { urgency: 3, incremental: false });
   assert.deepEqual(readPriority('u=0, i'), { urgency: 0, incremental: true });

@@ -219,7 +219,8 @@ export class Http2Session implements StreamSession {
 
   sendData(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void {
     try {
-      if (to - from >= MIN_USEFUL) this.budget.earn(EARNED.data);
+      // What a window has cut short may be the peer's fault, which can open it byte by byte.
+      if (to - from >= MIN_USEFUL || to - from < Math.min(stream.sendWindow, this.sendWindow)) this.budget.earn(EARNED.sent);
       this.sender.data(stream, ends, buffer, from, to);
       this.schedule();
     } catch (error) {

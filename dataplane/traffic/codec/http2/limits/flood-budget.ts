@@ -20,12 +20,14 @@ export const COST = {
   reset: 40,
 } as const;
 
-/** A DATA frame with fewer bytes than this earns nothing. */
+/** A DATA frame from the peer with fewer bytes than this earns nothing. */
 export const MIN_USEFUL = 64;
 
 export const EARNED = {
-  /** A DATA frame that carries data, in either direction. */
+  /** A DATA frame from the peer that carries data. */
   data: 3,
+  /** One that we send. To measure the connection, gRPC answers each round trip of them with two window updates and a PING. */
+  sent: 8,
   /** A stream that ends properly. For a server any: what it sends before it learns of a reset is not its fault, and we open the streams. */
   stream: 40,
 } as const;

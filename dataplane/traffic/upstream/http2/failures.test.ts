@@ -53,6 +53,16 @@ test('a REFUSED_STREAM is retried on another target, even for a POST, and blames
   assert.equal(proxy.ledger.targets.failures(slotOf(proxy, full)), 0);
 });
 
+test('a request with more fields than a target accepts (ENHANCE_YOUR_CALM) is answered with 503 and blames no target', async () => {
+  using upstream = await Http2UpstreamFixture.serving(okay('x'), { maxHeaderListPairs: 32 });
+  using proxy = await h2c(upstream);
+  const fields = Array.from({ length: 40 }, (_, nth) => `X-${nth}: 1\r\n`).join('');
+  for (let turn = 0; turn < 8; turn++) assert.match((await proxy.request(get('/', fields))).line, / 503 /);
+  assert.equal(proxy.ledger.targets.failures(slotOf(proxy, upstream)), 0);
+  assert.equal((await proxy.request(POST)).body, 'x');
+  assert.deepEqual(new Set(failures(proxy)), new Set(['turned_away']));
+});
+
 test('a request that every target refuses is answered with 503', async () => {
   using full = await reset(constants.NGHTTP2_REFUSED_STREAM);
   using proxy = await h2c(full);

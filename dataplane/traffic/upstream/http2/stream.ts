@@ -210,6 +210,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     if (this.x === null) return;
     // The request was not processed (RFC 9113 8.7). If the target is shutting down, that is not a failure of its own.
     if (code === ERROR.refusedStream) return this.fail(session.isDraining ? FAILURE.closed : FAILURE.turnedAway, false);
+    // Servers also say this of a single request whose head is too large for them, which any client can send.
+    if (code === ERROR.enhanceYourCalm && session.alive) return this.fail(FAILURE.turnedAway, true);
     if (MALFORMED.has(code)) return this.fail(FAILURE.malformed, true);
     this.fail(session.alive ? FAILURE.reset : session.reason, true);
   }

@@ -33,6 +33,7 @@ class RareValues {
   mirrored: boolean = false;
   tried: NamedEndpoint[] | null = null;
   refusals: number = 0;
+  resent: number = 0;
   counted: boolean = false;
   endsConnection: boolean = false;
   answerEndsAtClose: boolean = false;
@@ -188,6 +189,14 @@ export class RareState {
   }
   set refusals(value: number) {
     if (value !== this.rare.refusals) this.own().refusals = value;
+  }
+
+  /** How often it was sent again because its target had closed the connection. */
+  get resent(): number {
+    return this.rare.resent;
+  }
+  set resent(value: number) {
+    if (value !== this.rare.resent) this.own().resent = value;
   }
 
   /** Whether it was counted before its end, as upgrades are. */

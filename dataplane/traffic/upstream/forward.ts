@@ -15,7 +15,7 @@ import type { Hold } from './hold.ts';
 import { endsHere } from './max-forwards.ts';
 import type { Pool } from './pool/pool.ts';
 import { RequestQueue } from './pool/request-queue.ts';
-import { IDEMPOTENT, isWithin, mayRetry, REFUSALS, type RetryRules } from './retry/retry.ts';
+import { IDEMPOTENT, isStale, isWithin, mayRetry, REFUSALS, type RetryRules } from './retry/retry.ts';
 import { RetryBudget } from './retry/retry-budget.ts';
 import type { Endpoint } from './target/endpoint.ts';
 import { limitTime } from './time-limit.ts';
@@ -129,12 +129,13 @@ export class Forwarder implements Responder, Upstream {
 
   failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void {
     x.trace?.spans?.attemptOver(failure);
-    const stale = progress.reused && !progress.answered && failure === FAILURE.closed;
+    const stale = isStale(x, failure, progress);
     if (!stale) blame(x, endpoint, failure);
     const isDecided = failure === FAILURE.retriedStatus;
     if (!isDecided && !mayRetry(x, progress)) return this.giveUp(x, failure);
     // An idle connection that was closed meanwhile says nothing about the target's health: retry on a fresh one.
     if (stale) {
+      x.resent++;
       x.trace?.spans?.attemptBegun(endpoint);
       return endpoint.sendFresh(x);
     }

@@ -110,6 +110,20 @@ test('a lost connection costs nothing if it had served requests before and the r
   assert.deepEqual(failures(proxy), []);
 });
 
+test('a request that makes its target close the connection is repeated once, even if others are answered in between', async () => {
+  let closing = 0;
+  using upstream = await Http2UpstreamFixture.serving((asked) => {
+    if (asked.field(':path') !== '/closing') return okay('x')(asked);
+    closing++;
+    // Before that, another request is answered on the same connection.
+    void proxy.request(get()).then(() => asked.stream.session?.destroy());
+  });
+  using proxy = await h2c(upstream);
+  assert.equal((await proxy.request(get())).body, 'x');
+  assert.match((await proxy.request(get('/closing'))).line, / 502 /);
+  assert.equal(closing, 2);
+});
+
 test('a target that sends GOAWAY finishes its open streams, and later requests use a new connection', async () => {
   using upstream = await Http2UpstreamFixture.serving((asked) => {
     if (asked.field(':path') !== '/slow') return okay('x')(asked);

@@ -13,6 +13,12 @@ const USUAL_RETRIES = 2;
 /** How many targets of one request may refuse the connection without counting as retries. */
 const FREE_REFUSALS = 16;
 
+/**
+ * How often a request is sent again to a target that closed the connection, without counting as a retry. A request that makes its target
+ * close must not be repeated as long as others are answered in between; the limit is higher if the target has certainly not processed it.
+ */
+const MAX_RESENT = { processed: 1, unprocessed: 8 };
+
 /** Failures that cost next to nothing and occur at once. */
 export const REFUSALS: ReadonlySet<Failure> = new Set([FAILURE.refused, FAILURE.noSocket]);
 
@@ -51,3 +57,7 @@ export function mayRetry(x: Exchange, progress: Progress): boolean {
   if (progress.answered || x.bodyConsumed) return false;
   return !progress.written || IDEMPOTENT.has(x.upstreamMethod);
 }
+
+/** Whether a failure says no more than that the connection was closed meanwhile, so that the request is sent on a fresh one. */
+export const isStale = (x: Exchange, failure: Failure, { reused, answered, written }: Progress): boolean =>
+  reused && !answered && failure === FAILURE.closed && x.resent < (written ? MAX_RESENT.processed : MAX_RESENT.unprocessed);

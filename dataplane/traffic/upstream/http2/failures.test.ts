@@ -173,6 +173,20 @@ test('requests that a GOAWAY leaves unprocessed are sent again, even a POST', as
   assert.deepEqual(failures(proxy), []);
 });
 
+test('a request that a GOAWAY leaves unprocessed is sent again even if its connection has not completed any other', async () => {
+  using upstream = await Http2UpstreamFixture.serving((asked) => {
+    const { stream } = asked;
+    if (stream.session !== upstream.sessions[0]) return okay('x')(asked);
+    if (asked.field(':path') !== '/open') stream.session?.goaway(constants.NGHTTP2_NO_ERROR, 1);
+  });
+  using proxy = await h2c(upstream);
+  const open = await proxy.connect();
+  open.send(get('/open'));
+  await eventually('the first request', () => upstream.requests.length === 1);
+  assert.equal((await proxy.request(POST)).body, 'x');
+  assert.equal(proxy.ledger.targets.failures(slotOf(proxy, upstream)), 0);
+});
+
 test('a GOAWAY with an error ends the open streams', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
     stream.session?.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);

@@ -220,14 +220,16 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   private fail(failure: Failure, written: boolean, code: number = ERROR.cancel): void {
     const { x, session } = this;
     if (x === null) return;
-    const { endpoint, hasServed } = session;
+    const { endpoint, hasServed, isDraining } = session;
+    // Whatever the connection has served, the target says that a fresh one will do.
+    const reused = hasServed || (!written && isDraining);
     if (this.begun) failedMidResponse(x, endpoint, failure);
     try {
       this.settle();
       this.stream.reset(code);
     } finally {
       if (this.begun) abortAnswer(x);
-      else attemptFailed(x, endpoint, failure, { written, answered: this.answered, reused: hasServed });
+      else attemptFailed(x, endpoint, failure, { written, answered: this.answered, reused });
     }
   }
 

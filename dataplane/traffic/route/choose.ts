@@ -16,6 +16,10 @@ export function newestBlock(index: HostIndex<CompiledRoute>, x: Exchange): Compi
   return route && blockFor(route, request);
 }
 
+/** The pool of that block; null if it has none, and undefined if the exchange keeps its own. */
+export const newestPool = (index: HostIndex<CompiledRoute>, x: Exchange): Pool | null | undefined =>
+  x.requestPath.routedAs(x) === null ? undefined : (newestBlock(index, x)?.pool ?? null);
+
 /**
  * Where TLS connections for a host that arrive at a port and address (null: any) are passed on to, and the route that says so; null if they
  * end here. The address costs a system call, so only a route that is limited to some asks for it.

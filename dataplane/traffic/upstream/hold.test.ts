@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { RouteInput } from '../../../shared/route.ts';
 import { targetKey } from '../../ledger/targets.ts';
+import { packEntries } from '../match/packed.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { freeAddress, ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, type Wire } from '../testing/wire.ts';
@@ -74,6 +75,33 @@ test('a waiting request is served by the new table, including its policies', asy
   await proxy.publish([{ ...holding(10, upstream), redirects: [{ from: '/', to: '/elsewhere', status: 302 }] }]);
   assert.match((await waiting.readAnswer()).line, / 302 /);
   assert.equal(upstream.requests.length, 0);
+});
+
+test('a request that waits is served by a table that has no targets for it at once, and never sent to the earlier ones', async () => {
+  for (const [next, status] of [
+    [{ ...holding(10), respond: { status: 403, body: 'closed' } }, ' 403 '],
+    [null, ' 404 '],
+  ] as const) {
+    const address = await freeAddress();
+    using proxy = await ProxyFixture.start([holding(10, { address })]);
+    const waiting = await sendWaiting(proxy);
+    if (next !== null) await proxy.publish([next]);
+    else await proxy.apply({ whole: false, ...packEntries([]), removed: ['a.test'] });
+    using target = await listening(address);
+    proxy.clock.pass(1_000);
+    assert.match((await waiting.readAnswer()).line, new RegExp(status));
+    assert.equal(target.connections, 0);
+  }
+});
+
+test('a request whose target drops it after its route was removed is answered by the new table and does not wait', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.start([holding(10, upstream)]);
+  const client = await sendWaiting(proxy);
+  const { wire } = await upstream.nextRequest();
+  await proxy.apply({ whole: false, ...packEntries([]), removed: ['a.test'] });
+  wire.reset();
+  assert.match((await client.readAnswer()).line, / 404 /);
 });
 
 test('a request that waits in vain is a 503 with Retry-After if no target is in rotation, and a 502 if none accepts connections', async () => {

@@ -29,8 +29,8 @@ export type HoldTools = {
   readonly maxHeld?: number;
 };
 
-/** The pool that a table has for an exchange; null when it has none. */
-export type PoolOf = (x: Exchange) => Pool | null;
+/** The pool that a table has for an exchange; null if it has none, and undefined if the exchange stays with its own whatever the table. */
+export type PoolOf = (x: Exchange) => Pool | null | undefined;
 
 /** Where a request continues after it has waited. */
 type Destination = Upstream & { readonly pool: Pool };
@@ -51,22 +51,23 @@ export class Hold {
   private readonly followed = new WeakMap<Exchange, number>();
   private count = 0;
   /** The pool that the newest table has for an exchange: its own, until there is a newer one. */
-  private newest: PoolOf = () => null;
+  private newest: PoolOf = () => undefined;
 
   constructor(tools: HoldTools) {
     this.tools = tools;
   }
 
   /**
-   * Serves an exchange that would have ended with `failure` once more if the newest table has another pool for it: the table may have been
-   * replaced while a target took its time. A target that did not accept the request's connection may be tried again; one that dropped the
-   * request may not. @returns false if there is no such target, or if that has happened too often.
+   * Serves an exchange that would have ended with `failure` once more if the newest table has another pool for it, or none: the table may
+   * have been replaced while a target took its time. A target that did not accept the request's connection may be tried again; one that
+   * dropped the request may not. @returns false if there is no such target, or if that has happened too often.
    */
   serveByNewestTable(x: Exchange, pool: Pool, failure: Failure): boolean {
     const newest = this.newest(x);
-    if (newest === null || newest === pool || newest.peek(this.tools.clock.now()) === null) return false;
+    if (newest === undefined || newest === pool) return false;
     const mayTryAgain = noTargetAvailable(failure);
-    if (!mayTryAgain && !newest.hasUntried(x)) return false;
+    if (newest === null ? !mayTryAgain : newest.peek(this.tools.clock.now()) === null) return false;
+    if (newest !== null && !mayTryAgain && !newest.hasUntried(x)) return false;
     const request = x.requestPath.routedAs(x) ?? x;
     const times = this.followed.get(request) ?? 0;
     if (times === MAX_DROPS) return false;
@@ -93,7 +94,9 @@ export class Hold {
     const held = before?.x === x ? before : new HeldRequest(x, before?.until ?? now + holdMs, this.leave, before?.drops);
     this.known.set(request, held);
     const dropped = !noTargetAvailable(failure);
-    if (now >= held.until || (dropped && held.drops === MAX_DROPS)) return false;
+    const newest = this.newest(x);
+    // Its route is gone, or has no targets any more: there is nothing to wait for.
+    if (newest === null || now >= held.until || (dropped && held.drops === MAX_DROPS)) return false;
     if (this.count >= (this.tools.maxHeld ?? MAX_HELD)) {
       giveUpLater(x, FAILURE.holdFull);
       return true;
@@ -102,11 +105,10 @@ export class Hold {
     if (dropped) held.drops++;
     held.notBefore = dropped ? now + AFTER_DROP_MS : now;
     held.failure = failure;
-    const newest = this.newest(x) ?? pool;
-    held.moved = newest !== pool;
+    held.moved = newest !== undefined && newest !== pool;
     x.attempt = held;
     x.trace?.spans?.held();
-    this.join(held, newest);
+    this.join(held, newest ?? pool);
     return true;
   }
 
@@ -125,7 +127,10 @@ export class Hold {
     else if (group.probe === null) this.groups.delete(pool);
   }
 
-  /** The table has been swapped: a request whose route has a new pool waits for that one, and tries it at once. */
+  /**
+   * The table has been swapped: a request whose route has a new pool waits for that one, and tries it at once. One that no longer has a
+   * pool is served by the new table at once, never by the targets of the old one.
+   */
   tableChanged(poolOf: PoolOf): void {
     this.newest = poolOf;
     for (const [pool, group] of [...this.groups]) for (const held of [...group.waiting]) guardExchange(held.x, () => this.move(held, pool));
@@ -134,9 +139,10 @@ export class Hold {
 
   private move(held: HeldRequest, from: Pool): void {
     const newest = this.newest(held.x);
-    if (newest === null || newest === from) return;
-    this.leave(held);
+    if (newest === undefined || newest === from) return;
     held.moved = true;
+    if (newest === null) return this.resume(held);
+    this.leave(held);
     this.join(held, newest);
   }
 

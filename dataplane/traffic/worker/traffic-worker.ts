@@ -3,7 +3,7 @@ import { setHttpDate } from '../codec/date.ts';
 import type { Faults } from '../exchange/faults.ts';
 import type { Listener } from '../listener/listener.ts';
 import type { Publication, PublishedChallenge, ToWorker } from '../protocol.ts';
-import { newestBlock, poolsAt } from '../route/choose.ts';
+import { newestPool, poolsAt } from '../route/choose.ts';
 import { torn } from './backstop.ts';
 import { dryRun } from './explain.ts';
 import {
@@ -149,7 +149,7 @@ export class TrafficWorker {
     const refused = publication.settings === undefined ? null : await this.clients.listener.apply(publication.settings);
     if (publication.routes !== undefined) {
       const replaced = await this.routing.index.apply(publication.routes, nextTurn);
-      this.faults.step(() => this.upstreams.hold.tableChanged((x) => newestBlock(this.routing.index, x)?.pool ?? null));
+      this.faults.step(() => this.upstreams.hold.tableChanged((x) => newestPool(this.routing.index, x)));
       const poolsNow = (domain: string, address: string) => poolsAt(this.routing.index, domain, address);
       this.faults.step(() => this.upstreams.tunnels.tableChanged(poolsNow));
       this.faults.step(() => this.clients.passthroughs.tableChanged(poolsNow));

@@ -31,6 +31,7 @@ export class Server implements RequestPath {
   }
 
   serve(x: Exchange): void {
+    if (x.route !== null) x.startOver();
     const challenge = this.challenges.find(x.target);
     if (challenge !== null) return answer(x, challenge);
     if (x.misdirected) return answer(x, MISDIRECTED);

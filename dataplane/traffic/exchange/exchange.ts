@@ -299,6 +299,14 @@ export class Exchange extends RareState {
     if (request.trace !== null) this.own().trace = request.trace;
   }
 
+  /** Forgets what an earlier table has decided about it, before a newer one does. */
+  startOver(): void {
+    this.route = null;
+    this.block = null;
+    this.endpoint = null;
+    this.forgetDecisions();
+  }
+
   /** The method as sent to the upstream. */
   get upstreamMethod(): string {
     return this.rare.upstreamMethod ?? this.method;

@@ -56,6 +56,16 @@ export class RareState {
     return this.rare;
   }
 
+  /** The results of policies and conditions; those of others last as long as the request. */
+  protected forgetDecisions(): void {
+    this.crossOrigin = null;
+    this.bodyLimit = null;
+    this.user = null;
+    this.affinityLine = '';
+    this.splitLine = '';
+    this.authCookies = '';
+  }
+
   /** What replaces the value of Host once a target is chosen: its address, or its name alone; null for nothing. */
   get hostOfTarget(): 'hostport' | 'host' | null {
     return this.rare.hostOfTarget;

@@ -31,6 +31,7 @@ class RareValues {
   splitLine: string = '';
   authCookies: string = '';
   mirrored: boolean = false;
+  admitted: boolean = false;
   tried: NamedEndpoint[] | null = null;
   refusals: number = 0;
   resent: number = 0;
@@ -58,6 +59,7 @@ export class RareState {
 
   /** The results of policies and conditions; those of others last as long as the request. */
   protected forgetDecisions(): void {
+    this.own().admitted = true;
     this.crossOrigin = null;
     this.bodyLimit = null;
     this.user = null;
@@ -183,6 +185,11 @@ export class RareState {
   }
   set mirrored(value: boolean) {
     if (value !== this.rare.mirrored) this.own().mirrored = value;
+  }
+
+  /** Whether an earlier table has admitted it, so that it counts once for rate limits however often it is served. */
+  get admitted(): boolean {
+    return this.rare.admitted;
   }
 
   /** Targets that have already failed this request. */

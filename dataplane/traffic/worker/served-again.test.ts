@@ -72,3 +72,11 @@ test('a request whose route was removed while it waited gets none of the headers
   assert.match(line, / 404 /);
   assert.equal(field(head, 'X-Site'), null);
 });
+
+test('a request that a newer table serves counts once for a rate limit', async () => {
+  using scene = await Scene.with({ rate_limit_rps: 2 });
+  using other = await UpstreamFixture.serving(ok('other'));
+  const client = await scene.waiting();
+  await scene.replacedBy({ ...site('a.test', other), rate_limit_rps: 2 });
+  assert.equal((await client.readAnswer()).body, 'other');
+});

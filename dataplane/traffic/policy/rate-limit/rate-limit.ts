@@ -68,6 +68,7 @@ function limit(rate: number, period: RatePeriod, scope: Key, keyFor: ClientOf): 
   return {
     name: 'rate_limit',
     decide(x, { rates, now }) {
+      if (x.admitted) return null;
       const client = keyFor(x);
       const hash = joinHashes(scope, client);
       const fingerprint = joinFingerprints(scope, client);

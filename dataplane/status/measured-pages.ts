@@ -5,6 +5,7 @@ const REASONS: readonly (readonly [BeaconOutcome, string])[] = [
   ['no head', 'no </head> and no <body> where a script would run'],
   ['encoding', 'an encoding other than UTF-8'],
   ['coding', 'a content coding other than gzip, br and zstd'],
+  ['memory', 'lack of memory for compressed pages: many were being sent at once'],
 ];
 
 /** Describes for `explain` a site that measures its pages. */

@@ -342,9 +342,9 @@ export type Audience = {
 
 /**
  * What became of the script that measures a page: it was added, a policy of the page forbids it, the page has no end of a head, it is not
- * in UTF-8, or its content coding is unknown.
+ * in UTF-8, its content coding is unknown, or it is compressed and no memory is left for that.
  */
-export type BeaconOutcome = 'added' | 'forbidden' | 'no head' | 'encoding' | 'coding';
+export type BeaconOutcome = 'added' | 'forbidden' | 'no head' | 'encoding' | 'coding' | 'memory';
 
 /** What one page measured of itself (Web Vitals): LCP and INP in ms, CLS as a score; a metric that it did not measure is absent. */
 export type VitalsObservation = { readonly lcp?: number; readonly cls?: number; readonly inp?: number };

@@ -1,7 +1,7 @@
 /** Most memory of all encoders of a worker (bytes): 256 streams of gzip, 85 of brotli or of zstd at their default levels. */
 const MAX_MEMORY = 134_217_728;
 
-/** The memory of the encoders of a worker. If none is left, a response is sent unencoded. */
+/** The memory of the encoders of a worker. If none is left, a response is sent unencoded, and a compressed page unchanged. */
 export class EncoderMemory {
   private readonly most: number;
   private free: number;

@@ -2,6 +2,7 @@ import type { RouteSpec } from '../../../../shared/route.ts';
 import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import type { AnswerHead, Filter, FilteredRequest, StageMaker } from '../../exchange/filter.ts';
+import { ENCODER_MEMORY, type EncoderMemory } from '../encode/memory.ts';
 import { scriptNonce } from './content-security-policy.ts';
 import { originOf, type Page } from './insertion.ts';
 import { changedFields, charsetIn, notModifiedFields, readPageHead } from './page-head.ts';
@@ -11,6 +12,11 @@ import { codingOf, RecodedPageStage } from './recoded-page-stage.ts';
 /** Adds the script that measures Web Vitals to complete HTML pages, and changes nothing else about them. */
 export class Injector implements Filter {
   readonly name = 'analytics';
+  private readonly memory: EncoderMemory;
+
+  constructor(memory = ENCODER_MEMORY) {
+    this.memory = memory;
+  }
 
   begin(request: FilteredRequest, head: AnswerHead): StageMaker | null {
     if (request.method !== 'GET' && request.method !== 'HEAD') return null;
@@ -27,6 +33,7 @@ export class Injector implements Filter {
     const coding = plain ? null : codingOf(contentEncoding);
     if (charset !== null && !/^utf-?8$/.test(charset)) request.beacon = 'encoding';
     else if (!plain && coding === null) request.beacon = 'coding';
+    else if (coding !== null && !this.memory.has(coding.cost)) request.beacon = 'memory';
     // A policy in the page can only add restrictions.
     else if (scriptsNeedDigest || scriptNonce(policies, originOf(request)) === null) request.beacon = 'forbidden';
     if (request.beacon !== null) return null;
@@ -34,7 +41,7 @@ export class Injector implements Filter {
     head.length = UNTIL_CLOSE;
     const page: Page = { request, policies, encoded: charset !== null };
     if (coding === null) return (next, source) => new PageStage(page, next, source);
-    return (next, source) => new RecodedPageStage(coding, page, next, source);
+    return (next, source) => new RecodedPageStage(coding, this.memory.reserve(coding.cost), page, next, source);
   }
 }
 

@@ -6,6 +6,8 @@ import { Insertion, type Page } from './insertion.ts';
 import { changedFields } from './page-head.ts';
 
 type Coding = {
+  /** Memory of a decoder and an encoder (bytes), measured as growth of the process with 400 pages whose clients read nothing. */
+  readonly cost: number;
   readonly decoder: () => Zlib;
   readonly encoder: () => Zlib;
   /** The flush after which everything so far can be decoded. */
@@ -13,6 +15,7 @@ type Coding = {
 };
 type Zlib = Gunzip | BrotliDecompress | ZstdDecompress | Gzip | BrotliCompress | ZstdCompress;
 
+const KB = 1_024;
 /** Low, since a client waits for the page. */
 const BROTLI_QUALITY = 4;
 /** The window of the encoders (log2 of bytes): most pages are smaller, and each of a thousand slow clients may need one. */
@@ -26,7 +29,12 @@ const DECODED = { chunkSize: 65_536 };
 function makeCodings(): ReadonlyMap<string, Coding> {
   const make = zlib();
   const { constants } = make;
-  const gzip = { decoder: () => make.createGunzip(DECODED), encoder: () => make.createGzip(), flush: constants.Z_SYNC_FLUSH };
+  const gzip = {
+    cost: 512 * KB,
+    decoder: () => make.createGunzip(DECODED),
+    encoder: () => make.createGzip(),
+    flush: constants.Z_SYNC_FLUSH,
+  };
   const brotli = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_LGWIN]: WINDOW };
   return new Map([
     ['gzip', gzip],
@@ -34,6 +42,7 @@ function makeCodings(): ReadonlyMap<string, Coding> {
     [
       'br',
       {
+        cost: 1_024 * KB,
         decoder: () => make.createBrotliDecompress(DECODED),
         encoder: () => make.createBrotliCompress({ params: brotli }),
         flush: constants.BROTLI_OPERATION_FLUSH,
@@ -42,6 +51,7 @@ function makeCodings(): ReadonlyMap<string, Coding> {
     [
       'zstd',
       {
+        cost: 1_536 * KB,
         decoder: () => make.createZstdDecompress({ ...DECODED, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW } }),
         encoder: () => make.createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: WINDOW } }),
         flush: constants.ZSTD_e_flush,
@@ -65,6 +75,7 @@ export class RecodedPageStage implements BodyStage {
   private readonly next: BodySink;
   private readonly source: BodySource;
   private readonly coding: Coding;
+  private readonly release: () => void;
   private readonly decoder: Zlib;
   private readonly encoder: Zlib;
   private readonly insertion: Insertion;
@@ -77,8 +88,10 @@ export class RecodedPageStage implements BodyStage {
   private ended = false;
   private over = false;
 
-  constructor(coding: Coding, page: Page, next: BodySink, source: BodySource) {
+  /** `release` returns the memory of the decoder and the encoder. */
+  constructor(coding: Coding, release: () => void, page: Page, next: BodySink, source: BodySource) {
     this.coding = coding;
+    this.release = release;
     this.next = next;
     this.source = source;
     this.decoder = coding.decoder();
@@ -147,6 +160,7 @@ export class RecodedPageStage implements BodyStage {
     this.over = true;
     this.decoder.destroy();
     this.encoder.destroy();
+    this.release();
   }
 
   private on<A extends unknown[]>(stream: Zlib, event: string, act: (...values: A) => void): void {

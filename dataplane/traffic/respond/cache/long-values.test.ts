@@ -9,7 +9,7 @@ const SPACES = ' '.repeat(1_000_000);
 test('a field that responses vary by is read in linear time, whatever it contains', () => {
   for (const name of ['accept-encoding', 'accept-language', 'accept', 'accept-charset']) {
     const long = variantOf(`${name}: a${SPACES}b${SPACES};${SPACES}q${SPACES}=${SPACES}1,${SPACES}c\r\n`, [name]);
-    assert.ok(long === variantOf(`${name}: A${SPACES}B;Q=1,c\r\n`, [name]), name);
+    assert.ok(long === variantOf(`${name}: A${SPACES}B;Q${SPACES}=${SPACES}1,c\r\n`, [name]), name);
   }
 });
 

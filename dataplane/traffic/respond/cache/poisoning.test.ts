@@ -201,3 +201,31 @@ test('blocks with conditions do not share responses for the same URL', async () 
   assert.equal((await proxy.request(get('/'))).body, 'desktop');
   assert.equal((await proxy.request(asking('/', 'X-Mobile: 1'))).body, 'mobile');
 });
+
+for (const [vary, poison, line] of [
+  ['X-Variant', 'X-Variant: ,de', 'X-Variant: de'],
+  ['X-Variant', 'X-Variant: de , at', 'X-Variant: de, at'],
+  ['X-Variant', 'X-Variant: de\r\nX-Variant: at', 'X-Variant: de,at'],
+  ['X-Variant', 'X_Variant: de', 'X-Other: de'],
+  ['Accept-Language', 'Accept-Language: en, de', 'Accept-Language: de, en'],
+  ['Accept-Language', 'Accept-Language: fr,\xa0de', 'Accept-Language: fr, de'],
+  ['Accept-Language', 'Accept-Language: en, de;q = 0.1', 'Accept-Language: en, de;q=0.1'],
+  ['Accept', 'Accept: */*, text/plain, application/json', 'Accept: application/json, text/plain, */*'],
+] as const) {
+  test(`the response to ${JSON.stringify(poison)} is not for ${line} if it varies by ${vary}`, async () => {
+    using upstream = await UpstreamFixture.serving((request: Message) => ok(request.head, `${FRESH}Vary: ${vary}\r\n`));
+    using proxy = await caching(upstream);
+    await proxy.request(asking('/', poison));
+    const { body } = await proxy.request(asking('/', line));
+    assert.ok(body.includes(`\r\n${line}\r\n`), body);
+    assert.equal((await proxy.request(asking('/', line))).body, body);
+    assert.equal(upstream.requests.length, 2);
+  });
+
+  test(`nor if ${vary} is a part of the key`, async () => {
+    using upstream = await UpstreamFixture.serving(echo);
+    using proxy = await caching(upstream, { cache: { key: { headers: [vary] } } });
+    await proxy.request(asking('/', poison));
+    assert.ok((await proxy.request(asking('/', line))).body.includes(`\r\n${line}\r\n`));
+  });
+}

@@ -1,5 +1,5 @@
 import { httpTime } from '../../codec/http-time.ts';
-import { fieldsIn } from '../../codec/http1/kept-lines.ts';
+import { foldedName } from '../../codec/http1/field-names.ts';
 import { withoutOws } from '../../codec/http1/protocols.ts';
 import { type Directives, LONGEST, readDirectives, readTargeted } from './directives.ts';
 
@@ -96,22 +96,37 @@ const timeOrNull = (text: string | null): number | null => {
 
 /** Requests with equal variants get the same response. */
 export function variantOf(fields: string, vary: readonly string[]): string {
-  return vary.map((name) => normalized(name, fieldsIn(fields, name))).join('\n');
+  return vary.map((name) => variantBy(fields, name)).join('\n');
 }
 
-const DELIMITER = /([;=])/;
+/** Upstreams that turn names into variables take `X_Variant` for `X-Variant`, so lines with such names count, too, as they are. */
+function variantBy(fields: string, name: string): string {
+  const values: string[] = [];
+  let others = '';
+  const folded = foldedName(name);
+  for (const line of fields.split('\r\n')) {
+    if (line.indexOf(':') !== name.length) continue;
+    const sent = line.slice(0, name.length).toLowerCase();
+    if (sent === name) values.push(withoutOws(line.slice(name.length + 1)));
+    else if (foldedName(sent) === folded) others += `\r${line}`;
+  }
+  return `${values.length === 0 ? '-' : `=${normalized(name, values)}`}${others}`;
+}
 
-/** Lists differ neither by white space nor by how they are split into lines; codings and languages not by case. */
+/** Fields whose value is a list of alternatives in any letter case. */
+const ALTERNATIVES: ReadonlySet<string> = new Set(['accept', 'accept-charset', 'accept-encoding', 'accept-language']);
+
+/**
+ * What alternatives a client accepts depends neither on white space nor on how they are split into lines. Only among codings does no server
+ * prefer the first of several that are equally welcome. Nothing is known about the values of other fields, which may be no lists: they are
+ * taken as they are, so that what a server reads in one is never stored for another.
+ */
 function normalized(name: string, values: readonly string[]): string {
-  if (values.length === 0) return '-';
+  if (!ALTERNATIVES.has(name)) return values.join('\r');
   const parts = values
     .join(',')
     .split(',')
-    .map((part) => part.trim())
+    .map((part) => part.toLowerCase().split(';').map(withoutOws).join(';'))
     .filter((part) => part !== '');
-  if (name !== 'accept-encoding' && name !== 'accept-language' && name !== 'accept' && name !== 'accept-charset')
-    return `=${parts.join(',')}`;
-  // Not by one expression for white space and delimiter: that takes quadratic time for a long run of spaces, which any client can send.
-  const plain = parts.map((part) => part.toLowerCase().split(DELIMITER).map(withoutOws).join(''));
-  return `=${(plain.some((part) => part.includes(';')) ? plain : plain.sort()).join(',')}`;
+  return (name !== 'accept-encoding' || parts.some((part) => part.includes(';')) ? parts : parts.sort()).join(',');
 }

@@ -1,6 +1,7 @@
 import type { KeySpec } from '../../../../shared/policy/cache/key.ts';
 import { compileQueryRule } from '../../../../shared/policy/cache/query-rule.ts';
 import { fieldsIn } from '../../codec/http1/kept-lines.ts';
+import { withoutOws } from '../../codec/http1/protocols.ts';
 import { variantOf } from './response.ts';
 
 /** A site's settings for the key: which query parameters, header fields and cookies are part of it. */
@@ -57,7 +58,7 @@ const pairsIn = (fields: string): string[] =>
   fieldsIn(fields, 'cookie').flatMap((line) =>
     line
       .split(';')
-      .map((pair) => pair.trim())
+      .map(withoutOws)
       .filter((pair) => pair !== ''),
   );
 

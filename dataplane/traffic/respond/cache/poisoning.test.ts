@@ -229,3 +229,10 @@ for (const [vary, poison, line] of [
     assert.ok((await proxy.request(asking('/', line))).body.includes(`\r\n${line}\r\n`));
   });
 }
+
+test('a cookie whose name has white space beyond ASCII is not the one in the key', async () => {
+  using upstream = await UpstreamFixture.serving(echo);
+  using proxy = await caching(upstream, { cache: { key: { cookies: ['a', 'theme'] } } });
+  await proxy.request(asking('/', 'Cookie: a=1;\xa0theme=dark'));
+  assert.match((await proxy.request(asking('/', 'Cookie: a=1; theme=dark'))).body, /; theme=dark/);
+});

@@ -236,3 +236,24 @@ test('a cookie whose name has white space beyond ASCII is not the one in the key
   await proxy.request(asking('/', 'Cookie: a=1;\xa0theme=dark'));
   assert.match((await proxy.request(asking('/', 'Cookie: a=1; theme=dark'))).body, /; theme=dark/);
 });
+
+for (const line of ['X_Host: evil.test', 'X_HTTP_Method_Override: EVIL', 'X_Method-Override: EVIL', 'X.Override.URL: /evil'])
+  test(`a request with ${line} does not decide what others get, though its name is spelled like a variable`, async () => {
+    using upstream = await UpstreamFixture.serving(echo);
+    using proxy = await caching(upstream);
+    await proxy.request(asking('/', line));
+    assert.doesNotMatch((await proxy.request(get('/'))).body, /evil/i);
+  });
+
+test('a condition whose name is spelled like a variable does not validate what is stored', async () => {
+  using upstream = await UpstreamFixture.serving(({ head }: Message) =>
+    /if.none.match: \*/i.test(head)
+      ? `HTTP/1.1 304 Not Modified\r\n${FRESH}\r\n`
+      : ok(`v${upstream.requests.length}`, `${FRESH}ETag: "1"\r\n`),
+  );
+  using proxy = await caching(upstream);
+  assert.equal((await proxy.request(get('/'))).body, 'v1');
+  proxy.clock.pass(61_000);
+  await proxy.request(asking('/', 'If_None_Match: *'));
+  assert.notEqual((await proxy.request(get('/'))).body, 'v1');
+});

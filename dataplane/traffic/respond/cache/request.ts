@@ -1,3 +1,4 @@
+import { foldedName } from '../../codec/http1/field-names.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { InternalRequest } from '../../exchange/internal-exchange.ts';
 import { type Directives, readDirectives } from './directives.ts';
@@ -73,7 +74,7 @@ export function readRequest(fields: string, parts: KeyParts | null): CacheReques
         else if (name === 'cookie') cookies = true;
         // The codec has removed the claims of everyone but trusted proxies.
         else if (name.startsWith('x-forwarded-') || name.startsWith('client-cert')) vouched += fields.slice(from, end + 2);
-        else odd ||= ODD.has(name) && parts?.hasHeader(name) !== true;
+        else odd ||= isOdd(name) && parts?.hasHeader(name) !== true;
       }
     }
     from = end + 2;
@@ -88,6 +89,12 @@ const joined = (before: string, value: string): string => (before === '' ? value
 
 /** Fields that a request of the cache, which is for the whole response, must not have. */
 const OF_ONE_CLIENT = new Set(['range', 'if-range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since']);
+
+/** `name` in lower case. An upstream that turns names into variables acts on `X_Host` and `If_None_Match`, too. */
+function isOdd(name: string): boolean {
+  const folded = foldedName(name);
+  return ODD.has(folded) || (folded !== name && OF_ONE_CLIENT.has(folded));
+}
 
 /** The fields of a request to the upstream whose response may be stored, with the cache's own conditions. */
 function fetchFields(fields: string, validators: string): string {

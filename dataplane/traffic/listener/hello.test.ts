@@ -63,6 +63,12 @@ describe('a ClientHello', () => {
       const pieces = inRecords(hello, size);
       assert.equal(parsed(readHello(pieces)).serverName, 'a.test', `records of ${size}`);
       assert.equal(readHello(pieces.subarray(0, pieces.length - 1)).kind, 'partial', `records of ${size}, one byte short`);
+      let parses = 0;
+      for (let reading = readHello(pieces.subarray(0, 0)); reading.kind === 'partial'; parses++) {
+        assert.ok(reading.needs <= pieces.length, `records of ${size}`);
+        reading = readHello(pieces.subarray(0, reading.needs));
+      }
+      assert.ok(parses < 100, `records of ${size}: ${parses} times`);
     }
   });
 

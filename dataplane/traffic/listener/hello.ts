@@ -3,8 +3,8 @@
  * Versions and ciphers are left to the library.
  */
 export type HelloReading =
-  /** Valid so far but incomplete. */
-  | { readonly kind: 'partial' }
+  /** Valid so far but incomplete. It can't be complete before there are `needs` bytes. */
+  | { readonly kind: 'partial'; readonly needs: number }
   | { readonly kind: 'hello'; readonly hello: Hello }
   /** It begins like an HTTP request: an http:// URL was used for the HTTPS port. */
   | { readonly kind: 'plain' }
@@ -34,22 +34,22 @@ const HOST_NAME = 0;
 const LETTER_A = 0x41;
 const LETTER_Z = 0x5a;
 
-const PARTIAL: HelloReading = { kind: 'partial' };
+const partial = (needs: number): HelloReading => ({ kind: 'partial', needs });
 const malformed = (reason: string): HelloReading => ({ kind: 'malformed', reason });
 
 /** Parses the bytes received so far. They may stop anywhere, and a ClientHello may span several records. */
 export function readHello(bytes: Buffer): HelloReading {
   const first = bytes[0];
-  if (first === undefined) return PARTIAL;
+  if (first === undefined) return partial(1);
   if (first >= LETTER_A && first <= LETTER_Z) return { kind: 'plain' };
   const message = gather(bytes);
   if (typeof message === 'string') return malformed(message);
   if (message.length > 0 && message[0] !== CLIENT_HELLO) return malformed('it does not begin with a ClientHello');
-  if (message.length < HANDSHAKE_HEAD) return PARTIAL;
+  if (message.length < HANDSHAKE_HEAD) return partial(bytes.length + 1);
   const length = message.readUIntBE(1, 3);
+  const missing = HANDSHAKE_HEAD + length - message.length;
   if (length > MAX_HELLO) return malformed(`its hello is longer than ${MAX_HELLO} bytes`);
-  if (message.length < HANDSHAKE_HEAD + length)
-    return bytes.length > MAX_HELLO ? malformed('its hello is split into too many pieces') : PARTIAL;
+  if (missing > 0) return bytes.length > MAX_HELLO ? malformed('its hello is split into too many pieces') : partial(bytes.length + missing);
   try {
     return { kind: 'hello', hello: readBody(new Reader(message.subarray(HANDSHAKE_HEAD, HANDSHAKE_HEAD + length))) };
   } catch (error) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { Duplex } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Worker } from 'node:worker_threads';
@@ -42,6 +43,31 @@ function shake(proxy: ProxyFixture, servername: string | null, more: ConnectionO
     });
     socket.once('secureConnect', () => resolve(socket)).on('error', reject);
   });
+}
+
+/** A connection whose first message arrives in pieces of so many bytes. */
+async function inPieces(port: number, size: number): Promise<Duplex> {
+  const { socket } = await Wire.to(port);
+  let first = true;
+  const write = async (message: Buffer): Promise<void> => {
+    if (!first) return void socket.write(message);
+    first = false;
+    for (let at = 0; at < message.length; at += size) {
+      socket.write(message.subarray(at, at + size));
+      for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const stream = new Duplex({
+    read: () => undefined,
+    write: (message: Buffer, _, done) => void write(message).then(() => done(), done),
+    destroy: (error, done) => {
+      socket.destroy();
+      done(error);
+    },
+  });
+  socket.on('data', (bytes: Buffer) => stream.push(bytes));
+  socket.on('close', () => stream.destroy());
+  return stream;
 }
 
 async function sendRequest(socket: TLSSocket, host: string): Promise<string> {
@@ -115,6 +141,17 @@ describe('a connection over TLS', () => {
     assert.match(String(again), /no.renegotiation/i);
     client.destroy();
   });
+
+  for (const [size, offers] of [
+    [1, 0],
+    [5, 4],
+  ] as const)
+    test(`is served although its ClientHello arrives in pieces of ${size} B`, async () => {
+      const ALPNProtocols = ['http/1.1', ...Array.from({ length: offers }, (_, at) => `${at}${'x'.repeat(200)}`)];
+      const client = await shake(proxy, 'a.test', { socket: await inPieces(proxy.securePort, size), ALPNProtocols });
+      assert.match(await sendRequest(client, 'a.test'), /^HTTP\/1.1 200 OK\r\n/);
+      client.destroy();
+    });
 
   test('without TLS receives a hint that the port serves HTTPS', async () => {
     const wire = await Wire.to(proxy.securePort);

@@ -57,6 +57,8 @@ export class TlsHandshake implements AcceptedReader {
   private deadline: number;
   private gathering = new AppendBuffer();
   private gathered: Buffer = NOTHING;
+  /** How many bytes the ClientHello takes at least. */
+  private needs = 1;
   private reason = '';
   private lingering = false;
   /** Its ClientHello, while it waits for a certificate. */
@@ -109,9 +111,11 @@ export class TlsHandshake implements AcceptedReader {
   receive(chunk: Buffer): void {
     if (this.over) return;
     this.gathered = this.gathering.join(this.gathered, chunk);
-    if (!this.gathering.shouldParse(this.gathered.length) && this.gathered.length <= MAX_HELLO) return;
+    if (this.gathered.length < this.needs) return;
     const reading = readHello(this.gathered);
-    if (reading.kind === 'hello') this.choose(reading.hello);
+    // However small its pieces are, it is parsed a few times, and once more as soon as it is complete.
+    if (reading.kind === 'partial') this.needs = Math.min(reading.needs, MAX_HELLO + 1);
+    else if (reading.kind === 'hello') this.choose(reading.hello);
     else if (reading.kind === 'malformed') this.refuse(DECODE_ERROR, reading.reason);
     else if (reading.kind === 'plain') this.refuse(refusal(400, 'this port serves HTTPS: use https:// in the address'), 'plain HTTP');
   }

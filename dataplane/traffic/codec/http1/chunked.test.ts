@@ -150,6 +150,19 @@ test('a bad trailer line is refused before the section ends, and a framing field
   assert.equal(decode('0\r\nA b').fault, FAULT.badTrailer);
 });
 
+for (const line of [`A: ${'b'.repeat(8_000)}`, 'b'.repeat(8_000), `B: ${'b'.repeat(120)}\r\n`.repeat(60)])
+  test(`trailers that begin with ${JSON.stringify(line.slice(0, 4))} take linear time if they arrive byte by byte`, () => {
+    const bytes = Buffer.from(`0\r\n${line}`, 'latin1');
+    const before = process.cpuUsage().user;
+    for (let turn = 0; turn < 20; turn++) {
+      const decoder = new ChunkedDecoder('request');
+      for (let at = 0; at < bytes.length; at++) decoder.feed(bytes, at, at + 1, { bodyPiece: () => assert.fail() });
+      assert.equal(decoder.fault, null);
+    }
+    // In quadratic time, it would take several seconds.
+    assert.ok(process.cpuUsage().user - before < 1_000_000);
+  });
+
 test('a reset clears all state of the decoder', () => {
   const decoder = new ChunkedDecoder('request');
   const sink = { bodyPiece: () => undefined };

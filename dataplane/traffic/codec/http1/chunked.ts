@@ -1,3 +1,4 @@
+import { AppendBuffer } from '../../io/append-buffer.ts';
 import { CLASS, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { faultOfPartialFields } from './partial-fields.ts';
@@ -45,6 +46,7 @@ export class ChunkedDecoder {
   private digits = 0;
   private extensions = 0;
   private partial: Buffer | null = null;
+  private gathering: AppendBuffer | null = null;
   /** Bytes of the trailer section that have been validated. */
   private validated = 0;
 
@@ -58,6 +60,7 @@ export class ChunkedDecoder {
     this.trailers = '';
     this.restartSize();
     this.partial = null;
+    this.gathering = null;
     this.validated = 0;
   }
 
@@ -207,16 +210,27 @@ export class ChunkedDecoder {
 
   /** Trailers are collected as a whole: they are few, and all must be validated before any is forwarded. */
   private readTrailers(buffer: Buffer, from: number, to: number): number {
-    const before = this.partial?.length ?? 0;
-    const section = this.partial === null ? buffer.subarray(from, to) : Buffer.concat([this.partial, buffer.subarray(from, to)]);
-    const end = endOfTrailers(section);
-    const size = end < 0 ? section.length : end;
-    const linesEnd = end < 0 ? section.lastIndexOf(LF) + 1 : end - 2;
-    if (size > MAX_TRAILERS) this.fault = FAULT.longTrailers;
-    else if (end >= 0 || linesEnd > this.validated) this.validate(section, linesEnd, end >= 0);
-    if (end < 0 && this.fault === null && faultyLine(section, linesEnd)) this.fault = FAULT.badTrailer;
-    this.partial = end < 0 ? Buffer.from(section) : null;
+    const { partial } = this;
+    const before = partial?.length ?? 0;
+    const piece = buffer.subarray(from, to);
+    const section = partial === null ? piece : this.gathered().join(partial, piece);
+    const end = endOfTrailers(section, Math.max(0, before - 3));
+    if ((end < 0 ? section.length : end) > MAX_TRAILERS) this.fault = FAULT.longTrailers;
+    else if (end >= 0) this.validate(section, end - 2, true);
+    else if (this.gathered().shouldParse(section.length)) this.validatePartial(section);
+    this.partial = end < 0 ? this.gathered().keep(section) : null;
     return end < 0 ? to : from + end - before;
+  }
+
+  private gathered(): AppendBuffer {
+    this.gathering ??= new AppendBuffer();
+    return this.gathering;
+  }
+
+  private validatePartial(section: Buffer): void {
+    const linesEnd = section.lastIndexOf(LF) + 1;
+    if (linesEnd > this.validated) this.validate(section, linesEnd, false);
+    if (this.fault === null && faultyLine(section, linesEnd)) this.fault = FAULT.badTrailer;
   }
 
   /** Validates all complete lines, including earlier ones, because a line can be invalid only in combination with others. */
@@ -252,10 +266,10 @@ const PART = { nameStart: 0, name: 1, valueStart: 2, value: 3, afterQuoted: 4 } 
 const faultyLine = (section: Buffer, from: number): boolean =>
   faultOfPartialFields(section, from, section.length) !== null || NO_TRAILER.test(section.toString('latin1', from));
 
-/** The index right after the empty line that ends the section, or -1. */
-function endOfTrailers(section: Buffer): number {
+/** The index right after the empty line that ends the section, or -1. Bytes before `from` have been searched. */
+function endOfTrailers(section: Buffer, from: number): number {
   if (section[0] === CR && section[1] === LF) return 2;
-  const end = section.indexOf('\r\n\r\n');
+  const end = section.indexOf('\r\n\r\n', from);
   return end < 0 ? -1 : end + 4;
 }
 

@@ -22,6 +22,13 @@ test('a buffer of a body is used again at once if none of its bytes have been pa
   assert.notEqual(buffers.nextOf(200, 100), first);
 });
 
+test('pieces that receivers copy keep no buffer, however many there are', () => {
+  const buffers = new ReadBuffer(4_096);
+  const first = buffers.nextOf(0, 0);
+  for (const passed of [1, 100, 4_196]) assert.ok(buffers.nextOf(passed, 0) === first, `${passed}`);
+  assert.ok(buffers.nextOf(8_293, 0) !== first);
+});
+
 test('a buffer of a body that has not been sent when the body ends is never used again', () => {
   const buffers = new ReadBuffer();
   const first = buffers.nextOf(0, 0);

@@ -38,7 +38,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
   private x: Exchange | null = null;
   private state: number = STATE.connecting;
   private readonly heads = new ResponseHeadReader();
-  private readonly buffer = new ReadBuffer();
+  private readonly buffer = new ReadBuffer(SMALL_PIECE);
   private decoder: ChunkedDecoder | null = null;
   private partial: Buffer | null = null;
   private remaining = 0;

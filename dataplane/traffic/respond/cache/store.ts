@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { PurgeLog } from '../../../../shared/policy/cache/purge-log.ts';
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../../protocol.ts';
 import { variantOf } from './response.ts';
@@ -6,6 +7,8 @@ import { StoredResponse } from './stored.ts';
 /** How many keys are remembered whose responses can't be stored, and for how long (ms). */
 const MAX_UNCACHEABLE = 10_000;
 const UNCACHEABLE_MS = 60_000;
+/** Longer ones are remembered by their digest: clients choose what is in them. */
+const LONGEST_KEY = 256;
 /** The maximum size of one response: as a fraction of the cache, and in bytes. */
 const LARGEST_PART = 0.1;
 /** The maximum size of all responses that are being received, as a fraction of the cache. */
@@ -169,11 +172,12 @@ export class CacheStore {
   /** `personal`: for requests whose response may be personal, which says nothing about the responses to others. */
   isUncacheable(key: string, personal: boolean, url: Url, now: number): boolean {
     if (personal) return this.isUncacheable(personalKey(key), false, url, now);
-    const mark = this.uncacheable.get(key);
+    const name = nameOf(key);
+    const mark = this.uncacheable.get(name);
     if (mark === undefined) return false;
     const { purges } = this;
     if (mark.until <= now || purges.mayRemove(url, mark.since)) {
-      this.uncacheable.delete(key);
+      this.uncacheable.delete(name);
       return false;
     }
     mark.since = purges.newest;
@@ -183,7 +187,7 @@ export class CacheStore {
   markUncacheable(key: string, personal: boolean, now: number): void {
     if (personal) return this.markUncacheable(personalKey(key), false, now);
     if (this.uncacheable.size >= MAX_UNCACHEABLE) this.uncacheable.clear();
-    this.uncacheable.set(key, { until: now + UNCACHEABLE_MS, since: this.purges.newest });
+    this.uncacheable.set(nameOf(key), { until: now + UNCACHEABLE_MS, since: this.purges.newest });
   }
 
   private add(stored: StoredResponse): void {
@@ -211,5 +215,7 @@ export class CacheStore {
 
 /** Keys begin with the scheme. */
 const personalKey = (key: string): string => `personal ${key}`;
+
+const nameOf = (key: string): string => (key.length > LONGEST_KEY ? hash('sha256', key, 'base64') : key);
 
 const sameNames = (one: readonly string[], other: readonly string[]): boolean => one.join() === other.join();

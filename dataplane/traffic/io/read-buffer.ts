@@ -42,27 +42,20 @@ export class ReadBuffer {
   private static readonly freed = new FinalizationRegistry(() => ReadBuffer.large--);
   /** Those that no connection reads into any more, with the receivers of what is in them, the oldest first. */
   private static ended: { readonly buffer: Buffer; readonly receiver: Receiver }[] = [];
-  private readonly copied: number;
   private own: Buffer | null = null;
   /** Buffers whose bytes may not have been sent yet, the oldest first. */
   private lent: Lent[] = [];
   private passed = 0;
 
-  /** `copied`: receivers copy pieces of up to this many bytes. */
-  constructor(copied = 0) {
-    this.copied = copied;
-  }
-
   /**
-   * The buffer for the next read of a body whose pieces are sent on without being copied. `passed`: bytes that have been passed on so far;
-   * `sent`: how many of them have been sent, so that the rest must not be overwritten. `mayGrow`: whether a body that fills its buffers gets larger
-   * ones.
+   * The buffer for the next read of a body whose pieces are sent on. `passed`: bytes that have been passed on so far; `sent`: how many of
+   * them have been sent, so that the rest must not be overwritten. `lends`: whether any of the last pieces was passed on without being copied;
+   * `mayGrow`: whether a body that fills its buffers gets larger ones.
    */
-  nextOf(passed: number, sent: number, mayGrow = true): Buffer {
+  nextOf(passed: number, sent: number, lends = true, mayGrow = true): Buffer {
     const { own } = this;
     const read = passed - this.passed;
-    // A body that comes in many short pieces would otherwise keep a whole buffer for each.
-    const isLent = own !== null && read > this.copied && passed > sent;
+    const isLent = own !== null && lends && read > 0 && passed > sent;
     if (isLent) this.lent.push({ buffer: own, passed });
     this.passed = passed;
     this.reclaim(sent);

@@ -42,7 +42,7 @@ class Direction implements DirectReader {
   nextBuffer(): Buffer {
     const { to, passed } = this;
     return this.isLarge && to !== null
-      ? this.buffers.nextOf(passed, passed - to.socket.writableLength, false)
+      ? this.buffers.nextOf(passed, passed - to.socket.writableLength, true, false)
       : this.buffers.next(false, false);
   }
 

@@ -4,15 +4,14 @@ import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { ResponseHead } from '../../codec/http1/response-head.ts';
 import { ResponseHeadReader } from '../../codec/http1/response-head-reader.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
-import { type Exchange, SMALL_PIECE } from '../../exchange/exchange.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
 import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard, guarded } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../exchange/limits.ts';
-import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
+import { abortAnswer, endAnswer, flushAnswer, relayHead } from '../../exchange/relay.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { Intake } from '../../io/intake.ts';
-import { ReadBuffer } from '../../io/read-buffer.ts';
 import { failedMidResponse, retriesElsewhere } from '../health/verdict.ts';
 import { mayRetry } from '../retry/retry.ts';
 import { openPlain, openSecure } from '../target/connect.ts';
@@ -20,6 +19,7 @@ import type { Endpoint } from '../target/endpoint.ts';
 import { limitsFor } from '../target/limits.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
 import { RequestWriter } from './request-writer.ts';
+import { ResponseBuffer } from './response-buffer.ts';
 
 /** The maximum number of interim responses (1xx) before the final one. */
 const MAX_INTERIM = 32;
@@ -38,7 +38,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
   private x: Exchange | null = null;
   private state: number = STATE.connecting;
   private readonly heads = new ResponseHeadReader();
-  private readonly buffer = new ReadBuffer(SMALL_PIECE);
+  private readonly buffer = new ResponseBuffer();
   private decoder: ChunkedDecoder | null = null;
   private partial: Buffer | null = null;
   private remaining = 0;
@@ -239,8 +239,8 @@ export class UpstreamConnection implements Attempt, DirectReader {
 
   nextBuffer(): Buffer {
     const { x } = this;
-    if (x === null || this.state <= STATE.head) return this.buffer.next(false, false);
-    return this.buffer.nextOf(x.bodySent, x.bodySent - x.client.unsent);
+    if (x === null || this.state <= STATE.head) return this.buffer.nextOfHead();
+    return this.buffer.nextOfBody(x);
   }
 
   receive(chunk: Buffer): void {
@@ -347,9 +347,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
 
   private pass(x: Exchange, buffer: Buffer, from: number, to: number): void {
     this.deadline = this.readAt + this.limits.bodyIdleMs;
-    const isShared = to - from > SMALL_PIECE && ReadBuffer.isShared(buffer);
-    const more = isShared ? relayBody(x, Buffer.from(buffer.subarray(from, to)), 0, to - from) : relayBody(x, buffer, from, to);
-    if (!more) this.intake?.holdBack();
+    if (!this.buffer.pass(x, buffer, from, to)) this.intake?.holdBack();
   }
 
   /** The response is complete. The connection is freed before the client's next request is parsed, so that it can be reused for it. */

@@ -8,8 +8,8 @@ const MAX_LARGE = 64;
 const FILLS = 60_000;
 /** A sender whose read was shorter than this (bytes) no longer needs a large buffer. */
 const NEEDS_LARGE = 32_768;
-/** A kept piece of this size (bytes) may occupy a whole buffer. */
-const MAX_COPIED = 32_768;
+/** A kept piece of this size (bytes) may occupy a whole buffer; shorter ones are copied. */
+export const MAX_COPIED = 32_768;
 /** Beginnings of the shared buffer up to this length (bytes) are remembered. */
 const MAX_REMEMBERED = 2_048;
 
@@ -150,6 +150,11 @@ export class ReadBuffer {
       ReadBuffer.beginnings[length] = bytes;
     }
     return bytes;
+  }
+
+  /** Whether bytes have to be copied if they are kept: the next read overwrites them, or they would keep a whole buffer. */
+  static mustCopy(bytes: Uint8Array): boolean {
+    return bytes.length < MAX_COPIED || ReadBuffer.isShared(bytes);
   }
 
   /** Whether bytes are in the shared buffer, which the next read of any connection overwrites. */

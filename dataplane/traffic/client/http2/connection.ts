@@ -124,7 +124,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   }
 
   receive(bytes: Buffer): void {
-    this.session.receive(bytes, ReadBuffer.isShared(bytes));
+    this.session.receive(bytes, ReadBuffer.mustCopy(bytes));
   }
 
   request(stream: Http2Stream, block: RequestBlock, tooLarge: boolean): void {

@@ -1,9 +1,8 @@
 import { type Downstream, type Exchange, SMALL_PIECE } from '../../exchange/exchange.ts';
 import { relayBody } from '../../exchange/relay.ts';
-import { ReadBuffer } from '../../io/read-buffer.ts';
+import { MAX_COPIED, ReadBuffer } from '../../io/read-buffer.ts';
 
-/** A piece that is shorter than this (bytes) is copied for a client that has not been sent so many bytes: it would keep a whole buffer. */
-const SHORT = 32_768;
+/** For a client that has more bytes than this to read, short pieces are copied: each would keep a whole buffer. */
 const BEHIND = 16_384;
 
 /** The buffers for reading the responses of one connection, whose pieces are passed on to clients. */
@@ -28,7 +27,7 @@ export class ResponseBuffer {
     const length = to - from;
     // The client copies it.
     if (length <= SMALL_PIECE) return relayBody(x, buffer, from, to);
-    if (ReadBuffer.isShared(buffer) || (length < SHORT && x.client.unsent > BEHIND))
+    if (ReadBuffer.isShared(buffer) || (length < MAX_COPIED && x.client.unsent > BEHIND))
       return relayBody(x, Buffer.from(buffer.subarray(from, to)), 0, length);
     this.lends = true;
     return relayBody(x, buffer, from, to);

@@ -147,7 +147,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   }
 
   receive(bytes: Buffer): void {
-    this.http2?.receive(bytes, ReadBuffer.isShared(bytes));
+    this.http2?.receive(bytes, ReadBuffer.mustCopy(bytes));
   }
 
   private drained(): void {

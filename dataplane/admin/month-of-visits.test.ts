@@ -67,6 +67,7 @@ function exchangesOf(visit: Visit, now: number): Exchange[] {
       fetchDestination: visit.browser === null ? null : visit.page ? 'document' : 'script',
       privacyControl: visit.machine === 'gpc',
       prefetch: visit.machine === 'prefetch',
+      bindsConnection: false,
     });
     [x.path = ''] = target.split('?');
     x.route = SITES.get(host) ?? null;

@@ -32,6 +32,7 @@ export function beginExchange(
     fetchDestination: fields.fetchDestination,
     privacyControl: fields.privacyControl,
     prefetch: fields.prefetch,
+    bindsConnection: fields.bindsConnection,
     upgrade: fields.connectionUpgrade ? requestedUpgrade(head) : null,
     hops: fields.hops,
     forwarding: forwardingLines(peer, origin, head, ids),

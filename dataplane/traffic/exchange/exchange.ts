@@ -258,6 +258,7 @@ export class Exchange extends RareState {
       | 'fetchDestination'
       | 'privacyControl'
       | 'prefetch'
+      | 'bindsConnection'
       | 'upgrade'
       | 'hops'
       | 'forwarding'
@@ -287,6 +288,7 @@ export class Exchange extends RareState {
     this.fetchDestination = request.fetchDestination;
     if (request.privacyControl) this.own().privacyControl = true;
     if (request.prefetch) this.own().prefetch = true;
+    if (request.bindsConnection) this.own().bindsConnection = true;
     if (request.upgrade !== null) this.own().upgrade = request.upgrade;
     if (request.hops !== 0) this.own().hops = request.hops;
     this.forwarding = request.forwarding;

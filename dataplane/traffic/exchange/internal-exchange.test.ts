@@ -8,7 +8,7 @@ import type { Responder } from './responder.ts';
 
 const REQUEST: InternalRequest = {
   ...{ method: 'GET', target: '/', host: 'a.test', hostField: 'a.test', fields: 'Host: a.test\r\n', forwarding: '' },
-  ...{ address: '192.0.2.1', local: null, hops: 0, port: 80, secure: false, body: null },
+  ...{ address: '192.0.2.1', local: null, hops: 0, port: 80, secure: false, body: null, bindsConnection: false },
 };
 
 test('a sink that throws when its response fails is notified again, since its clients wait for nothing else', () => {

@@ -24,6 +24,7 @@ export type InternalRequest = {
   readonly local: LocalEnd | null;
   readonly secure: boolean;
   readonly body: Buffer | null;
+  readonly bindsConnection: boolean;
   /** The Host for the target; absent: the client's. */
   readonly hostOfTarget?: 'hostport' | 'host' | null;
   /**
@@ -112,6 +113,7 @@ export class InternalExchange implements Downstream {
       fetchDestination: null,
       privacyControl: false,
       prefetch: false,
+      bindsConnection: request.bindsConnection,
       upgrade: null,
       strictTransport: false,
       misdirected: false,

@@ -11,6 +11,7 @@ class RareValues {
   expectsContinue = false;
   privacyControl = false;
   prefetch = false;
+  bindsConnection = false;
   upgrade: string | null = null;
   hops = 0;
   misdirected = false;
@@ -286,6 +287,11 @@ export class RareState {
   /** Whether a browser prefetches or prerenders it. */
   get prefetch(): boolean {
     return this.rare.prefetch;
+  }
+
+  /** Whether it authenticates its connection, and not only itself (NTLM, Negotiate). */
+  get bindsConnection(): boolean {
+    return this.rare.bindsConnection;
   }
 
   /** The protocols that the client offers to upgrade to; null for an ordinary request. */

@@ -74,7 +74,7 @@ function check(connection: PassedConnection, domain: string, poolsOf: (domain: s
 
 const requestFor = (host: string, { address, localPort }: PeekedConnection) => ({
   ...{ method: 'CONNECT', target: host, host, hostField: host, fields: '', forwarding: '', hops: 0, body: null },
-  ...{ address, port: localPort, local: null, secure: true },
+  ...{ address, port: localPort, local: null, secure: true, bindsConnection: false },
 });
 
 /** Nothing responds to it. */

@@ -137,6 +137,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
         fetchDestination: null,
         privacyControl: false,
         prefetch: false,
+        bindsConnection: false,
         upgrade: null,
         hops: 0,
         forwarding: '',

@@ -90,6 +90,7 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
     fetchDestination: null,
     privacyControl: false,
     prefetch: false,
+    bindsConnection: false,
     upgrade: null,
     hops: 0,
     forwarding: '',

@@ -42,6 +42,7 @@ export const FIELD = {
   /** W3C Trace Context: the trace that a request belongs to, and what tracing systems have added to it. */
   traceParent: 28,
   traceState: 29,
+  authorization: 30,
 } as const;
 
 export type FieldKind = (typeof FIELD)[keyof typeof FIELD];
@@ -77,6 +78,7 @@ const NAMES: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>([
   ['x-moz', FIELD.purpose],
   ['traceparent', FIELD.traceParent],
   ['tracestate', FIELD.traceState],
+  ['authorization', FIELD.authorization],
   ['date', FIELD.date],
   ['strict-transport-security', FIELD.strictTransportSecurity],
   ['x-content-type-options', FIELD.contentTypeOptions],

@@ -1,6 +1,7 @@
 import { readHops } from '../hops.ts';
 import { hasBlankEdge } from './blank-edge.ts';
 import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, PLAIN, SP, TOKEN } from './chars.ts';
+import { isClose, isKeepAlive } from './connection-options.ts';
 import { readLength, readLengths } from './content-length.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { FIELD, type FieldKind, HASH_SEED, hashStep, isDropped, kindOf, unlistedKind } from './field-names.ts';
@@ -59,6 +60,8 @@ export class Fields {
   privacyControl = false;
   /** Whether a browser loads it ahead of need. */
   prefetch = false;
+  /** Authorization of a scheme that authenticates the connection rather than the request (RFC 4559 6). */
+  bindsConnection = false;
   /** The trace that the sender says it belongs to; empty if there are several fields, which is invalid. */
   traceParent: string | null = null;
   hasTraceState = false;
@@ -109,6 +112,7 @@ export class Fields {
     this.fetchDestination = null;
     this.privacyControl = false;
     this.prefetch = false;
+    this.bindsConnection = false;
     this.traceParent = null;
     this.hasTraceState = false;
     this.contentType = null;
@@ -283,6 +287,9 @@ export class Fields {
       case FIELD.purpose:
         this.prefetch ||= PREFETCH.test(raw.slice(from, to));
         return null;
+      case FIELD.authorization:
+        this.bindsConnection ||= BINDING.test(raw.slice(from, to));
+        return null;
       case FIELD.traceParent:
         this.traceParent = this.traceParent === null ? raw.slice(from, to) : '';
         return null;
@@ -372,15 +379,10 @@ export class Fields {
   }
 }
 
-const isKeepAlive = (raw: string, from: number, to: number): boolean =>
-  to - from === KEEP_ALIVE_LENGTH && (raw.startsWith('keep-alive', from) || raw.startsWith('Keep-Alive', from));
-const KEEP_ALIVE_LENGTH = 10;
-
-const isClose = (raw: string, from: number, to: number): boolean => to - from === CLOSE_LENGTH && raw.startsWith('close', from);
-const CLOSE_LENGTH = 5;
-
 /** One more line of a field whose lines form a list (RFC 9110 5.3). */
 const joined = (list: string | null, value: string): string => (list === null ? value : `${list}, ${value}`);
+
+const BINDING = /^(?:ntlm|negotiate)\b/i;
 
 const EXPECT: ReadonlySet<string> = new Set(['expect']);
 

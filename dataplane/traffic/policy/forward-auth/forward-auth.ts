@@ -74,6 +74,7 @@ const requestTo = (x: Exchange, uri: string, fields: string, hostOfTarget: Inter
   address: x.client.address,
   local: x.client.facts().connection.local,
   hops: x.hops,
+  bindsConnection: x.bindsConnection,
   port: x.port,
   secure: x.secure,
   body: null,

@@ -136,6 +136,7 @@ const copyOf = (x: Exchange, held: Buffer | null) => ({
   address: x.client.address,
   local: x.client.facts().connection.local,
   hops: x.hops,
+  bindsConnection: x.bindsConnection,
   port: x.port,
   secure: x.secure,
   body: held === null ? null : Buffer.from(held),

@@ -52,7 +52,7 @@ export class CachedResponder implements Responder, FillBlock {
     const isGet = x.method === 'GET';
     if (!store.enabled || (!isGet && x.method !== 'HEAD') || x.upstreamMethod !== x.method) return this.upstream.respond(x);
     // A GET with a body may mean something else than one without (RFC 9110 9.3.1).
-    if (x.bodyLength !== 0 || x.upgrade !== null || forwardedHostDiffers(x)) return this.forward(x);
+    if (x.bodyLength !== 0 || x.upgrade !== null || x.bindsConnection || forwardedHostDiffers(x)) return this.forward(x);
     const request = readRequest(x.upstreamFields, this.parts);
     if (request.cookies && this.hasOnlyOwnCookies(x)) {
       request.cookies = false;

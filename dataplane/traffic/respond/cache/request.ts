@@ -126,6 +126,7 @@ export const fetchRequest = (x: Exchange, validators: string, background: boolea
   port: x.port,
   secure: x.secure,
   body: null,
+  bindsConnection: x.bindsConnection,
   hostOfTarget: x.hostOfTarget,
   routedAs: x,
   trace: background ? (x.trace?.withoutSpans() ?? null) : x.trace,

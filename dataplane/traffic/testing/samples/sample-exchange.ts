@@ -48,6 +48,7 @@ export function sampleExchange(request: SampleRequest): Exchange {
     fetchDestination: null,
     privacyControl: false,
     prefetch: false,
+    bindsConnection: false,
     hops: 0,
     forwarding: FORWARDING,
     startedAt: 0,

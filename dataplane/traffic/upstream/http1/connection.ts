@@ -4,7 +4,7 @@ import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { ResponseHead } from '../../codec/http1/response-head.ts';
 import { ResponseHeadReader } from '../../codec/http1/response-head-reader.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
-import type { Exchange } from '../../exchange/exchange.ts';
+import type { Downstream, Exchange } from '../../exchange/exchange.ts';
 import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard, guarded } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
@@ -44,6 +44,8 @@ export class UpstreamConnection implements Attempt, DirectReader {
   private remaining = 0;
   private deadline = NEVER;
   idleSince = 0;
+  /** The only client whose requests it may be used for; null if there is none. */
+  boundTo: Downstream | null = null;
   /** When the last bytes arrived, in ms on the monotonic clock. */
   private readAt = 0;
   /** Time limits for the current exchange. */

@@ -1,6 +1,6 @@
 import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
 import { NOTHING_SENT } from '../../exchange/attempt.ts';
-import type { Exchange } from '../../exchange/exchange.ts';
+import type { Downstream, Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard, guardExchange } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
@@ -21,6 +21,8 @@ const MAX_WAITING = 1_024;
 export class Http1Connections implements TargetChannel {
   private readonly endpoint: Endpoint;
   private readonly idle: UpstreamConnection[] = [];
+  /** Idle ones on which a client has authenticated, by that client. No other client may use them. */
+  private readonly bound = new Map<Downstream, UpstreamConnection>();
   private readonly waiting: WaitingRoom;
   private readonly open = new TurnoverMap<UpstreamConnection, true>();
   /** How many of the open ones are still connecting. */
@@ -45,17 +47,22 @@ export class Http1Connections implements TargetChannel {
 
   send(x: Exchange): void {
     const now = this.endpoint.tools.clock.monotonic();
+    const own = this.bound.size === 0 ? undefined : this.bound.get(x.client);
+    if (own?.expired(now) === false) {
+      this.bound.delete(x.client);
+      return own.send(x, now);
+    }
     const newest = this.idle.at(-1);
     // If the newest has been idle for too long, so have the others.
     if (newest === undefined || newest.expired(now)) return this.sendFresh(x);
     this.idle.pop();
-    newest.send(x, now);
+    assign(newest, x, now);
   }
 
   sendFresh(x: Exchange): void {
     const { endpoint } = this;
     const unclaimed = this.unclaimed.pop();
-    if (unclaimed !== undefined) return unclaimed.send(x);
+    if (unclaimed !== undefined) return assign(unclaimed, x);
     if (this.open.size === 0) endpoint.wake();
     if (this.open.size >= this.maxConnections || this.connecting >= MAX_CONNECTING) {
       x.trace?.spans?.waits('connection');
@@ -65,7 +72,7 @@ export class Http1Connections implements TargetChannel {
     const connection = new UpstreamConnection(endpoint, this, endpoint.connectMsFor(x));
     this.open.set(connection, true);
     this.connecting++;
-    connection.send(x);
+    assign(connection, x);
     connection.connect();
   }
 
@@ -81,6 +88,7 @@ export class Http1Connections implements TargetChannel {
 
   /** The request of a connecting connection was cancelled. If it were closed, the next request would only have to open another. */
   abandoned(connection: UpstreamConnection): void {
+    connection.boundTo = null;
     const next = this.waiting.next();
     if (next !== null) sendGuarded(connection, next);
     else if (this.endpoint.leaving) connection.destroy();
@@ -94,12 +102,14 @@ export class Http1Connections implements TargetChannel {
 
   /** A connection has finished its exchange and can serve another. */
   release(connection: UpstreamConnection, keepAliveSeconds: number, now = this.endpoint.tools.clock.monotonic()): void {
-    const next = this.waiting.next();
+    const { boundTo } = connection;
+    const next = boundTo === null ? this.waiting.next() : null;
     if (next !== null) return sendGuarded(connection, next);
     const keepFor = this.limit.keepFor(keepAliveSeconds);
     if (keepFor <= 0 || this.endpoint.leaving) return connection.destroy();
     connection.idle(now, now + keepFor);
-    this.idle.push(connection);
+    if (boundTo === null) this.idle.push(connection);
+    else this.bound.set(boundTo, connection);
   }
 
   /** A connection has reached its idle limit. One of them is kept open, to see whether its target would close it. */
@@ -119,7 +129,7 @@ export class Http1Connections implements TargetChannel {
   }
 
   dropIdle(): void {
-    for (const connection of [...this.idle.splice(0), ...this.unclaimed.splice(0)]) connection.destroy();
+    for (const connection of [...this.idle.splice(0), ...this.bound.values(), ...this.unclaimed.splice(0)]) connection.destroy();
     this.idleProbe?.destroy();
   }
 
@@ -134,6 +144,7 @@ export class Http1Connections implements TargetChannel {
     this.endpoint.tools.sockets.leaveUpstream();
     this.open.delete(connection);
     if (this.idleProbe === connection) this.idleProbe = null;
+    if (connection.boundTo !== null && this.bound.get(connection.boundTo) === connection) this.bound.delete(connection.boundTo);
     if (wasEstablished) remove(this.idle, connection);
     else {
       this.connecting--;
@@ -158,7 +169,13 @@ function remove(from: UpstreamConnection[], connection: UpstreamConnection): voi
   if (at >= 0) from.splice(at, 1);
 }
 
+/** Sends a request on a connection that no client has authenticated on. */
+function assign(connection: UpstreamConnection, x: Exchange, now?: number): void {
+  if (x.bindsConnection) connection.boundTo = x.client;
+  connection.send(x, now);
+}
+
 /** A separate function, because one with a closure allocates what the closure captures even if it never creates the closure. */
 function sendGuarded(connection: UpstreamConnection, x: Exchange): void {
-  guardExchange(x, () => connection.send(x));
+  guardExchange(x, () => assign(connection, x));
 }

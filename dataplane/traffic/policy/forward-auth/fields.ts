@@ -28,9 +28,9 @@ export const cookieLines = (fields: string): string =>
     .map((value) => `Set-Cookie: ${value}\r\n`)
     .join('');
 
-/** Fields about a body that is not sent, or that would make the answer depend on what the client has stored (RFC 9110 13, 14). */
+/** Fields about a body or trailers that are not sent (no expectation without content, RFC 9110 10.1.1), or that would make the answer depend on what the client has stored (RFC 9110 13, 14). */
 const ABOUT_CONTENT = new Set([
-  ...['content-encoding', 'content-language', 'content-location', 'content-type', 'range'],
+  ...['content-encoding', 'content-language', 'content-location', 'content-type', 'expect', 'range', 'trailer'],
   ...['if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since'],
   // The proxy's own, which the client must not forge.
   ...['x-forwarded-method', 'x-forwarded-uri'],

@@ -194,6 +194,18 @@ test('an upgrade is asked about before it reaches the upstream', async () => {
   assert.equal(upstream.requests.length, 0);
 });
 
+test('the authentication server is not told to expect the body or the trailers that only the upstream gets', async () => {
+  using auth = await UpstreamFixture.serving(({ head }) =>
+    field(head, 'Expect') === null ? ALLOWED : 'HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n',
+  );
+  using upstream = await UpstreamFixture.serving(({ head, body }) => ok(`${field(head, 'Expect')} ${body}`));
+  using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
+  const client = await proxy.connect();
+  client.send('POST / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nTrailer: X-Sum\r\nContent-Length: 4\r\n\r\nbody');
+  assert.equal((await client.readAnswer()).body, '100-continue body');
+  assert.equal(field(auth.requests[0]?.head ?? '', 'Trailer'), null);
+});
+
 test('a body that arrives meanwhile is kept for the upstream', async () => {
   using auth = await UpstreamFixture.start();
   using upstream = await UpstreamFixture.serving((request) => ok(request.body));

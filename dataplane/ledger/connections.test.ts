@@ -27,6 +27,19 @@ test('client and upstream connections together stay within the limit of sockets'
   assert.deepEqual([connections.open(), connections.sockets()], [1, 1]);
 });
 
+test('files that are being sent count for the limit of sockets, and take at most half of it', () => {
+  const connections = ledger();
+  const limits = { maxConnections: 100, maxSockets: 5 };
+  assert.deepEqual([connections.enterFile(0, 5), connections.enterFile(1, 5), connections.enterFile(0, 5)], [true, true, false]);
+  assert.deepEqual([connections.enter(0, limits), connections.enterUpstream(1, 5), connections.enter(1, limits)], [null, true, null]);
+  assert.deepEqual([connections.enterUpstream(0, 5), connections.open(), connections.sockets()], [false, 2, 5]);
+  connections.leaveFile(0);
+  assert.equal(connections.enterUpstream(0, 5), true);
+  assert.equal(connections.enterFile(0, 5), false);
+  connections.clearWorker(1);
+  assert.deepEqual([connections.open(), connections.sockets()], [1, 2]);
+});
+
 test('the limit per address applies to all workers together and to each address separately', () => {
   const connections = ledger();
   const [one, two] = [connectionKey('192.0.2.1'), connectionKey('192.0.2.2')];

@@ -17,10 +17,11 @@ export type ConnectionRefusal = (typeof REFUSALS)[number];
 /** Words before the columns: for each reason its count and when it was last logged (seconds since 1970, 0 for never). */
 const COUNTS = 0;
 const LOGGED = REFUSALS.length;
-/** Then one column per worker for client connections, and one for connections to upstreams. */
+/** Then one column per worker for client connections, one for connections to upstreams, and one for files that are being sent. */
 const HEADER = 2 * REFUSALS.length;
+const KINDS = 3;
 
-/** `maxConnections` limits client connections; `maxSockets` limits client and upstream connections together, by file descriptors. */
+/** `maxConnections` limits client connections; `maxSockets` limits everything that is counted together, by file descriptors. */
 export type ConnectionLimits = { readonly maxConnections: number; readonly maxSockets: number };
 
 /** Stands for a slot if there was no room for the address, or nothing to count. */
@@ -39,7 +40,7 @@ export class Connections {
   private readonly words: Int32Array;
 
   constructor(buffer: SharedArrayBuffer, workers: number) {
-    const head = HEADER + 2 * workers;
+    const head = HEADER + KINDS * workers;
     this.columns = workers;
     this.header = new Int32Array(buffer, 0, head);
     this.slots = new SharedHashTable(new Int32Array(buffer, head * 4, CAPACITY));
@@ -47,7 +48,7 @@ export class Connections {
   }
 
   static buffer(workers: number): SharedArrayBuffer {
-    return new SharedArrayBuffer(4 * (HEADER + 2 * workers + CAPACITY * (2 + workers)));
+    return new SharedArrayBuffer(4 * (HEADER + KINDS * workers + CAPACITY * (2 + workers)));
   }
 
   /** Number of open client connections. */
@@ -55,9 +56,9 @@ export class Connections {
     return sum(this.header, HEADER, this.columns);
   }
 
-  /** Number of open connections, from clients and to upstreams. */
+  /** Number of descriptors in use: of connections from clients and to upstreams, and of files that are being sent. */
   sockets(): number {
-    return sum(this.header, HEADER, 2 * this.columns);
+    return sum(this.header, HEADER, KINDS * this.columns);
   }
 
   /** Counts one more client connection unless a limit forbids it. @returns the reason, or null. */
@@ -74,11 +75,24 @@ export class Connections {
 
   /** Counts one more connection to an upstream if that keeps all sockets within the limit. @returns whether it did. */
   enterUpstream(worker: number, maxSockets: number): boolean {
-    return addWithin(maxSockets, this.header, HEADER + this.columns + worker, HEADER, 2 * this.columns);
+    return addWithin(maxSockets, this.header, HEADER + this.columns + worker, HEADER, KINDS * this.columns);
   }
 
   leaveUpstream(worker: number): void {
     Atomics.sub(this.header, HEADER + this.columns + worker, 1);
+  }
+
+  /** Counts one more file that is being sent if that keeps everything within the limit, and files within half of it. @returns whether it did. */
+  enterFile(worker: number, maxSockets: number): boolean {
+    const files = HEADER + 2 * this.columns;
+    if (!addWithin(Math.floor(maxSockets / 2), this.header, files + worker, files, this.columns)) return false;
+    if (this.sockets() <= maxSockets) return true;
+    this.leaveFile(worker);
+    return false;
+  }
+
+  leaveFile(worker: number): void {
+    Atomics.sub(this.header, HEADER + 2 * this.columns + worker, 1);
   }
 
   /**
@@ -124,6 +138,7 @@ export class Connections {
   clearWorker(worker: number): void {
     Atomics.store(this.header, HEADER + worker, 0);
     Atomics.store(this.header, HEADER + this.columns + worker, 0);
+    Atomics.store(this.header, HEADER + 2 * this.columns + worker, 0);
     for (let slot = 0; slot < CAPACITY; slot++) {
       // Slots that were never used are only read: a write would make the system allocate their pages.
       const word = this.first(slot) + 1 + worker;

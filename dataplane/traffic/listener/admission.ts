@@ -67,6 +67,15 @@ export class Admission {
     this.tools.connections.leaveUpstream(this.tools.slot);
   }
 
+  /** Counts one more file that is being sent. @returns whether descriptors allow it. */
+  enterFile(): boolean {
+    return this.tools.connections.enterFile(this.tools.slot, this.limits.maxSockets);
+  }
+
+  leaveFile(): void {
+    this.tools.connections.leaveFile(this.tools.slot);
+  }
+
   /** Counts a refusal and logs at most once a minute. */
   refused(refusal: ConnectionRefusal, address: string, detail: string | null): void {
     const { connections, now, log } = this.tools;

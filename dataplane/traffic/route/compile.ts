@@ -60,7 +60,8 @@ const KINDS: BlockKinds = { policies: POLICIES, responders: [fileServerOf], filt
 export type CompilerTools = ForwardTools &
   InternalTools &
   Pick<FillTools, 'store'> &
-  Pick<KindTools, 'mirrored'> & { readonly clock: Clock };
+  Pick<KindTools, 'mirrored'> &
+  Pick<FileTools, 'descriptors'> & { readonly clock: Clock };
 
 /** Compiles published routes for the request path. */
 export class RouteCompiler {
@@ -76,7 +77,7 @@ export class RouteCompiler {
     this.pools = pools;
     this.tools = tools;
     this.kinds = kinds;
-    this.files = fileTools(tools.clock, tools.faults);
+    this.files = fileTools(tools.clock, tools.faults, tools.descriptors);
   }
 
   /** Parses a published route. It was validated before it was saved, so a worker needs no schema, nor the memory for one. */

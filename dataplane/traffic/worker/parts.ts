@@ -93,7 +93,7 @@ export function upstreamSideOf({ start, clock, log, post, maxPerTarget }: Worker
 }
 
 /** The routes, and what their policies and responders need. */
-export function routingOf(tools: WorkerTools, recording: Recording, { hold, endpoints }: UpstreamSide) {
+export function routingOf(tools: WorkerTools, recording: Recording, { admission, hold, endpoints }: UpstreamSide) {
   const { start, clock, post, random, blockKinds } = tools;
   const { hashKey, state } = start;
   const { faults, record } = recording;
@@ -107,6 +107,7 @@ export function routingOf(tools: WorkerTools, recording: Recording, { hold, endp
       faults,
       monotonic: () => clock.monotonic(),
       store: cache,
+      descriptors: admission,
       mirrored: (request, result) => faults.step(() => record.mirrored(request, result)),
     },
     blockKinds,

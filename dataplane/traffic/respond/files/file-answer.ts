@@ -31,6 +31,8 @@ const STATUS_OF = { missing: 404, forbidden: 403, unavailable: 503 };
 
 const own = (status: number, reason: string, fields = '', body: OwnAnswer['body'] = null): OwnAnswer => ({ status, fields, body, reason });
 
+const TOO_MANY = own(503, 'file_server: too many files are being sent for the limit of open files', 'Retry-After: 10\r\n');
+
 /** A file with its contents, if they have been read. */
 type FoundFile = Extract<FindResult, { file: unknown }> & { readonly body?: Buffer | null };
 
@@ -175,13 +177,17 @@ export class FileAnswer implements Attempt {
     if (ranges?.length === 0) return this.instead(own(416, '', `Content-Range: bytes */${file.size}\r\n`));
     const type = mediaTypeOf(name);
     const { fields, parts, length } = ranges === null ? whole(type, file.size) : partial(type, file.size, ranges);
+    const streams = body === null && x.method !== 'HEAD' && length > 0;
+    if (streams && !this.tools.descriptors.enterFile()) return this.instead(TOO_MANY);
     x.contentType = type;
     const encoding = coding === null ? '' : `Content-Encoding: ${coding}\r\n`;
-    this.sendHead(
-      ranges === null ? settings.status : 206,
-      fields + encoding + vary + (plain ? `${dated}Accept-Ranges: bytes\r\n` : ''),
-      length,
-    );
+    const lines = fields + encoding + vary + (plain ? `${dated}Accept-Ranges: bytes\r\n` : '');
+    try {
+      this.sendHead(ranges === null ? settings.status : 206, lines, length);
+    } catch (error) {
+      if (streams) this.tools.descriptors.leaveFile();
+      throw error;
+    }
     if (x.method === 'HEAD' || length === 0) {
       this.closeFile();
       x.attempt = null;
@@ -197,9 +203,9 @@ export class FileAnswer implements Attempt {
       return endAnswer(x, '');
     }
     // The client may have left while the head was sent.
-    if (this.fd < 0) return;
+    if (this.fd < 0) return this.tools.descriptors.leaveFile();
     this.fd = -1;
-    this.sending = new FileBody(x, this.disk, file.fd, parts);
+    this.sending = new FileBody(x, this.disk, file.fd, parts, () => this.tools.descriptors.leaveFile());
     this.sending.resume();
   }
 

@@ -26,6 +26,7 @@ export class FileBody {
   private readonly fd: number;
   private readonly parts: readonly BodyPart[];
   private readonly size: number;
+  private readonly released: () => void;
   private part = 0;
   private position = -1;
   private buffer: Buffer | null = null;
@@ -33,11 +34,13 @@ export class FileBody {
   private paused = false;
   private over = false;
 
-  constructor(x: Exchange, disk: DiskAccess, fd: number, parts: readonly BodyPart[]) {
+  /** `released` is called once the file is no longer needed. */
+  constructor(x: Exchange, disk: DiskAccess, fd: number, parts: readonly BodyPart[], released: () => void) {
     this.x = x;
     this.disk = disk;
     this.fd = fd;
     this.parts = parts;
+    this.released = released;
     this.size = large < MAX_LARGE && parts.some((part) => 'from' in part && part.to - part.from > SMALL) ? LARGE : SMALL;
     if (this.size === LARGE) large++;
   }
@@ -130,6 +133,7 @@ export class FileBody {
 
   private release(): void {
     this.disk.close(this.fd);
+    this.released();
     if (this.size === LARGE) large--;
     const { buffer } = this;
     this.buffer = null;

@@ -1,7 +1,8 @@
 import { DEFAULT_WINDOW, ERROR, FLAG, FRAME_HEADER, MAX_FRAME, MAX_WINDOW, TYPE, writeFrameHeader } from './frames/frame.ts';
 import { HpackEncoder } from './hpack/encoder.ts';
+import type { OutgoingHead } from './outgoing-head.ts';
 import { Output } from './output.ts';
-import type { Http2Stream, OutgoingHead } from './stream.ts';
+import type { Http2Stream } from './stream.ts';
 
 /** Gathered frames beyond this many bytes are written at once, even within a turn. */
 const HIGH_WATER = 65_536;

@@ -330,3 +330,31 @@ test('a response that begins to be sent does not use up the window that others w
   assert.equal(first.queued, waits - 10_000);
   assert.equal(second.queued, 5_000);
 });
+
+test('a body that is kept takes nothing from the window of the connection to a target, and gives nothing back twice', async () => {
+  const client = new Side(false);
+  const asked = [client.ask(), client.ask()];
+  for (const stream of asked) stream.pause();
+  await turn();
+  client.recorded = [];
+  for (const { id } of asked) client.session.receive(headers(id, 0, [':status', '200']));
+  for (const { id } of asked)
+    for (let sent = 0; sent < WINDOW; sent += 16_384) client.session.receive(frame(FRAME.data, 0, id, Buffer.alloc(16_384)));
+  await turn();
+  const opened = (): number =>
+    client.recorded === null ? 0 : updates(Buffer.concat(client.recorded)).reduce((sum, bytes) => sum + bytes, 0);
+  // Half of the window or less is not announced.
+  assert.ok(opened() >= LIMITS.connectionWindow / 2, `${opened()}`);
+  asked[0]?.resume();
+  asked[1]?.reset(CODE.cancel);
+  await turn();
+  assert.ok(opened() <= 2 * WINDOW, `${opened()}`);
+});
+
+/** The increments of the connection's window among frames. */
+function updates(bytes: Buffer): number[] {
+  const increments: number[] = [];
+  for (let at = 0; at < bytes.length; at += 9 + bytes.readUIntBE(at, 3))
+    if (bytes.readUInt8(at + 3) === FRAME.windowUpdate && bytes.readUInt32BE(at + 5) === 0) increments.push(bytes.readUInt32BE(at + 9));
+  return increments;
+}

@@ -1,24 +1,24 @@
 import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
-import { DEFAULT_WINDOW, ERROR, MAX_STREAM_ID, SETTING, TYPE } from './frames/frame.ts';
+import { ERROR, MAX_STREAM_ID, TYPE } from './frames/frame.ts';
 import { FrameReader } from './frames/frame-reader.ts';
 import { PREFACE } from './frames/preface.ts';
-import { PeerSettings, settingsPayload } from './frames/settings.ts';
+import { PeerSettings } from './frames/settings.ts';
+import { greet } from './greeting.ts';
 import { HpackDecoder } from './hpack/decoder.ts';
 import { Incoming } from './incoming.ts';
+import { advance, settle } from './limits/advance.ts';
 import { ClosedStreams } from './limits/closed-streams.ts';
 import { COST, EARNED, FloodBudget, MIN_USEFUL } from './limits/flood-budget.ts';
 import { Liveness } from './limits/liveness.ts';
 import { ReceiveWindow } from './limits/receive-window.ts';
+import type { OutgoingHead } from './outgoing-head.ts';
 import { Sender } from './sender.ts';
 import type { SessionLimits, SessionOwner } from './session-owner.ts';
-import { Http2Stream, type OutgoingHead, type StreamSession } from './stream.ts';
+import { Http2Stream, type StreamSession } from './stream.ts';
 
 const HEADER_TABLE_BYTES = 4_096;
 /** The second GOAWAY follows the first one after this time at the latest (ms). */
 const GOING_MS = 1_000;
-
-/** What each server announces besides its limits: extended CONNECT (RFC 8441) and priorities as in RFC 9218. */
-const OF_SERVER = [[SETTING.enableConnectProtocol, 1] as const, [SETTING.noRfc7540Priorities, 1] as const];
 
 const PING_ALIVE = Buffer.from('sluice-1');
 const PING_GOING = Buffer.from('sluice-2');
@@ -65,24 +65,7 @@ export class Http2Session implements StreamSession {
     this.prefaceRead = limits.isServer ? 0 : PREFACE.length;
     this.nextStream = 1;
     this.liveness = new Liveness(owner.monotonic());
-    this.greet();
-  }
-
-  /** Our preface: SETTINGS and the window of the connection (RFC 9113 3.4). */
-  private greet(): void {
-    const { limits, sender } = this;
-    const common = [
-      [SETTING.initialWindowSize, limits.streamWindow],
-      [SETTING.maxHeaderListSize, limits.fieldList],
-    ] as const;
-    const server = [[SETTING.maxConcurrentStreams, limits.streams], ...OF_SERVER] as const;
-    if (!limits.isServer) {
-      const out = sender.output.room(PREFACE.length);
-      sender.output.wrote(sender.output.at + PREFACE.copy(out, sender.output.at));
-    }
-    const settings = settingsPayload(limits.isServer ? [...common, ...server] : [...common, [SETTING.enablePush, 0]]);
-    sender.output.frameOf(TYPE.settings, 0, 0, settings);
-    sender.output.frame(TYPE.windowUpdate, 0, 0, limits.connectionWindow - DEFAULT_WINDOW);
+    greet(this.sender.output, limits);
     this.schedule();
   }
 
@@ -254,8 +237,14 @@ export class Http2Session implements StreamSession {
     if (!this.receiving) this.schedule();
   }
 
+  kept(stream: Http2Stream, bytes: number): void {
+    // The connection of a client is its own, but that to a target is shared by clients that must not hold each other up.
+    if (!this.limits.isServer) this.discard(advance(stream, bytes));
+    this.wake(stream);
+  }
+
   consumed(stream: Http2Stream, bytes: number): void {
-    this.discard(bytes);
+    this.discard(settle(stream, bytes));
     if (stream.isClosed || stream.inputEnded || this.ended) return;
     const more = stream.window.consume(bytes);
     if (more > 0) this.sender.output.frame(TYPE.windowUpdate, 0, stream.id, more);

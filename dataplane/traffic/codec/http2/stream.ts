@@ -1,6 +1,7 @@
 import { AppendBuffer } from '../../io/append-buffer.ts';
 import { ERROR } from './frames/frame.ts';
 import type { ReceiveWindow } from './limits/receive-window.ts';
+import type { OutgoingHead } from './outgoing-head.ts';
 import { COPIED } from './output.ts';
 import { NO_SIGNAL, type Priority } from './priority/priority.ts';
 import type { StreamReceiver } from './stream-receiver.ts';
@@ -16,14 +17,6 @@ export const LARGE = 1_024;
 const MAX_KEPT = 1_048_576;
 const NOTHING = Buffer.alloc(0);
 
-/** A head or trailers to send. `status` is that of a response, else 0; `pseudo` are the pseudo-header fields of a request. */
-export type OutgoingHead = {
-  readonly status: number;
-  readonly pseudo: readonly string[] | null;
-  readonly lines: string;
-  readonly length: number;
-};
-
 /** What a stream needs from its connection. */
 export interface StreamSession {
   /** Whether anything can be written at present. */
@@ -38,6 +31,8 @@ export interface StreamSession {
   enqueue(stream: Http2Stream): void;
   /** Calls `report` of the stream once the current work is done. */
   wake(stream: Http2Stream): void;
+  /** More bytes of the stream's body are kept, which `report` may pass on once the current work is done. */
+  kept(stream: Http2Stream, bytes: number): void;
   /** This many bytes of the stream's body are no longer kept. */
   consumed(stream: Http2Stream, bytes: number): void;
   /** The stream has closed. */
@@ -64,6 +59,8 @@ export class Http2Stream {
   /** Bytes of DATA that may be sent; negative after the peer has reduced its windows. */
   sendWindow: number;
   readonly window: ReceiveWindow;
+  /** Bytes that it keeps although the window of the connection has got them back. */
+  advanced = 0;
   /** Bytes of the body that have yet to come; -1 if the length was not announced (RFC 9113 8.1.1). */
   expected = -1;
   isPaused = false;
@@ -292,7 +289,7 @@ export class Http2Stream {
       else this.deliver(buffer, from, to);
     } else {
       this.keep(buffer, from, to);
-      this.session.wake(this);
+      this.session.kept(this, bytes);
     }
     return true;
   }

@@ -1,4 +1,4 @@
-import type { OutgoingHead } from '../../codec/http2/stream.ts';
+import type { OutgoingHead } from '../../codec/http2/outgoing-head.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { forwardedFields, needsLength } from '../request-text.ts';
 

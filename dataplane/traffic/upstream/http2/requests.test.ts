@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
+import { FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
 import { Http2Client, Http2UpstreamFixture, h2c, okay } from '../../testing/http2/upstream.ts';
 import { eventually, get, type ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { stillness } from '../../testing/stillness.ts';
@@ -312,4 +313,26 @@ test('a target that does not read pauses its client', async () => {
     while (client.socket.write(block)) sent += block.length;
   }
   assert.ok(sent < 40_000_000, `${sent}`);
+});
+
+test('clients that do not read pause their own streams and no others, however many there are', async () => {
+  const piece = Buffer.alloc(100_000);
+  using upstream = await Http2UpstreamFixture.serving((asked) => {
+    if (asked.field(':path') !== '/big') return okay('x')(asked);
+    asked.stream.respond({ ':status': 200 });
+    const pour = (): void => {
+      while (asked.stream.write(piece));
+      asked.stream.once('drain', pour);
+    };
+    pour();
+  });
+  using proxy = await h2c(upstream);
+  using slow = (await Frames.plain(proxy.port)).greet([INITIAL_WINDOW, 0]);
+  for (let nth = 0; nth < 100; nth++) slow.request(2 * nth + 1, head([':path', '/big']));
+  await eventually('the responses to begin', () => slow.received.filter(({ type }) => type === FRAME.headers).length === 100);
+  const read = (): number => upstream.sockets.reduce((bytes, socket) => bytes + socket.bytesWritten, 0);
+  await stillness('the target to be paused', read);
+  assert.ok(read() < 40_000_000, `${read()}`);
+  assert.equal((await proxy.request(get())).body, 'x');
+  assert.equal(upstream.sessions.length, 1);
 });

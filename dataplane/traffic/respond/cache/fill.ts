@@ -1,13 +1,12 @@
 import { fieldIn } from '../../codec/http1/kept-lines.ts';
-import { answer } from '../../exchange/answer.ts';
 import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guardExchange } from '../../exchange/faults.ts';
 import { type AnswerSink, type InternalAnswer, InternalExchange } from '../../exchange/internal-exchange.ts';
 import { matchesAny } from './conditions.ts';
 import type { FillBlock } from './fill-block.ts';
-import { agesOf, headOf, updated, validatorsOf } from './freshness.ts';
+import { headOf, updated, validatorsOf } from './freshness.ts';
 import { GrowingBody } from './growing-body.ts';
-import { answersAlso, entryOf, identityOf, type ReceivedHead, storingFor } from './new-entry.ts';
+import { answersAlso, entryOf, type ReceivedHead, storingFor, validatedEntry } from './new-entry.ts';
 import { type CacheLookup, Reader } from './reader.ts';
 import { fetchRequest, isPersonal } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
@@ -34,6 +33,8 @@ export class Fill implements AnswerSink {
   private readonly background: boolean;
   private exchange: InternalExchange | null = null;
   private cancelTimer: () => void = () => undefined;
+  /** Whether the request is just being sent: what fails at once would fail for all. */
+  private starting = false;
   private concluding = false;
   private mode: 'waiting' | 'storing' | 'passing' | 'over' = 'waiting';
   private requestedAt = 0;
@@ -118,11 +119,10 @@ export class Fill implements AnswerSink {
       if (this.block.serve(reader.wanted)) this.drop(reader);
       else reader.x.attempt = reader;
     });
-    const first = [...this.readers].find(({ wanted }) => wanted.fetches);
+    const first = this.nextLeader(null);
     if (first === undefined) return this.conclude((reader) => this.release(reader));
-    this.leader = first.wanted;
     this.block.tools.store.register(this.key, this);
-    this.fetch();
+    this.lead(first);
   }
 
   private fetch(): void {
@@ -131,13 +131,11 @@ export class Fill implements AnswerSink {
     const validators = entry === null ? '' : validatorsOf(entry);
     this.requestedAt = clock.now();
     this.since = store.purges.newest;
-    this.exchange = new InternalExchange(
-      fetchRequest(this.leader.x, validators, this.background),
-      this,
-      this.block.upstream,
-      this.block.tools,
-    );
+    const request = fetchRequest(this.leader.x, validators, this.background);
+    this.exchange = new InternalExchange(request, this, this.block.upstream, this.block.tools);
+    this.starting = true;
     this.exchange.start();
+    this.starting = false;
   }
 
   // Events of the upstream's response.
@@ -149,19 +147,16 @@ export class Fill implements AnswerSink {
 
   head(answer: InternalAnswer): void {
     const { exchange, stale } = this;
-    for (const { x } of this.readers) {
-      x.endpoint = exchange?.endpoint ?? null;
-      x.lastFailure = answer.failure === '' ? null : (exchange?.lastFailure ?? null);
-    }
+    for (const reader of this.readers) reader.attempted(exchange, answer.failure);
     if (answer.status >= 500 && stale?.maySubstitute(this.block.tools.clock.now()))
       return this.serveStale(stale, answer.failure === '' ? `; fwd-status=${answer.status}` : '');
     if (answer.failure !== '') return this.fail(answer.status, answer.failure);
     if (answer.status === 304 && stale !== null) return this.validated(stale, answer);
-    const { request } = this.leader;
     const response = readResponse(answer.status, answer.fields);
     const storing = exchange?.endsAtClose ? null : storingFor(this.leader, response, this.block);
     const body = storing === null ? null : GrowingBody.open(answer.length, this.block.tools.store);
-    if (storing === null || body === null) return this.pass(answer, request.control.has('no-store') || isAboutRequest(answer.status));
+    if (storing === null || body === null)
+      return this.pass(answer, this.leader.request.control.has('no-store') || isAboutRequest(answer.status));
     this.mode = 'storing';
     this.growing = body;
     const forOthers = { ...answer, affinityLine: '' };
@@ -215,8 +210,7 @@ export class Fill implements AnswerSink {
     if (this.mode !== 'storing' || body === null) return true;
     body.append(buffer, from, to);
     this.each((reader) => reader.read(body));
-    if (body.stored) return true;
-    return this.trim(body);
+    return body.stored || this.trim(body);
   }
 
   /** The response is too large to store: the part that every client has read is dropped. @returns whether all of them keep up. */
@@ -239,11 +233,11 @@ export class Fill implements AnswerSink {
   }
 
   end(trailers: string): void {
-    const { growing: body, received: head, block } = this;
+    const { growing: body, received: head } = this;
     if (this.mode === 'storing' && body !== null && head !== null) {
       const whole = head.answer.length === UNTIL_CLOSE || head.answer.length === body.received;
-      const entry = body.stored && whole ? entryOf(this.leader, this.key, block, head, body, this.requestedAt) : null;
-      if (entry !== null) block.tools.store.store(entry, this.since, this.stale);
+      const { leader, key, block, requestedAt } = this;
+      if (body.stored && whole) block.tools.store.store(entryOf(leader, key, block, head, body, requestedAt), this.since, this.stale);
       else body.free();
       body.complete = true;
       body.trailers = trailers;
@@ -266,12 +260,7 @@ export class Fill implements AnswerSink {
     const withAge = { ...response, age: readResponse(304, answer.fields).age };
     const storing = storingFor(this.leader, withAge, this.block);
     const { clock, store } = this.block.tools;
-    const about = {
-      ...entry,
-      ...identityOf(this.leader, this.key, this.block, response),
-      ...agesOf(withAge, this.requestedAt, clock.now()),
-      fields,
-    };
+    const about = validatedEntry(this.leader, this.key, this.block, entry, withAge, this.requestedAt, fields);
     const stored = storing ? store.store({ ...about, ...storing }, this.since, stale) : new StoredResponse({ ...about, lifetime: 0 });
     if (storing === null) this.forget();
     this.conclude((reader) => {
@@ -289,12 +278,9 @@ export class Fill implements AnswerSink {
   }
 
   failed(reason: string): void {
-    const { stale } = this;
-    if (this.mode === 'waiting') {
-      if (stale?.maySubstitute(this.block.tools.clock.now())) return this.serveStale(stale, '');
-      return this.fail(502, reason);
-    }
-    this.conclude((reader) => reader.abort(reason));
+    if (this.mode !== 'waiting') return this.conclude((reader) => reader.abort(reason));
+    if (this.stale?.maySubstitute(this.block.tools.clock.now())) return this.serveStale(this.stale, '');
+    this.fail(502, reason);
   }
 
   /** The clients' requests start over on the newest table, with all of its policies. */
@@ -305,13 +291,26 @@ export class Fill implements AnswerSink {
     });
   }
 
-  /** No upstream answered. */
+  /** No upstream answered. That may be because of this one request, so another one that waits is tried next. */
   private fail(status: number, reason: string): void {
-    this.conclude(({ x }) => {
-      x.cached = 'pass';
-      x.attempt = null;
-      answer(x, { status, fields: status === 503 ? 'Retry-After: 1\r\n' : '', body: null, reason });
-    });
+    const { requester } = this;
+    const next = this.exchange === null || this.starting ? undefined : this.nextLeader(requester);
+    if (next === undefined) return this.conclude((reader) => reader.fail(status, reason));
+    if (requester !== null) guardExchange(requester.x, () => requester.fail(status, reason));
+    this.exchange?.cancel();
+    guardExchange(next.x, () => this.lead(next));
+  }
+
+  private nextLeader(before: Reader | null): Reader | undefined {
+    for (const reader of this.readers) if (reader !== before && reader.wanted.fetches) return reader;
+    return undefined;
+  }
+
+  /** Requests the response on behalf of this reader's client, which then waits for nothing else. */
+  private lead(reader: Reader): void {
+    reader.cancelTimer();
+    this.leader = reader.wanted;
+    this.fetch();
   }
 
   // Events of the clients' requests.

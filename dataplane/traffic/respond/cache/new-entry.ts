@@ -21,7 +21,7 @@ type Identity = Pick<
 >;
 
 /** Which requests a response answers, and its identity when it is validated or removed. */
-export const identityOf = ({ x }: CacheLookup, key: string, { parts, tools }: FillBlock, response: CacheResponse): Identity => ({
+const identityOf = ({ x }: CacheLookup, key: string, { parts, tools }: FillBlock, response: CacheResponse): Identity => ({
   id: tools.store.nextId(),
   key,
   host: x.host,
@@ -54,6 +54,22 @@ export function entryOf(
     body: body.close(),
   };
 }
+
+/** A stored response that a 304 has confirmed, with newer fields and age. */
+export const validatedEntry = (
+  leader: CacheLookup,
+  key: string,
+  block: FillBlock,
+  entry: CacheEntry,
+  response: CacheResponse,
+  requestedAt: number,
+  fields: string,
+): CacheEntry => ({
+  ...entry,
+  ...identityOf(leader, key, block, response),
+  ...agesOf(response, requestedAt, block.tools.clock.now()),
+  fields,
+});
 
 /** How the response to this request may be used; null if it must not be stored. */
 export function storingFor({ x, request }: CacheLookup, response: CacheResponse, { rules, parts, tools }: FillBlock): Storing | null {

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
 import { httpTime } from '../../codec/http-time.ts';
 import { withoutFields } from '../../codec/http1/kept-lines.ts';
+import { answer } from '../../exchange/answer.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { guardExchange } from '../../exchange/faults.ts';
@@ -148,6 +149,21 @@ export class Reader implements Attempt {
     this.over = true;
     this.x.failure = reason;
     abortAnswer(this.x);
+  }
+
+  /** The request for the response has been answered, or has failed. */
+  attempted(request: Pick<Exchange, 'endpoint' | 'lastFailure'> | null, failure: string): void {
+    this.x.endpoint = request?.endpoint ?? null;
+    this.x.lastFailure = failure === '' ? null : (request?.lastFailure ?? null);
+  }
+
+  /** No upstream has answered. */
+  fail(status: number, reason: string): void {
+    const { x } = this;
+    this.over = true;
+    this.fill.drop(this);
+    x.cached = 'pass';
+    answer(x, { status, fields: status === 503 ? 'Retry-After: 1\r\n' : '', body: null, reason });
   }
 
   /** Responds with a stored response; `now` in ms since 1970. */

@@ -143,3 +143,27 @@ test('a response is validated over the connection that is kept', async () => {
     assert.deepEqual([pages.upstream.requests.length, pages.upstream.connections.length], [requests, 1]);
   }
 });
+
+for (const [how, answer] of [
+  ['closes the connection', ''],
+  ['answers with something else than HTTP', 'no\r\n\r\n'],
+] as const)
+  test(`clients that wait do not fail with the request of another one to which the upstream ${how}`, async () => {
+    let act: () => void = () => undefined;
+    using upstream = await UpstreamFixture.serving(({ head }, wire) => {
+      if (!/evil/.test(head)) return ok('fine', 'Cache-Control: max-age=60\r\n');
+      act = () => (answer === '' ? wire.reset() : wire.send(answer));
+      if (upstream.requests.length > 1) act();
+      return null;
+    });
+    using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} });
+    const evil = await proxy.connect();
+    evil.send(get('/', 'User-Agent: evil\r\n'));
+    await eventually('the request', () => upstream.requests.length === 1);
+    const others = [await proxy.connect(), await proxy.connect()];
+    for (const other of others) other.send(get('/'));
+    await eventually('all to be under way', () => proxy.ledger.inFlight.total() === 3);
+    act();
+    for (const other of others) assert.equal((await other.readAnswer()).body, 'fine');
+    assert.match((await evil.readAnswer()).line, / 502 /);
+  });

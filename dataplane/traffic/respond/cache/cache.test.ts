@@ -289,3 +289,16 @@ test('a request that follows at once on the same connection does not wait for on
   other.send(get('/') + get('/') + get('/'));
   for (const _ of [1, 2, 3]) assert.equal((await other.readAnswer()).body, 'x');
 });
+
+test('a response that varies by more than 50 fields is not stored, since each request for it would take long to compare', async () => {
+  for (const [fields, upstreamRequests] of [
+    [50, 1],
+    [51, 2],
+  ] as const) {
+    const vary = Array.from({ length: fields }, (_, at) => `X-${at}`).join(', ');
+    using upstream = await UpstreamFixture.serving(ok('x', `${FRESH}Vary: ${vary}\r\n`));
+    using proxy = await caching(upstream);
+    for (const _ of [1, 2]) await proxy.request(get('/'));
+    assert.equal(upstream.requests.length, upstreamRequests, `${fields} fields`);
+  }
+});

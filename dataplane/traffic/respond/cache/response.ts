@@ -6,6 +6,8 @@ import { type Directives, LONGEST, readDirectives, readTargeted } from './direct
 /** The name of the field that addresses this cache alone (RFC 9213 2.2). */
 export const OWN_TARGET = 'sluice-cache-control';
 const CDN_TARGET = 'cdn-cache-control';
+/** A response that names more fields in Vary is not stored, as with `*`: each request for it would take long to compare. */
+const MAX_VARY = 50;
 const MAX_TAGS = 100;
 const MAX_TAG = 256;
 
@@ -83,7 +85,8 @@ function ageIn(text: string | null): number {
 
 const namesIn = (value: string): string[] => {
   const names = value.split(',').map((name) => name.trim().toLowerCase());
-  return [...new Set(names.filter((name) => name !== ''))].sort();
+  const distinct = [...new Set(names.filter((name) => name !== ''))];
+  return distinct.length > MAX_VARY ? ['*'] : distinct.sort();
 };
 
 const tagsIn = (value: string): string[] =>

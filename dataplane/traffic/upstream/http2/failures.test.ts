@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
+import { FLAG, FRAME, frame, INITIAL_WINDOW, word } from '../../testing/http2/frames.ts';
 import { Http2Client, Http2UpstreamFixture, h2c, okay } from '../../testing/http2/upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
+import { stillness } from '../../testing/stillness.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi';
@@ -157,6 +159,29 @@ test('the time limits also apply to streams that continue after a GOAWAY', async
   proxy.clock.pass(61_000);
   await eventually('the client to be cut off', () => client.closed || client.ended);
   await eventually('the connection to be closed', () => proxy.ledger.connections.sockets() === proxy.ledger.connections.open());
+});
+
+test('the connection to a target that no longer reads is closed, although not everything can be sent', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await h2c(upstream);
+  const client = await proxy.connect();
+  client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000000\r\n\r\n');
+  const target = await upstream.accept();
+  const most = 2 ** 31 - 1;
+  const windows = [
+    frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, INITIAL_WINDOW]), word(most)])),
+    frame(FRAME.windowUpdate, 0, 0, word(most - 65_535)),
+  ];
+  target.send(Buffer.concat([...windows, frame(FRAME.settings, FLAG.ack, 0)]));
+  await target.until('the request', () => target.unread.includes('\x01\x04\0\0\0\x01'));
+  target.socket.pause();
+  client.send(Buffer.alloc(50_000_000));
+  await stillness('the client to be paused', () => client.socket.writableLength);
+  target.send(frame(FRAME.goAway, 0, 0, Buffer.concat([word(0), word(0)])));
+  assert.match((await client.readAnswer()).line, / 502 /);
+  client.reset();
+  proxy.clock.pass(6_000);
+  await eventually('the connection to be closed', () => proxy.ledger.connections.sockets() === 0);
 });
 
 test('requests that a GOAWAY leaves unprocessed are sent again, even a POST', async () => {

@@ -27,6 +27,8 @@ const MAX_STREAMS = 1_000;
 const MAX_SERVED = 1_000_000;
 /** After this much silence TCP keep-alive checks the connection (ms), because an open call may be silent for hours. */
 const KEEP_ALIVE_MS = 30_000;
+/** How long the last bytes of a connection may take (ms), because a target that hangs may never read them. */
+const LAST_BYTES_MS = 5_000;
 
 /**
  * The largest head that any route may allow; each exchange has its own limit. Each field line counts 32 bytes more than its length (RFC
@@ -193,12 +195,23 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   failed(byPeer: boolean): void {
     this.broken = this.connecting ? FAILURE.noHttp2 : byPeer ? FAILURE.closed : FAILURE.malformed;
-    this.socket?.destroySoon();
+    this.hangUp();
     this.end(this.connecting ? this.broken : null);
   }
 
   finished(): void {
-    this.socket?.destroySoon();
+    this.hangUp();
+  }
+
+  /** Closes the connection once everything has been sent. */
+  private hangUp(): void {
+    const { socket } = this;
+    if (socket === null) return;
+    socket.destroySoon();
+    socket.once(
+      'close',
+      this.endpoint.tools.clock.after(LAST_BYTES_MS, () => socket.destroy()),
+    );
   }
 
   send(x: Exchange): void {

@@ -16,7 +16,7 @@ import { isAboutRequest, type Storing } from './storing.ts';
 /** How long a request waits for a response that another one has requested (ms), and for the main thread. */
 const COLLAPSE_MS = 5_000;
 const LOOK_UP_MS = 1_000;
-/** The maximum number of bytes that a client may lag behind a response that is not stored. */
+/** How many bytes a client may lag behind a response that is not stored, and the fastest one behind a response that is. */
 const MAX_BEHIND = 1_048_576;
 /**
  * A request for a whole response, whose answer is stored if that is allowed. Requests for the same key that arrive before the head of the
@@ -91,7 +91,8 @@ export class Fill implements AnswerSink {
       const { answer, response } = this.received;
       if (reader.begin(answer, headOf(answer.fields), response, 'stored')) this.drop(reader);
       else reader.read(this.growing);
-      return reader.flush();
+      reader.flush();
+      return this.continue();
     }
     reader.cancelTimer = this.block.tools.clock.after(COLLAPSE_MS, () => {
       if (this.mode === 'waiting' && this.readers.has(reader)) guardExchange(wanted.x, () => this.release(reader));
@@ -163,10 +164,9 @@ export class Fill implements AnswerSink {
     const { requester } = this;
     this.received = { answer: forOthers, response, storing };
     this.variant = variantOf(this.leader.x.upstreamFields, response.vary);
-    const head = headOf(answer.fields);
     this.each((reader) => {
       if (!this.fits(reader, response, storing) || reader.wanted.request.range !== null) this.release(reader);
-      else if (reader.begin(reader === requester ? answer : forOthers, head, response, 'stored')) this.drop(reader);
+      else if (reader.begin(reader === requester ? answer : forOthers, headOf(answer.fields), response, 'stored')) this.drop(reader);
     });
   }
 
@@ -210,7 +210,12 @@ export class Fill implements AnswerSink {
     if (this.mode !== 'storing' || body === null) return true;
     body.append(buffer, from, to);
     this.each((reader) => reader.read(body));
-    return body.stored || this.trim(body);
+    return this.mayGoOn(body);
+  }
+
+  /** Otherwise clients that don't read would keep any number of large responses in memory. @returns whether one of them keeps up. */
+  private mayGoOn(body: GrowingBody): boolean {
+    return body.stored ? body.behind(this.readers) < MAX_BEHIND : this.trim(body);
   }
 
   /** The response is too large to store: the part that every client has read is dropped. @returns whether all of them keep up. */
@@ -285,10 +290,7 @@ export class Fill implements AnswerSink {
 
   /** The clients' requests start over on the newest table, with all of its policies. */
   moved(): void {
-    this.conclude((reader) => {
-      this.drop(reader);
-      reader.serveAgain();
-    });
+    this.conclude((reader) => reader.serveAgain());
   }
 
   /** No upstream answered. That may be because of this one request, so another one that waits is tried next. */
@@ -331,10 +333,10 @@ export class Fill implements AnswerSink {
     this.continue();
   }
 
-  /** Receives more of a response that is not stored if all clients keep up. */
+  /** Receives more of the response if its clients keep up. */
   private continue(): void {
     const { mode, growing: body } = this;
-    if (mode === 'passing' || (mode === 'storing' && body?.stored === false && this.trim(body))) this.exchange?.resume();
+    if (mode === 'passing' || (mode === 'storing' && body !== null && this.mayGoOn(body))) this.exchange?.resume();
   }
 
   /** It has received the whole response. */

@@ -70,6 +70,13 @@ export class GrowingBody {
     this.free();
   }
 
+  /** How many bytes the fastest of these readers has not read yet; 0 if there are none. */
+  behind(readers: ReadonlySet<{ readonly at: number }>): number {
+    let fastest = readers.size === 0 ? this.received : 0;
+    for (const { at } of readers) fastest = Math.max(fastest, at);
+    return this.received - fastest;
+  }
+
   /** Forgets pieces before this position, which no one will read again. */
   dropUntil(position: number): void {
     for (; this.dropped < this.pieces.length - 1; this.dropped++) {

@@ -184,6 +184,7 @@ export class Reader implements Attempt {
   /** Responds with an entry as if it had just arrived. */
   serveAgain(): void {
     this.over = true;
+    this.fill.drop(this);
     this.x.requestPath.serve(this.x);
   }
 

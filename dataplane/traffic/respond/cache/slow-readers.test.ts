@@ -44,3 +44,32 @@ test('a client that reads slowly gets the whole response, also if it is too larg
   assert.ok(wire.socket.writableLength > 0, 'the upstream waits for the client');
   assert.ok(Buffer.concat(await response.toArray()).equals(BODY));
 });
+
+for (const [framing, begin, end] of [
+  ['of known length', `Content-Length: ${BODY.length}\r\n\r\n`, ''],
+  ['of unknown length', `Transfer-Encoding: chunked\r\n\r\n${BODY.length.toString(16)}\r\n`, '\r\n0\r\n\r\n'],
+] as const)
+  test(`a response ${framing} that will be stored is received no faster than one of its clients reads it`, async () => {
+    using upstream = await UpstreamFixture.start();
+    using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} }, { cacheSize: 11 * BODY.length });
+    const still = await proxy.connect();
+    still.socket.pause();
+    still.send(get());
+    const { wire } = await upstream.nextRequest();
+    wire.send(`HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n${begin}`);
+    wire.send(BODY);
+    wire.send(end);
+    await stillness('the upstream to be paused', () => wire.socket.bytesWritten - wire.socket.writableLength);
+    assert.ok(wire.socket.writableLength > 0, 'the upstream waits for the only client');
+    const read = async () => {
+      const asked = request({ host: '127.0.0.1', port: proxy.port, headers: { host: 'a.test' }, agent: false }).end();
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      assert.ok(Buffer.concat(await response.toArray()).equals(BODY));
+      return `${response.headers['cache-status']}`;
+    };
+    assert.match(await read(), /; collapsed$/);
+    assert.match(await read(), /; hit; /);
+    still.socket.resume();
+    assert.ok(Buffer.from((await still.readAnswer()).body, 'latin1').equals(BODY));
+    assert.equal(upstream.connections.length, 1);
+  });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cachingProxy } from '../../testing/proxy/caching-proxy.ts';
-import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field, type Wire } from '../../testing/wire.ts';
 
@@ -54,6 +54,16 @@ test('it is closed once it has been idle, like any other', async () => {
   proxy.clock.pass(5_000);
   await connection.until('its end', () => connection.ended || connection.closed);
   assert.equal(await ask(alice), 'nobody');
+});
+
+test('clients that authenticate on many connections keep at most a quarter of them from others, the newest', async () => {
+  using upstream = await windows();
+  using proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { maxPerTarget: 8 });
+  const clients = await Promise.all(Array.from({ length: 8 }, () => proxy.connect()));
+  for (const client of clients) assert.equal(await ask(client, BEGIN), '401');
+  await eventually('the oldest connections to be closed', () => proxy.ledger.connections.sockets() - proxy.ledger.connections.open() === 2);
+  for (const client of clients.slice(-2)) assert.equal(await ask(client, PROVE), 'alice');
+  assert.equal(await ask(clients[0] as Wire, PROVE), 'nobody');
 });
 
 test('a client authenticates past the cache, and the requests of the cache use no such connection', async () => {

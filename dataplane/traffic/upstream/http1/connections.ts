@@ -14,6 +14,8 @@ import { UpstreamConnection } from './connection.ts';
 const MAX_CONNECTIONS = 4_096;
 /** The maximum that may be connecting at a time, so that requests which are cancelled early open no more than that. */
 const MAX_CONNECTING = 64;
+/** The maximum number of idle connections that are kept for one client each, as a fraction of all. */
+const BOUND_PART = 0.25;
 /** The maximum number of requests that wait if all connections are open; with fewer connections, more may wait. */
 const MAX_WAITING = 1_024;
 
@@ -109,7 +111,15 @@ export class Http1Connections implements TargetChannel {
     if (keepFor <= 0 || this.endpoint.leaving) return connection.destroy();
     connection.idle(now, now + keepFor);
     if (boundTo === null) this.idle.push(connection);
-    else this.bound.set(boundTo, connection);
+    else this.bind(connection, boundTo);
+  }
+
+  /** Keeps a connection for its client, or the newest ones if there are many: a client can make each of its requests need one. */
+  private bind(connection: UpstreamConnection, client: Downstream): void {
+    this.bound.set(client, connection);
+    if (this.bound.size <= this.maxConnections * BOUND_PART) return;
+    const [oldest] = this.bound.values();
+    oldest?.destroy();
   }
 
   /** A connection has reached its idle limit. One of them is kept open, to see whether its target would close it. */

@@ -24,6 +24,7 @@ import { ResponseBuffer } from './response-buffer.ts';
 /** The maximum number of interim responses (1xx) before the final one. */
 const MAX_INTERIM = 32;
 const NEVER = Number.POSITIVE_INFINITY;
+const EVENTS = /^text\/event-stream\b/i;
 
 const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClose: 5, closed: 6 } as const;
 
@@ -222,9 +223,9 @@ export class UpstreamConnection implements Attempt, DirectReader {
         else this.fail(FAILURE.headTimeout);
         return;
       default:
-        // A client that reads slowly is not the target's fault: the time limit is suspended while the socket is paused.
-        // An event stream is silent for as long as nothing happens.
-        if (this.direct?.paused || this.streamsEvents()) this.deadline = now + this.limits.bodyIdleMs;
+        // Neither a client that reads slowly, which pauses the socket, is the target's fault, nor that no event happens in a stream of them.
+        if (this.direct?.paused || EVENTS.test(fieldIn(this.heads.head.fields.kept, 'content-type') ?? ''))
+          this.deadline = now + this.limits.bodyIdleMs;
         else this.fail(FAILURE.bodyTimeout);
     }
   }
@@ -233,10 +234,6 @@ export class UpstreamConnection implements Attempt, DirectReader {
     const { x, socket } = this;
     if (x === null || socket === null || this.requestComplete || socket.writableNeedDrain) return false;
     return x.bodyConsumed || !x.expectsContinue;
-  }
-
-  private streamsEvents(): boolean {
-    return /^text\/event-stream\b/i.test(fieldIn(this.heads.head.fields.kept, 'content-type') ?? '');
   }
 
   nextBuffer(): Buffer {
@@ -363,11 +360,17 @@ export class UpstreamConnection implements Attempt, DirectReader {
       if (this.keepAlive && this.requestComplete && this.writer?.failed === false && this.state !== STATE.untilClose) {
         this.state = STATE.idle;
         this.intake?.resume();
-        this.owner.release(this, this.heads.head.fields.keepAliveTimeout, this.readAt);
+        // What followed in the same segment, in a TLS record of its own, is read first: it must not answer another request.
+        if (this.endpoint.serverName === null) this.free();
+        else setImmediate(() => guard(this, this.free));
       } else this.destroy();
     } finally {
       endAnswer(x, trailers);
     }
+  }
+
+  private free(): void {
+    if (this.state === STATE.idle) this.owner.release(this, this.heads.head.fields.keepAliveTimeout, this.readAt);
   }
 
   private gone(): void {

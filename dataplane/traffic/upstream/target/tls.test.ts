@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer as createPlainServer, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
-import { createServer, getCACertificates, setDefaultCACertificates, type TLSSocket, type TlsOptions } from 'node:tls';
+import { createServer, getCACertificates, setDefaultCACertificates, TLSSocket, type TlsOptions } from 'node:tls';
 import { CertificatesFixture } from '../../testing/certificates.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
@@ -27,6 +30,35 @@ async function secured(options: TlsOptions) {
     for (const socket of sockets) socket.destroy();
   };
   return { port, address: `127.0.0.1:${port}`, resumed, requests, sockets, [Symbol.dispose]: end };
+}
+
+/** A TLS connection that sends each of these texts in a record of its own, all in one segment. */
+class Records {
+  readonly socket: TLSSocket;
+  private readonly raw: Socket;
+  private gathered: Buffer[] | null = null;
+
+  constructor(raw: Socket, options: TlsOptions) {
+    this.raw = raw;
+    const write = (record: Buffer, _: string, done: () => void): void => {
+      if (this.gathered === null) raw.write(record);
+      else this.gathered.push(record);
+      done();
+    };
+    const stream = new Duplex({ read: () => undefined, write });
+    raw.on('data', (bytes: Buffer) => stream.push(bytes));
+    raw.on('error', () => undefined);
+    this.socket = new TLSSocket(stream, { ...options, isServer: true });
+    this.socket.on('error', () => undefined);
+  }
+
+  async send(...texts: readonly string[]): Promise<void> {
+    this.gathered = [];
+    for (const text of texts) await new Promise((resolve) => this.socket.write(text, resolve));
+    assert.equal(this.gathered.length, texts.length);
+    this.raw.write(Buffer.concat(this.gathered));
+    this.gathered = null;
+  }
 }
 
 const over = (address: string) => ProxyFixture.start([{ ...site('a.test', { address }), tls: true }]);
@@ -65,6 +97,30 @@ describe('a target with tls', () => {
       assert.deepEqual(target.requests, []);
       assert.doesNotMatch(answer.head + answer.body, /127\.0\.0\.1/);
     });
+
+  test('is read to the end before its connection is used again, so that what follows a response answers no other request', async () => {
+    const connections: Socket[] = [];
+    const server = createPlainServer((raw) => {
+      connections.push(raw);
+      const records = new Records(raw, certificates.issue('a.test'));
+      records.socket.on('data', (bytes) => {
+        if (bytes.toString('latin1').startsWith('HEAD')) void records.send('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', ok('more'));
+        else void records.send(ok('own'));
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    using proxy = await ProxyFixture.with([{ ...site('a.test', { address }), tls: true }], {}, { maxPerTarget: 1 });
+    const [client, other] = [await proxy.connect(), await proxy.connect()];
+    client.send(get().replace('GET', 'HEAD'));
+    other.send(get());
+    assert.match((await client.readAnswer('HEAD')).line, / 200 /);
+    assert.equal((await other.readAnswer()).body, 'own');
+    assert.equal((await proxy.request(get())).body, 'own');
+    assert.equal(connections.length, 2);
+    server.close();
+    for (const raw of connections) raw.destroy();
+  });
 
   test('causes a 502 if it does not speak TLS', async () => {
     using target = await UpstreamFixture.start();

@@ -67,6 +67,11 @@ export class Admission {
     this.tools.connections.leaveUpstream(this.tools.slot);
   }
 
+  /** Whether more than half of the descriptors are in use. */
+  get isScarce(): boolean {
+    return this.tools.connections.sockets() * 2 > this.limits.maxSockets;
+  }
+
   /** Counts one more file that is being sent. @returns whether descriptors allow it. */
   enterFile(): boolean {
     return this.tools.connections.enterFile(this.tools.slot, this.limits.maxSockets);

@@ -95,7 +95,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
     faults,
     targets,
     slot: 0,
-    sockets: { enterUpstream: () => true, leaveUpstream: () => undefined },
+    sockets: { enterUpstream: () => true, leaveUpstream: () => undefined, isScarce: false },
     resolver: new Resolver(clock),
     runQueue: new RunQueue(),
     connected: (endpoint) => hold.connected(endpoint),

@@ -66,6 +66,22 @@ test('clients that authenticate on many connections keep at most a quarter of th
   assert.equal(await ask(clients[0] as Wire, PROVE), 'nobody');
 });
 
+test('clients that authenticate and leave take no more than half of the descriptors from others', async () => {
+  using upstream = await windows();
+  using proxy = await ProxyFixture.with([site('a.test', upstream)], { maxSockets: 40 });
+  const { connections } = proxy.ledger;
+  for (let clients = 0; clients < 50; clients++) {
+    const client = await proxy.connect();
+    assert.equal(await ask(client, BEGIN), '401');
+    client.socket.destroy();
+    await eventually('the client to have left', () => connections.open() === 0);
+  }
+  assert.ok(connections.sockets() <= 21, `${connections.sockets()} descriptors are in use`);
+  const alice = await proxy.connect();
+  assert.equal(await ask(alice, BEGIN), '401');
+  assert.equal(await ask(alice, PROVE), 'alice');
+});
+
 test('a client authenticates past the cache, and the requests of the cache use no such connection', async () => {
   using upstream = await windows();
   using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} });

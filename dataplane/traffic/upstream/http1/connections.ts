@@ -114,11 +114,15 @@ export class Http1Connections implements TargetChannel {
     else this.bind(connection, boundTo);
   }
 
-  /** Keeps a connection for its client, or the newest ones if there are many: a client can make each of its requests need one. */
+  /**
+   * Keeps a connection for its client, or the newest ones if there are many: a client can make each of its requests need one, and nobody
+   * else can use them. They become no more while descriptors are scarce.
+   */
   private bind(connection: UpstreamConnection, client: Downstream): void {
-    this.bound.set(client, connection);
-    if (this.bound.size <= this.maxConnections * BOUND_PART) return;
-    const [oldest] = this.bound.values();
+    const { bound, maxConnections, endpoint } = this;
+    bound.set(client, connection);
+    if (bound.size <= maxConnections * BOUND_PART && (bound.size === 1 || !endpoint.tools.sockets.isScarce)) return;
+    const [oldest] = bound.values();
     oldest?.destroy();
   }
 

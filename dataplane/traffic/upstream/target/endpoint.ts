@@ -34,6 +34,8 @@ export type SocketBudget = {
   /** Counts one more. @returns whether it is within the limit. */
   enterUpstream(): boolean;
   leaveUpstream(): void;
+  /** Whether more than half of it is in use. */
+  readonly isScarce: boolean;
 };
 
 /** What endpoints share: the worker's clock, its column of the ledger, and where failures go. */

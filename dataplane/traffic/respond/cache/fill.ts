@@ -296,8 +296,10 @@ export class Fill implements AnswerSink {
   /** No upstream answered. That may be because of this one request, so another one that waits is tried next. */
   private fail(status: number, reason: string): void {
     const { requester } = this;
-    const next = this.exchange === null || this.starting ? undefined : this.nextLeader(requester);
-    if (next === undefined) return this.conclude((reader) => reader.fail(status, reason));
+    if (this.exchange === null || this.starting) return this.conclude((reader) => reader.fail(status, reason));
+    const next = this.nextLeader(requester);
+    // Those that want no whole response can't request it for others.
+    if (next === undefined) return this.conclude((reader) => (reader === requester ? reader.fail(status, reason) : this.release(reader)));
     if (requester !== null) guardExchange(requester.x, () => requester.fail(status, reason));
     this.exchange?.cancel();
     guardExchange(next.x, () => this.lead(next));

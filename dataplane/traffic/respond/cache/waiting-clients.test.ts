@@ -167,3 +167,24 @@ for (const [how, answer] of [
     for (const other of others) assert.equal((await other.readAnswer()).body, 'fine');
     assert.match((await evil.readAnswer()).line, / 502 /);
   });
+
+for (const [what, text] of [
+  ['only the head', get().replace('GET', 'HEAD')],
+  ['only a part', get('/', 'Range: bytes=0-1\r\n')],
+] as const)
+  test(`a client that wants ${what} does not fail with the request of another one that it waits for`, async () => {
+    let act: () => void = () => undefined;
+    using upstream = await UpstreamFixture.serving(({ line, head }, wire) => {
+      if (/evil/.test(head)) act = () => wire.send('no\r\n\r\n');
+      return /evil/.test(head) ? null : line.startsWith('HEAD') ? 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n' : ok('fine');
+    });
+    using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} });
+    const [evil, other] = [await proxy.connect(), await proxy.connect()];
+    evil.send(get('/', 'User-Agent: evil\r\n'));
+    await eventually('the request', () => upstream.requests.length === 1);
+    other.send(text);
+    await eventually('both to be under way', () => proxy.ledger.inFlight.total() === 2);
+    act();
+    assert.match((await other.readAnswer(text.slice(0, 4).trim())).line, / 200 /);
+    assert.match((await evil.readAnswer()).line, / 502 /);
+  });

@@ -205,6 +205,10 @@ export class UpstreamConnection implements Attempt, DirectReader {
     this.deadline = until;
   }
 
+  get isIdle(): boolean {
+    return this.state === STATE.idle;
+  }
+
   /** Whether its idle time limit has expired. */
   expired(now: number): boolean {
     return now >= this.deadline;
@@ -360,17 +364,11 @@ export class UpstreamConnection implements Attempt, DirectReader {
       if (this.keepAlive && this.requestComplete && this.writer?.failed === false && this.state !== STATE.untilClose) {
         this.state = STATE.idle;
         this.intake?.resume();
-        // What followed in the same segment, in a TLS record of its own, is read first: it must not answer another request.
-        if (this.endpoint.serverName === null) this.free();
-        else setImmediate(() => guard(this, this.free));
+        this.owner.finished(this, this.heads.head.fields.keepAliveTimeout, this.readAt);
       } else this.destroy();
     } finally {
       endAnswer(x, trailers);
     }
-  }
-
-  private free(): void {
-    if (this.state === STATE.idle) this.owner.release(this, this.heads.head.fields.keepAliveTimeout, this.readAt);
   }
 
   private gone(): void {

@@ -2,7 +2,7 @@ import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
 import { NOTHING_SENT } from '../../exchange/attempt.ts';
 import type { Downstream, Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
-import { guard, guardExchange } from '../../exchange/faults.ts';
+import { guard, guardExchange, guarded } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import type { TargetChannel } from '../target/channel.ts';
 import type { Endpoint } from '../target/endpoint.ts';
@@ -102,7 +102,22 @@ export class Http1Connections implements TargetChannel {
     if (next !== null) guardExchange(next, () => this.sendFresh(next));
   }
 
-  /** A connection has finished its exchange and can serve another. */
+  /**
+   * A connection has finished its exchange. What followed in the same segment, in a TLS record of its own, is read first: it must not answer
+   * another request. Until then its place at the target is taken, or a request that waits for one would need another connection.
+   */
+  finished(connection: UpstreamConnection, keepAliveSeconds: number, now: number): void {
+    const { endpoint } = this;
+    if (endpoint.serverName === null) return this.release(connection, keepAliveSeconds, now);
+    const ledgerSlot = endpoint.begin();
+    const free = (): void => {
+      endpoint.end(ledgerSlot);
+      if (connection.isIdle) this.release(connection, keepAliveSeconds, now);
+    };
+    setImmediate(guarded(connection, free));
+  }
+
+  /** It can serve another. */
   release(connection: UpstreamConnection, keepAliveSeconds: number, now = this.endpoint.tools.clock.monotonic()): void {
     const { boundTo } = connection;
     const next = boundTo === null ? this.waiting.next() : null;

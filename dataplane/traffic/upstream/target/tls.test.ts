@@ -122,6 +122,17 @@ describe('a target with tls', () => {
     for (const raw of connections) raw.destroy();
   });
 
+  test('gets no more connections than requests at once, also for requests that wait', async () => {
+    using target = await secured(certificates.issue('a.test'));
+    using proxy = await ProxyFixture.start([
+      { ...site('a.test', target), tls: true, max_in_flight: { requests: 1, queue: 10, queue_secs: 10 } },
+    ]);
+    const clients = await Promise.all(Array.from({ length: 5 }, () => proxy.connect()));
+    for (const client of clients) client.send(get());
+    for (const client of clients) assert.equal((await client.readAnswer()).body, 'a.test');
+    assert.equal(target.sockets.length, 1);
+  });
+
   test('causes a 502 if it does not speak TLS', async () => {
     using target = await UpstreamFixture.start();
     using proxy = await over(target.address);

@@ -66,6 +66,28 @@ test('clients that authenticate on many connections keep at most a quarter of th
   assert.equal(await ask(clients[0] as Wire, PROVE), 'nobody');
 });
 
+test('it does not say how long a target keeps idle connections, because its client may use it at any time', async () => {
+  using upstream = await windows();
+  using proxy = await ProxyFixture.before(upstream);
+  const [alice, other] = [await proxy.connect(), await proxy.connect()];
+  assert.equal(await ask(other), 'nobody');
+  const [first] = upstream.connections;
+  assert.ok(first !== undefined);
+  proxy.clock.pass(2_000);
+  first.end();
+  await first.until('its end', () => first.ended || first.closed);
+  // From now on connections are given up before they have been idle for 2 s.
+  for (let times = 0; times < 2; times++) {
+    assert.equal(await ask(alice, BEGIN), '401');
+    proxy.clock.pass(1_600);
+  }
+  assert.equal(await ask(other), 'nobody');
+  const before = upstream.connections.length;
+  proxy.clock.pass(1_800);
+  assert.equal(await ask(other), 'nobody');
+  assert.equal(upstream.connections.length, before + 1);
+});
+
 test('clients that authenticate and leave take no more than half of the descriptors from others', async () => {
   using upstream = await windows();
   using proxy = await ProxyFixture.with([site('a.test', upstream)], { maxSockets: 40 });

@@ -141,11 +141,11 @@ export class Http1Connections implements TargetChannel {
     oldest?.destroy();
   }
 
-  /** A connection has reached its idle limit. One of them is kept open, to see whether its target would close it. */
+  /** A connection has reached its idle limit. One that belongs to no client is kept open, to see whether its target would. */
   idleExpired(connection: UpstreamConnection, now: number): void {
     const until = connection.idleSince + IDLE_MS;
     if (this.idleProbe === connection) this.limit.limitNotReached();
-    else if (this.idleProbe === null && this.limit.known && now < until && !this.endpoint.leaving) {
+    else if (this.idleProbe === null && this.limit.known && now < until && connection.boundTo === null && !this.endpoint.leaving) {
       remove(this.idle, connection);
       this.idleProbe = connection;
       return connection.idle(connection.idleSince, until);

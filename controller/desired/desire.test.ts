@@ -89,6 +89,12 @@ test('the globals come from the source that has them', () => {
   assert.deepEqual(desired.settings, { http_port: 8080 });
 });
 
+test('any number of problems of a source is reported', () => {
+  const problem = { source: 'docker', origin: 'container app', domain: null, code: 'bad_label', message: 'no' };
+  const listing = { ...sampleListing(['a.example']), problems: Array.from({ length: 200_000 }, () => problem) };
+  assert.equal(desire(views(listing)).problems.length, 200_000);
+});
+
 test('a route too large for a line of a frame is reported as a problem', () => {
   const handles = Array.from({ length: 4_500 }, (_, at) => ({ path: `/${at}`, respond: { status: 200, body: 'x'.repeat(8_000) } }));
   const { routes, problems } = desire(views(sampleListing([sampleRoute('big.example', '127.0.0.1:1', { handles }), 'a.example'])));

@@ -53,10 +53,10 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
   let settings: Globals | null = null;
   for (const source of sources) {
     const { listing, errors } = views.get(source) as SourceView;
-    problems.push(...errors.map((error) => failure(source, error)));
+    for (const error of errors) problems.push(failure(source, error));
     if (!listing) continue;
     settings = joined(settings, listing.settings);
-    problems.push(...listing.problems);
+    for (const problem of listing.problems) problems.push(problem);
     for (const certificate of listing.certificates ?? []) bring(certificates, source, certificate);
     for (const route of listing.routes) {
       const problem = claim(winners, source, route);

@@ -161,12 +161,14 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
 
 function readDomains(value: string, draft: LabelDraft): string | undefined {
   const wrong: string[] = [];
+  const found = new Set<Domain>();
   for (const part of value.split(',').map((one) => one.trim())) {
     if (part === '') continue;
     const domain = parseDomain(part);
-    if (!domain.ok) wrong.push(`${part}: ${domain.reason}`);
-    else if (!draft.domains.includes(domain.value)) draft.domains.push(domain.value);
+    if (domain.ok) found.add(domain.value);
+    else wrong.push(`${part}: ${domain.reason}`);
   }
+  draft.domains = [...found];
   if (wrong.length > 0) return wrong.join(', ');
   return draft.domains.length === 0 ? 'it names no domain' : undefined;
 }

@@ -40,20 +40,23 @@ export function leaderOf(pool: readonly Member[], draining: ReadonlySet<string>)
   return pool.find(({ container }) => !draining.has(container.id)) ?? oldest;
 }
 
-/** Labels of members that do not apply because the leader's differ. Draining members are left out. */
-export function differencesOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): UndatedProblem[] {
+/** Labels of members that do not apply because the leader's differ, by member. Draining members are left out. */
+export function* differencesOf(
+  domain: Domain,
+  pool: readonly Member[],
+  draining: ReadonlySet<string>,
+): Generator<UndatedProblem[], undefined> {
   const leader = leaderOf(pool, draining);
-  return pool
-    .filter(({ container }) => container !== leader.container && !draining.has(container.id))
-    .flatMap(({ container, site }) =>
-      differences(leader.site, site).map(([label, holds]) => ({
-        source: DOCKER_SOURCE,
-        origin: originOf(container),
-        domain,
-        code: 'labels_differ',
-        message: `${LABEL_PREFIX}${label} is ${holds === undefined ? 'absent' : `"${holds.slice(0, 200)}"`} in ${originOf(leader.container)}, which is older: that holds for ${domain}`,
-      })),
-    );
+  for (const { container, site } of pool) {
+    if (container === leader.container || draining.has(container.id)) continue;
+    yield differences(leader.site, site).map(([label, holds]) => ({
+      source: DOCKER_SOURCE,
+      origin: originOf(container),
+      domain,
+      code: 'labels_differ',
+      message: `${LABEL_PREFIX}${label} is ${holds === undefined ? 'absent' : `"${holds.slice(0, 200)}"`} in ${originOf(leader.container)}, which is older: that holds for ${domain}`,
+    }));
+  }
 }
 
 /** Labels with different values in two sites, each with the first site's value. */

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Container } from '../engine/container.ts';
 import { fakeId } from '../testing/fake-container.ts';
 import { sampleContainer, sampleSnapshot } from '../testing/sample-container.ts';
+import { MAX_PROBLEMS_PER_CONTAINER } from './problem-list.ts';
 import { translate } from './translate.ts';
 
 const labels = (more: Record<string, string>) => ({ labels: { 'sluice.domain': 'a.example', ...more } });
@@ -213,6 +214,20 @@ test('excessive data from the engine is a problem of its container, and the othe
     problems.map(({ code, domain }) => [code, domain]),
     [['bad_route', 'a.example']],
   );
+});
+
+test('a container with many mistakes for many domains reports a limited number, and the others are routed', () => {
+  const range = Array.from({ length: 600 }, (_, at) => at.toString(36));
+  const names = { 'sluice.domain': range.map((one) => `${one}.example`).join() };
+  const mistakes = Object.fromEntries(range.map((one) => [`sluice.header.${one} `, 'x']));
+  const differences = Object.fromEntries(range.map((one) => [`sluice.header.X-${one}`, 'x']));
+  for (const labels of [mistakes, differences]) {
+    const odd = sampleContainer(3, { labels: { ...names, ...labels } });
+    const { routes, problems } = translate(sampleSnapshot([sampleContainer(1), sampleContainer(2, { labels: names }), odd]));
+    assert.equal(routes.length, range.length);
+    assert.equal(problems.length, MAX_PROBLEMS_PER_CONTAINER);
+    assert.match(problems.at(-1)?.message ?? '', /further problems of this container are not listed$/);
+  }
 });
 
 test('the same snapshot gives the same bytes, and unchanged routes are the same objects', () => {

@@ -9,6 +9,7 @@ import { DOCKER_SOURCE, type EngineSnapshot, type SiteReading, type Translation 
 import { type LastGood, type ReadContainer, recall, remember } from './last-good.ts';
 import { peersIn } from './peers.ts';
 import { differencesOf, join, leaderOf, type Member } from './pools.ts';
+import { ProblemList } from './problem-list.ts';
 import { invalidReading, keptReading, originOf, STAYS, validReading } from './site-reading.ts';
 
 /**
@@ -21,27 +22,27 @@ export function translate(snapshot: EngineSnapshot): Translation {
   const { pools, problems, readings } = collect(snapshot, read, lastGood);
   const routes: RouteSpec[] = [];
   for (const [domain, pool] of [...pools].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    problems.push(...differencesOf(domain, pool, snapshot.draining));
+    for (const differing of differencesOf(domain, pool, snapshot.draining)) problems.add(differing);
     const route = routeOf(domain, pool, snapshot.draining);
     if ('domain' in route) routes.push(route);
-    else problems.push(refusal(domain, leaderOf(pool, snapshot.draining), route.reason));
+    else problems.add([refusal(domain, leaderOf(pool, snapshot.draining), route.reason)]);
   }
   const peers = peersIn(pools);
-  return { routes, problems, readings: readings.map((reading) => ({ ...reading, peers: peers(reading) })), lastGood };
+  return { routes, problems: problems.list(), readings: readings.map((reading) => ({ ...reading, peers: peers(reading) })), lastGood };
 }
 
 /** What each container wants, one after the other. */
 function collect(snapshot: EngineSnapshot, read: readonly ReadContainer[], lastGood: LastGood) {
-  const problems: UndatedProblem[] = [];
+  const problems = new ProblemList();
   const readings: SiteReading[] = [];
   const pools = new Map<Domain, Member[]>();
   const running = read.filter(({ container }) => isLive(container));
   const before = recall(lastGood, running);
   for (const { container, labels } of read) {
     const isHere = isLive(container) || container.status === 'created';
-    if (isHere) problems.push(...labels.warnings.map((warning) => ({ ...about(container), ...warning })));
+    if (isHere) problems.add(labels.warnings.map((warning) => ({ ...about(container), ...warning })));
     for (const { site, bad } of claimsOf(labels, (one) => (isHere ? before(container, one) : undefined))) {
-      if (bad && isHere) problems.push(...mistakes(container, bad, site));
+      if (bad && isHere) problems.add(mistakes(container, bad, site));
       if (!site) {
         readings.push(invalidReading(container, bad));
         continue;
@@ -50,8 +51,8 @@ function collect(snapshot: EngineSnapshot, read: readonly ReadContainer[], lastG
       const reading = validReading(container, site, choice, snapshot.draining.has(container.id));
       readings.push(bad ? keptReading(reading, bad) : reading);
       if (!isLive(container)) continue;
-      if (choice.address === null) problems.push(unreachable(container, site, choice));
-      for (const domain of site.domains) problems.push(...join(pools, domain, { container, site, choice }));
+      if (choice.address === null) problems.add([unreachable(container, site, choice)]);
+      for (const domain of site.domains) problems.add(join(pools, domain, { container, site, choice }));
     }
   }
   return { pools, problems, readings };
@@ -85,16 +86,15 @@ function claimsOf({ sites, bad }: ReadLabels, before: (bad: InvalidSite) => Site
 const about = (container: Container) => ({ source: DOCKER_SOURCE, origin: originOf(container) });
 
 /** Reported for the domains in the labels, and for those that stay. */
-function mistakes(container: Container, { domains, reasons }: InvalidSite, stays: SiteLabels | undefined): UndatedProblem[] {
-  const concerned = [...new Set([...domains, ...(stays?.domains ?? [])])];
-  return reasons.flatMap((reason) =>
-    (concerned.length === 0 ? [null] : concerned).map((domain) => ({
-      ...about(container),
-      domain,
-      code: 'bad_label',
-      message: stays ? `${reason}; ${STAYS}` : reason,
-    })),
-  );
+function* mistakes(
+  container: Container,
+  { domains, reasons }: InvalidSite,
+  stays: SiteLabels | undefined,
+): Generator<UndatedProblem, undefined> {
+  const concerned = new Set([...domains, ...(stays?.domains ?? [])]);
+  for (const reason of reasons)
+    for (const domain of concerned.size === 0 ? [null] : concerned)
+      yield { ...about(container), domain, code: 'bad_label', message: stays ? `${reason}; ${STAYS}` : reason };
 }
 
 function unreachable(container: Container, { domains }: SiteLabels, choice: AddressChoice): UndatedProblem {

@@ -5,6 +5,8 @@ export const MAX_CONNECTIONS = 10_000_000;
 /** The longest time a request may be held for a target (s). */
 export const MAX_HOLD_SECS = 300;
 
+/** The maximum number of targets of a pool. */
+export const MAX_TARGETS = 10_000;
 /** The highest weight of a target. */
 export const MAX_WEIGHT = 1_000;
 /** The maximum number of checks in a row that a change of a target's health may need. */

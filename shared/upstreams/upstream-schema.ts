@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MAX_WEIGHT } from '../limits.ts';
+import { MAX_TARGETS, MAX_WEIGHT } from '../limits.ts';
 import { parseUpstream } from '../values/address.ts';
 import { readBy } from '../values/read-by.ts';
 
@@ -44,4 +44,4 @@ export const upstreamSchema = z
   .meta({ title: 'upstream', about: 'One target of a pool. Requests are distributed round-robin, unless `lb_policy` says otherwise.' });
 
 /** The targets of a pool. */
-export const upstreamsSchema = z.array(upstreamSchema).max(10_000).default([]).describe('The targets of the pool.');
+export const upstreamsSchema = z.array(upstreamSchema).max(MAX_TARGETS).default([]).describe('The targets of the pool.');

@@ -1,3 +1,4 @@
+import { MAX_TARGETS } from '../../../../shared/limits.ts';
 import type { HandleSpec, RouteInput } from '../../../../shared/route.ts';
 import type { BackendRef } from '../objects/ingress.ts';
 import { nameOf } from '../objects/meta.ts';
@@ -92,7 +93,7 @@ function targetsOf(service: string, { name, appProtocol }: ServicePort, slices: 
         if (!found.get(address)?.ready) found.set(address, endpoint);
       }
     }
-  const endpoints = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+  const endpoints = [...found].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MAX_TARGETS);
   const isAnyReady = endpoints.some(([, { ready }]) => ready);
   const upstreams = endpoints.map(([address, endpoint]) => ({
     address,

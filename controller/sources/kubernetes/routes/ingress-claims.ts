@@ -152,10 +152,14 @@ function hostOf(rule: Ingress['rules'][number]): Parsed<Domain> {
   return host;
 }
 
+/** Patterns have at most 8,192 characters, and one of them is the path with an end (characters). */
+const MAX_PATH = 8_000;
+
 /** A path of an Ingress is plain text, whereas patterns of the proxy give `*` a meaning. */
 function matchOf({ path, type }: IngressPath): PathMatch | { readonly reason: string } {
   const isPattern = type === 'ImplementationSpecific' && path.endsWith('/*');
   const plain = isPattern ? path.slice(0, -2) : path;
+  if (path.length > MAX_PATH) return { reason: `a path is longer than ${MAX_PATH} characters` };
   if (plain.includes('*')) return { reason: `${path}: a path with * can't be matched; write pathType: Prefix and the path before it` };
   if (type === 'Exact') return { kind: 'exact', path };
   return { kind: 'prefix', path: plain.replace(/\/+$/, '') || '/' };

@@ -1,18 +1,15 @@
-import type { Domain } from '../../../../shared/values/host.ts';
 import type { UndatedReading } from '../../transition-times.ts';
 import { nameOf } from '../objects/meta.ts';
 import { originOf, type PathClaim, type Request } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
+import type { HostClaims } from './host-claims.ts';
 
 const MAX_NAMED = 10;
 /** Problems that are mistakes in the object itself. */
 const MISTAKES: ReadonlySet<string> = new Set(['bad_host', 'bad_path', 'bad_route']);
 
 /** The state of an object that requests hosts. */
-export function readingOf(
-  { owner, claims, problems, reasons, hosts }: Request,
-  all: ReadonlyMap<Domain, ReadonlyMap<string, PathClaim>>,
-): UndatedReading {
+export function readingOf({ owner, claims, problems, reasons, hosts }: Request, all: HostClaims): UndatedReading {
   const wrong = [...reasons, ...problems.filter(({ code }) => MISTAKES.has(code)).map(({ message }) => message)];
   const unresolved = [...new Set(claims.flatMap(({ backend }) => backend.reason ?? []))];
   const addresses = new Set(claims.flatMap(({ backend }) => backend.upstreams.map(({ address }) => address)));
@@ -41,13 +38,9 @@ export function readingOf(
 }
 
 /** Other objects with paths of the same hosts. */
-function peersOf(
-  uid: string,
-  claims: readonly PathClaim[],
-  all: ReadonlyMap<Domain, ReadonlyMap<string, PathClaim>>,
-): UndatedReading['peers'] {
+function peersOf(uid: string, claims: readonly PathClaim[], all: HostClaims): UndatedReading['peers'] {
   const others = new Set<string>();
   for (const host of new Set(claims.map((claim) => claim.host)))
-    for (const { owner } of all.get(host)?.values() ?? []) if (owner.meta.uid !== uid) others.add(nameOf(owner.meta));
+    for (const { owner } of all.of(host)) if (owner.meta.uid !== uid) others.add(nameOf(owner.meta));
   return { count: others.size, names: [...others].slice(0, MAX_NAMED) };
 }

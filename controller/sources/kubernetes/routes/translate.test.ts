@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MAX_LINE_BYTES } from '../../../../shared/wire/apply.ts';
 import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
 import type { ClusterSnapshot } from './cluster-snapshot.ts';
 import { translate } from './translate.ts';
@@ -136,4 +137,48 @@ test('an Ingress becomes a route whose blocks are its paths, the strictest first
     [['/a'], ['/a/long', '/a/long/*'], ['/a', '/a/*']],
   );
   assert.partialDeepStrictEqual(readings, [{ kind: 'ingress', name: 'shop/web', accepted: { holds: true }, resolved: { holds: true } }]);
+});
+
+/** What of a host of the namespace `shop` is routed if the namespace `odd` names the host too, with these paths. */
+function sharedWith(paths: readonly string[], annotations: object = {}, endpoints: readonly object[] = []) {
+  const [shop, odd] = [serviceOf('shop/app', '10.0.0.1'), serviceOf('odd/app', '10.0.0.2')];
+  const backend = { service: { name: 'app', port: { number: 80 } } };
+  const rules = [{ host: 'a.example', http: { paths: paths.map((path) => ({ path, pathType: 'Prefix', backend })) } }];
+  const { routes, problems } = translate(
+    clusterOf({
+      ingresses: [
+        ingressOf('shop/web', 'a.example', 'app'),
+        { name: 'odd/web', metadata: { annotations }, spec: { ingressClassName: 'sluice', rules } },
+      ],
+      services: [shop.service, odd.service],
+      slices: [shop.slice, { ...odd.slice, ...(endpoints.length > 0 && { endpoints }) }],
+    }),
+  );
+  const [route] = routes;
+  const served = route && [route, ...route.handles].flatMap(({ upstreams }) => upstreams.map(({ address }) => address));
+  return {
+    isServed: served?.includes('10.0.0.1:8080'),
+    size: JSON.stringify(route).length,
+    problems: problems.map(({ message }) => message),
+  };
+}
+
+const manyPaths = (count: number): string[] => Array.from({ length: count }, (_, at) => `/${at}`);
+
+test('an object can’t keep a host that others share from being routed', () => {
+  const long = sharedWith([`/${'x'.repeat(9_000)}`]);
+  assert.deepEqual([long.isServed, long.problems], [true, ['a path is longer than 8000 characters']]);
+  const many = sharedWith(manyPaths(20_001));
+  assert.deepEqual([many.isServed, many.problems.length], [true, 2]);
+  assert.match(many.problems[0] ?? '', /^a\.example: \/\d+ has no room left/);
+  const endpoints = Array.from({ length: 10_001 }, (_, at) => ({ addresses: [`10.1.${at >> 8}.${at & 255}`] }));
+  assert.deepEqual([sharedWith(['/x'], {}, endpoints).isServed, sharedWith(['/x'], {}, endpoints).problems], [true, []]);
+});
+
+test('a host whose paths would be too large together is routed without the latest of them', () => {
+  const header = Array.from({ length: 1_000 }, (_, at) => `X-${at} ${'v'.repeat(200)}`).join('\n');
+  const { isServed, size, problems } = sharedWith(manyPaths(3_000), { 'sluice.dev/header': `{\n${header}\n}` });
+  assert.equal(isServed, true);
+  assert.ok(size > 10_000_000 && size < MAX_LINE_BYTES, `${size}`);
+  assert.match(problems.at(-1) ?? '', /has no room left/);
 });

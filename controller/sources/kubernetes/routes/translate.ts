@@ -9,8 +9,9 @@ import { byAge } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
 import { SecretCertificates } from './certificates.ts';
-import { originOf, type PathClaim, problemOf, type Request } from './claim.ts';
+import { type PathClaim, problemOf, type Request } from './claim.ts';
 import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
+import { HostClaims } from './host-claims.ts';
 import { type GatewaySite, routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
@@ -27,13 +28,17 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const { requests, lastGood } = requestsOf(snapshot, backends);
   const gateways = translateGateways(snapshot, backends, snapshot.portMap);
   const problems = [...requests.flatMap((request) => request.problems), ...gatewayProblems(gateways)];
-  const hosts: Hosts = new Map();
-  for (const request of requests) for (const claim of request.claims) problems.push(...join(hosts, claim));
+  const hosts = new HostClaims();
+  for (const request of requests)
+    for (const claim of request.claims) {
+      const problem = hosts.join(claim);
+      if (problem !== null) problems.push(problem);
+    }
   const certificates = new SecretCertificates(snapshot.secrets);
   for (const { secret, place } of gateways.defaults) certificates.presentDefault(secret, place);
   const routes: RouteSpec[] = [];
-  for (const host of [...new Set([...hosts.keys(), ...gateways.hosts.keys(), ...gateways.passthroughs.keys()])].sort()) {
-    const claims = [...(hosts.get(host as Domain)?.values() ?? [])];
+  for (const host of [...new Set([...hosts.names(), ...gateways.hosts.keys(), ...gateways.passthroughs.keys()])].sort()) {
+    const claims = hosts.of(host as Domain);
     const route = routeOf(host as Domain, claims, siteOf(host as Domain, gateways), certificates, problems);
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
@@ -105,27 +110,6 @@ function requestsOf(snapshot: ClusterSnapshot, backends: Backends) {
     return request;
   });
   return { requests, lastGood };
-}
-
-/** The claims of each host by their path. */
-type Hosts = Map<Domain, Map<string, PathClaim>>;
-
-const keyOf = ({ path }: PathClaim): string => (path.kind === 'default' ? path.kind : `${path.kind} ${path.path}`);
-
-/** @returns the problem if an older object has the path already. */
-function join(hosts: Hosts, claim: PathClaim): UndatedProblem[] {
-  const { owner, host, path } = claim;
-  const paths = hosts.get(host) ?? new Map<string, PathClaim>();
-  hosts.set(host, paths);
-  const key = keyOf(claim);
-  const taken = paths.get(key);
-  if (!taken) {
-    paths.set(key, claim);
-    return [];
-  }
-  const isTwice = taken.owner.meta.uid === owner.meta.uid;
-  const whose = isTwice ? 'named twice by this object; the first one holds' : `taken by ${originOf(taken.owner)}, which is older`;
-  return [problemOf(owner, host, 'path_taken', `${host}: ${path.kind === 'default' ? 'the default backend' : path.path} is ${whose}`)];
 }
 
 /**

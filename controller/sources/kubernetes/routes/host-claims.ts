@@ -1,0 +1,64 @@
+import { MAX_BLOCKS } from '../../../../shared/limits.ts';
+import type { RouteDraft } from '../../../../shared/route.ts';
+import type { Domain } from '../../../../shared/values/host.ts';
+import { MAX_LINE_BYTES } from '../../../../shared/wire/apply.ts';
+import type { UndatedProblem } from '../../source.ts';
+import type { Backend } from './backends.ts';
+import { originOf, type PathClaim, problemOf } from './claim.ts';
+
+/** How large the claims of a host may be together, so that its route with all defaults fits into a line of a frame (bytes). */
+const MAX_HOST_SIZE = 0.7 * MAX_LINE_BYTES;
+/** Room for the other members of a block. */
+const BLOCK_SIZE = 400;
+
+type Host = { readonly paths: Map<string, PathClaim>; size: number };
+
+/** The claims of each host by their path. Objects of different namespaces share hosts, so none can take more room than a route has. */
+export class HostClaims {
+  private readonly hosts = new Map<Domain, Host>();
+
+  names(): Iterable<Domain> {
+    return this.hosts.keys();
+  }
+
+  /** Those of the oldest object first. */
+  of(host: Domain): PathClaim[] {
+    return [...(this.hosts.get(host)?.paths.values() ?? [])];
+  }
+
+  /** @returns the problem if an older object has the path already, or the host has no room for it. */
+  join(claim: PathClaim): UndatedProblem | null {
+    const { owner, host, path } = claim;
+    const known = this.hosts.get(host) ?? { paths: new Map<string, PathClaim>(), size: 0 };
+    const key = path.kind === 'default' ? path.kind : `${path.kind} ${path.path}`;
+    const what = `${host}: ${path.kind === 'default' ? 'the default backend' : path.path}`;
+    const taken = known.paths.get(key);
+    if (taken) {
+      const isTwice = taken.owner.meta.uid === owner.meta.uid;
+      const whose = isTwice ? 'named twice by this object; the first one holds' : `taken by ${originOf(taken.owner)}, which is older`;
+      return problemOf(owner, host, 'path_taken', `${what} is ${whose}`);
+    }
+    const size = sizeOf(claim);
+    if (known.paths.size >= MAX_BLOCKS || known.size + size > MAX_HOST_SIZE)
+      return problemOf(owner, host, 'path_taken', `${what} has no room left: the paths of the host are too many, or too large together`);
+    known.paths.set(key, claim);
+    known.size += size;
+    this.hosts.set(host, known);
+    return null;
+  }
+}
+
+const sizes = new WeakMap<RouteDraft | Backend['upstreams'], number>();
+
+/** The approximate size of a claim's block (bytes). */
+function sizeOf({ path, members, backend: { upstreams } }: PathClaim): number {
+  return BLOCK_SIZE + (path.kind === 'default' ? 0 : 2 * Buffer.byteLength(path.path)) + bytesOf(members) + bytesOf(upstreams);
+}
+
+function bytesOf(value: RouteDraft | Backend['upstreams']): number {
+  const known = sizes.get(value);
+  if (known !== undefined) return known;
+  const size = Buffer.byteLength(JSON.stringify(value));
+  sizes.set(value, size);
+  return size;
+}

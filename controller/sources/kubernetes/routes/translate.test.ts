@@ -155,7 +155,7 @@ function sharedWith(paths: readonly string[], annotations: object = {}, endpoint
     }),
   );
   const [route] = routes;
-  const served = route && [route, ...route.handles].flatMap(({ upstreams }) => upstreams.map(({ address }) => address));
+  const served = route && [route, ...route.handles].flatMap(({ upstreams }) => upstreams.map(({ address }) => String(address)));
   return {
     isServed: served?.includes('10.0.0.1:8080'),
     size: JSON.stringify(route).length,

@@ -47,7 +47,7 @@ export const removeSchema = z.object({ domain: z.string().min(1).max(253), sourc
 /** The maximum number of names; no authority puts more into one certificate. */
 const MAX_DOMAINS = 100;
 /** The maximum length of a chain or a key (characters). */
-const MAX_PEM = 262_144;
+export const MAX_PEM = 262_144;
 const certificateDomains = z.array(readBy(parseCertificateName)).min(1).max(MAX_DOMAINS);
 
 /** A certificate for these domains, used as it is. A source has one certificate for a given set of domains. */

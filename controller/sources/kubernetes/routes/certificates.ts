@@ -1,9 +1,11 @@
 import { type Certificate, readCertificate } from '../../../../shared/certificates/certificate.ts';
 import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import { type DefaultPlace, defaultNameOf } from '../../../../shared/certificates/default-certificate.ts';
-import { CATCH_ALL } from '../../../../shared/values/host.ts';
-import type { Parsed } from '../../../../shared/values/parsed.ts';
+import { CATCH_ALL, parseDomain, wildcardOf } from '../../../../shared/values/host.ts';
+import { type Parsed, refused } from '../../../../shared/values/parsed.ts';
+import { MAX_PEM } from '../../../../shared/wire/apply.ts';
 import type { SourceCertificate } from '../../source.ts';
+import { coveringNames } from '../gateway/hosts/hostnames.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 
 /** The maximum number of names in a line; more are split into several. */
@@ -50,12 +52,18 @@ export class SecretCertificates {
     else this.hosts.set(secret, [host]);
   }
 
-  /** A certificate for the catch-all host is presented for its own names. */
-  list(): SourceCertificate[] {
+  /**
+   * A certificate for the catch-all host is presented for its own names, except those of hosts that belong to other namespaces. `namespaces`
+   * are those of all hosts.
+   */
+  list(namespaces: ReadonlyMap<string, string>): SourceCertificate[] {
+    const isFree = freeNames(namespaces);
     const named = [...this.hosts].flatMap(([secret, hosts]) => {
       const certificate = this.read(secret);
       if (certificate === null) return [];
-      const domains = [...new Set(hosts.flatMap((host) => (host === CATCH_ALL ? certificate.domains : [host])))].sort();
+      const domains = [
+        ...new Set(hosts.flatMap((host) => (host === CATCH_ALL ? certificate.domains.filter((name) => isFree(secret, name)) : [host]))),
+      ].sort();
       const count = Math.ceil(domains.length / MAX_NAMES);
       return Array.from({ length: count }, (_, at) => lineOf(certificate, domains.slice(at * MAX_NAMES, (at + 1) * MAX_NAMES)));
     });
@@ -73,6 +81,16 @@ export class SecretCertificates {
   }
 }
 
+/** Whether a Secret may be presented for a name that it contains, although no object has requested that. */
+function freeNames(namespaces: ReadonlyMap<string, string>): (secret: string, name: string) => boolean {
+  const byWildcard = Map.groupBy(namespaces, ([host]) => wildcardOf(host));
+  return (secret, name) => {
+    const over = coveringNames(name).flatMap((one) => namespaces.get(one ?? '') ?? []);
+    const under = name.startsWith('*.') ? (byWildcard.get(name) ?? []).map(([, namespace]) => namespace) : [];
+    return parseDomain(name).ok && [...over, ...under].every((namespace) => secret.startsWith(`${namespace}/`));
+  };
+}
+
 const lineOf = ({ chain, privateKey }: Certificate, domains: readonly string[]): SourceCertificate => ({
   domains,
   certificate: chain,
@@ -86,7 +104,9 @@ const known = new WeakMap<TlsSecret, Parsed<Certificate>>();
 export function readSecret(secret: TlsSecret): Parsed<Certificate> {
   const before = known.get(secret);
   if (before) return before;
-  const result = readCertificate(secret.certificate, secret.privateKey, { certificate: 'tls.crt', privateKey: 'tls.key' }, false);
+  const read = readCertificate(secret.certificate, secret.privateKey, { certificate: 'tls.crt', privateKey: 'tls.key' }, false);
+  const isTooLong = read.ok && Math.max(read.value.chain.length, read.value.privateKey.length) > MAX_PEM;
+  const result = isTooLong ? refused(`tls.crt: the chain or its key is longer than ${MAX_PEM} characters`) : read;
   known.set(secret, result);
   return result;
 }

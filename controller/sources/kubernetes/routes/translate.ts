@@ -37,9 +37,13 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const certificates = new SecretCertificates(snapshot.secrets);
   for (const { secret, place } of gateways.defaults) certificates.presentDefault(secret, place);
   const routes: RouteSpec[] = [];
+  const namespaces = new Map<string, string>();
   for (const host of [...new Set([...hosts.names(), ...gateways.hosts.keys(), ...gateways.passthroughs.keys()])].sort()) {
     const claims = hosts.of(host as Domain);
-    const route = routeOf(host as Domain, claims, siteOf(host as Domain, gateways), certificates, problems);
+    const site = siteOf(host as Domain, gateways);
+    const owner = site?.http?.listeners[0]?.owner ?? claims[0]?.owner;
+    if (owner !== undefined) namespaces.set(host, owner.meta.namespace);
+    const route = routeOf(host as Domain, claims, site, certificates, problems);
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
   }
@@ -51,7 +55,7 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const owners = requests.map(({ owner }) => owner);
   return {
     routes,
-    certificates: certificates.list(),
+    certificates: certificates.list(namespaces),
     settings: gateways.settings,
     problems,
     readings,

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makePair } from '../../../../shared/certificates/testing/pairs.ts';
+import { certificateSchema } from '../../../../shared/wire/apply.ts';
+import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
+import { translate } from './translate.ts';
+
+/** An Ingress and its TLS Secret, which has a certificate for these names; without a host it is for every host. */
+async function secured(namespace: string, host: string | null, names: readonly string[]) {
+  const { spec, ...ingress } = ingressOf(`${namespace}/web`, host ?? 'any.example', 'app') as SampleObject & { spec: { rules: object[] } };
+  const rules = host === null ? spec.rules.map((rule) => ({ ...rule, host: undefined })) : spec.rules;
+  const { certificate, privateKey } = await makePair(names);
+  const encoded = (text: string) => Buffer.from(text).toString('base64');
+  return {
+    ingress: { ...ingress, spec: { ...spec, rules, tls: [{ secretName: 'pair' }] } },
+    secret: { name: `${namespace}/pair`, data: { 'tls.crt': encoded(certificate), 'tls.key': encoded(privateKey) } },
+    ...serviceOf(`${namespace}/app`, '10.0.0.1'),
+  };
+}
+
+/** The domains of the certificates, each list in its own order. */
+function presented(...objects: readonly Awaited<ReturnType<typeof secured>>[]) {
+  const { certificates, problems } = translate(
+    clusterOf({
+      ingresses: objects.map(({ ingress }) => ingress),
+      services: objects.map(({ service }) => service),
+      slices: objects.map(({ slice }) => slice),
+      secrets: objects.map(({ secret }) => secret),
+    }),
+  );
+  for (const certificate of certificates) certificateSchema.parse({ ...certificate, source: 'kubernetes' });
+  return { domains: certificates.flatMap(({ domains }) => domains.join(' ')), problems: problems.map(({ message }) => message) };
+}
+
+test('a certificate for every host is presented for its own names', async () => {
+  assert.deepEqual(presented(await secured('odd', null, ['a.example', '*.b.example'])).domains, ['*.b.example a.example']);
+});
+
+test('a certificate for every host is not presented for hosts of other namespaces', async () => {
+  const odd = await secured('odd', null, ['shop.example', '*.example', 'x.wild.example', 'odd.example']);
+  const [shop, wild] = [
+    await secured('shop', 'shop.example', ['shop.example']),
+    await secured('wild', '*.wild.example', ['*.wild.example']),
+  ];
+  assert.deepEqual(presented(odd, shop, wild).domains, ['*.wild.example', 'odd.example', 'shop.example']);
+});
+
+test('a certificate that does not fit into a line of a frame is not used, and the others are', async () => {
+  const shop = await secured('shop', 'shop.example', ['shop.example']);
+  const odd = await secured('odd', null, ['odd_name.example', '::1', '*@:443']);
+  assert.deepEqual(presented(shop, odd).domains, ['shop.example']);
+  const names = Array.from({ length: 10_000 }, (_, at) => `name-${at}.odd.example`);
+  const { domains, problems } = presented(shop, await secured('odd', 'odd.example', ['odd.example', ...names]));
+  assert.deepEqual(domains, ['shop.example']);
+  assert.match(problems.join(), /the Secret odd\/pair: tls\.crt: the chain or its key is longer than 262144 characters/);
+});

@@ -77,6 +77,13 @@ test('each unusable file matched by a pattern is reported', async () => {
   ]);
 });
 
+test('a file matched by a pattern that can’t be looked up is reported', async () => {
+  mkdirSync(join(root, 'looping/sites'), { recursive: true });
+  symlinkSync('a', join(root, 'looping/sites/a'));
+  const { problems } = await compileIn('looping', { Sluicefile: 'import sites/*\n', 'sites/b': site('b.example') });
+  assert.deepEqual(problems, ['sites/a:1:1: its symbolic links form a loop (imported by Sluicefile:1:1)']);
+});
+
 test('inputs are all files and directories that were looked for, whether or not they exist', async () => {
   const { inputs, problems } = await compileIn('inputs', {
     Sluicefile: 'import sites/*\nimport none\n',

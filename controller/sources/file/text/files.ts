@@ -8,7 +8,7 @@ import { LARGEST, reasonOf, TOO_LARGE } from './read.ts';
 export type Files = {
   /** The bytes of a regular file, at most 64 MB. The reason of a refusal is for display. */
   read(path: string): Parsed<Buffer>;
-  /** The regular files that match a pattern, sorted. Refused if its directory can't be listed. */
+  /** The regular files that match a pattern, and those that can't be looked up, sorted. Refused if its directory can't be listed. */
   glob(pattern: string): Parsed<readonly string[]>;
 };
 
@@ -48,4 +48,11 @@ function readRegular(path: string): Parsed<Buffer> {
   }
 }
 
-const isRegular = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+/** A file that can't be looked up counts as one: reading it tells why. */
+function isRegular(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    return true;
+  }
+}

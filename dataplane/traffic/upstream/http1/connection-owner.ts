@@ -6,7 +6,10 @@ export type ConnectionOwner<C> = {
   established(connection: C, claimed: boolean): void;
   /** Its request was cancelled before the connection was established. */
   abandoned(connection: C): void;
-  /** It can serve another request. `keepAliveSeconds` is how long the target promises to keep it open; -1 if it does not say. `now` in ms on the monotonic clock. */
+  /**
+   * Its exchange is over. `keepAliveSeconds` is how long the target promises to keep it open; -1 if it does not say. `now` in ms on the
+   * monotonic clock.
+   */
   finished(connection: C, keepAliveSeconds: number, now: number): void;
   /** Its idle time limit has expired. */
   idleExpired(connection: C, now: number): void;

@@ -109,6 +109,8 @@ export class Http1Connections implements TargetChannel {
   finished(connection: UpstreamConnection, keepAliveSeconds: number, now: number): void {
     const { endpoint } = this;
     if (endpoint.serverName === null) return this.release(connection, keepAliveSeconds, now);
+    // It may be closed before.
+    connection.idleSince = now;
     const ledgerSlot = endpoint.begin();
     const free = (): void => {
       endpoint.end(ledgerSlot);

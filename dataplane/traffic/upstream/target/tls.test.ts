@@ -59,6 +59,14 @@ class Records {
     this.raw.write(Buffer.concat(this.gathered));
     this.gathered = null;
   }
+
+  /** Sends a last text, and with it the end of the connection. */
+  async end(text: string): Promise<void> {
+    this.gathered = [];
+    await new Promise<void>((resolve) => this.socket.end(text, resolve));
+    this.raw.end(Buffer.concat(this.gathered));
+    this.gathered = null;
+  }
 }
 
 const over = (address: string) => ProxyFixture.start([{ ...site('a.test', { address }), tls: true }]);
@@ -117,6 +125,26 @@ describe('a target with tls', () => {
     assert.match((await client.readAnswer('HEAD')).line, / 200 /);
     assert.equal((await other.readAnswer()).body, 'own');
     assert.equal((await proxy.request(get())).body, 'own');
+    assert.equal(connections.length, 2);
+    server.close();
+    for (const raw of connections) raw.destroy();
+  });
+
+  test('that closes a connection with its response has not closed it for being idle', async () => {
+    const texts: string[] = [];
+    const connections: Socket[] = [];
+    const server = createPlainServer((raw) => {
+      connections.push(raw);
+      const records = new Records(raw, certificates.issue('a.test'));
+      records.socket.on('data', () => void (texts.push('') === 2 ? records.end(ok('last')) : records.send(ok('own'))));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    using proxy = await over(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+    for (const body of ['own', 'last', 'own', 'own']) {
+      assert.equal((await proxy.request(get())).body, body);
+      await new Promise(setImmediate);
+      proxy.clock.pass(1_500);
+    }
     assert.equal(connections.length, 2);
     server.close();
     for (const raw of connections) raw.destroy();

@@ -301,6 +301,42 @@ test('an Ingress and a Gateway share a host: the more specific of their paths co
   );
 });
 
+test('a route of another namespace can’t keep a host that others share from being routed', () => {
+  const exact = (value: string) => ({ path: { type: 'Exact', value } });
+  const filters = [
+    {
+      type: 'ResponseHeaderModifier',
+      responseHeaderModifier: { set: Array.from({ length: 16 }, (_, at) => ({ name: `X-${at}`, value: 'v'.repeat(4_000) })) },
+    },
+  ];
+  /** With 2,048 blocks. */
+  const large = (name: string, more: object = {}) =>
+    route(
+      `other/${name}`,
+      {
+        hostnames: ['h.test'],
+        rules: Array.from({ length: 16 }, (_, rule) => ({
+          matches: Array.from({ length: 8 }, (_, at) => exact(`/${name}/${rule}/${at}`)),
+          backendRefs: Array.from({ length: 16 }, () => to('far')),
+          ...more,
+        })),
+      },
+      { name: 'main', namespace: 'n' },
+    );
+  const many = Array.from({ length: 10 }, (_, at) => large(`r${at}`));
+  for (const [others, refused] of [
+    [many, 6],
+    [[large('r', { filters })], 1],
+  ] as const) {
+    const own = route('n/r', { hostnames: ['h.test'], rules: [{ backendRefs: [to('a')] }] });
+    const open = [{ ...HTTP, allowedRoutes: { namespaces: { from: 'All' } } }];
+    const result = translated({ gateways: [gateway('n/main', open)], httpRoutes: [own, ...others] });
+    assert.deepEqual(blocksOf(result, 'h.test').at(-1), ['{}', '10.0.0.1:8080']);
+    const messages = result.problems.map(({ origin, message }) => `${origin}: ${message}`);
+    assert.equal(messages.filter((one) => /^httproute other\/r\d?: h\.test has no room left/.test(one)).length, refused);
+  }
+});
+
 test('the same objects give the same routes, in whatever order they came', () => {
   const objects = clusterOf({
     gatewayClasses: [CLASS],

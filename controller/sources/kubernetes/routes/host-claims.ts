@@ -16,6 +16,12 @@ type Host = { readonly paths: Map<string, PathClaim>; size: number };
 /** The claims of each host by their path. Objects of different namespaces share hosts, so none can take more room than a route has. */
 export class HostClaims {
   private readonly hosts = new Map<Domain, Host>();
+  private readonly ofGateways: { has(host: string): boolean };
+
+  /** `ofGateways`: the hosts that Gateways serve too, which take up to half of the room. */
+  constructor(ofGateways: { has(host: string): boolean }) {
+    this.ofGateways = ofGateways;
+  }
 
   names(): Iterable<Domain> {
     return this.hosts.keys();
@@ -39,7 +45,8 @@ export class HostClaims {
       return problemOf(owner, host, 'path_taken', `${what} is ${whose}`);
     }
     const size = sizeOf(claim);
-    if (known.paths.size >= MAX_BLOCKS || known.size + size > MAX_HOST_SIZE)
+    const share = this.ofGateways.has(host) ? 0.5 : 1;
+    if (known.paths.size >= share * MAX_BLOCKS || known.size + size > share * MAX_HOST_SIZE)
       return problemOf(owner, host, 'path_taken', `${what} has no room left: the paths of the host are too many, or too large together`);
     known.paths.set(key, claim);
     known.size += size;

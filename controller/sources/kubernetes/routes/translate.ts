@@ -28,7 +28,7 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const { requests, lastGood } = requestsOf(snapshot, backends);
   const gateways = translateGateways(snapshot, backends, snapshot.portMap);
   const problems = [...requests.flatMap((request) => request.problems), ...gatewayProblems(gateways)];
-  const hosts = new HostClaims();
+  const hosts = new HostClaims(gateways.hosts);
   for (const request of requests)
     for (const claim of request.claims) {
       const problem = hosts.join(claim);

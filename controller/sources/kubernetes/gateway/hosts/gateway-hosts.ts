@@ -1,4 +1,7 @@
-import type { HttpMatch } from '../../objects/http-route.ts';
+import { MAX_BLOCKS } from '../../../../../shared/limits.ts';
+import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
+import type { HttpMatch, HttpRoute } from '../../objects/http-route.ts';
+import { byAge } from '../../objects/meta.ts';
 import type { HostBlock } from '../../routes/host-block.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
@@ -7,12 +10,19 @@ import { blocksOfRule, type RuleBlock } from '../rules/rule-blocks.ts';
 import type { HostRules, ListenAddress, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
 
+/** The room for the blocks of Gateways in the route of a host. The other half is for Ingresses and Services. */
+export const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
+/** Bytes, with all defaults left out. */
+export const MAX_GATEWAY_SIZE = 0.35 * MAX_LINE_BYTES;
+
 /** How Gateways serve a host. */
 export type GatewayHost = {
   readonly name: Hostname;
   /** The ports of the data plane that it is served on. */
   readonly ports: readonly number[];
   readonly blocks: readonly HostBlock[];
+  /** The routes for which the host has no room. */
+  readonly refused: readonly HttpRoute[];
   /** `NAMESPACE/NAME` of the Secrets that listeners with hosts present for it. */
   readonly secrets: readonly string[];
   /** PEM: the authorities of client certificates. */
@@ -35,10 +45,10 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
       matches: new Set(lists[index]?.map(({ match }) => match)),
     }),
   );
-  const blocks = inOrder(lists).flatMap((one) => blocksOf(one, places, map, backends));
+  const { blocks, refused } = fittingBlocks(inOrder(lists), (one) => blocksOf(one, places, map, backends));
   const listeners = [...new Set(found.flatMap((one) => one.listeners))];
   return {
-    ...{ name, blocks, listeners },
+    ...{ name, blocks, refused, listeners },
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
     secrets: [...new Set(listeners.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)))],
     clientAuthorities: listeners.find(({ clientAuthorities }) => clientAuthorities !== null)?.clientAuthorities ?? null,
@@ -59,6 +69,31 @@ function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[]
     }
   }
   return all;
+}
+
+/** Routes of different namespaces share hosts: the oldest get room first, each as a whole. */
+function fittingBlocks(order: readonly RuleMatch[], blocksOf: (one: RuleMatch) => HostBlock[]) {
+  const fitting = new Map<RuleMatch, HostBlock[]>();
+  const refused: HttpRoute[] = [];
+  let [count, size] = [0, 0];
+  for (const [route, matches] of [...Map.groupBy(order, (one) => one.route)].sort(([a], [b]) => byAge(a, b))) {
+    const own: (readonly [RuleMatch, HostBlock[]])[] = [];
+    let [withOwn, sizeWithOwn] = [count, size];
+    for (const one of matches) {
+      const blocks = blocksOf(one);
+      withOwn += blocks.length;
+      sizeWithOwn += blocks.reduce((sum, { handle }) => sum + Buffer.byteLength(JSON.stringify(handle)), 0);
+      if (withOwn > MAX_GATEWAY_BLOCKS || sizeWithOwn > MAX_GATEWAY_SIZE) break;
+      own.push([one, blocks]);
+    }
+    if (own.length < matches.length) {
+      refused.push(route);
+      continue;
+    }
+    for (const [one, blocks] of own) fitting.set(one, blocks);
+    [count, size] = [withOwn, sizeWithOwn];
+  }
+  return { blocks: order.flatMap((one) => fitting.get(one) ?? []), refused };
 }
 
 function blocksOf(

@@ -153,6 +153,8 @@ function block(name: string, condition: MatchMembers, { share, ...members }: Blo
 /** What is wrong with blocks, by their text without targets, which are always valid: most blocks stay the same for days. */
 const known = new Map<string, string | null>();
 const MAX_KNOWN = 50_000;
+/** Longer texts are not kept (characters). */
+const MAX_KNOWN_LENGTH = 4_096;
 
 function faultOf({ upstreams: _, ...handle }: RuleBlock): string | null {
   const text = JSON.stringify(handle);
@@ -162,6 +164,6 @@ function faultOf({ upstreams: _, ...handle }: RuleBlock): string | null {
   const result = handleSchema.safeParse(handle);
   const [issue] = result.success ? [] : result.error.issues;
   const fault = result.success ? null : `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`;
-  known.set(text, fault);
+  if (text.length <= MAX_KNOWN_LENGTH) known.set(text, fault);
   return fault;
 }

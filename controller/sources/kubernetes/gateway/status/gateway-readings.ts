@@ -8,7 +8,7 @@ import type { GatewayTranslation, JudgedRoute } from '../translate-gateways.ts';
 
 const KINDS = { HTTPRoute: 'httproute', GRPCRoute: 'grpcroute', TLSRoute: 'tlsroute' } as const;
 
-export const ownerOfRoute = ({ route }: JudgedRoute): Owner => ({ kind: KINDS[route.kind], meta: route.meta });
+export const ownerOfRoute = ({ route }: Pick<JudgedRoute, 'route'>): Owner => ({ kind: KINDS[route.kind], meta: route.meta });
 
 /** The state of each Gateway, and of each route that refers to a Gateway of this controller. */
 export function gatewayReadings({ gateways, routes }: GatewayTranslation): UndatedReading[] {
@@ -19,8 +19,13 @@ export function gatewayReadings({ gateways, routes }: GatewayTranslation): Undat
 }
 
 /** What is wrong with them, for `status` and `explain`. */
-export function gatewayProblems({ gateways, routes }: GatewayTranslation): UndatedProblem[] {
+export function gatewayProblems({ gateways, routes, hosts }: GatewayTranslation): UndatedProblem[] {
   return [
+    ...[...hosts].flatMap(([host, { refused }]) =>
+      refused.map((route) =>
+        problemOf(ownerOfRoute({ route }), host, 'path_taken', `${host} has no room left: its rules are too many, or too large together`),
+      ),
+    ),
     ...gateways.flatMap(({ gateway, listeners }) =>
       faultsOf(listeners).map(({ host, code, message }) => problemOf({ kind: 'gateway', meta: gateway.meta }, host, code, message)),
     ),

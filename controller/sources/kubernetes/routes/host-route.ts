@@ -22,7 +22,7 @@ const UNAVAILABLE = { status: 503, body: '' };
 /**
  * The route of a host: its claims as blocks, the strictest path first. `claims` has each path once. If all belong to one object, they are
  * treated as one site. Otherwise the annotations of each object apply to its own paths only, and settings of the whole host come from the
- * oldest object that has any.
+ * oldest object that has any, of the namespace that the host belongs to.
  */
 export function routeOfHost(claims: readonly [PathClaim, ...PathClaim[]], https: RouteInput['https']): RouteInput {
   const sorted = [...claims].sort((a, b) => rank(a) - rank(b) || lengthOf(b) - lengthOf(a) || (pathOf(a) < pathOf(b) ? -1 : 1));
@@ -35,7 +35,7 @@ export function routeOfHost(claims: readonly [PathClaim, ...PathClaim[]], https:
   const isUnavailable =
     everything !== undefined && everything.backend.upstreams.length === 0 && (handles.length > 0 || everything.backend.isMissing);
   return {
-    ...hostMembers(claims, isOneSite),
+    ...hostMembers(ownClaims(claims, namespaceOf(null, claims)), isOneSite),
     domain: first.host,
     https,
     source: KUBERNETES_SOURCE,
@@ -80,7 +80,7 @@ export function routeOfGatewayHost(
   const gateways = (http?.listeners ?? []).map(({ owner }) => originOf({ kind: 'gateway', meta: owner.meta }));
   const authorities = http?.clientAuthorities ?? null;
   return {
-    ...hostMembers(claims, false),
+    ...hostMembers(ownClaims(claims, namespaceOf(http, claims)), false),
     domain,
     ...(domain.startsWith('*.') && { wildcard: 'many' as const }),
     https,
@@ -113,6 +113,14 @@ function poolOf({ backend, members }: PathClaim): Pick<Handle, 'upstreams' | 'tl
   const { upstreams, tls, transport } = backend;
   return { tls, ...(transport && { transport }), ...ROLLOUT_OPTIONS, ...pick(members, (member) => OF_POOLS.has(member)), upstreams };
 }
+
+/** The namespace that a host belongs to: that of its Gateway, or else of the oldest object that claims a path. */
+export const namespaceOf = (http: GatewayHost | null, [oldest]: readonly PathClaim[]): string | null =>
+  (http?.listeners[0] ?? oldest)?.owner.meta.namespace ?? null;
+
+/** The claims that may decide about the whole host, because they belong to its namespace. */
+export const ownClaims = (claims: readonly PathClaim[], namespace: string | null): readonly PathClaim[] =>
+  claims.filter(({ owner }) => owner.meta.namespace === namespace);
 
 /** Members of the site itself. */
 function hostMembers(claims: readonly PathClaim[], isOneSite: boolean): RouteDraft {

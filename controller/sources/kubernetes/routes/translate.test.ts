@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RouteSpec } from '../../../../shared/route.ts';
 import { MAX_LINE_BYTES } from '../../../../shared/wire/apply.ts';
 import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
 import type { ClusterSnapshot } from './cluster-snapshot.ts';
@@ -173,6 +174,31 @@ test('an object can’t keep a host that others share from being routed', () => 
   assert.match(many.problems[0] ?? '', /^a\.example: \/\d+ has no room left/);
   const endpoints = Array.from({ length: 10_001 }, (_, at) => ({ addresses: [`10.1.${at >> 8}.${at & 255}`] }));
   assert.deepEqual([sharedWith(['/x'], {}, endpoints).isServed, sharedWith(['/x'], {}, endpoints).problems], [true, []]);
+});
+
+test('an object decides nothing about the whole host of another namespace', () => {
+  const [shop, odd] = [serviceOf('shop/app', '10.0.0.1'), serviceOf('odd/app', '10.0.0.2', { 'sluice.domain': 'a.example' })];
+  const { spec, ...ingress } = ingressOf('odd/web', 'a.example', 'app', {
+    'sluice.dev/listen': '9999',
+    'sluice.dev/https_redirect': 'off',
+    'sluice.dev/under_attack': 'on',
+    'sluice.dev/header.X-Odd': 'yes',
+  }) as SampleObject & { readonly spec: object };
+  const paths = [{ path: '/odd', pathType: 'Prefix', backend: { service: { name: 'app', port: { number: 80 } } } }];
+  const rules = [{ host: 'a.example', http: { paths } }];
+  const { routes } = translate(
+    clusterOf({
+      ingresses: [ingressOf('shop/web', 'a.example', 'app'), { ...ingress, spec: { ...spec, rules, tls: [{ hosts: ['a.example'] }] } }],
+      services: [shop.service, odd.service],
+      slices: [shop.slice, odd.slice],
+    }),
+  );
+  const { ports, https, https_redirect, under_attack, headers, handles } = routes[0] as RouteSpec;
+  assert.deepEqual([ports, https, https_redirect, under_attack, headers], [undefined, 'off', undefined, false, []]);
+  assert.deepEqual(
+    handles.map((block) => block.headers.map(({ name }) => name)),
+    [['X-Odd'], []],
+  );
 });
 
 test('a host whose paths would be too large together is routed without the latest of them', () => {

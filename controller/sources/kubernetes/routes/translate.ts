@@ -12,7 +12,7 @@ import { SecretCertificates } from './certificates.ts';
 import { type PathClaim, problemOf, type Request } from './claim.ts';
 import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import { HostClaims } from './host-claims.ts';
-import { type GatewaySite, routeOfGatewayHost, routeOfHost } from './host-route.ts';
+import { type GatewaySite, namespaceOf, ownClaims, routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
 import { refusalsOf } from './refusals.ts';
@@ -41,9 +41,10 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   for (const host of [...new Set([...hosts.names(), ...gateways.hosts.keys(), ...gateways.passthroughs.keys()])].sort()) {
     const claims = hosts.of(host as Domain);
     const site = siteOf(host as Domain, gateways);
-    const owner = site?.http?.listeners[0]?.owner ?? claims[0]?.owner;
-    if (owner !== undefined) namespaces.set(host, owner.meta.namespace);
-    const route = routeOf(host as Domain, claims, site, certificates, problems);
+    const namespace = namespaceOf(site?.http ?? null, claims);
+    if (namespace !== null) namespaces.set(host, namespace);
+    const https = httpsOf(host as Domain, ownClaims(claims, namespace), certificates, problems);
+    const route = routeOf(host as Domain, claims, site, https, certificates);
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
   }
@@ -83,11 +84,10 @@ function routeOf(
   host: Domain,
   claims: readonly PathClaim[],
   site: GatewaySite | null,
+  https: RouteInput['https'],
   certificates: SecretCertificates,
-  problems: UndatedProblem[],
 ): RouteSpec | { readonly origin: string; readonly reason: string } {
   const [first, ...others] = claims;
-  const https = first ? httpsOf(host, [first, ...others], certificates, problems) : 'off';
   if (site === null) return routeOfClaims([first as PathClaim, ...others], https);
   const isPresented = (site.http?.secrets ?? []).map((secret) => certificates.present(secret, host)).includes(true);
   return withOrigin(routeOfGatewayHost(site, claims, isPresented ? 'provided' : https));
@@ -117,7 +117,7 @@ function requestsOf(snapshot: ClusterSnapshot, backends: Backends) {
 }
 
 /**
- * The first object with a setting for HTTPS decides for its host. While its Secret is missing the host stays on HTTP, since the Secret may
+ * The first object of the host's namespace with a setting for HTTPS decides. While its Secret is missing the host stays on HTTP, since the Secret may
  * be about to be created.
  */
 function httpsOf(

@@ -74,6 +74,11 @@ export class TlsServers {
     const server = this.serverOf(presented);
     if (server === null) return false;
     const key = keyOf(socket);
+    // The client has reset the connection.
+    if (key === null) {
+      socket.destroy();
+      return true;
+    }
     this.underWay.set(key, end);
     socket.once('close', () => this.underWay.delete(key));
     server.emit('connection', socket);
@@ -155,6 +160,7 @@ export class TlsServers {
 
   private claim(socket: TLSSocket): HandshakeCallbacks | undefined {
     const key = keyOf(socket);
+    if (key === null) return undefined;
     const end = this.underWay.get(key);
     this.underWay.delete(key);
     return end;
@@ -177,6 +183,9 @@ function optionsFor({ ca, rule, domain }: ClientAuth, names: readonly string[], 
   };
 }
 
-/** A key that is unique among open connections. */
-const keyOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
-  `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+/**
+ * A key that is unique among open connections; null for one that the client has reset, whose address is no longer known: all of those would
+ * have the same key, and the handshake of one would be completed by another.
+ */
+const keyOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string | null =>
+  remoteAddress === undefined ? null : `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;

@@ -155,7 +155,9 @@ export class PassedConnection implements OpenConnection {
       }),
     );
     to.on('drain', () => from.resume());
-    from.on('end', () => to.end());
+    // The client may have ended its side before the target was reached.
+    if (from.readableEnded) to.end();
+    else from.on('end', () => to.end());
   }
 
   private clientClosed(hadError: boolean): void {

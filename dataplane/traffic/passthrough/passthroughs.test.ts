@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer as createTcpServer, type Socket } from 'node:net';
+import { createConnection, createServer as createTcpServer, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { after, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect, createServer, type TLSSocket } from 'node:tls';
@@ -176,6 +177,23 @@ test('an end of one side leaves the other open, and megabytes pass through a slo
   await once(client.socket, 'end');
   assert.equal(client.received.length, size + `${size}`.length);
   assert.ok(client.received.startsWith(`${size}x`));
+});
+
+test('an end that arrives before the target is connected is passed on', async () => {
+  const server = createTcpServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  after(() => server.close());
+  const { port } = server.address() as { port: number };
+  using proxy = await ProxyFixture.with([passing('a.test', {}, `127.0.0.1:${port}`)], { httpsPort: 0 });
+  const hello = await new Promise<Buffer>((resolve) => {
+    const socket = new Duplex({ read: () => undefined, write: (bytes: Buffer) => resolve(bytes) });
+    connect({ socket, servername: 'a.test' }).on('error', () => undefined);
+  });
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const client = createConnection(proxy.securePort, '127.0.0.1', () => client.end(hello)).resume();
+  const [socket] = await accepted;
+  await once(socket.resume(), 'end');
+  await eventually('nothing to be left', () => proxy.ledger.connections.sockets() === 0);
 });
 
 test('the target gets a PROXY header if the route says so', async () => {

@@ -165,7 +165,7 @@ export class Listener {
     this.emptied ??= new Promise((resolve) => {
       this.whenEmpty = resolve;
     });
-    if (this.connections.size === 0) this.whenEmpty();
+    this.concludeIfEmpty();
     return this.emptied;
   }
 
@@ -189,6 +189,7 @@ export class Listener {
     faults.note('connection', error);
     faults.step(() => socket.cut());
     if (place !== null) faults.step(() => this.admission.leave(place));
+    this.concludeIfEmpty();
   }
 
   /** A header from an untrusted peer could forge an address. */
@@ -226,7 +227,8 @@ export class Listener {
       if (!trusted) place = this.admission.enterAddress(address);
       if (place === null) {
         this.admission.leave(UNCOUNTED);
-        return socket.cut();
+        socket.cut();
+        return this.concludeIfEmpty();
       }
       if (at.secure) this.expectTls(socket, address, port, place, at.port);
       else this.serve(socket, peerOf(address, null, trusted, socket, at.port, port), place, false);
@@ -337,6 +339,11 @@ export class Listener {
     this.admission.leave(place);
     this.connections.delete(connection);
     this.peers.delete(connection);
+    this.concludeIfEmpty();
+  }
+
+  /** The drain is over when no connection is left, in whatever way the last one ended. */
+  private concludeIfEmpty(): void {
     if (this.connections.size === 0) this.whenEmpty();
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cidr } from '../../../shared/values/cidr.ts';
+import { connectionKey } from '../../ledger/connections.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, refusedConnection, type Wire } from '../testing/wire.ts';
@@ -156,5 +157,20 @@ describe('with the PROXY protocol', () => {
     assert.equal(field(answer.head, 'Connection'), 'close');
     begun.end();
     await eventually('the worker to finish', () => proxy.messages.some(({ kind }) => kind === 'drained'));
+  });
+
+  test('the worker has drained when the last connection is refused for the address that its header names', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await start(upstream, { maxConnectionsPerAddress: 1 });
+    const { connections } = proxy.ledger;
+    const client = await proxy.connect();
+    client.send(HEADER.slice(0, 9));
+    await eventually('the connection to be accepted', () => connections.open() === 1);
+    // Of another worker.
+    connections.enterAddress(connectionKey('203.0.113.9'), 0, 1, proxy.clock.now());
+    proxy.drain(true);
+    client.send(HEADER.slice(9));
+    await isCut(client);
+    await eventually('the worker to be drained', () => proxy.messages.some(({ kind }) => kind === 'drained'));
   });
 });

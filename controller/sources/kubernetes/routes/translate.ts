@@ -117,8 +117,8 @@ function requestsOf(snapshot: ClusterSnapshot, backends: Backends) {
 }
 
 /**
- * The first object of the host's namespace with a setting for HTTPS decides. While its Secret is missing the host stays on HTTP, since the Secret may
- * be about to be created.
+ * The first object of the host's namespace with a setting for HTTPS decides. While its Secret is missing the host stays on HTTP, since the
+ * Secret may be about to be created.
  */
 function httpsOf(
   host: Domain,

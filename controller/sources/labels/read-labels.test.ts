@@ -20,6 +20,16 @@ for (const [value, domains] of [
     assert.deepEqual(readLabels({ 'sluice.domain': value }).sites[0]?.domains, domains);
   });
 
+test('the labels of one object can’t become gigabytes of routes', () => {
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `${at}.example`).join();
+  assert.equal(readLabels({ 'sluice.domain': names(200) }).sites[0]?.domains.length, 200);
+  assert.match(reasonsOf({ 'sluice.domain': names(201) }).join(), /at most 200 domains; more need another site/);
+  const headers = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`sluice.header.X-${at}`, 'v'.repeat(1_000)]));
+  assert.deepEqual(reasonsOf({ ...DOMAIN, ...headers }), []);
+  const longer = { ...DOMAIN, ...headers, 'sluice.header.X-More': 'v'.repeat(12_000) };
+  assert.deepEqual(reasonsOf(longer), ['the labels sluice.* are longer than 262144 characters together']);
+});
+
 for (const [label, value, reason] of [
   ['domain', '', 'it is empty'],
   ['domain', ' , ', 'it names no domain'],

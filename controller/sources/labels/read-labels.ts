@@ -32,6 +32,9 @@ export type ReadLabels = {
   readonly warnings: readonly LabelWarning[];
 };
 
+/** How long the labels of one object may be together (characters), as in Kubernetes: each of its domains gets all settings. */
+const MAX_LENGTH = 262_144;
+
 type Draft = LabelDraft & { site: string | null; common: Map<string, string>; reasons: string[] };
 
 /**
@@ -41,8 +44,9 @@ export function readLabels(labels: Readonly<Record<string, string>>, form: Label
   const { prefix, needsDomain } = form;
   const drafts = new Map<string | null, Draft>();
   const unknown: string[] = [];
-  for (const label of Object.keys(labels).sort()) {
-    if (!label.startsWith(prefix)) continue;
+  const own = Object.keys(labels).filter((label) => label.startsWith(prefix));
+  if (own.reduce((sum, label) => sum + label.length + (labels[label] ?? '').length, 0) > MAX_LENGTH) return tooLong(prefix);
+  for (const label of own.sort()) {
     const place = placeOf(label.slice(prefix.length));
     if (place === undefined) unknown.push(label);
     else readOne(draftOf(drafts, place.site), label, place, (labels[label] ?? '').trim());
@@ -64,6 +68,11 @@ export function readLabels(labels: Readonly<Record<string, string>>, form: Label
       })),
     ],
   };
+}
+
+function tooLong(prefix: string): ReadLabels {
+  const reasons = [`the labels ${prefix}* are longer than ${MAX_LENGTH} characters together`];
+  return { sites: [], bad: [{ ...emptyDraft(null), reasons }], warnings: [] };
 }
 
 /**
@@ -101,19 +110,21 @@ function parseLabelWord(text: string): Omit<LabelName, 'site'> | undefined {
 function draftOf(drafts: Map<string | null, Draft>, site: string | null): Draft {
   const known = drafts.get(site);
   if (known) return known;
-  const draft: Draft = {
-    site,
-    common: new Map(),
-    reasons: [],
-    domains: [],
-    port: null,
-    network: null,
-    weight: 1,
-    members: {},
-  };
+  const draft = emptyDraft(site);
   drafts.set(site, draft);
   return draft;
 }
+
+const emptyDraft = (site: string | null): Draft => ({
+  site,
+  common: new Map(),
+  reasons: [],
+  domains: [],
+  port: null,
+  network: null,
+  weight: 1,
+  members: {},
+});
 
 function readOne(draft: Draft, label: string, { word, header }: LabelName, value: string): void {
   const rule = LABELS.get(word);

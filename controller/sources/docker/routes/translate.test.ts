@@ -218,13 +218,14 @@ test('excessive data from the engine is a problem of its container, and the othe
 
 test('a container with many mistakes for many domains reports a limited number, and the others are routed', () => {
   const range = Array.from({ length: 600 }, (_, at) => at.toString(36));
-  const names = { 'sluice.domain': range.map((one) => `${one}.example`).join() };
+  const domains = range.slice(0, 200).map((one) => `${one}.example`);
+  const names = { 'sluice.domain': domains.join() };
   const mistakes = Object.fromEntries(range.map((one) => [`sluice.header.${one} `, 'x']));
   const differences = Object.fromEntries(range.map((one) => [`sluice.header.X-${one}`, 'x']));
   for (const labels of [mistakes, differences]) {
     const odd = sampleContainer(3, { labels: { ...names, ...labels } });
     const { routes, problems } = translate(sampleSnapshot([sampleContainer(1), sampleContainer(2, { labels: names }), odd]));
-    assert.equal(routes.length, range.length);
+    assert.equal(routes.length, domains.length);
     assert.equal(problems.length, MAX_PROBLEMS_PER_CONTAINER);
     assert.match(problems.at(-1)?.message ?? '', /further problems of this container are not listed$/);
   }

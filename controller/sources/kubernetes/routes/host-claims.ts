@@ -8,6 +8,8 @@ import { originOf, type PathClaim, problemOf } from './claim.ts';
 
 /** How large the claims of a host may be together, so that its route with all defaults fits into a line of a frame (bytes). */
 const MAX_HOST_SIZE = 0.7 * MAX_LINE_BYTES;
+/** How large the annotations of one object may be in all of its claims together (bytes). */
+const MAX_OBJECT_SIZE = MAX_LINE_BYTES;
 /** Room for the other members of a block. */
 const BLOCK_SIZE = 400;
 
@@ -16,6 +18,8 @@ type Host = { readonly paths: Map<string, PathClaim>; size: number };
 /** The claims of each host by their path. Objects of different namespaces share hosts, so none can take more room than a route has. */
 export class HostClaims {
   private readonly hosts = new Map<Domain, Host>();
+  /** The size of the annotations that each object has in its claims, by uid. */
+  private readonly repeated = new Map<string, number>();
   private readonly ofGateways: { has(host: string): boolean };
 
   /** `ofGateways`: the hosts that Gateways serve too, which take up to half of the room. */
@@ -48,6 +52,10 @@ export class HostClaims {
     const share = this.ofGateways.has(host) ? 0.5 : 1;
     if (known.paths.size >= share * MAX_BLOCKS || known.size + size > share * MAX_HOST_SIZE)
       return problemOf(owner, host, 'path_taken', `${what} has no room left: the paths of the host are too many, or too large together`);
+    const repeated = (this.repeated.get(owner.meta.uid) ?? 0) + bytesOf(claim.members);
+    if (repeated > MAX_OBJECT_SIZE)
+      return problemOf(owner, host, 'path_taken', `${what} has no room left: the annotations are too long for so many paths`);
+    this.repeated.set(owner.meta.uid, repeated);
     known.paths.set(key, claim);
     known.size += size;
     this.hosts.set(host, known);

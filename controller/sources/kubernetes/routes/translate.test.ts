@@ -176,6 +176,20 @@ test('an object can’t keep a host that others share from being routed', () => 
   assert.deepEqual([sharedWith(['/x'], {}, endpoints).isServed, sharedWith(['/x'], {}, endpoints).problems], [true, []]);
 });
 
+test('the annotations of one object can’t become gigabytes of routes', () => {
+  const { service, slice } = serviceOf('odd/app', '10.0.0.2');
+  const header = Array.from({ length: 1_000 }, (_, at) => `X-${at} ${'v'.repeat(200)}`).join('\n');
+  const { spec, ...ingress } = ingressOf('odd/web', 'a.example', 'app', { 'sluice.dev/header': `{\n${header}\n}` }) as SampleObject & {
+    readonly spec: { readonly rules: readonly object[] };
+  };
+  const rules = manyPaths(1_000).map((_, at) => ({ ...spec.rules[0], host: `h${at}.example` }));
+  const { routes, problems } = translate(
+    clusterOf({ ingresses: [{ ...ingress, spec: { ...spec, rules } }], services: [service], slices: [slice] }),
+  );
+  assert.ok(routes.length > 100 && routes.length < 200, `${routes.length}`);
+  assert.match(problems.at(-1)?.message ?? '', /^h999\.example: \/ has no room left/);
+});
+
 test('an object decides nothing about the whole host of another namespace', () => {
   const [shop, odd] = [serviceOf('shop/app', '10.0.0.1'), serviceOf('odd/app', '10.0.0.2', { 'sluice.domain': 'a.example' })];
   const { spec, ...ingress } = ingressOf('odd/web', 'a.example', 'app', {

@@ -33,8 +33,6 @@ export type LabelRule = Omit<Label<LabelDraft>, 'word'> & {
 };
 
 const MAX_LISTENED = 2 * MAX_PORTS;
-/** The maximum number of domains of one site: each of them is a route with all settings of the site. */
-const MAX_DOMAINS = 200;
 const NETWORK_NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 
 const ownLabel = (label: Label<LabelDraft>): [string, LabelRule] => [label.word, { ...label, perContainer: true }];
@@ -170,8 +168,7 @@ function readDomains(value: string, draft: LabelDraft): string | undefined {
     if (domain.ok) found.add(domain.value);
     else wrong.push(`${part}: ${domain.reason}`);
   }
-  draft.domains = [...found].slice(0, MAX_DOMAINS);
-  if (found.size > MAX_DOMAINS) return `at most ${MAX_DOMAINS} domains; more need another site, sluice.NAME.domain`;
+  draft.domains = [...found];
   if (wrong.length > 0) return wrong.join(', ');
   return draft.domains.length === 0 ? 'it names no domain' : undefined;
 }

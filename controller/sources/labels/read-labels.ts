@@ -32,8 +32,10 @@ export type ReadLabels = {
   readonly warnings: readonly LabelWarning[];
 };
 
-/** How long the labels of one object may be together (characters), as in Kubernetes: each of its domains gets all settings. */
+/** How long the labels of one object may be together (characters), as in Kubernetes. */
 const MAX_LENGTH = 262_144;
+/** How long they may become (characters): each domain of a site is a route with all of its settings. */
+const MAX_REPEATED = 33_554_432;
 
 type Draft = LabelDraft & { site: string | null; common: Map<string, string>; reasons: string[] };
 
@@ -56,6 +58,7 @@ export function readLabels(labels: Readonly<Record<string, string>>, form: Label
   for (const { site, domains, reasons } of all)
     if (needsDomain && domains.length === 0 && reasons.length === 0)
       reasons.push(oneLine(`${prefix}${site === null ? '' : `${site}.`}domain is missing: set it to the domain of the site`));
+  limitRepetition(all);
   const firstDomain = all.find(({ domains }) => domains.length > 0)?.domains[0] ?? null;
   return {
     sites: all.filter(({ reasons }) => reasons.length === 0),
@@ -68,6 +71,15 @@ export function readLabels(labels: Readonly<Record<string, string>>, form: Label
       })),
     ],
   };
+}
+
+/** Refuses the sites whose settings are too long for all of their domains, together with those of the sites before them. */
+function limitRepetition(drafts: readonly Draft[]): void {
+  let sum = 0;
+  for (const { domains, common, reasons } of drafts) {
+    for (const [label, value] of common) if (label !== 'domain') sum += domains.length * (label.length + value.length);
+    if (sum > MAX_REPEATED) reasons.push(`its settings are too long for ${domains.length} domains`);
+  }
 }
 
 function tooLong(prefix: string): ReadLabels {

@@ -218,7 +218,7 @@ test('excessive data from the engine is a problem of its container, and the othe
 
 test('a container with many mistakes for many domains reports a limited number, and the others are routed', () => {
   const range = Array.from({ length: 600 }, (_, at) => at.toString(36));
-  const domains = range.slice(0, 200).map((one) => `${one}.example`);
+  const domains = range.map((one) => `${one}.example`);
   const names = { 'sluice.domain': domains.join() };
   const mistakes = Object.fromEntries(range.map((one) => [`sluice.header.${one} `, 'x']));
   const differences = Object.fromEntries(range.map((one) => [`sluice.header.X-${one}`, 'x']));

@@ -155,9 +155,9 @@ export class Fill implements AnswerSink {
     if (answer.status === 304 && stale !== null) return this.validated(stale, answer);
     const response = readResponse(answer.status, answer.fields);
     const storing = exchange?.endsAtClose ? null : storingFor(this.leader, response, this.block);
-    const body = storing === null ? null : GrowingBody.open(answer.length, this.block.tools.store);
-    if (storing === null || body === null)
-      return this.pass(answer, this.leader.request.control.has('no-store') || isAboutRequest(answer.status));
+    const { store } = this.block.tools;
+    const body = storing === null ? null : GrowingBody.open(answer.length, store);
+    if (storing === null || body === null) return this.pass(answer, storing !== null && answer.length <= store.largest);
     this.mode = 'storing';
     this.growing = body;
     const forOthers = { ...answer, affinityLine: '' };
@@ -176,18 +176,19 @@ export class Fill implements AnswerSink {
   }
 
   /**
-   * The response is not stored: only the client whose request it answers gets it. Unless it says nothing about other requests (`once`), the
-   * entry that it was meant to validate is removed, and no other request waits for the next response.
+   * The response is not stored: only the client whose request it answers gets it. Unless that says nothing about other requests, as if there
+   * is no room for it now, the entry that it was meant to validate is removed, and no other request waits for the next response.
    */
-  private pass(answer: InternalAnswer, once: boolean): void {
+  private pass(answer: InternalAnswer, hasNoRoom: boolean): void {
     const { store, clock } = this.block.tools;
     const { requester } = this;
+    const once = hasNoRoom || this.leader.request.control.has('no-store') || isAboutRequest(answer.status);
     if (!once && answer.status < 500) {
       store.markUncacheable(this.key, isPersonal(this.leader.request), clock.now());
       if (this.stale !== null) this.forget();
     }
     this.mode = 'passing';
-    this.block.tools.store.unregister(this.key, this);
+    store.unregister(this.key, this);
     for (const reader of [...this.readers]) if (reader !== requester) guardExchange(reader.x, () => this.release(reader));
     if (requester === null || requester.wanted.request.range !== null) {
       this.exchange?.cancel();
@@ -208,6 +209,8 @@ export class Fill implements AnswerSink {
     }
     const { growing: body } = this;
     if (this.mode !== 'storing' || body === null) return true;
+    // It must not give way to itself.
+    this.block.tools.store.hold(this, false);
     body.append(buffer, from, to);
     this.each((reader) => reader.read(body));
     return this.mayGoOn(body);
@@ -215,10 +218,18 @@ export class Fill implements AnswerSink {
 
   /** Otherwise clients that don't read would keep any number of large responses in memory. @returns whether one of them keeps up. */
   private mayGoOn(body: GrowingBody): boolean {
-    return body.stored ? body.behind(this.readers) < MAX_BEHIND : this.trim(body);
+    if (!body.stored) return this.trim(body);
+    return !this.block.tools.store.hold(this, body.behind(this.readers) >= MAX_BEHIND);
   }
 
-  /** The response is too large to store: the part that every client has read is dropped. @returns whether all of them keep up. */
+  giveWay(): void {
+    const { growing: body } = this;
+    if (body === null) return;
+    body.giveUp();
+    this.trim(body);
+  }
+
+  /** The response is not stored: the part that every client has read is dropped. @returns whether all of them keep up. */
   private trim(body: GrowingBody): boolean {
     if (this.readers.size === 0) {
       this.exchange?.cancel();
@@ -226,11 +237,8 @@ export class Fill implements AnswerSink {
       return true;
     }
     const { store, clock } = this.block.tools;
-    if (store.unregister(this.key, this)) store.markUncacheable(this.key, isPersonal(this.leader.request), clock.now());
-    let slowest = body.received;
-    for (const { at } of this.readers) slowest = Math.min(slowest, at);
-    body.dropUntil(slowest);
-    return body.received - slowest < MAX_BEHIND;
+    if (store.unregister(this.key, this) && body.tooLarge) store.markUncacheable(this.key, isPersonal(this.leader.request), clock.now());
+    return body.dropRead(this.readers) < MAX_BEHIND;
   }
 
   flush(): void {
@@ -386,6 +394,7 @@ export class Fill implements AnswerSink {
     this.mode = 'over';
     this.cancelTimer();
     this.block.tools.store.unregister(this.key, this);
+    this.block.tools.store.hold(this, false);
     if (this.growing !== null && !this.growing.complete) this.growing.free();
   }
 }

@@ -11,12 +11,15 @@ export class GrowingBody {
   readonly pieces: (Buffer | null)[] = [];
   private memory: SharedArrayBuffer[] = [];
   private room = 0;
+  /** Bytes that are reserved, but have no memory yet: the rest of a body of known length. */
+  private planned = 0;
   private reserved = 0;
   private dropped = 0;
   private droppedBytes = 0;
   received = 0;
-  /** Whether it may still be stored. */
+  /** Whether it may still be stored, and whether it is too large for that. */
   stored = true;
+  tooLarge = false;
   complete = false;
   /** Whole lines; known once it is complete. */
   trailers = '';
@@ -32,7 +35,7 @@ export class GrowingBody {
     if (length === UNTIL_CLOSE) return body;
     if (!store.reserve(length)) return null;
     body.reserved = length;
-    if (length > 0) body.grow(length);
+    body.planned = length;
     return body;
   }
 
@@ -48,10 +51,12 @@ export class GrowingBody {
   }
 
   private makeRoom(): void {
-    const size = Math.min(LARGEST_PIECE, Math.max(FIRST_PIECE, this.received));
-    if (this.stored) {
-      if (this.received + size <= this.store.largest + LARGEST_PIECE && this.received < this.store.largest && this.store.reserve(size))
-        this.reserved += size;
+    const size = Math.min(LARGEST_PIECE, this.planned > 0 ? this.planned : Math.max(FIRST_PIECE, this.received));
+    if (this.planned > 0) this.planned -= size;
+    else if (this.stored) {
+      const { store, received } = this;
+      this.tooLarge = received >= store.largest || received + size > store.largest + LARGEST_PIECE;
+      if (!this.tooLarge && store.reserve(size)) this.reserved += size;
       else this.giveUp();
     }
     this.grow(size);
@@ -64,8 +69,8 @@ export class GrowingBody {
     this.room = size;
   }
 
-  /** It is too large to be stored. */
-  private giveUp(): void {
+  /** It is not stored any more. */
+  giveUp(): void {
     this.stored = false;
     this.free();
   }
@@ -77,15 +82,18 @@ export class GrowingBody {
     return this.received - fastest;
   }
 
-  /** Forgets pieces before this position, which no one will read again. */
-  dropUntil(position: number): void {
+  /** Forgets the pieces that all of these readers have read. @returns how many bytes the slowest of them has not read yet. */
+  dropRead(readers: ReadonlySet<{ readonly at: number }>): number {
+    let slowest = this.received;
+    for (const { at } of readers) slowest = Math.min(slowest, at);
     for (; this.dropped < this.pieces.length - 1; this.dropped++) {
       const piece = this.pieces[this.dropped] as Buffer;
-      if (this.droppedBytes + piece.length > position) return;
+      if (this.droppedBytes + piece.length > slowest) break;
       this.droppedBytes += piece.length;
       this.pieces[this.dropped] = null;
       this.memory = [];
     }
+    return this.received - slowest;
   }
 
   /** The memory of the whole body, of exactly its size. */

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { cachingProxy } from '../../testing/proxy/caching-proxy.ts';
 import { eventually, get, site } from '../../testing/proxy/test-proxy.ts';
 import { stillness } from '../../testing/stillness.ts';
-import { UpstreamFixture } from '../../testing/test-upstream.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** Larger than what the cache stores, and than all buffers between upstream and client. */
 const BODY = Buffer.alloc(60_000_000, '0123456789');
@@ -73,3 +73,26 @@ for (const [framing, begin, end] of [
     assert.ok(Buffer.from((await still.readAnswer()).body, 'latin1').equals(BODY));
     assert.equal(upstream.connections.length, 1);
   });
+
+test('clients that do not read large responses keep no other from being stored, nor what is stored from being refreshed', async () => {
+  using upstream = await UpstreamFixture.serving(({ line }) =>
+    ok('x'.repeat(Number(/\d+/.exec(line)?.[0])), 'Cache-Control: max-age=60\r\nCache-Tag: t\r\n'),
+  );
+  using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} }, { cacheSize: 100_000_000 });
+  const statusOf = async (path: string): Promise<string> =>
+    /cache-status: .*?; (.*)/i.exec((await proxy.request(get(path))).head)?.[1] ?? '';
+  assert.match(await statusOf('/150000'), /stored$/);
+  // Nearly a quarter of the cache is reserved for them, the most that responses may take while they are received.
+  for (const size of [9_000_000, 9_100_000, 6_800_000]) {
+    const still = await proxy.connect();
+    still.socket.pause();
+    still.send(get(`/${size}`));
+    await eventually('the request', () => upstream.requests.some(({ line }) => line.includes(`/${size}`)));
+  }
+  await stillness('the upstream to be paused', () => upstream.connections.reduce((bytes, { socket }) => bytes + socket.bytesWritten, 0));
+  assert.match(await statusOf('/150001'), /stored$/);
+  assert.match(await statusOf('/150001'), /^hit/);
+  proxy.clock.pass(61_000);
+  assert.match(await statusOf('/150000'), /stored$/);
+  assert.match(await statusOf('/150000'), /^hit/);
+});

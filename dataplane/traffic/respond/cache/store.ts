@@ -16,6 +16,12 @@ const FILLING_PART = 0.25;
 
 type Url = { readonly host: string; readonly target: string };
 
+/** A response that is received no faster than its clients read it. */
+type HeldFill = {
+  /** It is not stored any more, and frees what it has reserved. */
+  giveWay(): void;
+};
+
 export type StoreTools = {
   /** Sends messages to the main thread, which owns the index for all workers. */
   post(message: CacheFromWorker): void;
@@ -31,6 +37,8 @@ export class CacheStore {
   /** Requests for whole responses, by key, and the newest purge before each of them. */
   private readonly fills = new Map<string, { readonly fill: object; readonly since: number }>();
   private readonly lookUps = new Map<string, ((found: boolean) => void)[]>();
+  /** Those that wait for their clients, the one that has waited longest first. */
+  private readonly held = new Set<HeldFill>();
   private size = 0;
   private filling = 0;
   private lastId: number;
@@ -56,11 +64,27 @@ export class CacheStore {
     return Math.floor(this.size * LARGEST_PART);
   }
 
-  /** Reserves memory for a response that is being received. @returns whether there is room. */
+  /**
+   * Reserves memory for a response that is being received. Those whose clients do not read give way: otherwise they would keep all others from
+   * being stored for as long as they like. @returns whether there is room.
+   */
   reserve(bytes: number): boolean {
-    if (this.filling + bytes > this.size * FILLING_PART) return false;
+    const most = this.size * FILLING_PART - bytes;
+    for (const fill of this.held) {
+      if (this.filling <= most) break;
+      this.held.delete(fill);
+      fill.giveWay();
+    }
+    if (this.filling > most) return false;
     this.filling += bytes;
     return true;
+  }
+
+  /** Notes whether a response waits for its clients, and returns that. */
+  hold(fill: HeldFill, waits: boolean): boolean {
+    if (waits) this.held.add(fill);
+    else this.held.delete(fill);
+    return waits;
   }
 
   free(bytes: number): void {

@@ -43,12 +43,14 @@ function readList(name: Word, words: readonly Word[], filter: Filter, report: Di
   if (list === undefined) return report.error(name, `ip_filter ${quote(name.text)}${didYouMean(name.text, LISTS) || `: write ${LINE}`}`);
   if (words.length === 0) return report.error(name, `${list} is missing an argument: write ${LINE}`);
   if (list === 'allow_countries' || list === 'deny_countries') return readCountries(list, words, filter, report);
+  const found = filter[list] ?? [];
   for (const word of words) {
     const ranges = parseRanges(word.text);
-    if (!ranges.ok) report.error(word, `${list} ${quote(word.text)}: ${ranges.reason}`);
-    else filter[list] = [...(filter[list] ?? []), ...ranges.value];
+    if (ranges.ok) found.push(...ranges.value);
+    else report.error(word, `${list} ${quote(word.text)}: ${ranges.reason}`);
   }
-  if ((filter[list]?.length ?? 0) > MAX_RANGES) report.error(name, `ip_filter has at most ${MAX_RANGES} ranges to ${list}`);
+  if (found.length > 0) filter[list] = found;
+  if (found.length > MAX_RANGES) report.error(name, `ip_filter has at most ${MAX_RANGES} ranges to ${list}`);
 }
 
 function readCountries(
@@ -57,9 +59,11 @@ function readCountries(
   filter: Filter,
   report: DirectiveContext['report'],
 ): void {
+  const found = new Set(filter[list]);
   for (const word of words) {
     const country = parseCountry(word.text);
-    if (!country.ok) report.error(word, `${list} ${quote(word.text)}: ${country.reason}`);
-    else filter[list] = [...new Set([...(filter[list] ?? []), country.value])];
+    if (country.ok) found.add(country.value);
+    else report.error(word, `${list} ${quote(word.text)}: ${country.reason}`);
   }
+  if (found.size > 0) filter[list] = [...found];
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FaultOwner } from '../../exchange/fault-owner.ts';
 import type { AcceptedReader, AcceptedSocket } from '../../io/accepted-socket.ts';
-import { LINGER_BYTES } from './limits.ts';
+import { BODY_IDLE_MS, LINGER_BYTES } from './limits.ts';
 import type { RequestBody } from './request-body.ts';
 
 /** Handles the events of a client's socket. */
@@ -18,6 +18,8 @@ export class ClientSocket implements AcceptedReader {
   private readonly owner: SocketOwner;
   private readonly body: RequestBody;
   private discarded = 0;
+  /** What waited to be written when the client had ended its side, what had been written, and since when both are the same. */
+  private waiting = { length: -1, total: -1, since: 0 };
 
   constructor(socket: AcceptedSocket, owner: SocketOwner, body: RequestBody) {
     this.socket = socket;
@@ -63,6 +65,18 @@ export class ClientSocket implements AcceptedReader {
   /** Gives the socket up for good: its errors and its end are also handled elsewhere from now on. */
   handOver(): Socket {
     return this.socket.handOver();
+  }
+
+  /**
+   * Whether the client has ended its side and takes nothing of what waits to be written. It may be gone without another sign: after a fatal
+   * alert, TLS reports an orderly end and completes no more writes.
+   */
+  isStuck(now: number): boolean {
+    const { readableEnded, writableEnded, writableLength: length, bytesWritten: total } = this.socket.socket;
+    if (!readableEnded || (length === 0 && !writableEnded)) return false;
+    const { waiting } = this;
+    if (waiting.length !== length || waiting.total !== total) this.waiting = { length, total, since: now };
+    return now - this.waiting.since >= BODY_IDLE_MS;
   }
 
   /** Starts counting discarded bytes from zero. */

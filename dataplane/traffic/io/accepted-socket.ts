@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { beginRead, endRead } from '../../../shared/runtime/clock.ts';
+import { hasBacklog, streamHasBacklog } from './backlog.ts';
 import { keepBypass } from './bypass.ts';
 import { cut } from './cut.ts';
 import { type DirectReader, DirectSocket } from './direct-socket.ts';
@@ -151,6 +152,11 @@ export class AcceptedSocket {
   /** Bytes that wait to be written. */
   get writableLength(): number {
     return this.stream === null ? 0 : this.stream.writableLength;
+  }
+
+  /** Whether TLS alone leaves so much waiting that the connection has to be closed. */
+  get hasBacklog(): boolean {
+    return this.stream === null ? hasBacklog(this.handle, 0) : streamHasBacklog(this.stream);
   }
 
   /** Whether everything that was written has been handed to the system. */

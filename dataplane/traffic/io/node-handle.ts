@@ -16,6 +16,8 @@ export type PendingWrite = {
 };
 
 export type Handle = {
+  /** Bytes that wait to be sent, with those that TLS has added by itself. */
+  readonly writeQueueSize?: number;
   /** What the stream believes about `readStart` and `readStop`. */
   reading: boolean;
   /** Called after each read. It returns the buffer for the next one, or undefined to keep the buffer. */

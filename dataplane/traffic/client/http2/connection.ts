@@ -12,6 +12,7 @@ import { type Faults, guard } from '../../exchange/faults.ts';
 import { serveLater } from '../../exchange/later.ts';
 import type { RequestIds } from '../../exchange/request-ids.ts';
 import type { Tracing } from '../../exchange/tracing/tracing.ts';
+import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { beginExchange } from '../begin-exchange.ts';
@@ -243,6 +244,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   }
 
   sweep(now: number): void {
+    if (streamHasBacklog(this.socket)) this.socket.destroy();
     if (this.session.ended) return this.sweepEnd(now);
     for (const stream of this.streams.keys()) guard(stream, stream.sweep, now);
     this.session.sweep(now);

@@ -108,7 +108,15 @@ export function createComponents(
     }),
   });
   const workers = new WorkerPool({
-    ...{ count: settings.workers, ledger, hashKey: keyring.visitors, countries: openCountryDatabase(log), clock, log },
+    ...{
+      count: settings.workers,
+      socketDir: base.stateDir,
+      ledger,
+      hashKey: keyring.visitors,
+      countries: openCountryDatabase(log),
+      clock,
+      log,
+    },
     state: () => publisher.currentState(),
     onReport: (report) => {
       analytics.record(report);

@@ -4,7 +4,7 @@ import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { UpgradeOutcome } from '../shared/runtime/process/parent.ts';
 import { splitAddress } from '../shared/values/address.ts';
-import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
+import { LISTENERS_SOCKET, TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import type { Admin } from './admin/admin.ts';
 import type { AdminDependencies } from './admin/dependencies.ts';
 import { EventFeed } from './admin/events/event-feed.ts';
@@ -114,7 +114,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
     certificate?.stop();
     await endServing(components, admin, runtime, patient);
   };
-  const takeoverServer = createTakeoverServer(components, admin, openAdmin, runtime, end);
+  const takeoverServer = createTakeoverServer(components, base.stateDir, admin, openAdmin, runtime, end);
   await takeoverServer
     .listen(join(base.stateDir, TAKEOVER_SOCKET))
     .catch((error: unknown) =>
@@ -147,7 +147,7 @@ async function delayShutdown({ readiness, live }: Components, { clock, log }: Ru
 /** Opens the ports and serves the saved state. @throws UsageError. */
 async function serve(
   { publisher, workers, health, https, keySets, traceExport }: Components,
-  { atBoot: { settings }, dns, restored, takeover }: BootState,
+  { base, atBoot: { settings }, dns, restored, takeover }: BootState,
 ): Promise<void> {
   if (usesHttps(settings)) await openCertificates(https, settings, dns);
   await https.useInternalIssuer(settings.localCerts);
@@ -159,7 +159,8 @@ async function serve(
   publisher.onRoutes((routes) => keySets.update(routes));
   // The predecessor serves these targets, so this process must know their health before it takes connections.
   if (takeover !== null) await health.firstResults(FIRST_ANSWERS_MS);
-  await listenOnPorts(listenedPorts(trafficSettings(settings)), () => workers.start());
+  const listenersFrom = takeover?.offersListeners === true ? join(base.stateDir, LISTENERS_SOCKET) : null;
+  await listenOnPorts(listenedPorts(trafficSettings(settings)), () => workers.start(listenersFrom));
 }
 
 type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token' | 'viewToken'> & {
@@ -245,7 +246,8 @@ async function listen(
 
 /** Lets another process take over from this one. */
 function createTakeoverServer(
-  { table, https, cacheFiles }: Components,
+  { table, https, cacheFiles, workers }: Components,
+  stateDir: string,
   admin: Admin,
   openAdmin: () => Promise<void>,
   { clock, log, successor, leaving, handedOver }: ProcessContext,
@@ -269,6 +271,7 @@ function createTakeoverServer(
         cacheFiles?.reclaim();
         return table.reclaim();
       },
+      offerListeners: () => workers.offerListeners(join(stateDir, LISTENERS_SOCKET)),
       closeAdmin: () => admin.close(),
       openAdmin,
       leave: () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UsageError } from '../shared/runtime/flags.ts';
 import { listenOnPorts } from './listen-error.ts';
-import { ListenError } from './workers/worker-pool.ts';
+import { ListenError } from './workers/worker-handle.ts';
 
 const PORTS = [
   { port: 80, flag: '--http-port' },

@@ -1,7 +1,7 @@
 import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import { SocketInUseError } from '../shared/runtime/http/unix-socket.ts';
-import { ListenError } from './workers/worker-pool.ts';
+import { ListenError } from './workers/worker-handle.ts';
 
 /** Opens the ports of the workers. @throws UsageError as `listenOrUsageError`, for the port that can't be opened. */
 export async function listenOnPorts(

@@ -83,7 +83,7 @@ export const ROOMS: readonly Room[] = [
     'listener',
   ),
 
-  room('dataplane/workers', 'starting, watching and replacing worker threads', 'dataplane/ledger', `${T}/protocol.ts`),
+  room('dataplane/workers', 'starting, watching and replacing worker threads', 'dataplane/ledger', `${T}/protocol.ts`, `${T}/io`),
   room('dataplane/access-log', 'writing the access log, in a thread of its own', 'dataplane/ledger'),
   room('dataplane/tracing', 'sending spans, in a thread of its own', 'dataplane/ledger'),
   room('dataplane/publish', 'the only way from the main thread to the workers', `${T}/protocol.ts`, `${T}/match`, 'dataplane/workers'),

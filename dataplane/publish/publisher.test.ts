@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { ListenError } from '../workers/worker-pool.ts';
+import { ListenError } from '../workers/worker-handle.ts';
 import { ENTRY, eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 const answering = (domain: string, body: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
@@ -91,6 +91,7 @@ test('a port in use by another process is reported, not retried', async () => {
       ledger: createLedger(2),
       hashKey: Buffer.alloc(16),
       countries: null,
+      socketDir: null,
       clock: systemClock,
       log: first.log,
       state: () => first.publisher.currentState(),

@@ -1,5 +1,5 @@
 import { runningBuild } from '../../shared/runtime/process/build.ts';
-import { pidNamespace } from '../../shared/runtime/process/pid-namespace.ts';
+import { pidNamespace } from '../../shared/runtime/process/namespaces.ts';
 import { PARENT_VARIABLE } from '../../shared/runtime/process/supervised.ts';
 import type { InstanceDescription } from '../../shared/wire/takeover.ts';
 

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { STEP_MS } from '../../shared/wire/takeover.ts';
+import { networkNamespace } from '../../shared/runtime/process/namespaces.ts';
+import { type Released, STEP_MS } from '../../shared/wire/takeover.ts';
 import { Channel, ChannelError } from './channel.ts';
 
 /**
@@ -11,6 +12,7 @@ export class TakeoverClient {
   private readonly channel: Channel;
   private readonly path: string;
   private readonly clock: Clock;
+  private listenersOffered = false;
 
   private constructor(channel: Channel, path: string, clock: Clock) {
     this.channel = channel;
@@ -32,7 +34,17 @@ export class TakeoverClient {
     const channel = new Channel(socket, clock);
     const successor = new TakeoverClient(channel, path, clock);
     channel.send('takeover', introduction);
-    return (await successor.expectStep('released')) ? successor : null;
+    const released = await successor.expectStep('released');
+    if (released === null) return null;
+    const { listeners = null } = released as Released;
+    // In another network, such as that of another pod with the same volume, nobody reaches those sockets.
+    successor.listenersOffered = listeners !== null && listeners === networkNamespace();
+    return successor;
+  }
+
+  /** Whether the predecessor passes its listening sockets to our workers. */
+  get offersListeners(): boolean {
+    return this.listenersOffered;
   }
 
   /**
@@ -50,15 +62,14 @@ export class TakeoverClient {
     this.channel.destroy();
   }
 
-  /** @returns false if the predecessor has died. @throws ChannelError if it is alive and keeps, or takes back, its state. */
-  private async expectStep(expected: string): Promise<boolean> {
+  /** @returns null if the predecessor has died. @throws ChannelError if it is alive and keeps, or takes back, its state. */
+  private async expectStep(expected: string): Promise<object | null> {
     try {
-      await this.channel.expect(expected, STEP_MS);
-      return true;
+      return Object(await this.channel.expect(expected, STEP_MS));
     } catch (error) {
       this.channel.destroy();
       if (!(error instanceof ChannelError) || (await this.isPredecessorAlive())) throw error;
-      return false;
+      return null;
     }
   }
 

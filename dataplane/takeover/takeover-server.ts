@@ -2,7 +2,15 @@ import { createServer, type Server } from 'node:net';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import { listenUnix } from '../../shared/runtime/http/unix-socket.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
-import { type InstanceDescription, STEP_MS, SUCCESSOR_START_MS, type Upgraded, type UpgradeRequest } from '../../shared/wire/takeover.ts';
+import { networkNamespace } from '../../shared/runtime/process/namespaces.ts';
+import {
+  type InstanceDescription,
+  type Released,
+  STEP_MS,
+  SUCCESSOR_START_MS,
+  type Upgraded,
+  type UpgradeRequest,
+} from '../../shared/wire/takeover.ts';
 import { Channel } from './channel.ts';
 
 /** How often reopening the Admin API is retried while its address is in use (ms). */
@@ -16,6 +24,8 @@ export type HandoverSteps = {
   /** Stops saving and releases the table on disk. Pending changes stay queued. */
   release(): Promise<void>;
   reclaim(): void;
+  /** Offers the listening sockets to the successor until it is closed; null if that fails. */
+  offerListeners(): Promise<{ close(): void } | null>;
   closeAdmin(): Promise<void>;
   openAdmin(): Promise<void>;
   /** The successor serves: drain and exit. */
@@ -90,8 +100,7 @@ export class TakeoverServer {
     let adminClosed = false;
     try {
       await this.steps.release();
-      channel.send('released', {});
-      await channel.expect('serving', SUCCESSOR_START_MS);
+      await this.passListeners(channel);
       adminClosed = true;
       await this.steps.closeAdmin();
       channel.send('admin', {});
@@ -110,6 +119,16 @@ export class TakeoverServer {
     await channel.end();
     this.log.info('the successor serves: this process drains and exits');
     this.steps.leave();
+  }
+
+  private async passListeners(channel: Channel): Promise<void> {
+    const offer = await this.steps.offerListeners();
+    try {
+      channel.send('released', { listeners: offer && networkNamespace() } satisfies Released);
+      await channel.expect('serving', SUCCESSOR_START_MS);
+    } finally {
+      offer?.close();
+    }
   }
 
   /** A hanging successor may still hold the address until it exits. */

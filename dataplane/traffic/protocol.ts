@@ -181,6 +181,8 @@ export type WorkerStart = {
   readonly slot: number;
   readonly ledger: LedgerBuffers;
   readonly state: WholeState;
+  /** The Unix socket through which a predecessor passes its listening sockets; null without one. */
+  readonly listenersFrom: string | null;
   /** The key for hashing visitors' addresses; the same in all workers. */
   readonly hashKey: Uint8Array;
   /** null if it is not installed. */
@@ -200,12 +202,16 @@ export type DatabaseFile = {
 
 export type DryRun = { readonly url: string };
 
+/** A listening socket of a worker, by its address and port. */
+export type ListeningSocket = { readonly name: string; readonly descriptor: number };
+
 export type ToWorker =
   | { readonly kind: 'publish'; readonly publication: Publication }
   | { readonly kind: 'report'; readonly id: number }
   /** The main thread has taken a part of a report, and the next one may follow. */
   | { readonly kind: 'report-taken' }
   | { readonly kind: 'dry-run'; readonly id: number; readonly request: DryRun }
+  | { readonly kind: 'listeners'; readonly id: number }
   /** A target is back in rotation according to the ledger: requests that wait for one are tried. */
   | { readonly kind: 'verdicts' }
   | { readonly kind: 'cache'; readonly message: CacheToWorker }
@@ -224,6 +230,7 @@ export type FromWorker =
   /** `id` null: sent without a request, once a second. `more`: parts follow. */
   | { readonly kind: 'report'; readonly id: number | null; readonly report: TrafficReport; readonly more: boolean }
   | { readonly kind: 'dry-run'; readonly id: number; readonly result: DryRunResult }
+  | { readonly kind: 'listeners'; readonly id: number; readonly listeners: readonly ListeningSocket[] }
   | { readonly kind: 'drained' }
   /** The main thread writes the log; workers have no logger of their own. */
   | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string }

@@ -4,14 +4,14 @@ import { readFileSync } from 'node:fs';
 const SYSCTL_PATH = '/proc/sys/net/ipv4/tcp_migrate_req';
 
 /**
- * When a listener closes, connections in its accept queue migrate to another listener of the same port if the sysctl is 1;
- * otherwise the kernel resets them.
+ * When a listening socket closes that no other process or worker has, connections in its accept queue migrate to another listener of the
+ * same port if the sysctl is 1; otherwise the kernel resets them. A worker that is replaced passes its socket on; one that dies cannot.
  * @returns advice in one line if it is 0; nothing if it is 1 or does not exist.
  */
 export function tcpMigrationAdvice(path: string = SYSCTL_PATH): string[] {
   if (read(path) !== '0') return [];
   return [
-    'net.ipv4.tcp_migrate_req is 0: a few new connections are reset whenever workers or the whole process are replaced; set it with: sysctl -w net.ipv4.tcp_migrate_req=1',
+    'net.ipv4.tcp_migrate_req is 0: a few new connections are reset if a worker dies, or if an upgrade starts fewer workers; set it with: sysctl -w net.ipv4.tcp_migrate_req=1',
   ];
 }
 

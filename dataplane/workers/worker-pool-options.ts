@@ -10,6 +10,8 @@ export type WorkerPoolOptions = {
   readonly ledger: Ledger;
   readonly hashKey: Uint8Array;
   readonly countries: CountryDatabase | null;
+  /** Where Unix sockets for handing over listening sockets may be; null for nowhere. */
+  readonly socketDir: string | null;
   readonly clock: Clock;
   readonly log: Log;
   /** The whole published state, for a new worker. */

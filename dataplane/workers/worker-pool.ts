@@ -1,8 +1,12 @@
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { sleep } from '../../shared/runtime/clock.ts';
 import type { DryRun, DryRunResult, FromWorker, Publication, ToWorker, WorkerStart } from '../traffic/protocol.ts';
+import { Conditions } from './conditions.ts';
+import { ListenerOffer } from './listener-offer.ts';
 import type { Heap } from './memory-watchdog.ts';
 import { Watchdog } from './watchdog.ts';
+import { ListenError, type WorkerHandle } from './worker-handle.ts';
 import type { WorkerPoolOptions } from './worker-pool-options.ts';
 
 /** How long a worker may take from its start to its first request (ms). */
@@ -15,43 +19,13 @@ const EARLY_DEATH_MS = 5_000;
 const YOUNG_GENERATION_MB = 8;
 /** Time limit for counters and dry runs (ms). */
 const REPLY_TIMEOUT_MS = 500;
+/** Time limit for the listening sockets of a worker (ms), without which its queued connections may be lost. */
+const LISTENERS_TIMEOUT_MS = 2_000;
+/** The name of the socket through which a worker's successor gets its listening sockets. */
+const LISTENERS_OF_WORKER = 'worker-listeners.sock';
 
 /** The TypeScript source in the repository, the compiled file in `dist/`. */
 const ENTRY = new URL(`../traffic/worker/worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
-
-type WorkerHandle = {
-  readonly id: number;
-  readonly slot: number;
-  readonly thread: Worker;
-  readonly startedAt: number;
-  serving: boolean;
-  /** The latest generation that it serves. */
-  generation: number;
-  /** The latest purge of the cache that it has carried out. */
-  purged: number;
-  /** It was replaced: it accepts no connections and ends after its last one. */
-  leaving: boolean;
-  /** It replaces another worker and is not counted yet. */
-  successor: boolean;
-  /** It could not open its port. */
-  refusal: ListenError | null;
-  /** It could not move to another port, and still listens on the old one. */
-  unmoved: ListenError | null;
-  /** Why it is being terminated; empty otherwise. */
-  ending: string;
-};
-
-/** A worker can't open its port. Restarting it does not help; the configuration must change. */
-export class ListenError extends Error {
-  readonly code: string;
-  /** null if it is not known which one. */
-  readonly port: number | null;
-  constructor(code: string, message: string, port: number | null = null) {
-    super(message);
-    this.code = code;
-    this.port = port;
-  }
-}
 
 /** Starts, monitors, replaces and drains the traffic workers. */
 export class WorkerPool {
@@ -59,7 +33,8 @@ export class WorkerPool {
   private readonly options: WorkerPoolOptions;
   private readonly members = new Map<number, WorkerHandle>();
   private readonly watchdog: Watchdog;
-  private readonly waiters = new Set<() => void>();
+  /** Conditions that the messages of workers may meet. */
+  private readonly messages: Conditions;
   private readonly answers = new Map<number, (message: FromWorker) => void>();
   private nextId = 1;
   private nextRequest = 1;
@@ -73,6 +48,7 @@ export class WorkerPool {
 
   constructor(parts: WorkerPoolOptions) {
     this.options = parts;
+    this.messages = new Conditions(parts.clock);
     this.watchdog = new Watchdog(parts.clock, parts.ledger.heartbeats);
   }
 
@@ -85,11 +61,14 @@ export class WorkerPool {
     return this.accepting().length;
   }
 
-  /** Starts all workers. @throws ListenError if a port can't be opened. */
-  async start(): Promise<void> {
-    const started = Array.from({ length: this.options.count }, () => this.spawn());
+  /**
+   * Starts all workers. `listenersFrom`: the Unix socket through which the workers of a predecessor pass their listening sockets.
+   * @throws ListenError if a port can't be opened.
+   */
+  async start(listenersFrom: string | null = null): Promise<void> {
+    const started = Array.from({ length: this.options.count }, () => this.spawn(false, listenersFrom));
     const refusal = () => started.find((member) => member.refusal !== null)?.refusal ?? null;
-    await this.waitUntil(() => refusal() !== null || this.serving === this.options.count, START_MS);
+    await this.messages.until(() => refusal() !== null || this.serving === this.options.count, START_MS);
     const refused = refusal();
     if (refused !== null) throw refused;
     if (this.serving === 0) throw new ListenError('', 'no worker came up within 30 s; the log says why');
@@ -118,8 +97,7 @@ export class WorkerPool {
     if (old() === undefined) return;
     await this.waitForSlot(withinMs);
     if (this.stopping) return;
-    const successor = this.spawn(true);
-    await this.waitUntil(() => this.stopping || !this.isAlive(successor) || successor.serving, START_MS);
+    const successor = await this.startSuccessor(worker);
     if (this.stopping) return;
     if (!this.isAlive(successor) || !successor.serving) {
       this.terminate(successor, 'the replacement was cancelled');
@@ -133,12 +111,38 @@ export class WorkerPool {
     this.spawnMissing();
   }
 
+  /** Starts a worker that continues with the listening sockets of another one, and waits until it serves or has failed. */
+  private async startSuccessor(worker: number): Promise<WorkerHandle> {
+    const { socketDir } = this.options;
+    const offer = socketDir === null ? null : await this.offerListeners(join(socketDir, LISTENERS_OF_WORKER), worker);
+    try {
+      const successor = this.spawn(true, offer?.path ?? null);
+      await this.messages.until(() => this.stopping || !this.isAlive(successor) || successor.serving, START_MS);
+      return successor;
+    } finally {
+      offer?.close();
+    }
+  }
+
+  /**
+   * Offers the listening sockets of all workers, or only of one, to successors that connect to a Unix socket.
+   * @returns null if there is none.
+   */
+  async offerListeners(path: string, only: number | null = null): Promise<ListenerOffer | null> {
+    const offering = this.accepting().filter(({ id }) => only === null || id === only);
+    const answers = await Promise.all(
+      offering.map((member) => this.request(member, (id) => ({ kind: 'listeners', id }), LISTENERS_TIMEOUT_MS)),
+    );
+    const sets = answers.flatMap((answer) => (answer?.kind === 'listeners' ? [answer.listeners] : []));
+    return ListenerOffer.open(path, sets, this.options.log);
+  }
+
   /** Workers replaced earlier may still be draining, each with a slot of the ledger. */
   private async waitForSlot(withinMs: number): Promise<void> {
     const room = () => this.stopping || this.members.size < WorkerPool.slots(this.options.count);
-    await this.waitUntil(room, withinMs);
+    await this.messages.until(room, withinMs);
     if (!room()) for (const member of this.members.values()) if (member.leaving) this.terminate(member, 'its drain time is over');
-    await this.waitUntil(room, START_MS);
+    await this.messages.until(room, START_MS);
   }
 
   private retire(member: WorkerHandle, withinMs: number): void {
@@ -186,13 +190,13 @@ export class WorkerPool {
   /** Resolves with true when every worker has carried out the purge, or false after `withinMs`. */
   whenPurged(purged: number, withinMs: number): Promise<boolean> {
     const did = (member: WorkerHandle): boolean => member.ending !== '' || member.purged >= purged;
-    return this.waitUntil(() => [...this.members.values()].every(did), withinMs);
+    return this.messages.until(() => [...this.members.values()].every(did), withinMs);
   }
 
   /** Resolves with true when every worker serves the generation, or false after `withinMs`. */
   whenServed(generation: number, withinMs: number): Promise<boolean> {
     const serves = (member: WorkerHandle): boolean => member.ending !== '' || member.generation >= generation;
-    return this.waitUntil(() => [...this.members.values()].every(serves), withinMs);
+    return this.messages.until(() => [...this.members.values()].every(serves), withinMs);
   }
 
   /** Collects the counters of every worker. Does not wait for a silent worker. */
@@ -227,7 +231,7 @@ export class WorkerPool {
   async drain(withinMs: number, patient = false): Promise<void> {
     this.stopping = true;
     for (const member of this.members.values()) this.post(member, { kind: 'drain', patient });
-    await this.waitUntil(() => this.members.size === 0, withinMs);
+    await this.messages.until(() => this.members.size === 0, withinMs);
     await this.stop();
   }
 
@@ -238,13 +242,13 @@ export class WorkerPool {
     await Promise.all([...this.members.values()].map((member) => member.thread.terminate()));
   }
 
-  private spawn(successor = false): WorkerHandle {
+  private spawn(successor = false, listenersFrom: string | null = null): WorkerHandle {
     const { options: parts } = this;
     const id = this.nextId++;
     const slot = this.freeSlot();
     const state = parts.state();
     const { ledger, hashKey, countries } = parts;
-    const workerData: WorkerStart = { worker: id, slot, ledger: ledger.buffers, state, hashKey, countries };
+    const workerData: WorkerStart = { worker: id, slot, ledger: ledger.buffers, state, listenersFrom, hashKey, countries };
     const thread = new Worker(parts.entry ?? ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     const member: WorkerHandle = {
       ...{ id, slot, thread, successor, generation: state.generation, startedAt: parts.clock.monotonic() },
@@ -280,6 +284,7 @@ export class WorkerPool {
         if (message.id !== null) this.answers.get(message.id)?.(message);
         break;
       case 'dry-run':
+      case 'listeners':
         this.answers.get(message.id)?.(message);
         break;
       case 'target':
@@ -311,7 +316,7 @@ export class WorkerPool {
         member.refusal = new ListenError(message.code, message.message, message.port);
         this.terminate(member, message.message);
     }
-    this.recheck();
+    this.messages.recheck();
   }
 
   private handleExit(member: WorkerHandle, reason: string): void {
@@ -324,7 +329,7 @@ export class WorkerPool {
       parts.ledger.targets.clearWorker(member.slot);
       parts.ledger.passwordChecks.clearWorker(member.slot);
     }
-    this.recheck();
+    this.messages.recheck();
     if (this.stopping || member.successor || (member.refusal !== null && !this.started)) return;
     if (member.leaving) return parts.onChange(member.id, 'retired', member.ending || reason);
     this.restarts++;
@@ -357,15 +362,15 @@ export class WorkerPool {
     if (member.ending === '') member.thread.postMessage(message);
   }
 
-  private async request(member: WorkerHandle, question: (id: number) => ToWorker): Promise<FromWorker | null> {
+  private async request(member: WorkerHandle, question: (id: number) => ToWorker, withinMs = REPLY_TIMEOUT_MS): Promise<FromWorker | null> {
     const id = this.nextRequest++;
     let answer: FromWorker | null = null;
     this.answers.set(id, (message) => {
       answer = message;
-      this.recheck();
+      this.messages.recheck();
     });
     this.post(member, question(id));
-    await this.waitUntil(() => answer !== null || !this.members.has(member.id), REPLY_TIMEOUT_MS);
+    await this.messages.until(() => answer !== null || !this.members.has(member.id), withinMs);
     this.answers.delete(id);
     return answer;
   }
@@ -374,26 +379,5 @@ export class WorkerPool {
     const taken = new Set([...this.members.values()].map((member) => member.slot));
     for (let slot = 0; slot < WorkerPool.slots(this.options.count); slot++) if (!taken.has(slot)) return slot;
     throw new Error('more workers than slots in the ledger');
-  }
-
-  /** Waits for a condition, rechecked on every message. @returns whether it was met within `withinMs`. */
-  private waitUntil(met: () => boolean, withinMs: number): Promise<boolean> {
-    if (met()) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const settle = (result: boolean) => {
-        this.waiters.delete(look);
-        cancel();
-        resolve(result);
-      };
-      const look = () => {
-        if (met()) settle(true);
-      };
-      const cancel = this.options.clock.after(withinMs, () => settle(met()));
-      this.waiters.add(look);
-    });
-  }
-
-  private recheck(): void {
-    for (const look of [...this.waiters]) look();
   }
 }

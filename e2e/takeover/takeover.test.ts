@@ -9,6 +9,7 @@ import { Program, SLUICE } from '../testing/process.ts';
 import { RawClient } from '../testing/raw.ts';
 import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
+import { inOwnNetwork } from './namespace.ts';
 
 /** The client of a takeover socket, simulated by the test. */
 class Successor {
@@ -165,13 +166,26 @@ test('the old process finishes a response in progress, and a kept connection get
   await using next = successor(dataplane, folder);
   await next.said('data plane started');
   await dataplane.program.said('draining');
-  // A connection that is opened while the old listeners close may be reset by the kernel (net.ipv4.tcp_migrate_req).
-  await until('the new process to respond', async () => (await dataplane.visit('a.test')).text === 'quick');
+  assert.equal((await dataplane.visit('a.test')).text, 'quick');
   kept.received = '';
   assert.match(await kept.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').sees('quick'), /^connection: close/im);
   held[0]?.();
   assert.equal((await answer).text, 'first last');
   assert.deepEqual(await dataplane.program.exited, { code: 0, signal: null });
+});
+
+test('a successor in another network listens there, not on the sockets of the old process', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  const args = ['dataplane', '--http-port', `${dataplane.httpPort}`, '--bind', '127.0.0.1', '--admin-listen', '127.0.0.1:6190'];
+  const command = [SLUICE, ...args, '--state-dir', folder.path, '--workers', '2', '--takeover'];
+  const [unshare = '', ...rest] = inOwnNetwork('ip link set lo up', command);
+  await using next = new Program(unshare, rest, { SLUICE_ADMIN_TOKEN: TOKEN });
+  await next.said('data plane started');
+  assert.deepEqual(await dataplane.program.exited, { code: 0, signal: null });
+  await assert.rejects(dataplane.visit('a.test'), { code: 'ECONNREFUSED' });
 });
 
 test('a process that has handed over exits immediately on a second SIGTERM', async () => {

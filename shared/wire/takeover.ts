@@ -3,9 +3,18 @@
 /** The socket's name in the state directory. */
 export const TAKEOVER_SOCKET = 'takeover.sock';
 
+/** The name of the socket in the state directory through which a successor gets the listening sockets during a takeover. */
+export const LISTENERS_SOCKET = 'listeners.sock';
+
 /** Time limits of one takeover step (ms), and of a successor's start up to its first request. */
 export const STEP_MS = 10_000;
 export const SUCCESSOR_START_MS = 60_000;
+
+/**
+ * `{"released":{"listeners":"net:[4026531840]"}}`: the table is released, and the listening sockets are offered; they belong to that network
+ * namespace. Older versions do not offer them.
+ */
+export type Released = { readonly listeners?: string | null };
 
 /** The response to `{"describe":{}}`. */
 export type InstanceDescription = {

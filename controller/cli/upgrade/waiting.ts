@@ -1,6 +1,6 @@
 import { NAME } from '../../../shared/name.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
-import { pidNamespace } from '../../../shared/runtime/process/pid-namespace.ts';
+import { pidNamespace } from '../../../shared/runtime/process/namespaces.ts';
 import { runningInstance } from '../../../shared/runtime/process/running-instance.ts';
 import { type InstanceDescription, SUCCESSOR_START_MS } from '../../../shared/wire/takeover.ts';
 import { CommandError } from '../command/command.ts';

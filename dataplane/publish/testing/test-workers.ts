@@ -1,6 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { Session } from 'node:inspector';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type RouteInput, readRoute } from '../../../shared/route.ts';
@@ -24,6 +26,7 @@ export class WorkersFixture {
   readonly log = memoryLog();
   readonly reports: TrafficReport[] = [];
   readonly changes: string[] = [];
+  private readonly folder = mkdtempSync(join(tmpdir(), 'sluice-workers-'));
 
   private constructor(port: number, count: number, routes: readonly RouteInput[]) {
     this.port = port;
@@ -51,6 +54,7 @@ export class WorkersFixture {
       entry: ENTRY,
       ledger: this.ledger,
       hashKey: Buffer.alloc(16),
+      socketDir: this.folder,
       countries: null,
       clock: systemClock,
       log: this.log,
@@ -97,6 +101,7 @@ export class WorkersFixture {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.workers.stop();
+    rmSync(this.folder, { recursive: true });
   }
 }
 

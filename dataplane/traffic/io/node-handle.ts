@@ -3,9 +3,9 @@ import type { Server as TlsServer } from 'node:tls';
 import { getSystemErrorMap, getSystemErrorName } from 'node:util';
 
 /*
- * The only file that uses what Node does not document: the handle below a socket, which reads and writes without the buffers, events and
- * callbacks of Node's streams, and the one below a server, which accepts without making them. If a version of Node has other handles,
- * `handleOf` and `tlsOver` return null, `acceptHandles` does nothing, and the streams are used.
+ * With `passed-sockets.ts`, the only file that uses what Node does not document: the handle below a socket, which reads and writes without
+ * the buffers, events and callbacks of Node's streams, and the one below a server, which accepts without making them. If a version of Node
+ * has other handles, `handleOf` and `tlsOver` return null, `acceptHandles` does nothing, and the streams are used.
  */
 
 /** A write that the system could not complete at once. */
@@ -80,7 +80,7 @@ const VALUES = STATE?.values ?? new Int32Array(0);
 const READ_RESULT = STATE?.readResult ?? 0;
 const WRITE_ERROR = STATE?.writeError ?? 0;
 
-function bindingOf(name: string): object | null {
+export function bindingOf(name: string): object | null {
   const load: unknown = Reflect.get(process, 'binding');
   const binding: unknown = typeof load === 'function' ? load.call(process, name) : null;
   return typeof binding === 'object' ? binding : null;
@@ -154,6 +154,13 @@ export function acceptHandles(
     else if (isTcpHandle(accepted)) accept(accepted);
     else makeSocket.call(this, status, accepted);
   });
+}
+
+/** The descriptor of a listening server, or of a connection; null if it has none. */
+export function descriptorOf(owner: Server | Socket): number | null {
+  const handle: unknown = Reflect.get(owner, '_handle');
+  const descriptor: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'fd') : null;
+  return typeof descriptor === 'number' && descriptor >= 0 ? descriptor : null;
 }
 
 /** The stream of a connection that has none yet, paused. */

@@ -9,6 +9,7 @@ import { ClientConnection } from '../client/http1/connection.ts';
 import { Http2Connection } from '../client/http2/connection.ts';
 import { guard, guarded } from '../exchange/faults.ts';
 import { AcceptedSocket } from '../io/accepted-socket.ts';
+import type { NamedDescriptor, PassedSockets } from '../io/passed-sockets.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
@@ -87,12 +88,20 @@ export class Listener {
     this.secure = new Ports(false, (socket, port) => accept(socket, { port, secure: true }), failed);
   }
 
-  /** Opens the ports, which are shared with the other workers. @throws the system's error (EADDRINUSE, EACCES …). */
-  async listen(settings: TrafficSettings): Promise<void> {
+  /**
+   * Opens the ports, which are shared with the other workers, or continues with sockets of the predecessor.
+   * @throws the system's error (EADDRINUSE, EACCES …).
+   */
+  async listen(settings: TrafficSettings, passed?: PassedSockets): Promise<void> {
     this.adopt(settings);
     const { http, https } = portsOf(settings);
-    await this.plain.listen(settings.bind, http);
-    if (https.length > 0) await this.secure.listen(settings.bind, https);
+    await this.plain.listen(settings.bind, http, passed);
+    if (https.length > 0) await this.secure.listen(settings.bind, https, passed);
+  }
+
+  /** The listening sockets, for a successor. */
+  get descriptors(): readonly NamedDescriptor[] {
+    return [...this.plain.descriptors, ...this.secure.descriptors];
   }
 
   /** The ports without TLS and those with it, if they are open. */

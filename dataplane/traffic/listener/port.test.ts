@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import type { AcceptedSocket } from '../io/accepted-socket.ts';
+import { PassedSockets } from '../io/passed-sockets.ts';
 import { Port } from './port.ts';
 
 /** Prints the option of the socket that is its standard input. Perl is part of every Debian. */
@@ -30,7 +31,7 @@ for (const [bind, host] of [
   test(`connections from ${host} to ${bind ?? 'every address'} send without delay`, async (t) => {
     const accepted: AcceptedSocket[] = [];
     const port = new Port(true, (socket) => accepted.push(socket), assert.ifError);
-    await port.listen(bind, 0);
+    await port.listen(bind, 0, PassedSockets.none);
     t.after(() => port.close());
     for (let count = 1; count <= 2; count++) {
       const client = connect(port.number, host);

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { AcceptedSocket } from '../io/accepted-socket.ts';
-import { acceptHandles } from '../io/node-handle.ts';
+import { acceptHandles, descriptorOf } from '../io/node-handle.ts';
+import type { NamedDescriptor, PassedSockets } from '../io/passed-sockets.ts';
 
 /** The backlog of connections to be accepted; the system's own limit may be lower. */
 const BACKLOG = 4_096;
@@ -41,8 +42,18 @@ export class Port {
     return this.server?.listening === true && this.place === placeOf(bind, port);
   }
 
-  /** `bind` null is every address, IPv4 and IPv6; port 0 is the system's choice. @throws the system's error (EADDRINUSE, EACCES …). */
-  async listen(bind: string | null, port: number): Promise<void> {
+  /** Its socket, for a successor. */
+  get descriptor(): NamedDescriptor | null {
+    const descriptor = this.server?.listening === true ? descriptorOf(this.server) : null;
+    return descriptor === null || this.place === null ? null : { name: this.place, descriptor };
+  }
+
+  /**
+   * `bind` null is every address, IPv4 and IPv6; port 0 is the system's choice. Uses the socket of the predecessor if one was passed.
+   * @throws the system's error (EADDRINUSE, EACCES …).
+   */
+  async listen(bind: string | null, port: number, passed: PassedSockets): Promise<void> {
+    if (await this.adopt(placeOf(bind, port), passed)) return;
     let server = this.create();
     try {
       await this.listenOn(server, bind ?? '::', port);
@@ -56,13 +67,35 @@ export class Port {
     this.place = placeOf(bind, port);
   }
 
-  private async listenOn(server: Server, host: string, port: number): Promise<void> {
+  /** @returns whether it listens on a socket that was passed for this place. */
+  private async adopt(place: string, passed: PassedSockets): Promise<boolean> {
+    const handle = passed.take(place);
+    if (handle === null) return false;
+    const server = this.create();
+    try {
+      await this.opened(server, 0, () => server.listen(handle, BACKLOG));
+    } catch {
+      // It is no listening socket any more.
+      handle.close();
+      return false;
+    }
+    this.server = server;
+    this.place = place;
+    return true;
+  }
+
+  private listenOn(server: Server, host: string, port: number): Promise<void> {
+    const reusePort = process.platform === 'linux';
+    return this.opened(server, port, () => server.listen({ host, port, backlog: BACKLOG, reusePort }));
+  }
+
+  private async opened(server: Server, port: number, open: () => Server): Promise<void> {
     // Connections may arrive in the turn in which it opens.
     server.once('listening', () => {
       const address = server.address();
       this.chosen = address !== null && typeof address === 'object' ? address.port : port;
     });
-    await once(server.listen({ host, port, backlog: BACKLOG, reusePort: process.platform === 'linux' }), 'listening');
+    await once(open(), 'listening');
   }
 
   /** Stops accepting connections. */

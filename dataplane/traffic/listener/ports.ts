@@ -1,4 +1,5 @@
 import type { AcceptedSocket } from '../io/accepted-socket.ts';
+import { type NamedDescriptor, PassedSockets } from '../io/passed-sockets.ts';
 import { Port } from './port.ts';
 
 /** The listening sockets of one kind: with TLS, or without. */
@@ -21,11 +22,16 @@ export class Ports {
     return this.open.map((port) => port.number).filter((number) => number !== 0);
   }
 
+  /** Their sockets, for a successor. */
+  get descriptors(): readonly NamedDescriptor[] {
+    return this.open.flatMap((port) => port.descriptor ?? []);
+  }
+
   /**
    * Listens on these ports and no others; see `Port.listen`. Ports that are already open stay open, new ones are opened before old ones are
-   * closed. @throws the system's error, with the port's number; all that was open then stays, and nothing else.
+   * closed. `passed`: the sockets of the predecessor. @throws the system's error, with the port's number; all that was open then stays, and nothing else.
    */
-  async listen(bind: string | null, numbers: readonly number[]): Promise<void> {
+  async listen(bind: string | null, numbers: readonly number[], passed = PassedSockets.none): Promise<void> {
     const before = [...this.open];
     const next: Port[] = [];
     const fresh: Port[] = [];
@@ -36,7 +42,7 @@ export class Ports {
         const port = known ?? this.create();
         if (known === undefined) {
           fresh.push(port);
-          await port.listen(bind, number).catch((error: Error) => {
+          await port.listen(bind, number, passed).catch((error: Error) => {
             throw Object.assign(error, { port: number });
           });
         }

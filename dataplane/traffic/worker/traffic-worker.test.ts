@@ -44,6 +44,7 @@ test('changes published while a worker starts are in effect when it serves', asy
       ledger: createLedger(1).buffers,
       hashKey: Buffer.alloc(16),
       countries: null,
+      listenersFrom: null,
       state: { generation: 1, routes: publication(many('old'), true), settings },
     },
     clock: new ManualClock(),

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setHttpDate } from '../codec/date.ts';
 import type { Faults } from '../exchange/faults.ts';
+import { PassedSockets, receiveSockets } from '../io/passed-sockets.ts';
 import type { Listener } from '../listener/listener.ts';
 import type { Publication, PublishedChallenge, ToWorker } from '../protocol.ts';
 import { newestPool, poolsAt } from '../route/choose.ts';
@@ -78,11 +79,15 @@ export class TrafficWorker {
     if (uncertified !== undefined) this.routing.certificates.setUncertified(uncertified);
     if (certificates !== undefined) await this.routing.certificates.apply(certificates, nextTurn);
     if (routes !== undefined) await this.routing.index.apply(routes, nextTurn);
+    const from = start.listenersFrom;
+    const passed = from === null ? PassedSockets.none : await receiveSockets(from, this.tools.clock);
     try {
-      await this.clients.listener.listen(settings);
+      await this.clients.listener.listen(settings, passed);
     } catch (error) {
       const { code = '', message, port = null } = error as NodeJS.ErrnoException & { port?: number };
       return post({ kind: 'refused', code, message, port });
+    } finally {
+      passed.closeRest();
     }
     post({ kind: 'serving', generation: start.state.generation });
   }
@@ -123,6 +128,8 @@ export class TrafficWorker {
             ports: this.clients.listener.ports,
           }),
         });
+      case 'listeners':
+        return this.tools.post({ kind: 'listeners', id: message.id, listeners: this.clients.listener.descriptors });
       case 'verdicts':
         return this.upstreams.hold.tick();
       case 'cache':

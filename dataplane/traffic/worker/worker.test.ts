@@ -35,6 +35,7 @@ async function thread(preload: string) {
     ledger: createLedger(1).buffers,
     hashKey: Buffer.alloc(16),
     countries: null,
+    listenersFrom: null,
     state,
   };
   const execArgv = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`];

@@ -80,6 +80,7 @@ export class ProxyFixture {
         ledger: this.ledger.buffers,
         hashKey: Buffer.alloc(16),
         countries,
+        listenersFrom: null,
         state: {
           generation: 1,
           routes: publication(routes, true),

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { systemClock } from '../../../shared/runtime/clock.ts';
+import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { createFileSource, MISSING_MS, POLL_MS } from './source.ts';
 import { follow, gist, LONG_MS, site, started, temporary, withoutPolls } from './testing/file-source.ts';
@@ -141,11 +142,33 @@ test('a reload lists an unchanged file again, before it resolves', async (t) => 
 
 test('a reload before the notification gives the only snapshot', async (t) => {
   const { path, source, next, rest } = await started(t);
-  await writeFile(path, site('two'));
+  writeFileSync(path, site('two'));
   await source.reload();
   assert.equal((await next(0)).gist, 'two.example');
   await wait(400);
   assert.deepEqual(rest(), []);
+});
+
+test('a notification that arrives while a reload reads the file gives no second snapshot', async (t) => {
+  const atOnce: Clock = {
+    ...withoutPolls,
+    after: (_, act) => {
+      const soon = setImmediate(act);
+      return () => clearImmediate(soon);
+    },
+  };
+  const { directory, path, source, next, rest } = await started(t, atOnce);
+  const many = Array.from({ length: 2_000 }, (_, at) => site(`n${at}`)).join('');
+  await writeFile(join(directory, 'next'), many);
+  renameSync(join(directory, 'next'), path);
+  await source.reload();
+  assert.match((await next(0)).gist, /^n0\.example n1\.example/);
+  await source.reload();
+  await next(0);
+  assert.deepEqual(
+    rest().map((gist) => gist.length),
+    [],
+  );
 });
 
 test('a reload of a missing file fails at once', async (t) => {

@@ -36,6 +36,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   let reported: FoundFiles | undefined;
   let missingSince: number | undefined;
   let cancelLook: () => void = () => undefined;
+  let reading: Promise<unknown> = Promise.resolve();
   const withTransitionTimes = createTransitionTimes(clock);
   let readings: readonly Reading[] = [];
 
@@ -58,6 +59,13 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     readings = withTransitionTimes([readingOf(path, snapshot, readings[0]?.domains ?? [])]);
     announce(log, path, snapshot);
     emitSnapshot(snapshot);
+  };
+
+  /** One read after the other: what a reload has read is not new when a notification of the same change arrives. */
+  const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
+    const done = reading.then(act);
+    reading = done.catch(() => undefined);
+    return done;
   };
 
   /** Reads the file on request, changed or not. A missing one fails at once. */
@@ -91,7 +99,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
       if (after !== undefined) conclude(after, snapshot);
       else settle.poke();
     };
-    const settle = createSettle(clock, () => readIfChanged().catch(failed));
+    const settle = createSettle(clock, () => inTurn(readIfChanged).catch(failed));
     watch = watchDirectories(path, log, settle.poke);
     const stopPolling = clock.every(POLL_MS, settle.poke);
     reported = undefined;
@@ -108,9 +116,9 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   return {
     name: FILE_SOURCE,
     run,
-    relist: () => void list().catch(failed),
+    relist: () => void inTurn(list).catch(failed),
     reload: async () => {
-      const snapshot = await list();
+      const snapshot = await inTurn(list);
       if (snapshot.kind === 'failed')
         log.error({ config: path, errors: snapshot.errors.slice(0, 20) }, 'the reload failed; the previous configuration stays in effect');
       return snapshot;

@@ -16,6 +16,10 @@ const BY_CODE: Readonly<Record<string, Advice>> = {
     severity: 'error',
     action: `Attach the container to a network that the data plane is attached to, or name one with the label ${LABEL_PREFIX}network.`,
   },
+  not_inspected: {
+    severity: 'warning',
+    action: 'Look at the container with docker inspect, and recreate it; new containers are found meanwhile.',
+  },
   route_too_large: { severity: 'error', action: 'Split the site into several.' },
   domain_taken: { severity: 'warning', action: 'Remove the domain from one of the two, or give one of them another domain.' },
   labels_differ: {

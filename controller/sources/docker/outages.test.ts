@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import type { Snapshot } from '../source.ts';
 import { ANSWER_MS } from './engine/engine.ts';
 import { gist, started, withEngine } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
+import type { FakeEngine } from './testing/fake-engine.ts';
 import { RESYNC_MS } from './watch/reflector.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
@@ -90,6 +92,72 @@ test('a failed list is not an empty list', async (t) => {
   engine.intercept = () => false;
   await next('a.example=healthy');
   assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('nowhere')));
+});
+
+/** The engine can't inspect this container. */
+function spoil(engine: FakeEngine, id: string): void {
+  engine.intercept = (path, response) => {
+    if (path !== `/containers/${id}/json`) return false;
+    response.writeHead(500).end('{"message":"RWLayer is unexpectedly nil"}');
+    return true;
+  };
+}
+
+const problemsOf = (snapshot: Snapshot): string[] =>
+  snapshot.kind === 'listed' ? snapshot.problems.map(({ origin, code, message }) => `${origin}: ${code}: ${message}`) : [];
+
+test('a container that can’t be inspected stays as it was, while others are found, until it can be inspected again', async (t) => {
+  const { engine, source, next } = await started(t);
+  engine.run(app(1));
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  spoil(engine, fakeId(1));
+  engine.change(fakeId(1), { health: 'unhealthy' });
+  source.relist();
+  engine.run(app(3, 'c.example'));
+  const { snapshot } = await next('a.example=healthy b.example=healthy c.example=healthy');
+  const [problem = ''] = problemsOf(snapshot);
+  assert.match(
+    problem,
+    /^container app-1 \(0{11}1\): not_inspected: the container engine at .* could not inspect a container: .*RWLayer is unexpectedly nil/,
+  );
+  engine.intercept = () => false;
+  source.relist();
+  const after = await next('a.example=unhealthy b.example=healthy c.example=healthy');
+  assert.deepEqual(problemsOf(after.snapshot), []);
+});
+
+test('a stopped container that can’t be inspected does not keep others from being found at the start', async (t) => {
+  const { engine, located, run, next, listen } = withEngine(t);
+  engine.run({ ...app(1), running: false });
+  engine.run(app(2, 'b.example'));
+  spoil(engine, fakeId(1));
+  await listen();
+  located('d', []);
+  run();
+  const { snapshot } = await next('b.example=healthy');
+  assert.match(problemsOf(snapshot).join(), /not_inspected/);
+});
+
+test('a running container that can’t be inspected at the start is not left out, and neither are all of them later', async (t) => {
+  const { engine, located, run, next, listen, snapshots } = withEngine(t);
+  engine.run(app(1));
+  engine.run(app(2, 'b.example'));
+  spoil(engine, fakeId(1));
+  await listen();
+  located('d', []);
+  run();
+  while (snapshots.length === 0) await wait(5);
+  assert.match(gist((snapshots[0] as { snapshot: Snapshot }).snapshot), /^failed: .*RWLayer/);
+  engine.intercept = () => false;
+  await next('a.example=healthy b.example=healthy');
+  engine.intercept = (path, response) => {
+    if (!/^\/containers\/\w{64}\/json$/.test(path)) return false;
+    response.writeHead(500).end('{"message":"broken"}');
+    return true;
+  };
+  engine.emit('start', fakeId(1));
+  while (!snapshots.some(({ snapshot }) => gist(snapshot).includes('broken'))) await wait(5);
 });
 
 test('a container stopped before the controller started drains, unless it was restarted since', async (t) => {

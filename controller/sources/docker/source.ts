@@ -2,7 +2,7 @@ import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { Reading, Snapshot, Source } from '../source.ts';
+import type { Reading, Snapshot, Source, UndatedProblem } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';
 import { createChangeLog } from './change-log.ts';
 import { createEngine } from './engine/engine.ts';
@@ -13,9 +13,10 @@ import { DOCKER_SOURCE, type EngineSnapshot, type Translation } from './routes/e
 import type { LastGood } from './routes/last-good.ts';
 import { type ContainerReadiness, lostReadiness, readinessOf } from './routes/readiness.ts';
 import { RetainedRoutes } from './routes/retained-routes.ts';
+import { originOf } from './routes/site-reading.ts';
 import { translate as toRoutes } from './routes/translate.ts';
 import { TargetHealth } from './target-health.ts';
-import { ContainerStore } from './watch/container-store.ts';
+import { ContainerStore, type UnreadableContainer } from './watch/container-store.ts';
 import { createDraining } from './watch/draining.ts';
 import { Reflector } from './watch/reflector.ts';
 
@@ -27,6 +28,9 @@ export type DockerSourceOptions = {
   /** The settings for building routes from containers. */
   readonly translate?: (snapshot: EngineSnapshot) => Translation;
 };
+
+/** How many containers that can't be inspected are reported. */
+const MAX_UNREADABLE = 100;
 
 /** Containers as a source of routes. Nothing is listed until a data plane has reported its addresses. */
 export function createDockerSource({ settings, clock, random, log, translate = toRoutes }: DockerSourceOptions): Source {
@@ -61,7 +65,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
       kind: 'listed',
       source: DOCKER_SOURCE,
       routes: retained.merge(translation.routes),
-      problems: translation.problems,
+      problems: [...translation.problems, ...store.unreadableOnes().slice(0, MAX_UNREADABLE).map(notInspected)],
       urgent: lostReadiness(before, readiness),
     });
   };
@@ -133,3 +137,11 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     },
   };
 }
+
+const notInspected = (container: UnreadableContainer): UndatedProblem => ({
+  source: DOCKER_SOURCE,
+  origin: originOf(container),
+  domain: null,
+  code: 'not_inspected',
+  message: `${container.reason}; the container stays as it was last seen`,
+});

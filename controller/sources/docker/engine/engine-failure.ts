@@ -1,7 +1,15 @@
 import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 
 /** A request to the engine failed. The message is one line: what is wrong, where, and what to do. */
-export class EngineFailure extends Error {}
+export class EngineFailure extends Error {
+  /** Whether the engine responded: it can't do what was requested, but may do other things. Not if access is refused in general. */
+  readonly isResponse: boolean;
+
+  constructor(message: string, isResponse = false) {
+    super(message);
+    this.isResponse = isResponse;
+  }
+}
 
 /** Turns an error from the engine's client into a helpful message. `what` describes the request: `list containers`. */
 export function engineFailure(address: EngineAddress, what: string, error: unknown): EngineFailure {
@@ -14,7 +22,8 @@ export function engineFailure(address: EngineAddress, what: string, error: unkno
     return new EngineFailure(
       `the container engine at ${where} refuses to ${what} (403); a socket proxy has to allow containers, events and version`,
     );
-  return new EngineFailure(`the container engine at ${where} could not ${what}: ${String(message ?? error).trim()}`);
+  const reason = String(message ?? error).trim();
+  return new EngineFailure(`the container engine at ${where} could not ${what}: ${reason}`, typeof statusCode === 'number');
 }
 
 function byCode(address: EngineAddress, where: string, code: string): string | undefined {

@@ -6,7 +6,7 @@ import type { AddressChoice } from '../network/choose-address.ts';
 import { DOCKER_SOURCE, type SiteReading } from './engine-snapshot.ts';
 
 /** The display name: `container shop-web-1 (3f2a9c0d1e2f)`. */
-export const originOf = ({ name, id }: Container): string => `container ${name.slice(0, 900)} (${id.slice(0, 12)})`;
+export const originOf = ({ name, id }: Pick<Container, 'name' | 'id'>): string => `container ${name.slice(0, 900)} (${id.slice(0, 12)})`;
 
 const about = (container: Container, section: string | null) => ({
   source: DOCKER_SOURCE,

@@ -2,6 +2,7 @@ import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import { type Container, readContainer } from '../engine/container.ts';
 import type { ContainerSummary } from '../engine/container-summary.ts';
 import type { EngineSession } from '../engine/engine.ts';
+import { EngineFailure } from '../engine/engine-failure.ts';
 
 /** How many containers are inspected at a time: an engine that is starting containers has other work too. */
 const INSPECTIONS_AT_ONCE = 8;
@@ -14,6 +15,12 @@ type Entry = {
   listed: string;
 };
 
+/** A container that the engine lists and can't inspect. */
+export type UnreadableContainer = { readonly id: string; readonly name: string; readonly reason: string };
+
+/** The states in which a container has no address. */
+const STOPPED: ReadonlySet<string> = new Set(['created', 'exited', 'dead', 'removing']);
+
 /**
  * The labelled containers as last inspected. An inspection is used until an event concerns its container or the entry in the engine's
  * list changes.
@@ -24,6 +31,9 @@ export class ContainerStore {
   /** Containers that exited during their inspection, which is therefore outdated. */
   private readonly overtaken = new Set<string>();
   private lastList: readonly ContainerSummary[] = [];
+  private readonly unreadable = new Map<string, UnreadableContainer>();
+  /** Whether all labelled containers have been read once, as far as they can be. */
+  private isComplete = false;
 
   /** Labelled ones, the oldest first. */
   containers(): Container[] {
@@ -35,6 +45,11 @@ export class ContainerStore {
   /** All containers of the engine's last list, labelled or not. */
   summaries(): readonly ContainerSummary[] {
     return this.lastList;
+  }
+
+  /** Those that the engine could not inspect the last time. */
+  unreadableOnes(): UnreadableContainer[] {
+    return [...this.unreadable.values()];
   }
 
   get(id: string): Container | undefined {
@@ -74,7 +89,7 @@ export class ContainerStore {
   remove(id: string): boolean {
     this.overtaken.add(id);
     this.dirty.delete(id);
-    return this.entries.delete(id);
+    return this.forget(id);
   }
 
   /**
@@ -86,43 +101,85 @@ export class ContainerStore {
     const labelled = new Map(listed.filter(({ labels }) => hasOwnLabel(labels)).map((one) => [one.id, JSON.stringify(one)]));
     for (const [id, text] of labelled) if (this.entries.get(id)?.listed !== text) this.dirty.add(id);
     for (const id of this.dirty) if (!labelled.has(id)) this.dirty.delete(id);
+    for (const id of this.unreadable.keys()) if (!labelled.has(id)) this.unreadable.delete(id);
     return [...this.entries.keys()].filter((id) => !labelled.has(id) && this.remove(id));
   }
 
-  /** Inspects the containers found by events or the list. @returns whether anything changed. */
+  /**
+   * Inspects the containers found by events or the list. If the engine can't inspect some of several, they stay as they were: a damaged
+   * container must not stop the discovery of others.
+   * @returns whether anything changed.
+   * @throws EngineFailure if the engine fails as a whole, or if it is unknown what a container that may be running was before.
+   */
   async inspectDirty(session: EngineSession): Promise<boolean> {
     const waiting = [...this.dirty];
     this.dirty.clear();
     this.overtaken.clear();
     const texts = new Map(this.lastList.map((one) => [one.id, one]));
     let changed = false;
+    let inspected = 0;
+    const failures = new Map<string, EngineFailure>();
     const one = async () => {
       for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
         const listed = texts.get(id);
-        if (await this.inspectOne(session, id, listed ? JSON.stringify(listed) : '')) changed = true;
+        try {
+          if (await this.inspectOne(session, id, listed ? JSON.stringify(listed) : '')) changed = true;
+          inspected++;
+        } catch (error) {
+          if (!(error instanceof EngineFailure && error.isResponse)) throw error;
+          failures.set(id, error);
+        }
       }
     };
     try {
       await Promise.all(Array.from({ length: Math.min(INSPECTIONS_AT_ONCE, waiting.length) }, one));
+      for (const [id, failure] of failures) {
+        if (inspected === 0) throw failure;
+        if (this.doWithout(id, texts.get(id), failure)) changed = true;
+      }
     } catch (error) {
       // The remaining ones are inspected after the next list, since everything is uncertain until then.
       waiting.length = 0;
       throw error;
     }
+    this.isComplete = true;
     return changed;
+  }
+
+  /** A container can't be inspected. It is tried again after the next list. @returns whether anything changed. @throws the failure. */
+  private doWithout(id: string, listed: ContainerSummary | undefined, failure: EngineFailure): boolean {
+    const entry = this.entries.get(id);
+    const known = this.unreadable.get(id)?.reason;
+    const name = listed?.name ?? entry?.container.name ?? id.slice(0, 12);
+    if (listed !== undefined && STOPPED.has(listed.state)) {
+      const { labels, state } = listed;
+      const container = readContainer({ Id: id, Name: name, Config: { Labels: labels }, State: { Status: state } });
+      this.entries.set(id, { container: { ...(entry?.container ?? container), status: container.status }, text: '', listed: '' });
+    } else if (entry !== undefined) this.entries.set(id, { ...entry, listed: '' });
+    // Routes of an earlier run may be its own, so a list without it could remove them.
+    else if (!this.isComplete) throw failure;
+    this.unreadable.set(id, { id, name, reason: failure.message });
+    return known !== failure.message;
   }
 
   private async inspectOne(session: EngineSession, id: string, listed: string): Promise<boolean> {
     const found = await session.inspect(id);
     if (this.overtaken.has(id)) return false;
-    if (found === undefined) return this.entries.delete(id);
+    const wasUnreadable = this.unreadable.delete(id);
+    if (found === undefined) return this.forget(id);
     const container = readContainer(found);
-    if (!hasOwnLabel(container.labels)) return this.entries.delete(id);
+    if (!hasOwnLabel(container.labels)) return this.forget(id);
     const text = JSON.stringify(container);
     const before = this.entries.get(id);
     // Reuses the object of an unchanged container, by which results are cached.
     this.entries.set(id, { container: before?.text === text ? before.container : container, text, listed });
-    return before?.text !== text;
+    return wasUnreadable || before?.text !== text;
+  }
+
+  /** @returns whether it was known. */
+  private forget(id: string): boolean {
+    this.unreadable.delete(id);
+    return this.entries.delete(id);
   }
 }
 

@@ -52,7 +52,7 @@ async function passing(t: TestContext, sockets: readonly NamedDescriptor[]): Pro
 
 /** Listens on a socket that was passed, and answers each connection. */
 async function succeed(t: TestContext, sockets: PassedSockets, name: string): Promise<Server> {
-  const handle = sockets.take(name);
+  const handle = sockets.take(name, 0);
   assert.ok(handle !== null, `${name} was passed`);
   const server = createServer((connection) => connection.end('served')).listen(handle);
   t.after(() => server.close());
@@ -92,7 +92,10 @@ test('sockets are passed by name, those that are not taken are closed, and a soc
 
   const successor = await succeed(t, sockets, 'socket 1');
   assert.equal(Reflect.get(Object(successor.address()), 'port'), ports[1]);
-  assert.deepEqual([sockets.take('socket 1'), sockets.take('gone'), sockets.take('unknown')], [null, null, null]);
+  assert.deepEqual(
+    ['socket 1', 'gone', 'unknown'].map((name) => sockets.take(name, 0)),
+    [null, null, null],
+  );
   sockets.closeRest();
   for (const [at, port] of ports.entries()) {
     const socket = connect(port, '127.0.0.1');
@@ -107,5 +110,26 @@ test('sockets are passed by name, those that are not taken are closed, and a soc
 
 test('where nobody offers sockets, or somebody has none, nothing is received', async (t) => {
   const { path } = await passing(t, []);
-  for (const at of ['/nowhere/passed.sock', path]) assert.equal((await receiveSockets(at, systemClock)).take('one'), null);
+  for (const at of ['/nowhere/passed.sock', path]) assert.equal((await receiveSockets(at, systemClock)).take('one', 0), null);
+});
+
+test('a socket keeps its name if the one before it is lost because no descriptor is free', async (t) => {
+  const { listeners } = await busyListeners(t, 1);
+  const { port, descriptor = -1 } = listeners[0] ?? {};
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-passed-'));
+  const path = join(folder, 'passed.sock');
+  const server = createServer({ pauseOnConnect: true }, (connection) =>
+    // As the system delivers it then: its name alone.
+    connection.write('one\n', () => passSockets(connection, [{ name: 'two', descriptor }])),
+  ).listen(path);
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const sockets = await receiveSockets(path, systemClock);
+  assert.equal(sockets.take('one', 0), null);
+  const successor = await succeed(t, sockets, 'two');
+  assert.equal(Reflect.get(Object(successor.address()), 'port'), port);
 });

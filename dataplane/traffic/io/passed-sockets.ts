@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { bindingOf, descriptorOf, readResult } from './node-handle.ts';
+import { bindingOf, type ConnectionEnd, descriptorOf, readResult } from './node-handle.ts';
 
 /*
  * Listening sockets are passed to another process or thread through a Unix socket (SCM_RIGHTS, unix(7)), which Node documents only for child
@@ -15,7 +15,7 @@ const RECEIVE_MS = 2_000;
 export type NamedDescriptor = { readonly name: string; readonly descriptor: number };
 
 /** A listening socket that was received, for `server.listen(handle)`. */
-export type PassedHandle = { close(): void };
+export type PassedHandle = { close(): void; getsockname?(end: ConnectionEnd): number };
 
 /** One end of a Unix socket that descriptors can be passed through. */
 type Pipe = {
@@ -75,9 +75,14 @@ export class PassedSockets {
     this.handles = new Map(handles);
   }
 
-  /** Whoever takes it has to close it. */
-  take(name: string): PassedHandle | null {
+  /**
+   * The socket of this name, if it is one of this port (0 for any). A descriptor that was closed before it was passed may be another socket
+   * by then. Whoever takes it has to close it.
+   */
+  take(name: string, port: number): PassedHandle | null {
     const handle = this.handles.get(name) ?? null;
+    const end: ConnectionEnd = {};
+    if (handle === null || (port !== 0 && (handle.getsockname?.(end) !== 0 || end.port !== port))) return null;
     this.handles.delete(name);
     return handle;
   }
@@ -104,31 +109,31 @@ function receive(
   clock: Clock,
   done: (named: Iterable<readonly [string, PassedHandle]>) => void,
 ): void {
-  const handles: PassedHandle[] = [];
-  let text = '';
+  const named: (readonly [string, PassedHandle])[] = [];
   let finished = false;
   const finish = (): void => {
     if (finished) return;
     finished = true;
     cancel();
     pipe.close();
-    const names = text.split('\n').slice(0, -1);
-    for (const unnamed of handles.splice(names.length)) unnamed.close();
-    done(handles.map((handle, at) => [names[at] ?? '', handle]));
+    done(named);
   };
   const cancel = clock.after(RECEIVE_MS, finish);
   pipe.onread = (bytes) => {
-    if (pipe.pendingHandle != null) handles.push(pipe.pendingHandle);
+    const handle = pipe.pendingHandle ?? null;
     pipe.pendingHandle = null;
     const length = readResult();
+    // The system ends a read after the bytes that a descriptor came with. Without a free descriptor, it delivers the bytes alone.
+    if (handle !== null) named.push([lastLine(Buffer.from(bytes ?? new ArrayBuffer(0), 0, Math.max(0, length))), handle]);
     if (length < 0) finish();
-    else if (bytes !== undefined) text += Buffer.from(bytes, 0, length).toString();
   };
   const connected = (status: number): void => {
     if (status !== 0 || (!finished && pipe.readStart() !== 0)) finish();
   };
   if (pipe.connect(request('connect', connected), path) !== 0) finish();
 }
+
+const lastLine = (bytes: Buffer): string => bytes.toString().trimEnd().split('\n').at(-1) ?? '';
 
 function findInternals(): Internals | null {
   const member = (binding: string, name: string): unknown => Reflect.get(bindingOf(binding) ?? {}, name);

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { systemClock } from '../../../shared/runtime/clock.ts';
 import type { AcceptedSocket } from '../io/accepted-socket.ts';
-import { PassedSockets } from '../io/passed-sockets.ts';
+import { PassedSockets, passSockets, receiveSockets } from '../io/passed-sockets.ts';
 import { Port } from './port.ts';
 
 /** Prints the option of the socket that is its standard input. Perl is part of every Debian. */
@@ -48,4 +53,41 @@ for (const [bind, host] of [
     await once(client, 'connect');
     assert.equal(sendsAtOnce(client), false);
   });
+}
+
+/** A thread with a listening socket. */
+const LISTENING_THREAD = `
+  const { parentPort } = require('node:worker_threads');
+  const server = require('node:net').createServer().listen(0, '127.0.0.1', () => parentPort.postMessage(server._handle.fd));
+`;
+
+test('a socket that was passed for a port is not used if it is one of another port', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-port-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'passed.sock');
+  const other = new Worker(LISTENING_THREAD, { eval: true });
+  t.after(() => other.terminate());
+  const [descriptor] = (await once(other, 'message')) as [number];
+  const number = await freePort();
+  // A worker has died, and another one has opened the same descriptor for another port.
+  const server = createServer({ pauseOnConnect: true }, (connection) =>
+    passSockets(connection, [{ name: `127.0.0.1 ${number}`, descriptor }]),
+  ).listen(path);
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const passed = await receiveSockets(path, systemClock);
+  t.after(() => passed.closeRest());
+
+  const port = new Port(true, (socket) => socket.destroy(), assert.ifError);
+  await port.listen('127.0.0.1', number, passed);
+  t.after(() => port.close());
+  assert.equal(port.number, number);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

@@ -53,7 +53,7 @@ export class Port {
    * @throws the system's error (EADDRINUSE, EACCES …).
    */
   async listen(bind: string | null, port: number, passed: PassedSockets): Promise<void> {
-    if (await this.adopt(placeOf(bind, port), passed)) return;
+    if (await this.adopt(placeOf(bind, port), port, passed)) return;
     let server = this.create();
     try {
       await this.listenOn(server, bind ?? '::', port);
@@ -68,8 +68,8 @@ export class Port {
   }
 
   /** @returns whether it listens on a socket that was passed for this place. */
-  private async adopt(place: string, passed: PassedSockets): Promise<boolean> {
-    const handle = passed.take(place);
+  private async adopt(place: string, port: number, passed: PassedSockets): Promise<boolean> {
+    const handle = passed.take(place, port);
     if (handle === null) return false;
     const server = this.create();
     try {

@@ -23,7 +23,14 @@ type Operation = {
 };
 
 /** The operations under one root. */
-type Lane = { readonly root: string; readonly running: Set<Operation>; waiting: Operation[]; lost: number };
+type Lane = {
+  readonly root: string;
+  readonly running: Set<Operation>;
+  /** Those that close descriptors, or bring forward what has some open, go before all others. */
+  first: Operation[];
+  waiting: Operation[];
+  lost: number;
+};
 
 /** A disk that doesn't respond: it hangs, or has more to do than it can. */
 export class DiskTimeout extends Error {}
@@ -48,8 +55,14 @@ export class Disks {
     this.faults = faults;
   }
 
-  /** Adds an operation. One without `fail` waits without a limit. */
-  add(root: string, start: (ended: () => void) => void, unwanted: () => boolean, fail: ((error: Error) => void) | null): void {
+  /** Adds an operation. One without `fail` waits without a limit. `first`: before those of the root that begin something new. */
+  add(
+    root: string,
+    start: (ended: () => void) => void,
+    unwanted: () => boolean,
+    fail: ((error: Error) => void) | null,
+    first: boolean,
+  ): void {
     const lane = this.laneOf(root);
     if (fail !== null && lane.lost === DISK_OPERATIONS_PER_ROOT) return fail(timeout(root));
     const operation: Operation = {
@@ -64,7 +77,7 @@ export class Disks {
       fail,
       ended: false,
     };
-    lane.waiting.push(operation);
+    (first ? lane.first : lane.waiting).push(operation);
     this.startNext(lane);
     if (!this.sweeping) this.sweepLater();
   }
@@ -72,7 +85,7 @@ export class Disks {
   private laneOf(root: string): Lane {
     let lane = this.lanes.get(root);
     if (lane === undefined) {
-      lane = { root, running: new Set(), waiting: [], lost: 0 };
+      lane = { root, running: new Set(), first: [], waiting: [], lost: 0 };
       this.lanes.set(root, lane);
     }
     return lane;
@@ -88,7 +101,7 @@ export class Disks {
   }
 
   private forgetIdle(lane: Lane): void {
-    if (lane.running.size === 0 && lane.waiting.length === 0) this.lanes.delete(lane.root);
+    if (lane.running.size === 0 && waitingIn(lane) === 0) this.lanes.delete(lane.root);
   }
 
   /** A lane gets its turn after all others that are waiting for theirs. */
@@ -103,7 +116,7 @@ export class Disks {
   }
 
   private start(lane: Lane): void {
-    for (let operation = lane.waiting.shift(); operation !== undefined; operation = lane.waiting.shift()) {
+    for (let operation = nextOf(lane); operation !== undefined; operation = nextOf(lane)) {
       if (operation.unwanted()) {
         operation.fail?.(timeout(lane.root));
         continue;
@@ -138,15 +151,18 @@ export class Disks {
     const late = [...lane.running].filter((operation) => this.isLate(operation));
     lane.lost = late.length;
     const hangs = lane.lost === DISK_OPERATIONS_PER_ROOT;
-    const [left, failed] = [[] as Operation[], late];
-    for (const operation of lane.waiting) (operation.fail !== null && (hangs || this.isLate(operation)) ? failed : left).push(operation);
-    lane.waiting = left;
+    const fails = (operation: Operation): boolean => operation.fail !== null && (hangs || this.isLate(operation));
+    const failed = [...late, ...lane.first.filter(fails), ...lane.waiting.filter(fails)];
+    lane.first = lane.first.filter((operation) => !fails(operation));
+    lane.waiting = lane.waiting.filter((operation) => !fails(operation));
     for (const operation of failed) operation.fail?.(timeout(lane.root));
     this.forgetIdle(lane);
   }
 }
 
-const hasNext = ({ waiting, running }: Lane): boolean => waiting.length > 0 && running.size < DISK_OPERATIONS_PER_ROOT;
+const waitingIn = ({ first, waiting }: Lane): number => first.length + waiting.length;
+const nextOf = ({ first, waiting }: Lane): Operation | undefined => first.shift() ?? waiting.shift();
+const hasNext = (lane: Lane): boolean => waitingIn(lane) > 0 && lane.running.size < DISK_OPERATIONS_PER_ROOT;
 
 const timeout = (root: string): DiskTimeout => new DiskTimeout(`the disk of ${root} has not responded for ${LONGEST_MS / 1_000} seconds`);
 
@@ -159,11 +175,19 @@ export class DiskAccess {
   over = false;
   private readonly tools: DiskTools;
   private readonly root: string;
+  private searching = true;
+  private first = false;
   private readonly unwanted = (): boolean => this.over;
 
   constructor(tools: DiskTools, root: string) {
     this.tools = tools;
     this.root = root;
+  }
+
+  /** The file has been found. Sending it takes long, so that waits like what others begin. */
+  searched(): void {
+    this.searching = false;
+    this.first = false;
   }
 
   /** Runs one operation once there is room for it. `late` gets a result that comes after the operation has failed for its caller. */
@@ -189,7 +213,9 @@ export class DiskAccess {
         }
       };
       try {
-        this.tools.disks.add(this.root, start, this.unwanted, fail);
+        this.tools.disks.add(this.root, start, this.unwanted, fail, this.first);
+        // A search that has begun ends before others begin: otherwise as many descriptors would be open as clients request files.
+        this.first = this.searching;
       } catch (error) {
         fail(error);
       }
@@ -205,7 +231,7 @@ export class DiskAccess {
 
   /** Closes a descriptor of a file that was only read, so nothing depends on the result. It may wait for the disk, too. */
   close(fd: number): void {
-    this.tools.disks.add(this.root, (ended) => fs.close(fd, ended), never, null);
+    this.tools.disks.add(this.root, (ended) => fs.close(fd, ended), never, null, true);
   }
 
   /** An exception was thrown on behalf of this response: ends its exchange if it is not over. */

@@ -31,7 +31,11 @@ const STATUS_OF = { missing: 404, forbidden: 403, unavailable: 503 };
 
 const own = (status: number, reason: string, fields = '', body: OwnAnswer['body'] = null): OwnAnswer => ({ status, fields, body, reason });
 
-const TOO_MANY = own(503, 'file_server: too many files are being sent for the limit of open files', 'Retry-After: 10\r\n');
+const TOO_MANY = own(
+  503,
+  'file_server: too many files are being sent or directories listed for the limit of open files',
+  'Retry-After: 10\r\n',
+);
 
 /** A file with its contents, if they have been read. */
 type FoundFile = Extract<FindResult, { file: unknown }> & { readonly body?: Buffer | null };
@@ -90,9 +94,13 @@ export class FileAnswer implements Attempt {
   private async search(path: FilePath): Promise<void> {
     const { x, settings, disk } = this;
     const found = await find(settings, disk, path, x.path.endsWith('/'), x.fields);
-    if ('listing' in found) return this.list(found);
+    if ('listing' in found) {
+      disk.searched();
+      return this.list(found);
+    }
     if ('file' in found) this.fd = found.file.fd;
     const ready = 'file' in found && found.file.size <= LARGEST_HOT && !disk.over ? await this.small(found) : found;
+    disk.searched();
     if (disk.over) this.closeFile();
     else guardExchange(x, () => this.answer(ready));
   }
@@ -133,6 +141,11 @@ export class FileAnswer implements Attempt {
 
   private async list({ listing: fd, names, by }: Extract<FindResult, { listing: number }>): Promise<void> {
     const { x } = this;
+    if (!this.tools.descriptors.enterFile()) {
+      closePath(this.disk, fd);
+      if (!this.disk.over) guardExchange(x, () => this.instead(TOO_MANY));
+      return;
+    }
     let page: Buffer;
     try {
       page = await by.page(this.disk, fd, { names, hasParent: x.path !== '/', page: Number(PAGE.exec(queryOf(x.target))?.[1] ?? 1) });
@@ -142,6 +155,7 @@ export class FileAnswer implements Attempt {
       return;
     } finally {
       closePath(this.disk, fd);
+      this.tools.descriptors.leaveFile();
     }
     const fields =
       "Content-Type: text/html; charset=utf-8\r\nCache-Control: no-cache\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n";

@@ -72,6 +72,22 @@ describe('a ClientHello', () => {
     }
   });
 
+  test('may be followed by other records at once, such as early data, but not interrupted by them', async () => {
+    const hello = await helloOf({ servername: 'a.test', ALPNProtocols: ['h2'] });
+    const changeCipherSpec = Buffer.from([20, 3, 3, 0, 1, 1]);
+    const encrypted = Buffer.concat([Buffer.from([23, 3, 3, 0x41, 0]), Buffer.alloc(0x4100)]);
+    const after = Buffer.concat([changeCipherSpec, encrypted]);
+    for (const records of [hello, inRecords(hello, 100)])
+      for (let length = 0; length < 20; length++)
+        assert.equal(parsed(readHello(Buffer.concat([records, after.subarray(0, length)]))).serverName, 'a.test', `${length} bytes`);
+    assert.equal(parsed(readHello(Buffer.concat([hello, after]))).serverName, 'a.test');
+    for (const size of [1, 2, 3, 7, 100]) {
+      const records = inRecords(hello, size);
+      const interrupted = Buffer.concat([records.subarray(0, 5 + size), changeCipherSpec, records.subarray(5 + size)]);
+      assert.equal(readHello(interrupted).kind, 'malformed', `after ${size} bytes`);
+    }
+  });
+
   test('is distinguished from a plain HTTP request and from anything else', () => {
     assert.equal(readHello(Buffer.from('G')).kind, 'plain');
     assert.equal(readHello(Buffer.from('GET / HTTP/1.1\r\n')).kind, 'plain');

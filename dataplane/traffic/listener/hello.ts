@@ -42,13 +42,13 @@ export function readHello(bytes: Buffer): HelloReading {
   const first = bytes[0];
   if (first === undefined) return partial(1);
   if (first >= LETTER_A && first <= LETTER_Z) return { kind: 'plain' };
-  const message = gather(bytes);
-  if (typeof message === 'string') return malformed(message);
+  const { message, fault } = gather(bytes);
   if (message.length > 0 && message[0] !== CLIENT_HELLO) return malformed('it does not begin with a ClientHello');
-  if (message.length < HANDSHAKE_HEAD) return partial(bytes.length + 1);
-  const length = message.readUIntBE(1, 3);
+  const length = message.length < HANDSHAKE_HEAD ? 0 : message.readUIntBE(1, 3);
   const missing = HANDSHAKE_HEAD + length - message.length;
   if (length > MAX_HELLO) return malformed(`its hello is longer than ${MAX_HELLO} bytes`);
+  if (missing > 0 && fault !== null) return malformed(fault);
+  if (message.length < HANDSHAKE_HEAD) return partial(bytes.length + 1);
   if (missing > 0) return bytes.length > MAX_HELLO ? malformed('its hello is split into too many pieces') : partial(bytes.length + missing);
   try {
     return { kind: 'hello', hello: readBody(new Reader(message.subarray(HANDSHAKE_HEAD, HANDSHAKE_HEAD + length))) };
@@ -58,20 +58,31 @@ export function readHello(bytes: Buffer): HelloReading {
   }
 }
 
-/** The payload of the leading records, or a text that describes what is wrong with them. */
-function gather(bytes: Buffer): Buffer | string {
+/**
+ * The payload of the leading records, and what is wrong with the next one, or null. Whether that matters depends on whether the message is
+ * complete: other records may follow it at once, such as early data (RFC 8446 2.3).
+ */
+function gather(bytes: Buffer): { readonly message: Buffer; readonly fault: string | null } {
   const pieces: Buffer[] = [];
   let at = 0;
+  let fault: string | null = null;
   while (at < bytes.length) {
-    if (bytes[at] !== HANDSHAKE_RECORD) return 'it does not begin with a TLS handshake';
-    if (at + 1 < bytes.length && bytes[at + 1] !== 3) return 'its TLS version is unknown';
-    if (at + RECORD_HEAD > bytes.length) break;
+    fault = faultOfRecord(bytes, at);
+    if (fault !== null || at + RECORD_HEAD > bytes.length) break;
     const length = bytes.readUInt16BE(at + 3);
-    if (length === 0 || length > MAX_RECORD) return `it has a record of ${length} bytes`;
     pieces.push(bytes.subarray(at + RECORD_HEAD, at + RECORD_HEAD + length));
     at += RECORD_HEAD + length;
   }
-  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+  return { message: pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces), fault };
+}
+
+/** What is wrong with the head of a record, as far as it is there; null: nothing. */
+function faultOfRecord(bytes: Buffer, at: number): string | null {
+  if (bytes[at] !== HANDSHAKE_RECORD) return 'it does not begin with a TLS handshake';
+  if (at + 1 < bytes.length && bytes[at + 1] !== 3) return 'its TLS version is unknown';
+  if (at + RECORD_HEAD > bytes.length) return null;
+  const length = bytes.readUInt16BE(at + 3);
+  return length === 0 || length > MAX_RECORD ? `it has a record of ${length} bytes` : null;
 }
 
 function readBody(body: Reader): Hello {

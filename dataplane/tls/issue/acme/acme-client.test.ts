@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Challenge } from '../challenges/challenge.ts';
 import { IssueError } from '../issue-error.ts';
 import { FaultyAcmeServer, type FaultyAnswer } from '../testing/faulty-acme-server.ts';
 import { AcmeClient } from './acme-client.ts';
+import { toIssueError } from './describe-failure.ts';
+import { loadAcmeLibrary } from './library.ts';
 
 const HTML = { 'content-type': 'text/html' };
 
@@ -81,6 +86,31 @@ describe('an authority', async () => {
     const { kind, message } = await failureWith('/dir', to('http://localhost:1/dir'));
     assert.equal(kind, 'refused');
     assert.match(message, /http:\/\/localhost:1\/dir is not https/);
+  });
+
+  test('is contacted over HTTPS only, whatever its directory says', async () => {
+    const signed: string[] = [];
+    const plain = createServer(({ method }, response) => {
+      signed.push(method ?? '');
+      response.writeHead(201, { 'replay-nonce': 'a-nonce', location: 'https://localhost/account/1' }).end('{}');
+    });
+    after(() => plain.close());
+    await once(plain.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(plain.address() as AddressInfo).port}`;
+    const body = { newNonce: `${url}/nonce`, newAccount: `${url}/account`, newOrder: `${url}/order` };
+    const { kind, message } = await failureWith('/dir', { status: 200, body });
+    assert.equal(kind, 'refused');
+    assert.match(message, /http:\/\/127\.0\.0\.1:\d+\/nonce, which is not https/);
+    assert.deepEqual(signed, []);
+  });
+
+  test('that never completes a response is given up after the time limit, however often it sends a byte', async () => {
+    server.overrides.set('/dir', { status: 200, endless: true });
+    const { axios } = await loadAcmeLibrary(server.settings.rootPath, null, 300);
+    await assert.rejects(axios.request({ url: server.url('/dir') }), (error) => {
+      assert.equal(toIssueError(error, 'shop.test').kind, 'unreachable');
+      return true;
+    });
   });
 
   test('is not contacted while the file with its roots is unusable, and the flag is named', async () => {

@@ -7,7 +7,7 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   ENOTFOUND: 'its name cannot be resolved',
   EAI_AGAIN: 'its name cannot be resolved at the moment',
   ETIMEDOUT: 'it does not answer',
-  ECONNABORTED: 'it does not answer in time',
+  ERR_CANCELED: 'it does not answer in time',
   ECONNRESET: 'it closed the connection',
   EHOSTUNREACH: 'there is no route to it',
   ENETUNREACH: 'there is no route to it',

@@ -15,17 +15,23 @@ const MAX_BYTES = 1_048_576;
  * Loads the library with the first order, since it is large and often not needed. We retry; the library does not. The authority's HTTPS is
  * verified with the roots in the file `rootPath`, else with `roots` (PEM), else with the system's. @throws IssueError.
  */
-export async function loadAcmeLibrary(rootPath: string | null, roots: string | null): Promise<AcmeLibrary> {
+export async function loadAcmeLibrary(rootPath: string | null, roots: string | null, requestMs = REQUEST_MS): Promise<AcmeLibrary> {
   const library = (await import('acme-client')).default as AcmeLibrary;
   const { defaults } = library.axios;
-  defaults.timeout = REQUEST_MS;
   defaults.maxContentLength = MAX_BYTES;
   defaults.beforeRedirect = requireHttps;
   defaults.headers.common['User-Agent'] = NAME;
   const ca = rootPath === null ? roots : readRoots(rootPath);
   defaults.httpsAgent = new Agent(ca === null ? {} : { ca });
-  // The library's own interceptor sleeps and retries, and crashes when there is no response at all.
-  const { response } = library.axios.interceptors;
+  // The library's own interceptors sleep and retry, and crash when there is no response at all.
+  const { request, response } = library.axios.interceptors;
+  request.clear();
+  request.use((config) => {
+    const { url = '' } = config;
+    if (!isHttps(url)) throw new IssueError('refused', `the certificate authority refers to ${url}, which is not https`);
+    // Every response is passed to the other one. The client's `timeout` would restart with each byte of a response.
+    return Object.assign(config, { validateStatus: () => false, signal: AbortSignal.timeout(requestMs) });
+  });
   response.clear();
   response.use(null, (error: unknown) => answerOrThrow(error));
   return library;
@@ -52,9 +58,12 @@ type Answer = {
   readonly data?: { readonly type?: string; readonly detail?: string };
 };
 
-/** RFC 8555 6.1: everything goes over HTTPS. @throws Error, which the library wraps. */
+/** RFC 8555 6.1: everything goes over HTTPS. */
+const isHttps = (url: string): boolean => /^https:/i.test(url);
+
+/** The same for a redirect. @throws Error, which the library wraps. */
 function requireHttps({ href = '' }: Readonly<Record<string, string>>): void {
-  if (!href.startsWith('https:')) throw new Error(`${href} is not https`);
+  if (!isHttps(href)) throw new Error(`${href} is not https`);
 }
 
 /**

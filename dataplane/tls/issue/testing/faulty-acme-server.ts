@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,13 @@ import { CertificateGenerator } from '../../internal/certificate-generator.ts';
 import type { AcmeSettings } from '../acme/acme-client.ts';
 
 type Headers = Readonly<Record<string, string>>;
-export type FaultyAnswer = { readonly status: number; readonly headers?: Headers; readonly body?: string | object };
+/** `endless`: a body that never ends, with a byte now and then. */
+export type FaultyAnswer = {
+  readonly status: number;
+  readonly headers?: Headers;
+  readonly body?: string | object;
+  readonly endless?: boolean;
+};
 
 const DAY_MS = 86_400_000;
 
@@ -30,8 +37,9 @@ export class FaultyAcmeServer {
     server.on('request', ({ url = '' }, response) => {
       this.requested.push(url);
       const override = this.overrides.get(url);
-      const { status, headers, body = '' } = (Array.isArray(override) ? override.shift() : override) ?? this.usual(url);
+      const { status, headers, body = '', endless } = (Array.isArray(override) ? override.shift() : override) ?? this.usual(url);
       response.writeHead(status, { 'replay-nonce': 'a-nonce', 'content-type': 'application/json', ...headers });
+      if (endless) return this.drip(response);
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     });
   }
@@ -58,6 +66,11 @@ export class FaultyAcmeServer {
   authorization(name: string, token: string): FaultyAnswer {
     const challenges = [{ type: 'http-01', status: 'pending', url: this.url('/check'), token }];
     return { status: 200, body: { status: 'pending', identifier: { type: 'dns', value: name }, challenges } };
+  }
+
+  private drip(response: ServerResponse): void {
+    const drops = setInterval(() => response.write(' '), 50);
+    response.on('close', () => clearInterval(drops));
   }
 
   private usual(path: string): FaultyAnswer {

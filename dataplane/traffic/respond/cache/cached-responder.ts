@@ -166,5 +166,5 @@ const secondsOf = (text: string | undefined): number => (text === undefined ? Nu
 const allows = (entry: CacheEntry, request: CacheRequest, identified: boolean): boolean =>
   entry.shared || !(identified || isPersonal(request));
 
-/** A trusted proxy may name another host than the one that the key contains. */
-const forwardedHostDiffers = (x: Exchange): boolean => !x.forwarding.includes(`X-Forwarded-Host: ${x.hostField}\r\n`);
+/** A trusted proxy may name another host than the one that the key contains. The value of another line may look like this one. */
+const forwardedHostDiffers = (x: Exchange): boolean => !x.forwarding.includes(`\r\nX-Forwarded-Host: ${x.hostField}\r\n`);

@@ -134,6 +134,13 @@ test('another host that a trusted proxy names does not affect the responses to o
   assert.doesNotMatch((await proxy.request(get('/'))).body, /evil/);
 });
 
+test('a request id that looks like the line of the usual host does not hide that a trusted proxy names another one', async () => {
+  using upstream = await UpstreamFixture.serving(echo);
+  using proxy = await caching(upstream, {}, ['127.0.0.1/32']);
+  await proxy.request(asking('/', 'X-Forwarded-Host: evil.test', 'X-Request-ID: X-Forwarded-Host: a.test'));
+  assert.doesNotMatch((await proxy.request(get('/'))).body, /evil/);
+});
+
 for (const line of ['X-Forwarded-Port: 666', 'x-forwarded-prefix: /evil', 'X-Forwarded-User: evil', 'Client-Cert: :evil:'])
   test(`${line} from a trusted proxy is a part of the key`, async () => {
     using upstream = await UpstreamFixture.serving(echo);

@@ -74,3 +74,15 @@ test('a client that is silent while its request is served gets a PING', async ()
   secure.proxy.clock.pass(30_000);
   await wire.until('its upstream to be released', () => wire.closed || wire.ended);
 });
+
+test('a request on a connection whose client has not begun to speak HTTP/2 when the worker shuts down is served', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using secure = await SecureFixture.before(upstream);
+  const client = await secure.connect();
+  secure.proxy.drain(true);
+  await client.until('the first GOAWAY', () => goAways(client).length === 1);
+  client.greet();
+  client.request(1);
+  await client.until('an end', () => client.closed || client.status(1) !== undefined);
+  assert.equal(client.status(1), 200);
+});

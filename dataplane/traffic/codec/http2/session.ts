@@ -317,7 +317,7 @@ export class Http2Session implements StreamSession {
     this.goingSince = this.owner.monotonic();
     const { sender } = this;
     // A peer that has sent GOAWAY opens no more streams.
-    if (!this.limits.isServer || !this.greeted || this.peerIsLeaving) this.sendLastGoaway();
+    if (!this.limits.isServer || this.peerIsLeaving) this.sendLastGoaway();
     else {
       sender.goAway(MAX_STREAM_ID, ERROR.none, '');
       sender.output.frameOf(TYPE.ping, 0, 0, PING_GOING);

@@ -22,3 +22,14 @@ test('a released table without later saves can be closed', (t) => {
   store.release();
   assert.doesNotThrow(() => store.close());
 });
+
+test('a table can be released again without a save in between, as for the takeover after one that failed', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'released-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const store = new Store(join(folder, 'table.sqlite'));
+  t.after(() => store.close());
+  store.release();
+  assert.doesNotThrow(() => store.release());
+  await store.save({ puts: [], deletes: [], schemaHash: 'a' });
+  assert.equal(store.schemaHash(), 'a');
+});

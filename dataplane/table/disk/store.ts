@@ -136,7 +136,8 @@ export class Store {
   /** Lets another process open the file. The next save opens it again. */
   release(): void {
     this.broken = true;
-    this.database.close();
+    // After a takeover that failed, it may still be closed.
+    this.close();
   }
 
   /** Identifies the schema that every saved route has passed; null if unknown. */

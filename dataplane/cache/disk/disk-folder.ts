@@ -47,9 +47,9 @@ export class DiskFolder {
     }
   }
 
-  /** @throws ENOENT if there is none. */
+  /** It may be anything, for example a named pipe, which is not waited for. @throws ENOENT if there is none. */
   openEntry(name: string): number {
-    return this.fs.openSync(this.pathOf(name), constants.O_RDONLY | constants.O_NOFOLLOW);
+    return this.fs.openSync(this.pathOf(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   }
 
   /** A new file that is not yet found under its name. */
@@ -67,8 +67,10 @@ export class DiskFolder {
     try {
       this.fs.renameSync(temporary, this.pathOf(name));
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error;
-      this.make(join(this.path, name.slice(0, 2)));
+      const code = codeOf(error);
+      if (code === 'EISDIR') this.moveAside(this.pathOf(name));
+      else if (code === 'ENOENT') this.make(join(this.path, name.slice(0, 2)));
+      else throw error;
       this.fs.renameSync(temporary, this.pathOf(name));
     }
     this.temporaries.delete(temporary);
@@ -96,7 +98,13 @@ export class DiskFolder {
 
   /** Deletes a file, if there is one. With `durably`, the deletion survives a power failure once `sync` has returned. */
   remove(name: string, durably: boolean): void {
-    this.unlink(this.pathOf(name));
+    try {
+      this.unlink(this.pathOf(name));
+    } catch (error) {
+      // Someone has put a directory there: one that stayed would keep all other files from being deleted.
+      if (!this.isDirectory(this.pathOf(name))) throw error;
+      this.moveAside(this.pathOf(name));
+    }
     if (durably) this.dirty.add(name.slice(0, 2));
   }
 
@@ -120,13 +128,25 @@ export class DiskFolder {
 
   /** Moves all files out of the way at once; `leftovers` deletes them. */
   setAside(): void {
+    this.moveAside(this.path);
+    this.syncFolder(this.above);
+    this.dirty.clear();
+  }
+
+  private moveAside(path: string): void {
     try {
-      this.fs.renameSync(this.path, join(this.above, `old-${systemRandom.hex(8)}`));
+      this.fs.renameSync(path, join(this.above, `old-${systemRandom.hex(8)}`));
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error;
     }
-    this.syncFolder(this.above);
-    this.dirty.clear();
+  }
+
+  private isDirectory(path: string): boolean {
+    try {
+      return this.fs.lstatSync(path).isDirectory();
+    } catch {
+      return false;
+    }
   }
 
   private syncFolder(path: string): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { digestOf } from './entry-shape.ts';
@@ -64,6 +65,30 @@ test('a file under the name of another response is not served', () => {
   const next = disk.open().run();
   assert.deepEqual([next.read('/a'), next.read('/b')], [[], []]);
 });
+
+for (const [what, create] of [
+  ['a directory', (path: string) => mkdirSync(join(path, 'inside'), { recursive: true })],
+  ['a named pipe', (path: string) => execFileSync('mkfifo', [path])],
+] as const)
+  test(`${what} in the place of a file is removed, and the disk is used further`, () => {
+    using disk = new Disk();
+    const process = disk.open().write(textEntry('/a', 'one'));
+    const [file = ''] = disk.files();
+    const other = disk.open().run();
+    for (const one of [process, other, disk.open()]) {
+      rmSync(file, { force: true });
+      create(file);
+      one.run();
+      assert.deepEqual(one.read('/a'), []);
+      assert.equal(one.run().state.failure, null);
+      assert.equal(lstatSync(file, { throwIfNoEntry: false }), undefined);
+    }
+    create(file);
+    assert.deepEqual(other.write(textEntry('/a', 'two')).texts('/a'), ['two']);
+    assert.equal(other.write(textEntry('/b', 'x')).purge({ kind: 'target', host: 'a.test', target: '/b' }).saved, true);
+    disk.open().run();
+    assert.deepEqual(readdirSync(disk.path), ['v1']);
+  });
 
 test('a body that changes after its head was looked at is not served', () => {
   using disk = new Disk();

@@ -26,7 +26,9 @@ export type OpenEntry = {
 export function openEntry(folder: DiskFolder, fs: DiskFs, name: string): OpenEntry {
   const file = folder.openEntry(name);
   try {
-    const { size } = fs.fstatSync(file);
+    const stats = fs.fstatSync(file);
+    if (!stats.isFile()) throw new DamagedFileError();
+    const { size } = stats;
     const bytes = readAt(fs, file, 0, Buffer.alloc(PRELUDE));
     const prelude = readPrelude(bytes, size);
     if (prelude === null) throw new DamagedFileError();

@@ -7,7 +7,7 @@ import { filePathOf } from '../files/file-path.ts';
 import type { FileTools } from '../files/file-tools.ts';
 import { mediaTypeOf } from '../files/media-type.ts';
 import { compileSettings, type Settings } from '../files/settings.ts';
-import { readWhole, type WholeFile } from '../files/whole-file.ts';
+import { type WholeFile, WholeFiles } from '../files/whole-file.ts';
 
 /** The longest path that a template may produce (bytes). */
 const LONGEST_PATH = 4_096;
@@ -23,10 +23,12 @@ export class FilePages {
   private readonly settings: Settings;
   private readonly tools: FileTools;
   private readonly paths: readonly Text[];
+  private readonly files: WholeFiles;
 
   constructor({ root, paths }: Spec, siteRoot: string | null, tools: FileTools, remainder: (x: EvaluatedRequest) => string) {
     this.settings = compileSettings({}, root ?? siteRoot ?? '/', [], tools.clock);
     this.tools = tools;
+    this.files = new WholeFiles(tools.clock);
     // The template is the name of a file, but the inserted values come from URLs, where a percent sign begins an escape.
     this.paths = paths.map((path) =>
       compileText(Buffer.from(path.replaceAll('%', '%25')).toString('latin1'), {
@@ -60,7 +62,7 @@ export class FilePages {
     for (const text of this.paths) {
       const written = text.constant ?? text.evaluate(x, facts);
       const path = written === null ? 'missing' : filePathOf(written.split('?', 1)[0] as string);
-      const file = typeof path === 'string' ? null : await readWhole(this.settings, disk, path, LARGEST_PAGE);
+      const file = typeof path === 'string' ? null : await this.files.read(this.settings, disk, path, LARGEST_PAGE);
       if (file !== null) return file;
     }
     return null;

@@ -18,13 +18,11 @@ import type { FileTools } from './file-tools.ts';
 import { type FindResult, find } from './find.ts';
 import { LARGEST_HOT } from './hot-files.ts';
 import { mediaTypeOf } from './media-type.ts';
-import { closePath, refusalOf } from './open.ts';
+import { closePath, refusalOf, SETTLED } from './open.ts';
 import { ifRangeHolds, preconditionStatus, type Validators } from './preconditions.ts';
 import type { Settings } from './settings.ts';
 import { contents } from './whole-file.ts';
 
-/** How old the last modification must be for the next one to have another time: the coarsest clock of a file system is that of FAT (ms). */
-const SETTLED = 2_000;
 /** Which page of a listing is requested. */
 const PAGE = /(?:^|&)page=(\d{1,6})(?:&|$)/;
 const STATUS_OF = { missing: 404, forbidden: 403, unavailable: 503 };

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { DiskAccess } from './disk.ts';
-import type { OpenFile } from './open.ts';
+import { isSameFile, type OpenFile } from './open.ts';
 
 /** The largest file that is kept (bytes). */
 export const LARGEST_HOT = 65_536;
@@ -98,14 +98,7 @@ export class HotFiles {
 function isSame({ path, stats }: OpenFile): boolean {
   try {
     const now = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
-    return (
-      now !== undefined &&
-      now.ino === stats.ino &&
-      now.mtimeNs === stats.mtimeNs &&
-      now.ctimeNs === stats.ctimeNs &&
-      now.size === stats.size &&
-      now.dev === stats.dev
-    );
+    return now !== undefined && isSameFile(now, stats);
   } catch {
     // It can't be reached any more: looking it up again finds the reason.
     return false;

@@ -17,6 +17,17 @@ export type OpenFile = {
   readonly stats: fs.BigIntStats;
 };
 
+/** How old the last modification must be for the next one to have another time: the coarsest clock of a file system is that of FAT (ms). */
+export const SETTLED = 2_000;
+
+/** Whether it is the same file, which has not changed. */
+export const isSameFile = (one: fs.BigIntStats, other: fs.BigIntStats): boolean =>
+  one.ino === other.ino &&
+  one.mtimeNs === other.mtimeNs &&
+  one.ctimeNs === other.ctimeNs &&
+  one.size === other.size &&
+  one.dev === other.dev;
+
 /** The object at a path. `refused`: it must not be served. */
 export type OpenResult =
   | { readonly file: OpenFile }

@@ -41,9 +41,12 @@ ${others}</main></body></html>
 `;
 }
 
+/** File systems have later times than dates can express (ms since 1970). */
+const LATEST = 8.64e15;
+
 function row({ name, isDirectory, size, modified }: ListingEntry): string {
   const slash = isDirectory ? '/' : '';
-  const date = modified === null ? '' : new Date(modified).toISOString();
+  const date = modified === null || Math.abs(modified) > LATEST ? '' : new Date(modified).toISOString();
   const time = date === '' ? '' : `<time datetime="${date}">${date.slice(0, 16).replace('T', ' ')}</time>`;
   return `<tr><td><a href="./${linkTo(name)}${slash}">${escaped(name)}${slash}</a><td>${size === null ? '' : sizeText(size)}<td>${time}`;
 }

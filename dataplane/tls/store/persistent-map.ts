@@ -24,6 +24,8 @@ export class PersistentMap<T> {
   private readonly log: Log;
   private readonly values: Map<string, T>;
   private saving = false;
+  /** One save after the other, since all use the same temporary file. */
+  private saved: Promise<void> = Promise.resolve();
 
   constructor(file: PersistentMapFile<T>, clock: Clock, log: Log) {
     this.file = file;
@@ -46,7 +48,9 @@ export class PersistentMap<T> {
     if (value !== null) this.values.set(name, value);
     if (this.saving) return;
     this.saving = true;
-    this.clock.after(this.file.gatherMs ?? GATHER_MS, () => void this.save());
+    this.clock.after(this.file.gatherMs ?? GATHER_MS, () => {
+      this.saved = this.saved.then(() => this.save());
+    });
   }
 
   private async save(): Promise<void> {

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
+import { PersistentMap } from './persistent-map.ts';
+
+test('the file is whole at any time, also when a change comes before the previous ones are on disk', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'persistent-map-'));
+  try {
+    const path = join(folder, 'map.json');
+    const log = memoryLog();
+    const file = { path, schema: z.string(), what: 'the map', cost: 'it is lost', gatherMs: 0 };
+    const map = new PersistentMap(file, systemClock, log);
+    const read = (): Record<string, string> => JSON.parse(readFileSync(path, 'utf8'));
+    map.set('large', 'x'.repeat(100_000));
+    await sleep(100);
+    let last = '';
+    for (let change = 0; change < 300; change++) {
+      last = `${change}`;
+      map.set('change', last);
+      await sleep(1);
+      assert.equal(read().large?.length, 100_000);
+    }
+    for (let tries = 0; tries < 500 && read().change !== last; tries++) await sleep(10);
+    assert.equal(read().change, last);
+    assert.deepEqual(log.lines, []);
+    assert.deepEqual([...new PersistentMap(file, systemClock, log).entries()].length, 2);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -125,6 +125,28 @@ test('a pipe without a reader never blocks: lines wait for one, and those beyond
   closeSync(reader);
 });
 
+test('the next reader of a pipe does not begin with the rest of a line', () => {
+  using place = folder();
+  const path = join(place.path, 'pipe.log');
+  execFileSync('mkfifo', [path]);
+  const log = output(path);
+  const reader = () => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const first = reader();
+  for (let nth = 0; nth < 12; nth++) add(log, `${nth}${'x'.repeat(9_000)}`);
+  log.flush(0);
+  closeSync(first);
+  assert.equal(log.flush(1), 1);
+  assert.match(log.failure ?? '', /EPIPE/);
+  add(log, 'last');
+  const next = reader();
+  assert.equal(log.flush(1_001), 0);
+  const piece = Buffer.alloc(1 << 20);
+  const lines = piece.toString('utf8', 0, readSync(next, piece)).split('\n');
+  assert.deepEqual(lines.map((line) => line.slice(0, 4)).slice(-3), ['11xx', 'last', '']);
+  assert.match(lines[0] ?? '', /^\d+x{9000}$/);
+  closeSync(next);
+});
+
 test('a device that is full keeps the lines, and the rest of a line that it took half of is not written to the next file', () => {
   const log = output('/dev/full');
   add(log, 'one');

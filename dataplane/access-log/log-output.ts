@@ -68,9 +68,12 @@ export class LogOutput {
     this.to = used;
   }
 
-  /** Writes what waits, as far as the output takes it; `now` in ms on any monotonic clock. */
-  flush(now: number): void {
-    if (this.to === this.from || now < this.retryAt) return this.closeIdle(now);
+  /** Writes what waits, as far as the output takes it; `now` in ms on any monotonic clock. @returns how many lines were lost. */
+  flush(now: number): number {
+    if (this.to === this.from || now < this.retryAt) {
+      this.closeIdle(now);
+      return 0;
+    }
     try {
       if (this.fd < 0) this.open();
       while (this.from < this.to) this.sent(writeSync(this.fd, this.buffer, this.from, this.piece()));
@@ -78,19 +81,22 @@ export class LogOutput {
       if (this.buffer.length > FIRST_BYTES * 16) this.buffer = Buffer.alloc(0);
       this.from = 0;
       this.to = 0;
+      return 0;
     } catch (error) {
-      this.failed(error, now);
+      return this.failed(error, now);
     }
   }
 
-  private failed(error: unknown, now: number): void {
+  private failed(error: unknown, now: number): number {
     const { code = '', message } = error as NodeJS.ErrnoException;
     // A full pipe: its reader is slower than the traffic for the moment.
     this.failure = code === 'EAGAIN' ? null : message;
-    if (code === 'EAGAIN') return;
+    if (code === 'EAGAIN') return 0;
     this.retryAt = now + RETRY_MS;
-    // The reader of a pipe has left; the next one opens the same path.
-    if (code === 'EPIPE') this.close();
+    if (code !== 'EPIPE') return 0;
+    // The reader of a pipe has left; the next one opens the same path, and must not begin with the rest of a line.
+    this.close();
+    return this.torn ? this.dropLine() : 0;
   }
 
   private sent(bytes: number): void {
@@ -125,21 +131,20 @@ export class LogOutput {
       return 0;
     }
     this.retryAt = 0;
-    this.flush(now);
+    let lost = this.flush(now);
     let fd: number;
     try {
       fd = openLog(this.name.path, this.name.follows);
     } catch (error) {
       this.failure = (error as Error).message;
-      return 0;
+      return lost;
     }
     // The rest of a line that the old file did not take would be a torn line in the new one.
-    const lost = this.torn ? this.dropLine() : 0;
+    if (this.torn) lost += this.dropLine();
     this.close();
     this.fd = fd;
     this.isPipe = fstatSync(fd).isFIFO();
-    this.flush(now);
-    return lost;
+    return lost + this.flush(now);
   }
 
   private dropLine(): number {

@@ -39,7 +39,7 @@ export class LogWriter {
 
   private flush(now: number): void {
     for (const output of this.outputs.values()) {
-      output.flush(now);
+      this.rings.lose(output.flush(now));
       this.compare(output);
     }
   }

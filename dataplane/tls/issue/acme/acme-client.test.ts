@@ -137,6 +137,16 @@ describe('an authority', async () => {
     assert.match(message, /^shop.test: .*1048576/);
   });
 
+  test('cannot make the client send thousands of requests for one order', async () => {
+    const authorizations = Array.from({ length: 1_000 }, (_, nth) => server.url(`/authorization/${nth}`));
+    const body = { status: 'pending', authorizations, finalize: server.url('/finalize') };
+    const asked = server.requested.length;
+    const { kind, message } = await failureWith('/order', { status: 201, headers: { location: server.url('/order/1') }, body });
+    assert.equal(kind, 'refused');
+    assert.match(message, /^shop.test: the authority asks for 1000 authorizations of one name$/);
+    assert.ok(server.requested.length - asked < 10);
+  });
+
   test('cannot get a response presented for another name, or for a token that could be a path', async () => {
     assert.match(
       (await failureWith('/authorization', server.authorization('other.test', 'token'))).message,

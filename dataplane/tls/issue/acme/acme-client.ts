@@ -18,6 +18,9 @@ const POLL = { backoffMin: 25, backoffMax: 2_000, backoffAttempts: 70 };
 /** RFC 8555 8.1: a token is base64url. It is used in a path and as a file name. */
 const TOKEN = /^[A-Za-z0-9_-]{1,200}$/;
 
+/** The authorizations of one order, which is for one name and so needs only one (RFC 8555 7.1.3). */
+const MAX_AUTHORIZATIONS = 10;
+
 export type AcmeSettings = {
   /** The URL of its directory (RFC 8555 7.1.1). */
   readonly directory: string;
@@ -121,6 +124,9 @@ export class AcmeClient {
     const resumed = begun && (await this.resume(begun.url));
     const privateKey = resumed && begun ? begun.privateKey : newPrivateKey();
     const order = resumed ?? (await this.createOrder(name, replaces));
+    const { authorizations = [] } = order;
+    if (authorizations.length > MAX_AUTHORIZATIONS)
+      throw new IssueError('refused', `${name}: the authority asks for ${authorizations.length} authorizations of one name`);
     if (resumed === null) await remember({ url: order.url, privateKey });
     const presented: Challenge[] = [];
     const present = (challenge: Challenge): Promise<void> => {

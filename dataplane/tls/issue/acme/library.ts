@@ -10,6 +10,8 @@ export type AcmeLibrary = typeof Acme;
 /** Limits of one HTTP exchange with the authority: its duration (ms) and the response body (bytes); chains have a few thousand. */
 const REQUEST_MS = 20_000;
 const MAX_BYTES = 1_048_576;
+/** Connections to the authority at a time. More requests than that wait, whatever its responses lead to. */
+const MAX_CONNECTIONS = 20;
 
 /**
  * Loads the library with the first order, since it is large and often not needed. We retry; the library does not. The authority's HTTPS is
@@ -22,7 +24,7 @@ export async function loadAcmeLibrary(rootPath: string | null, roots: string | n
   defaults.beforeRedirect = requireHttps;
   defaults.headers.common['User-Agent'] = NAME;
   const ca = rootPath === null ? roots : readRoots(rootPath);
-  defaults.httpsAgent = new Agent(ca === null ? {} : { ca });
+  defaults.httpsAgent = new Agent({ maxSockets: MAX_CONNECTIONS, ...(ca !== null && { ca }) });
   // The library's own interceptors sleep and retry, and crash when there is no response at all.
   const { request, response } = library.axios.interceptors;
   request.clear();

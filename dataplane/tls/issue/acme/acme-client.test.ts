@@ -88,6 +88,16 @@ describe('an authority', async () => {
     assert.match(message, /http:\/\/localhost:1\/dir is not https/);
   });
 
+  test('that does not tell the URL of the account is asked once', async () => {
+    for (const status of [200, 201]) {
+      const asked = server.requested.length;
+      const { kind, message } = await failureWith('/account', Array(50).fill({ status, body: { status: 'valid' } }));
+      assert.equal(kind, 'refused');
+      assert.match(message, /No account URL found/);
+      assert.deepEqual(server.requested.slice(asked), ['/dir', '/nonce', '/account'], `${status}`);
+    }
+  });
+
   test('is contacted over HTTPS only, whatever its directory says', async () => {
     const signed: string[] = [];
     const plain = createServer(({ method }, response) => {

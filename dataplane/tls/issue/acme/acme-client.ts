@@ -91,6 +91,12 @@ export class AcmeClient {
       ...(binding !== null && { externalAccountBinding: { kid: binding.kid, hmacKey: binding.key } }),
       ...POLL,
     });
+    // Otherwise it would register again and again, without a pause, if the authority does not tell the URL of an existing account.
+    const update = client.updateAccount.bind(client);
+    client.updateAccount = async (data) => {
+      client.getAccountUrl();
+      return update(data);
+    };
     try {
       if (known === null)
         await client.createAccount({ termsOfServiceAgreed: true, ...(email !== null && { contact: [`mailto:${email}`] }) });

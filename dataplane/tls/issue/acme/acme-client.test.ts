@@ -188,6 +188,20 @@ describe('an authority', async () => {
     assert.match((await failureWith('/check', tooLate)).message, /Cannot update challenge/, 'it is still pending');
   });
 
+  test('that reports a rate limit while it validates is not asked again before it ends', async () => {
+    const pending: FaultyAnswer = { status: 200, body: { type: 'http-01', status: 'pending' } };
+    const limited = (seconds: string): FaultyAnswer => ({ status: 429, headers: { 'retry-after': seconds } });
+    const asked = (): number => server.requested.filter((path) => path === '/check').length;
+    let before = asked();
+    const { kind, retryAfterMs } = await failureWith('/check', [pending, pending, ...Array(50).fill(limited('3600'))]);
+    assert.deepEqual([kind, retryAfterMs], ['limited', 3_600_000]);
+    assert.equal(asked() - before, 3);
+    before = asked();
+    const valid: FaultyAnswer = { status: 200, body: { type: 'http-01', status: 'valid' } };
+    assert.match((await failureWith('/check', [pending, limited('1'), valid])).message, /there is no \/finalize/, 'the order continued');
+    assert.equal(asked() - before, 3);
+  });
+
   test('that rejects every nonce is reported as not working', async () => {
     const body = { type: 'urn:ietf:params:acme:error:badNonce', detail: 'the nonce is not mine' };
     assert.equal((await failureWith('/order', { status: 400, body })).kind, 'unreachable');

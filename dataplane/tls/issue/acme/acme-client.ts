@@ -6,14 +6,15 @@ import type { DnsSettings } from '../dns/dns-settings.ts';
 import { AccountGoneError, ChallengeError, IssueError } from '../issue-error.ts';
 import { toAccountError, toIssueError } from './describe-failure.ts';
 import { type AcmeLibrary, loadAcmeLibrary } from './library.ts';
+import { poll } from './polling.ts';
 import { newPrivateKey } from './private-key.ts';
 import { problemOf } from './problem.ts';
 
 /** An order as RFC 9773 5 extends it. */
 type NewOrder = Parameters<Acme.Client['createOrder']>[0] & { replaces?: string };
 
-/** Polling of a pending state: fast at first, since most finish at once; about two minutes in total. */
-const POLL = { backoffMin: 25, backoffMax: 2_000, backoffAttempts: 70 };
+/** We repeat its queries: the library would ignore Retry-After and rate limits. */
+const ONE_ATTEMPT = { backoffAttempts: 1 };
 
 /** RFC 8555 8.1: a token is base64url. It is used in a path and as a file name. */
 const TOKEN = /^[A-Za-z0-9_-]{1,200}$/;
@@ -89,7 +90,7 @@ export class AcmeClient {
       accountKey: key,
       ...(known !== null && { accountUrl: known.url }),
       ...(binding !== null && { externalAccountBinding: { kid: binding.kid, hmacKey: binding.key } }),
-      ...POLL,
+      ...ONE_ATTEMPT,
     });
     // Otherwise it would register again and again, without a pause, if the authority does not tell the URL of an existing account.
     const update = client.updateAccount.bind(client);
@@ -144,7 +145,8 @@ export class AcmeClient {
       if (order.status === 'pending')
         for (const authorization of await this.client.getAuthorizations(order))
           validatedBy = (await this.authorize(name.replace(/^\*\./, ''), authorization, types, present)) ?? validatedBy;
-      const certificate = await this.client.getCertificate(await this.finalize(order, name, privateKey));
+      const finalized = await this.finalize(order, name, privateKey);
+      const certificate = await poll(() => this.client.getCertificate(finalized));
       return { certificate, privateKey, order: order.url, validatedBy };
     } finally {
       // Only now, because a resumed order may be validated twice: the previous process may have requested it too.
@@ -210,7 +212,7 @@ export class AcmeClient {
     try {
       await present({ type, name, token: challenge.token, keyAuthorization });
       if (challenge.status === 'pending') await this.completeChallenge(challenge, authorization);
-      await this.client.waitForValidStatus(challenge);
+      await poll(() => this.client.waitForValidStatus(challenge));
       return type;
     } catch (error) {
       throw await this.validationError(error, authorization);

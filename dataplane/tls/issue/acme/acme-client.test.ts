@@ -202,6 +202,17 @@ describe('an authority', async () => {
     assert.equal(asked() - before, 3);
   });
 
+  test('that declares an order invalid after a while is working, whatever the name and its explanation', async () => {
+    const order = { status: 'ready', authorizations: [], finalize: server.url('/finalize') };
+    const location = server.url('/order/1');
+    const error = { type: 'urn:ietf:params:acme:error:caa', detail: 'CAA record for nonce.shop.test prevents issuance (HTTP 500)' };
+    server.overrides.set('/order', { status: 201, headers: { location }, body: order });
+    const processing = { status: 200, body: { ...order, status: 'processing' } };
+    server.overrides.set('/order/1', [processing, { status: 200, body: { ...order, status: 'invalid', error } }]);
+    const { kind, message } = await failureWith('/finalize', processing);
+    assert.deepEqual([kind, message], ['refused', `shop.test: ${error.detail}`]);
+  });
+
   test('that rejects every nonce is reported as not working', async () => {
     const body = { type: 'urn:ietf:params:acme:error:badNonce', detail: 'the nonce is not mine' };
     assert.equal((await failureWith('/order', { status: 400, body })).kind, 'unreachable');

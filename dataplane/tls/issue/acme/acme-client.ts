@@ -6,7 +6,7 @@ import type { DnsSettings } from '../dns/dns-settings.ts';
 import { AccountGoneError, ChallengeError, IssueError } from '../issue-error.ts';
 import { toAccountError, toIssueError } from './describe-failure.ts';
 import { type AcmeLibrary, loadAcmeLibrary } from './library.ts';
-import { poll } from './polling.ts';
+import { PENDING, poll } from './polling.ts';
 import { newPrivateKey } from './private-key.ts';
 import { problemOf } from './problem.ts';
 
@@ -146,7 +146,7 @@ export class AcmeClient {
         for (const authorization of await this.client.getAuthorizations(order))
           validatedBy = (await this.authorize(name.replace(/^\*\./, ''), authorization, types, present)) ?? validatedBy;
       const finalized = await this.finalize(order, name, privateKey);
-      const certificate = await poll(() => this.client.getCertificate(finalized));
+      const certificate = await poll(async () => this.client.getCertificate(await this.ended(finalized, name)));
       return { certificate, privateKey, order: order.url, validatedBy };
     } finally {
       // Only now, because a resumed order may be validated twice: the previous process may have requested it too.
@@ -187,6 +187,18 @@ export class AcmeClient {
     if (order.status === 'processing' || order.status === 'valid') return order;
     const [, csr] = await this.library.crypto.createCsr({ altNames: [name] }, privateKey);
     return this.client.finalizeOrder(order, csr);
+  }
+
+  /**
+   * A finalized order that the authority has processed. Why one is invalid is told in its own words, which say nothing about the authority.
+   * @throws Error as long as it is being processed, and IssueError if it is invalid.
+   */
+  private async ended(finalized: Acme.Order, name: string): Promise<Acme.Order> {
+    const order = isPending(finalized) ? await this.client.getOrder(finalized) : finalized;
+    if (isPending(order)) throw new Error(PENDING);
+    if (order.status !== 'invalid') return order;
+    const { detail } = (order.error ?? {}) as { detail?: string };
+    throw new IssueError('refused', `${name}: ${detail ?? 'the authority declared the order invalid'}`);
   }
 
   /** Solves one authorization; `name` without the `*.` of a wildcard. */
@@ -250,3 +262,5 @@ export class AcmeClient {
     return new ChallengeError(words, failed.type, problemOf(type));
   }
 }
+
+const isPending = ({ status }: Acme.Order): boolean => status === 'pending' || status === 'processing';

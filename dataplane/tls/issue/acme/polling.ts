@@ -9,7 +9,7 @@ const LIMITED_MS = 15_000;
 const TOTAL_MS = 130_000;
 
 /** The library's message for a state that is not final. */
-const PENDING = 'Operation is pending or processing';
+export const PENDING = 'Operation is pending or processing';
 
 /**
  * Repeats a query until it succeeds, for about two minutes and with the pauses that the authority asks for.
@@ -30,7 +30,8 @@ export async function poll<T>(query: () => Promise<T>): Promise<T> {
 
 /** How long to wait at least before the next query (ms); infinite if it would have the same result. */
 function pauseAfter(error: unknown): number {
-  if (error instanceof IssueError) return error.retryAfterMs ?? (error.kind === 'limited' ? LIMITED_MS : 0);
+  if (error instanceof IssueError && error.kind === 'limited') return error.retryAfterMs ?? LIMITED_MS;
+  if (error instanceof IssueError) return error.kind === 'unreachable' ? (error.retryAfterMs ?? 0) : Number.POSITIVE_INFINITY;
   // Errors with a code happened on the way to the authority.
   return error instanceof Error && (error.message === PENDING || 'code' in error) ? 0 : Number.POSITIVE_INFINITY;
 }

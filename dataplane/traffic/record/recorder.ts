@@ -31,6 +31,12 @@ const MAX_PATH = 256;
 const MAX_REFERRER = 128;
 /** Hosts in one part of a report: together they take a few milliseconds on either side. */
 const HOSTS_PER_PART = 250;
+/**
+ * The maximum number of hosts below one wildcard, and below all of them, with counts of their own in one report. Clients can invent any
+ * number of such hosts: the others are counted for the wildcard itself.
+ */
+const MAX_HOSTS_PER_PATTERN = 1_000;
+const MAX_HOSTS_OF_PATTERNS = 4_000;
 /** The maximum number of targets whose failures are counted separately in one report. */
 const MAX_FAILING = 1_000;
 /** The maximum number of observations of Web Vitals of one host in one report; the ledger's limit per client address bounds them, too. */
@@ -118,6 +124,9 @@ function* parts(domains: readonly Counters[], targets: readonly TargetFailures[]
 /** Exchange → counters. Everything that may lag is collected here and sent to the main thread once a second. */
 export class Recorder {
   private domains = new Map<string, Counters>();
+  /** How many hosts below each wildcard, and below all of them, have counts of their own since the last report. */
+  private readonly hostsByPattern = new Map<string, number>();
+  private hostsOfPatterns = 0;
   private failing = new Map<string, TargetFailures>();
   private created = 0;
   /** Observations of Web Vitals since the last report. */
@@ -237,6 +246,8 @@ export class Recorder {
     const { domains, failing } = this;
     this.domains = new Map();
     this.failing = new Map();
+    this.hostsByPattern.clear();
+    this.hostsOfPatterns = 0;
     this.observations = 0;
     this.userAgents.refill();
     return parts([...domains.values()], [...failing.values()]);
@@ -256,12 +267,21 @@ export class Recorder {
   }
 
   private countersOf(host: string, pattern: string, key = host): Counters {
-    let counters = this.domains.get(key);
-    if (counters === undefined) {
-      counters = new Counters(++this.created, host, pattern);
-      this.domains.set(key, counters);
-    }
+    const known = this.domains.get(key);
+    if (known !== undefined) return known;
+    if (host !== pattern && host !== UNROUTED && !this.admitsHost(pattern)) return this.countersOf(pattern, pattern);
+    const counters = new Counters(++this.created, host, pattern);
+    this.domains.set(key, counters);
     return counters;
+  }
+
+  /** Whether one more host below this wildcard gets counts of its own. */
+  private admitsHost(pattern: string): boolean {
+    const hosts = this.hostsByPattern.get(pattern) ?? 0;
+    if (hosts >= MAX_HOSTS_PER_PATTERN || this.hostsOfPatterns >= MAX_HOSTS_OF_PATTERNS) return false;
+    this.hostsByPattern.set(pattern, hosts + 1);
+    this.hostsOfPatterns++;
+    return true;
   }
 
   private knownAddress(text: string): KnownAddress {

@@ -24,6 +24,7 @@ import { deleteCertificate, getInternalRoot, postCertificate, retryCertificate }
 import type { HandlerName } from './endpoints.ts';
 import { forgetAnalytics, getHistory, historyText, readRange } from './history.ts';
 import { ignoredMembers } from './ignored-members.ts';
+import { MetricsEndpoint } from './metrics.ts';
 import { purgeMany, purgeOne } from './purge.ts';
 
 /** How often the overview is computed while anyone reads it (ms). */
@@ -48,6 +49,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
   });
   const histories = new HistoryFeeds({ ...parts, text: (host, range) => historyText(host, range, 'json', parts) });
   const eventStreams = new EventStreams(parts.clock);
+  const metrics = parts.metrics && new MetricsEndpoint(parts.metrics, (controller) => streams.isConnected(controller));
   return {
     health: ({ response }) => sendJson(response, 200, { status: 'ok', uptime_secs: parts.uptimeSecs() }),
     ready: ({ response }) => {
@@ -71,10 +73,8 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
       sendJson(response, 200, { deleted: domain });
     },
     metrics: async ({ response }) => {
-      if (parts.metrics === null) throw new ApiError('metricsOff');
-      const text = await parts.metrics.text((controller) => streams.isConnected(controller));
-      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' });
-      response.end(text);
+      if (metrics === null) throw new ApiError('metricsOff');
+      await metrics.serve(response);
     },
     listAnalytics: async ({ response }) => sendList(response, await parts.analytics.snapshots()),
     oneAnalytics: async ({ response, segments: [segment = ''] }) => {

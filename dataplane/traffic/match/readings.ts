@@ -96,15 +96,19 @@ export class Readings {
   }
 
   /**
-   * The readings of the path after the host of a network-path (RFC 3986 4.2), `//host/path`. In a decoded path, `/` stands only where it
-   * was sent unescaped.
+   * The readings of the path after the host of a network-path (RFC 3986 4.2), `//host/path`; undefined for any other path. In a decoded
+   * path, `/` stands only where it was sent unescaped. The host may end at a slash in disguise or not; then nothing is sure about the path.
    */
-  afterHost(): Readings | null {
-    const path = fromPath(this.path);
+  afterHost(): Readings | null | undefined {
     const { text } = this.segments;
-    const slash = text.indexOf('/', 2);
-    const segments = split(text, slash < 0 ? text.length : slash);
-    return segments === null ? null : new Readings(path, firstOddity(path), this.folds, segments, this.shared);
+    if (!text.startsWith('//')) return undefined;
+    const start = endOfHost(text, isPossibleSlash);
+    const slash = text.indexOf('/', start);
+    const latest = slash < 0 ? text.length : slash;
+    const segments = split(text, start, latest);
+    if (segments === null) return null;
+    const path = this.path.startsWith(text.slice(0, latest)) ? this.path.slice(latest) : '';
+    return new Readings(path, path === '' ? 0 : firstOddity(path), this.folds, segments, this.shared);
   }
 }
 
@@ -133,16 +137,21 @@ export function readingsOf(sent: string, folds: boolean): Readings | null | unde
  * itself if it has any besides ours.
  */
 export function readingsAfterHost(sent: string, folds: boolean, whole: Readings | undefined): Readings | null | undefined {
-  if (!sent.startsWith('//')) return undefined;
   if (whole !== undefined) return whole.afterHost();
-  const path = decodeUnreserved(fromPath(sent));
+  if (!sent.startsWith('//')) return undefined;
+  const path = decodeUnreserved(sent.slice(endOfHost(sent, isSlash)) || '/');
   return readingsFrom(path, firstOddity(path), folds);
 }
 
-/** The path of `//host/path`. */
-function fromPath(path: string): string {
-  const slash = path.indexOf('/', 2);
-  return slash < 0 ? '/' : path.slice(slash);
+const isSlash = (code: number): boolean => code === 0x2f;
+const isPossibleSlash = (code: number): boolean => code === 0x2f || code === POSSIBLE_SLASH;
+
+/** Where the host of a network-path ends. URL parsers of browsers skip any number of slashes before it (WHATWG URL 4.4), and so do Node's. */
+function endOfHost(path: string, isEnd: (code: number) => boolean): number {
+  let at = 0;
+  while (isEnd(path.charCodeAt(at))) at++;
+  while (at < path.length && !isEnd(path.charCodeAt(at))) at++;
+  return at;
 }
 
 function readingsFrom(path: string, first: number, folds: boolean): Readings | null {

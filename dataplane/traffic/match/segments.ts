@@ -29,10 +29,10 @@ export const OPTIONAL = 1;
 export const FOLLOWED = 2;
 
 /**
- * Splits, in one pass, a decoded path that begins with the slash at `start`, or is empty if `start` is its end. null if it has too many
- * segments.
+ * Splits, in one pass, a decoded path that begins with the slash at `start`, or is empty if `start` is its end. Some server lets it begin
+ * as late as at `latest`. null if it has too many segments.
  */
-export function split(text: string, start: number): Segments | null {
+export function split(text: string, start: number, latest = start): Segments | null {
   const parts = new Int32Array(STRIDE * Math.min(MAX_SEGMENTS_READ, 1 + (text.length >> 1)));
   const bytes = bytesOf(text);
   // A literal double slash is checked separately.
@@ -68,9 +68,9 @@ export function split(text: string, start: number): Segments | null {
     const isName = name.kind === NAME;
     // A dot segment or an empty one is a name to servers that cut it elsewhere or not at all.
     if (isName || to - from > name.dots) {
-      // The first segment of a network-path is its host.
-      const gone = !isName || cut || ended || host;
-      if (isName) host = false;
+      // The first segment of a network-path is its host, which does not end at a slash in disguise for all servers.
+      const gone = !isName || cut || ended || host || from <= latest;
+      if (isName && bytes[to] === SLASH) host = false;
       if (!gone) lastKept = from;
       const at = count++ * STRIDE;
       parts[at] = name.from;

@@ -61,6 +61,14 @@ const HOSTILE = [
   // The host of a network-path, and a query in disguise.
   '//x/admin/y',
   '/%2fx/admin/y',
+  // URL parsers skip more slashes before the host, and end it at a backslash.
+  '///x/admin/y',
+  '////x/admin;/y',
+  '//\\/x/admin/y',
+  '///x%2fadmin/y',
+  '//x\\admin/y',
+  '/%09/x/admin/y',
+  '/\\x%2f@y/admin/z',
   '/admin%3f/x',
   '/admin%23/x',
   // Not interpreted at all.
@@ -101,6 +109,8 @@ const HARMLESS = [
   '/wait%E2%80%A6/x',
   '/%C0%20la%20carte',
   '/admin;x',
+  '///x/y',
+  '///x',
 ];
 
 const GUARDS: readonly [name: string, more: Partial<RouteInput>, status: string][] = [

@@ -1,6 +1,7 @@
 import type { ReloadResult } from '../../shared/wire/status.ts';
 import { clientOf, errorIn, noArguments, QUERY_FLAGS, unescaped, wantsJson } from './command/admin-query.ts';
 import { type Command, CommandError } from './command/command.ts';
+import { plain } from './command/terminal.ts';
 
 const COOLDOWN_EXIT = 4;
 
@@ -24,7 +25,7 @@ export const reload: Command = {
     if (answer.status === 422) {
       const { errors = [] } = JSON.parse(answer.text) as { errors?: string[] };
       if (wantsJson(flags)) terminal.out(`${JSON.stringify({ applied: null, errors: errors.map(unescaped) }, null, 2)}\n`);
-      else terminal.err(errors.length > 0 ? errors.map((error) => `${unescaped(error)}\n`).join('') : `${errorIn(answer)}\n`);
+      else terminal.err(errors.length > 0 ? errors.map((error) => `${plain(unescaped(error))}\n`).join('') : `${errorIn(answer)}\n`);
       return 1;
     }
     const error = errorIn(answer);

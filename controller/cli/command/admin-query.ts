@@ -6,6 +6,7 @@ import { type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { DATAPLANE_CA_FLAG, isRootsFlag, rootsOf } from '../../dataplane-roots.ts';
 import { CommandError } from './command.ts';
 import { firstThatAnswers, likelyAddresses } from './find-admin.ts';
+import { plain } from './terminal.ts';
 
 export const ADMIN_FLAG: Flag = {
   name: 'admin',
@@ -68,8 +69,10 @@ export function textOf(answer: AdminAnswer): string {
   return answer.text;
 }
 
-/** The message of an error envelope, or the raw text. */
-export function errorIn({ text }: AdminAnswer): string {
+/** The message of an error envelope, or the raw text, in one line: whatever runs at the address decides what it is. */
+export const errorIn = (answer: AdminAnswer): string => plain(messageIn(answer)).trim();
+
+function messageIn({ text }: AdminAnswer): string {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
     return typeof error === 'string' ? unescaped(error) : text.slice(0, 200);

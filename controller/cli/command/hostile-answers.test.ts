@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { admin, sluice } from '../testing/run-command.ts';
+
+/** Sets the title of the terminal, clears it, and begins a sequence with a single character. */
+const CONTROLS = '\u001b]0;title\u0007\u001b[2J\u009b31m\r\n';
+const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/;
+
+/** Any program of the machine may have opened the port while no data plane runs. */
+for (const [what, body] of [
+  ['an error', { error: `no ${CONTROLS}` }],
+  ['text', `no ${CONTROLS}`],
+  ['JSON of another kind', JSON.stringify({ error: [`no \u007f\u009b31m`] })],
+] as const)
+  test(`${what} of the server that a command queries does not control the terminal`, async (t) => {
+    const address = await admin(t, { 'GET /routes?view=full': [500, body], 'POST /reload?wait=true': [503, body] });
+    for (const command of ['routes', 'reload']) {
+      const { code, out, err } = await sluice([command, '--admin', address]);
+      assert.deepEqual([code, out], [1, '']);
+      assert.match(err, /^sluice \w+: the data plane responded with 50[03]: .*no/);
+      assert.doesNotMatch(err, CONTROL);
+    }
+  });
+
+test('errors of a reload do not control the terminal either, and each has a line', async (t) => {
+  const address = await admin(t, { 'POST /reload?wait=true': [422, { error: 'no', errors: [`a${CONTROLS}b`, '&lt;c&gt;'] }] });
+  const { code, err } = await sluice(['reload', '--admin', address]);
+  assert.equal(code, 1);
+  assert.doesNotMatch(err, CONTROL);
+  assert.deepEqual([err.split('\n').length, err.split('\n')[1]], [3, '<c>']);
+});

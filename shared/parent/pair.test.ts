@@ -283,6 +283,46 @@ test('a successor’s controller starts once its data plane serves, and an old p
   assert.deepEqual([heard, ended], [['serving', 'handed-over'], [0]]);
 });
 
+test('an old pair whose data plane died during an upgrade starts none again once its successor serves', async () => {
+  const upgraded: ToChild = { kind: 'upgraded', upgraded: { old: { version: '1', pid: 1 }, new: { version: '2', pid: 9 } } };
+  const starting = scene();
+  await starting.plan(PLAN);
+  starting.newest('dataplane').says({ kind: 'serving', version: '1' });
+  await starting.newest('dataplane').ends(137);
+  await starting.plan(PLAN);
+  starting.clock.pass(1_000);
+  await settled();
+  const again = starting.newest('dataplane');
+  assert.equal(starting.started.filter(({ launch: { argv } }) => argv[0] === 'dataplane').length, 2);
+  starting.pair.send(upgraded);
+  assert.deepEqual([again.signals, starting.newest('controller').signals], [['message', 'SIGTERM'], ['SIGTERM']]);
+  await again.ends(143);
+  await starting.newest('controller').ends(0);
+  starting.clock.pass(60_000);
+  await settled();
+  assert.deepEqual([starting.ended, starting.newest('dataplane') === again], [[0], true]);
+
+  const waiting = scene();
+  await waiting.plan(PLAN);
+  const first = waiting.newest('dataplane');
+  first.says({ kind: 'serving', version: '1' });
+  await first.ends(137);
+  await waiting.plan(PLAN);
+  waiting.pair.send(upgraded);
+  await waiting.newest('controller').ends(0);
+  waiting.clock.pass(60_000);
+  await settled();
+  assert.deepEqual([waiting.ended, waiting.newest('dataplane') === first], [[0], true]);
+});
+
+test('an old pair whose data plane serves is left to hand over', async () => {
+  const { newest, pair, plan } = scene();
+  await plan(PLAN);
+  newest('dataplane').says({ kind: 'serving', version: '1' });
+  pair.send({ kind: 'upgraded', upgraded: { old: { version: '1', pid: 1 }, new: { version: '2', pid: 9 } } });
+  assert.deepEqual(newest('dataplane').signals, ['message']);
+});
+
 test('if one fails to start, the other is stopped, and its exit code and last words are those of the pair', async () => {
   const { pair, newest, plan, ended } = scene();
   await plan(PLAN);

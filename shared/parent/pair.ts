@@ -54,6 +54,14 @@ export class Pair implements Child {
 
   send(outcome: UpgradeOutcome): void {
     this.dataplane?.send(outcome);
+    if (outcome.kind === 'upgraded') this.replaced();
+  }
+
+  /** Another pair serves. If our data plane died before it handed over, it must not be started again, and take over from that one. */
+  private replaced(): void {
+    this.handedOver = true;
+    this.dataplane?.replaced();
+    this.controller?.stop();
   }
 
   /**

@@ -40,6 +40,7 @@ export class Supervised {
   private readonly backoff: Backoff;
   private child: Child | null = null;
   private stopping = false;
+  /** Whether the process that runs has reported that it serves. */
   private served = false;
   private cancelRestart: () => void = () => undefined;
   /** The last output of its first start, if that failed. */
@@ -84,6 +85,12 @@ export class Supervised {
     this.cancelRestart();
   }
 
+  /** Another process serves in its place: a process that does not serve yet is not needed; one that does is left to drain. */
+  replaced(): void {
+    this.retire();
+    if (!this.served) this.signal('SIGTERM');
+  }
+
   /** Passes on a message. */
   send(outcome: UpgradeOutcome): void {
     this.child?.send(outcome);
@@ -94,6 +101,7 @@ export class Supervised {
   }
 
   private once(): Promise<number> {
+    this.served = false;
     return new Promise((resolve) => {
       const child = this.tools.start(this.spec.launch(), {
         received: (message) => {

@@ -9,7 +9,7 @@ import type { Log } from '../../shared/runtime/log/log.ts';
 import { tls } from '../../shared/runtime/node-on-demand.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 import { FolderWatcher } from '../tls/store/folder-watcher.ts';
-import { fingerprintOfPair, readPair } from '../tls/store/pair-folder.ts';
+import { fingerprintOfPair, readPair, UnreadableNowError } from '../tls/store/pair-folder.ts';
 
 /** The paths of the two files. */
 export type CertificatePaths = { readonly certificate: string; readonly privateKey: string };
@@ -56,8 +56,13 @@ export class OwnCertificate {
   static read(paths: CertificatePaths, parts: { clock: Clock; log: Log }): Parsed<OwnCertificate> {
     const absolute = { certificate: resolve(paths.certificate), privateKey: resolve(paths.privateKey) };
     const seen = fingerprintOfPair(absolute.certificate, absolute.privateKey);
-    const loaded = load(absolute);
-    return loaded.ok ? accepted(new OwnCertificate(absolute, loaded.value, seen, parts)) : loaded;
+    try {
+      const loaded = load(absolute);
+      return loaded.ok ? accepted(new OwnCertificate(absolute, loaded.value, seen, parts)) : loaded;
+    } catch (error) {
+      if (error instanceof UnreadableNowError) return refused(error.message);
+      throw error;
+    }
   }
 
   get context(): SecureContext {
@@ -110,15 +115,23 @@ export class OwnCertificate {
     this.follow();
     const { certificate, privateKey } = this.paths;
     const seen = fingerprintOfPair(certificate, privateKey);
-    if (seen !== this.seen) {
-      this.seen = seen;
-      this.renew();
-    }
+    if (seen !== this.seen && this.renew()) this.seen = seen;
     this.announce();
   }
 
-  private renew(): void {
-    const read = load(this.paths);
+  /** @returns false if the files can't be read now. */
+  private renew(): boolean {
+    try {
+      this.use(load(this.paths));
+      return true;
+    } catch (error) {
+      if (!(error instanceof UnreadableNowError)) throw error;
+      this.refusal = error.message;
+      return false;
+    }
+  }
+
+  private use(read: Parsed<LoadedCertificate>): void {
     const reason = read.ok ? this.unfit(read.value.certificate) : read.reason;
     this.refusal = reason;
     if (!read.ok || reason !== null) return;
@@ -152,6 +165,7 @@ export class OwnCertificate {
   }
 }
 
+/** @throws UnreadableNowError */
 function load({ certificate, privateKey }: CertificatePaths): Parsed<LoadedCertificate> {
   const read = readPair({ chainPath: certificate, keyPath: privateKey });
   if (!read.ok) return read;

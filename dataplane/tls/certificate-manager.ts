@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Certificate } from '../../shared/certificates/certificate.ts';
 import { isDefaultName } from '../../shared/certificates/default-certificate.ts';
 import { notIssuableReason } from '../../shared/certificates/issuable.ts';
 import { APPLIED_FOLDER } from '../../shared/name.ts';
@@ -30,9 +31,12 @@ import { AutomaticHttps } from './issue/automatic-https.ts';
 import type { Keyring } from './keyring.ts';
 import type { CertificateSource, StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
+import { UnreadableNowError } from './store/pair-folder.ts';
 
 /** How often the age of the session ticket keys is checked (ms). */
 const TICKETS_MS = 3_600_000;
+/** How soon files that can't be read at the moment are read again (ms). */
+const READ_AGAIN_MS = 5_000;
 
 export type CertificateManagerTools = Omit<InternalIssuerTools, 'changed'> & {
   /** Why no certificates are ordered, regardless of the settings; null: they are ordered if there is an e-mail address. */
@@ -73,6 +77,9 @@ export class CertificateManager {
   private uncertifiable: readonly UncertifiableSite[] | null = null;
   /** Serializes publications. */
   private publishing: Promise<unknown> = Promise.resolve();
+  /** Names whose certificates could not be read. */
+  private readonly unread = new Set<string>();
+  private cancelReading: () => void = () => undefined;
   private readonly problems = new Map<DirectoryStore, readonly StoreProblem[]>();
 
   private constructor(store: DirectoryStore, appliedStore: DirectoryStore, tools: CertificateManagerTools) {
@@ -245,6 +252,7 @@ export class CertificateManager {
   stop(): void {
     this.automatic.stop();
     this.internal.stop();
+    this.cancelReading();
     for (const end of this.stops) end();
   }
 
@@ -324,8 +332,9 @@ export class CertificateManager {
       const internal = certificate?.source === 'internal';
       const provided = certificate?.source === 'file' || certificate?.source === 'pushed';
       const store = certificate?.source === 'applied' ? this.appliedStore : this.store;
-      const pair = certificate && (internal ? this.leafOf(certificate) : await store.get(certificate.id));
-      if (pair === null) removed.push(name);
+      const pair = certificate && (internal ? this.leafOf(certificate) : await this.read(store, certificate));
+      if (pair === 'later') this.publishLater(name);
+      else if (pair === null) removed.push(name);
       else {
         const { domains, chain, privateKey } = pair;
         upserts.push({
@@ -341,6 +350,27 @@ export class CertificateManager {
       }
     }
     return { whole: false, upserts, removed };
+  }
+
+  private async read(store: DirectoryStore, { id }: StoredCertificate): Promise<Certificate | 'later' | null> {
+    try {
+      return await store.get(id);
+    } catch (error) {
+      if (error instanceof UnreadableNowError) return 'later';
+      throw error;
+    }
+  }
+
+  /** What is served for a name stays until the files of its new certificate can be read. */
+  private publishLater(name: string): void {
+    if (this.unread.size === 0) this.cancelReading = this.tools.clock.after(READ_AGAIN_MS, () => this.readAgain());
+    this.unread.add(name);
+  }
+
+  private readAgain(): void {
+    if (this.unpublished.size === 0) void this.inTurn(() => this.publishChanges());
+    for (const name of this.unread) this.unpublished.set(name, this.selection.exactly(name));
+    this.unread.clear();
   }
 
   private inTurn(publish: () => Promise<unknown>): Promise<unknown> {

@@ -55,6 +55,11 @@ export class CertificateSelection {
     return this.selected.get(name) ?? this.selected.get(wildcardOf(name) ?? '') ?? null;
   }
 
+  /** Without that of a wildcard that covers the name. */
+  exactly(name: string): StoredCertificate | null {
+    return this.selected.get(name) ?? null;
+  }
+
   /** The certificate served for each name and wildcard. */
   entries(): Iterable<readonly [string, StoredCertificate]> {
     return this.selected;

@@ -15,6 +15,7 @@ import {
   readMeta,
   readPair,
   readPairTexts,
+  UnreadableNowError,
   USUAL_FILES,
 } from './pair-folder.ts';
 
@@ -36,6 +37,8 @@ type Entry = {
   readonly names: readonly string[] | null;
   readonly reason: string | null;
 };
+
+const NOT_READ: Entry = { fingerprint: '', stored: null, pair: null, names: null, reason: null };
 
 /** The content of a certificate directory as of the last scan. */
 export class DirectoryIndex {
@@ -98,13 +101,16 @@ export class DirectoryIndex {
     const findFiles = this.seen(id);
     if (findFiles === null) return { put: null, removed: this.recordMissing(id) };
     if (findFiles.fingerprint === before?.fingerprint) return { put: null, removed: [] };
-    const entry = this.read(id, findFiles, before ?? null);
+    const entry = this.readNow(id, findFiles, before ?? null);
     this.entries.set(id, entry);
     if (entry.stored === null) return { put: null, removed: before?.stored ? [id] : [] };
     return { put: entry.stored === before?.stored ? null : entry.stored, removed: [] };
   }
 
-  /** A manually placed pair as of the last scan, or one of ours as it is on disk now. null if there is none, or it is unusable. */
+  /**
+   * A manually placed pair as of the last scan, or one of ours as it is on disk now. null if there is none, or it is unusable.
+   * @throws UnreadableNowError
+   */
   pair(id: string): Certificate | null {
     const entry = this.entries.get(id);
     if (entry?.stored == null || entry.pair !== null) return entry?.pair ?? null;
@@ -122,6 +128,16 @@ export class DirectoryIndex {
     const folder = join(this.root, id);
     if (!isOurs(id)) return findPair(folder, USUAL_FILES);
     return findPair(folder, OUR_FILES) ?? (finishedWriting(folder) ? findPair(folder, OUR_FILES) : null);
+  }
+
+  /** Files that can't be read now are read again at the next scan; until then, what was read before stays in use. */
+  private readNow(id: string, seen: PairFiles, before: Entry | null): Entry {
+    try {
+      return this.read(id, seen, before);
+    } catch (error) {
+      if (!(error instanceof UnreadableNowError)) throw error;
+      return { ...(before ?? NOT_READ), reason: error.message };
+    }
   }
 
   private read(id: string, seen: PairFiles, before: Entry | null): Entry {

@@ -72,7 +72,7 @@ export class DirectoryStore {
     this.prepared = true;
   }
 
-  /** null if there is none, or it is unusable. */
+  /** null if there is none, or it is unusable. @throws UnreadableNowError */
   async get(id: string): Promise<Certificate | null> {
     return this.index.pair(id);
   }
@@ -90,8 +90,9 @@ export class DirectoryStore {
       this.updateWatches();
       this.prepared = true;
       const { put } = this.index.refresh(id);
-      const stored = put ?? this.index.get(id)?.stored;
-      if (stored == null) throw new Error(`${join(this.root, id)} can't be read back: ${this.index.get(id)?.reason ?? 'it is gone'}`);
+      const entry = this.index.get(id);
+      const stored = put ?? (entry?.reason === null ? entry.stored : null);
+      if (stored === null) throw new Error(`${join(this.root, id)} can't be read back: ${entry?.reason ?? 'it is gone'}`);
       this.notify({ put: [stored], removed: [] });
       return stored;
     });

@@ -89,7 +89,13 @@ function fingerprintOf(path: string): string | null {
 /** Whether it is a dangling link. */
 const isLostLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
 
-/** Reads the two files. The refusal names the file. */
+/** Codes of errors that may be over a moment later, and say nothing about the content of a file. */
+const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR', 'EIO']);
+
+/** A file that can't be read at the moment. What it contains is unknown, so what is known of it stays in use, and it is read again later. */
+export class UnreadableNowError extends Error {}
+
+/** Reads the two files. The refusal names the file. @throws UnreadableNowError */
 export function readPairTexts({ chainPath, keyPath }: PairPaths): Parsed<Pick<Certificate, 'chain' | 'privateKey'>> {
   const chain = readText(chainPath);
   if (!chain.ok) return chain;
@@ -97,7 +103,7 @@ export function readPairTexts({ chainPath, keyPath }: PairPaths): Parsed<Pick<Ce
   return key.ok ? accepted({ chain: chain.value, privateKey: key.value }) : key;
 }
 
-/** Reads and validates the pair. The refusal names the file. `needsNames` is whether it must cover names. */
+/** Reads and validates the pair. The refusal names the file. `needsNames` is whether it must cover names. @throws UnreadableNowError */
 export function readPair(seen: PairPaths, needsNames = true): Parsed<Certificate & { readonly asWritten: boolean }> {
   const texts = readPairTexts(seen);
   if (!texts.ok) return texts;
@@ -121,11 +127,12 @@ function readText(path: string): Parsed<string> {
     return accepted(readFileSync(path, 'utf8'));
   } catch (error) {
     const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
+    if (PASSING.has(code)) throw new UnreadableNowError(`${path} can't be read now (${code}); it is tried again`);
     return refused(`${path} ${REASONS[code] ?? `can't be read (${code})`}`);
   }
 }
 
-/** The metadata of a pair; null if it can't be read, since it is not essential. */
+/** The metadata of a pair; null if it can't be read, since it is not essential. @throws UnreadableNowError */
 export function readMeta(folder: string): PairMeta | null {
   const text = readText(join(folder, META));
   if (!text.ok) return null;

@@ -92,8 +92,9 @@ export class Certificates {
     await this.index.apply(change, nextTurn);
   }
 
+  /** The names of default certificates are not for clients, whose ClientHello may name anything. */
   find(name: string): PresentedCertificate | null {
-    return this.index.find(name, ANY_PORT);
+    return isDefaultName(name) ? null : this.index.find(name, ANY_PORT);
   }
 
   private readonly isNamed = (host: string): boolean => this.find(host) !== null;

@@ -53,3 +53,8 @@ test('a default certificate serves every host without its own, and requests for 
   assert.match((await visit('other.test', 'own.test')).line, / 421 /);
   assert.match((await visit('own.test', 'other.test')).line, / 421 /);
 });
+
+test('a client cannot request the default certificate of another place by its name in our index', async () => {
+  const place = defaultNameOf({ address: '127.0.0.2', port: proxy.securePort });
+  assert.match((await visit(place, 'other.test')).name, /port\.example/);
+});

@@ -116,6 +116,9 @@ function variantBy(fields: string, name: string): string {
   return `${values.length === 0 ? '-' : `=${normalized(name, values)}`}${others}`;
 }
 
+/** A longer list is taken as it is (characters): many clients may wait for one response, and each of them is compared at once. */
+const LONGEST_NORMALIZED = 1_024;
+
 /** Fields whose value is a list of alternatives in any letter case. */
 const ALTERNATIVES: ReadonlySet<string> = new Set(['accept', 'accept-charset', 'accept-encoding', 'accept-language']);
 
@@ -125,10 +128,10 @@ const ALTERNATIVES: ReadonlySet<string> = new Set(['accept', 'accept-charset', '
  * taken as they are, so that what a server reads in one is never stored for another.
  */
 function normalized(name: string, values: readonly string[]): string {
-  if (!ALTERNATIVES.has(name)) return values.join('\r');
-  const parts = values
-    .join(',')
-    .split(',')
+  const sent = values.join('\r');
+  if (!ALTERNATIVES.has(name) || sent.length > LONGEST_NORMALIZED) return sent;
+  const parts = sent
+    .split(/[,\r]/)
     .map((part) => part.toLowerCase().split(';').map(withoutOws).join(';'))
     .filter((part) => part !== '');
   return (name !== 'accept-encoding' || parts.some((part) => part.includes(';')) ? parts : parts.sort()).join(',');

@@ -95,7 +95,7 @@ test('what is served stays until the files of a new certificate can be read', as
   directory.left = Number.POSITIVE_INFINITY;
   const before = published.length;
   clock.pass(5_000);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  for (let tries = 0; tries < 500 && published.length === before; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.deepEqual(
     published.slice(before).flatMap(({ upserts }) => upserts.map(({ domain }) => domain)),
     ['a.test'],

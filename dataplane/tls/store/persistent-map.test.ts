@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ test('the file is whole at any time, also when a change comes before the previou
     const map = new PersistentMap(file, systemClock, log);
     const read = (): Record<string, string> => JSON.parse(readFileSync(path, 'utf8'));
     map.set('large', 'x'.repeat(100_000));
-    await sleep(100);
+    for (let tries = 0; tries < 500 && !existsSync(path); tries++) await sleep(10);
     let last = '';
     for (let change = 0; change < 300; change++) {
       last = `${change}`;

@@ -40,3 +40,9 @@ test('an issued certificate that is not valid now is accepted only if there is n
   refused(over, /from 2026-01-07\S+ until 2026-01-09\S+; check the clock/, GOOD);
   for (const held of [null, OVER]) assert.equal(readIssued('shop.test', over, held, NOW).notAfter, OVER.notAfter);
 });
+
+test('an issued certificate with hardly any lifetime is rejected: it would be renewed at once, without end', async () => {
+  refused(await issue('shop.test', { notBefore: NOW, notAfter: NOW }), /from (\S+) until \1, which is less than a minute$/);
+  refused(await issue('shop.test', { notBefore: NOW + DAY, notAfter: NOW }), /less than a minute$/);
+  assert.equal(readIssued('shop.test', await issue('shop.test', { notBefore: NOW, notAfter: NOW + 60_000 }), null, NOW).notBefore, NOW);
+});

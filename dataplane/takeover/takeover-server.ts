@@ -40,7 +40,7 @@ export class TakeoverServer {
   private readonly log: Log;
   private successor: Channel | null = null;
   /** Pending until the client that requested an upgrade has its answer. */
-  private upgrading: Promise<void> = Promise.resolve();
+  private upgrading: Promise<void> | null = null;
 
   constructor(estate: HandoverSteps, clock: Clock, log: Log) {
     this.steps = estate;
@@ -67,7 +67,9 @@ export class TakeoverServer {
     try {
       const { name, value } = await channel.next(STEP_MS);
       if (name === 'describe') channel.send('description', this.steps.describe());
-      else if (name === 'upgrade') return await this.upgrade(channel, value);
+      else if (name === 'upgrade' && this.upgrading === null) return await this.upgrade(channel, value);
+      // The parent reports outcomes without saying whose: asked again, it would refuse, and end the first request with that.
+      else if (name === 'upgrade') channel.send('refused', { reason: 'another upgrade is under way' });
       else if (name !== 'takeover') channel.send('refused', { reason: `unknown message "${name}"` });
       else if (this.successor !== null) channel.send('refused', { reason: 'another process is taking over right now' });
       else return await this.handOver(channel, value);
@@ -80,7 +82,7 @@ export class TakeoverServer {
 
   /** Resolves once the client that requested an upgrade has its answer, or after a timeout: then this process may exit. */
   whenAnswered(): Promise<void> {
-    return Promise.race([this.upgrading, sleep(this.clock, STEP_MS)]);
+    return Promise.race([this.upgrading ?? Promise.resolve(), sleep(this.clock, STEP_MS)]);
   }
 
   private upgrade(channel: Channel, value: unknown): Promise<void> {
@@ -90,7 +92,10 @@ export class TakeoverServer {
         (upgraded) => channel.send('upgraded', upgraded),
         (error: unknown) => channel.send('refused', { reason: error instanceof Error ? error.message : String(error) }),
       )
-      .then(() => channel.end());
+      .then(() => channel.end())
+      .finally(() => {
+        this.upgrading = null;
+      });
     return this.upgrading;
   }
 

@@ -1,7 +1,7 @@
 import { clientKey } from '../../../ledger/client-key.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
 import { type Key, keyOf } from '../../../ledger/hash.ts';
-import { fieldIn } from '../../codec/http1/kept-lines.ts';
+import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import { NO_ANSWER } from '../../exchange/values/placeholders.ts';
@@ -16,12 +16,15 @@ const LONGEST_VALUE = 4_096;
 
 export const byAddress: ClientOf = (x) => clientKey(x.client.address);
 
-/** Requests without the field are counted by their address, so that leaving it out is no way around the limit. */
+/**
+ * Requests without the field, or with several, are counted by their address, so that leaving it out is no way around the limit, nor is a
+ * made-up value beside the one that the upstream uses.
+ */
 export function byHeader(name: string): ClientOf {
   const field = name.toLowerCase();
   return (x) => {
-    const value = fieldIn(x.fields, field);
-    return value === null ? byAddress(x) : keyOfValue(value);
+    const [value, other] = fieldsIn(x.fields, field);
+    return value === undefined || other !== undefined ? byAddress(x) : keyOfValue(value);
   };
 }
 

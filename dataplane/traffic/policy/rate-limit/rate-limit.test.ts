@@ -96,6 +96,12 @@ test('requests with the same value of a field share a limit, and those without i
   assert.equal(await admitted(proxy, 4, get('/', 'X-Api-Key: one\r\n')), 0);
 });
 
+test('a made-up value beside the one that an upstream may use does not avoid a limit for each value', async () => {
+  using proxy = await ProxyFixture.start([limited('a.test', 100, { rate_limits: [{ rpm: 2, header: 'X-Api-Key' }] })]);
+  const madeUp = (nth: number): string => get('/', `X-Api-Key: ${nth}\r\nx-api-key: one\r\n`);
+  for (const [nth, count] of [1, 1, 0, 0].entries()) assert.equal(await admitted(proxy, 1, madeUp(nth)), count);
+});
+
 test('requests for which a text has the same value share a limit', async () => {
   using proxy = await ProxyFixture.start(
     [

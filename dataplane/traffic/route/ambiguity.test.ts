@@ -239,3 +239,22 @@ test("the proxy's own paths are never forwarded, however they are written", asyn
     assert.match((await proxy.request(get(path))).line, / 200 /, path);
   assert.match(proxy.dryRun('http://a.test/.sluice/x').verdict, /^404: /);
 });
+
+test('a path whose rest, without the prefix that a block takes off, could name a host is refused only where that would evade a guard', async () => {
+  const more: Partial<RouteInput> = {
+    responds: [{ status: 403, match: { path: ['/api/admin/*'] } }],
+    handles: [
+      { path: '/api/v1/*', basic_auth: { users } },
+      { path: '/api/*', strip_prefix: true, request_body: { max_size: 9 } },
+    ],
+  };
+  using proxy = await ProxyFixture.start([route(more)]);
+  for (const [status, ...paths] of [
+    [400, '/api//x/admin/y', '/api///x/admin/y', '/api/\\x/admin/y', '/api/%2fx/admin/y', '/api/%255cx%2fadmin/y', '/api//x%2f@y/admin/z'],
+    [400, '/%61pi//x/admin/y', '/api//x/v1/y'],
+    [403, '/api//admin/x'],
+    [401, '/api//v1/x'],
+    [200, '/api//x/y', '/api//x', '/api//', '/api/x//admin/y', '/other//x/admin/y'],
+  ] as const)
+    for (const path of paths) assert.match((await proxy.request(get(path))).line, new RegExp(` ${status} `), path);
+});

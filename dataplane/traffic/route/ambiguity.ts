@@ -1,9 +1,11 @@
 import type { Condition } from '../../../shared/condition.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import { rawPath } from '../match/path.ts';
+import { compileCondition } from '../match/condition.ts';
+import { rawPath, withoutPrefix } from '../match/path.ts';
+import { compilePattern } from '../match/pattern.ts';
 import { type Readings, readingsAfterHost, readingsOf } from '../match/readings.ts';
-import { type ConditionEvaluator, evaluatorForCondition, evaluatorForPattern, type Verdict } from '../match/verdict.ts';
+import { evaluatorForCondition, evaluatorForPattern, type Verdict } from '../match/verdict.ts';
 import { guardsOf } from '../policy/order.ts';
 import { type BlockTraits, dependsOnPaths, isAboutPaths } from './block-traits.ts';
 
@@ -13,8 +15,11 @@ import { type BlockTraits, dependsOnPaths, isAboutPaths } from './block-traits.t
  */
 export type Ambiguity = (x: Exchange) => boolean;
 
-/** Tests a path pattern and a condition together. */
-type Question = ConditionEvaluator;
+/** Tests a path pattern and a condition together, for all readings of a path. */
+type Question = ((readings: Readings, x: Exchange) => Verdict) & {
+  /** The same for the path as it is read here. */
+  readonly holds: (x: Exchange) => boolean;
+};
 
 type Questions = {
   /** The block's index in matching order. */
@@ -23,7 +28,11 @@ type Questions = {
     readonly guards: readonly Question[];
     /** Whether it has a guard of its own, of any kind. */
     readonly guarded: boolean;
+    /** The prefix that is taken off the path; empty for none. */
+    readonly strip: string;
   }[];
+  /** Whether one of them takes a prefix off. */
+  readonly strips: boolean;
   /** Whether the site's guards apply. */
   readonly site: readonly Question[];
 };
@@ -37,12 +46,14 @@ export function compileAmbiguity(traits: BlockTraits, folds: boolean, whole: () 
     const sent = rawPath(x.target);
     const readings = readingsOf(sent, folds);
     const behind = readings === null ? null : readingsAfterHost(sent, folds, readings);
-    if (readings === undefined && behind === undefined) return false;
+    if (readings === undefined && behind === undefined && sent.lastIndexOf('//') <= 0) return false;
     x.pathCost = sent.length;
     if (readings === null || behind === null) return true;
     questions ??= compileQuestions(whole(), folds);
     const ambiguous =
-      (readings !== undefined && isAmbiguous(questions, readings, x)) || (behind !== undefined && mayMatchGuard(questions, behind, x));
+      (readings !== undefined && isAmbiguous(questions, readings, x)) ||
+      (behind !== undefined && mayMatchGuard(questions, behind, x)) ||
+      mayLoseHost(questions, sent, folds, x);
     x.pathCost += (readings ?? behind)?.effort.spent ?? 0;
     return ambiguous;
   };
@@ -73,6 +84,44 @@ function mayMatchGuard({ blocks, site }: Questions, behind: Readings, x: Exchang
   return false;
 }
 
+/** The slashes, in disguise or not, and the host that a server drops if it reads the rest of a path as a network-path reference. */
+const HOST = /^\/(?:[/\\]|%(?:25)*(?:2f|5c))+[^/\\%]*/i;
+
+/**
+ * Whether the upstream, which gets a path without the prefix that its block takes off, may read the rest so that the whole would match a
+ * guard that it does not match here: without `/api`, `/api//host/admin` is `//host/admin`.
+ */
+function mayLoseHost(questions: Questions, sent: string, folds: boolean, x: Exchange): boolean {
+  if (!questions.strips) return false;
+  const own = questions.blocks.find(({ matches }) => matches.holds(x));
+  if (own === undefined || own.strip === '') return false;
+  const rest = withoutPrefix(sent, own.strip, folds);
+  const host = HOST.exec(rest)?.[0];
+  if (host === undefined) return false;
+  const slash = rest.indexOf('/', host.length);
+  // The host may end at a slash in disguise or not.
+  const ends = new Set([host.length, slash < 0 ? rest.length : slash]);
+  return [...ends].some((end) => evades(questions, own, readingsAfterHost(`//host${own.strip}/${rest.slice(end)}`, folds, undefined), x));
+}
+
+/** Whether a path with these readings may match a guard that the path of the request, which belongs to the block `own`, does not match. */
+function evades(
+  { blocks, site }: Questions,
+  own: Questions['blocks'][number],
+  readings: Readings | null | undefined,
+  x: Exchange,
+): boolean {
+  if (readings == null) return true;
+  const differs = (question: Question): boolean => question(readings, x) !== 'none' && !question.holds(x);
+  if (site.some(differs)) return true;
+  for (const block of blocks) {
+    const verdict = block.matches(readings, x);
+    if (verdict !== 'none' && ((block.guarded && block !== own) || block.guards.some(differs))) return true;
+    if (verdict === 'all') return false;
+  }
+  return false;
+}
+
 function compileQuestions(route: RouteSpec, folds: boolean): Questions {
   const questionsOf = (part: RouteSpec | HandleSpec, handle: HandleSpec | null): Question[] =>
     guardsOf(part, handle)
@@ -80,10 +129,12 @@ function compileQuestions(route: RouteSpec, folds: boolean): Questions {
       .map(({ from, match }) => questionOf(from ?? null, match, folds));
   return {
     site: questionsOf(route, null),
+    strips: route.handles.some(({ strip_prefix }) => strip_prefix),
     blocks: route.handles.map((handle) => ({
       matches: questionOf(handle.path, handle.match, folds),
       guards: questionsOf(handle, handle),
       guarded: guardsOf(handle, handle).length > 0,
+      strip: handle.strip_prefix && handle.path !== null ? compilePattern(handle.path, folds).prefix : '',
     })),
   };
 }
@@ -91,7 +142,11 @@ function compileQuestions(route: RouteSpec, folds: boolean): Questions {
 function questionOf(pattern: string | null, condition: Condition | undefined, folds: boolean): Question {
   const pathCost = pattern === null ? null : evaluatorForPattern(pattern, folds);
   const conditioned = condition === undefined ? null : evaluatorForCondition(condition, folds);
-  return (readings, x) => both(pathCost?.(readings) ?? 'all', conditioned?.(readings, x) ?? 'all');
+  const written = pattern === null ? null : compilePattern(pattern, folds);
+  const test = condition === undefined ? null : compileCondition(condition, folds);
+  return Object.assign((readings: Readings, x: Exchange) => both(pathCost?.(readings) ?? 'all', conditioned?.(readings, x) ?? 'all'), {
+    holds: (x: Exchange) => (written?.matches(x.path) ?? true) && (test?.(x.path, x) ?? true),
+  });
 }
 
 const both = (one: Verdict, other: Verdict): Verdict =>

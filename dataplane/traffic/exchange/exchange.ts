@@ -106,6 +106,8 @@ export type DetachedStream = { readonly stream: TunnelStream };
 
 /** A stream of an HTTP/2 connection that a tunnel reads and writes. */
 export interface TunnelStream extends Duplex {
+  /** Whether the client has ended its side and not reset it since. What it has sent may not have been read yet. */
+  readonly hasEnded: boolean;
   /** Accepts the tunnel (RFC 8441 5). `fields` are whole lines. */
   accept(fields: string): void;
   /** Ends it before its time. */

@@ -9,6 +9,8 @@ import { limitsFor } from '../upstream/target/limits.ts';
 
 /** How long a tunnel continues after its target has left the route (ms). */
 const GRACE_MS = 30_000;
+/** How long the target may take to receive the client's last bytes once the client has left (ms). */
+const LAST_BYTES_MS = 60_000;
 const SWITCHING = 101;
 
 /** Provides the one connection that it was made for. */
@@ -28,6 +30,8 @@ class SingleConnectionAgent extends Agent {
 export type TunnelClient = {
   /** Its connection; null if it has only one stream of a connection. */
   readonly socket: Socket | null;
+  /** Whether it has ended its side properly, so that the target gets all that it has sent. */
+  hasEnded(): boolean;
   /** Ends the client's side after the data already sent has been delivered. */
   end(): void;
 };
@@ -107,8 +111,22 @@ export class Tunnel implements Attempt {
     this.over = true;
     this.cancelTimeout();
     this.cancelClose();
+    if (this.open && this.client.hasEnded() && !this.upstream.writableFinished) return this.finish();
     this.upstream.destroy();
     this.endpoint.end(this.ledgerSlot);
+  }
+
+  /** The client has ended its side and left, but the target has not received everything yet. */
+  private finish(): void {
+    const { upstream, endpoint } = this;
+    const stop = endpoint.tools.clock.after(LAST_BYTES_MS, () => upstream.destroy());
+    const closed = (): void => {
+      stop();
+      endpoint.end(this.ledgerSlot);
+    };
+    if (upstream.destroyed) return closed();
+    upstream.once('finish', () => upstream.destroy());
+    upstream.once('close', closed);
   }
 
   /** An exception while it was set up or relayed ends both sides and the exchange. */

@@ -283,7 +283,8 @@ export class ClientStream implements Downstream, StreamReceiver {
 
   closed(): void {
     this.left();
-    this.duplex?.destroy();
+    // If both sides have ended, the target may not have received the last bytes yet.
+    if (this.stream.wasReset) this.duplex?.destroy();
     this.tools.closed(this);
   }
 

@@ -11,6 +11,7 @@ export class TunnelDuplex extends Duplex implements TunnelStream {
   accepted = false;
   private readonly stream: Http2Stream;
   private written: (() => void) | null = null;
+  private inputEnded = false;
 
   /** `onFault` is called with what is thrown in one of its methods, which end it. */
   constructor(stream: Http2Stream, onFault: (error: unknown) => void) {
@@ -22,6 +23,10 @@ export class TunnelDuplex extends Duplex implements TunnelStream {
   accept(fields: string): void {
     this.accepted = true;
     this.stream.head({ status: OK, pseudo: null, lines: fields, length: -1 }, false);
+  }
+
+  get hasEnded(): boolean {
+    return this.inputEnded && !this.stream.wasReset;
   }
 
   cancel(): void {
@@ -39,6 +44,7 @@ export class TunnelDuplex extends Duplex implements TunnelStream {
 
   /** The client has ended its side. */
   endInput(): void {
+    this.inputEnded = true;
     this.push(null);
   }
 

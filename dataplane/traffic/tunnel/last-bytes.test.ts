@@ -116,3 +116,29 @@ test('a target that does not take the last bytes of a client that has left is di
   proxy.clock.pass(3_000);
   await eventually('nothing to be left', () => proxy.ledger.connections.sockets() === 0);
 });
+
+test('the same over HTTP/2, where its connection counts until then', async () => {
+  using client = (await Frames.plain(proxy.port)).greet();
+  await filledStream(client);
+  client.socket.destroy();
+  for (let second = 0; second < 58; second++) {
+    proxy.clock.pass(1_000);
+    await new Promise(setImmediate);
+  }
+  assert.equal(proxy.ledger.connections.open(), 1);
+  for (let second = 0; second < 5; second++) {
+    proxy.clock.pass(1_000);
+    await new Promise(setImmediate);
+  }
+  await eventually('nothing to be left', () => proxy.ledger.connections.sockets() === 0 && proxy.ledger.inFlight.total() === 0);
+  assert.equal(proxy.ledger.connections.open(), 0);
+});
+
+test('bytes that wait for a slow target reach it although the connection of the client has closed', async () => {
+  using client = (await Frames.plain(proxy.port)).greet();
+  const { target, sent } = await filledStream(client);
+  client.socket.end();
+  await client.until('the end', () => client.closed);
+  assert.equal(await readSlowly(target), sent);
+  await eventually('nothing to be left', () => proxy.ledger.connections.sockets() === 0 && proxy.ledger.connections.open() === 0);
+});

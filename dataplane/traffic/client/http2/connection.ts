@@ -82,6 +82,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   private idleSince: number;
   /** When the connection began to end; null before that. */
   private endingSince: number | null = null;
+  private isClosed = false;
 
   constructor(socket: Socket, peer: Peer, tools: Http2Tools) {
     this.socket = socket;
@@ -98,7 +99,9 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
       },
       closed: (gone) => {
         this.streams.delete(gone);
-        if (this.streams.size === 0) this.idleSince = tools.monotonic();
+        if (this.streams.size > 0) return;
+        this.idleSince = tools.monotonic();
+        if (this.isClosed) tools.closed(this);
       },
       closeAfter: (x) => this.closeAfter(x),
       unsent: () => this.session.sender.output.length + socket.writableLength,
@@ -226,7 +229,9 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
 
   private closed(): void {
     if (!this.session.ended) this.session.lost(ERROR.cancel);
-    this.tools.closed(this);
+    this.isClosed = true;
+    // It stays until the targets of its tunnels have received what it has sent, for which they have limited time.
+    if (this.streams.size === 0) this.tools.closed(this);
   }
 
   /** Its state can't be trusted any more: ends it and its streams. */
@@ -245,8 +250,8 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
 
   sweep(now: number): void {
     if (streamHasBacklog(this.socket)) this.socket.destroy();
-    if (this.session.ended) return this.sweepEnd(now);
     for (const stream of this.streams.keys()) guard(stream, stream.sweep, now);
+    if (this.session.ended) return this.sweepEnd(now);
     this.session.sweep(now);
     if (this.streams.size > 0) return;
     if (!this.session.greeted && now - this.idleSince >= PREFACE_MS) this.socket.destroy();

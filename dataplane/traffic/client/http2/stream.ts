@@ -335,10 +335,10 @@ export class ClientStream implements Downstream, StreamReceiver {
     this.settle(x);
   }
 
-  /** Ends the stream if a body has made no progress for too long on the client's side. */
+  /** Ends the stream if a body has made no progress for too long on the client's side, or at the target of a tunnel that has ended. */
   sweep(now: number): void {
     const { stream, x } = this;
-    if (this.detached) return;
+    if (this.detached && !stream.isClosed) return;
     if (x !== null && this.tooSlow(x, now)) return this.giveUp(x);
     if (this.drain?.over(now) === true) {
       if (this.early !== null) return this.endResponse();
@@ -346,13 +346,17 @@ export class ClientStream implements Downstream, StreamReceiver {
     }
     const progress = this.received + (x?.bytesSent ?? 0) - stream.queued;
     const waitsForUs =
-      x !== null && this.held === null && stream.queued === 0 && (this.inputEnded || x.bodyLength === 0 || stream.isPaused);
+      x !== null &&
+      !stream.isClosed &&
+      this.held === null &&
+      stream.queued === 0 &&
+      (this.inputEnded || x.bodyLength === 0 || stream.isPaused);
     if (progress !== this.progressSeen || waitsForUs) {
       this.progressSeen = progress;
       this.lastProgress = now;
     } else if (now - this.lastProgress >= BODY_IDLE_MS) {
       // Checked last, so that it costs other requests nothing.
-      if (x !== null && this.held === null && stream.queued === 0 && isGrpc(x)) {
+      if (x !== null && !stream.isClosed && this.held === null && stream.queued === 0 && isGrpc(x)) {
         this.lastProgress = now;
         return;
       }

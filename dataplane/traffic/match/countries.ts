@@ -11,6 +11,9 @@ const require = createRequire(import.meta.url);
 /** Loaded with the first database. */
 const library = (): typeof import('maxmind') => require('maxmind');
 
+/** Codes of errors that may be over a moment later. */
+const PASSING: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN']);
+
 /**
  * Looks up the country of an address. The databases are files of which all workers share one copy in memory, which is filled when the first
  * of them needs it: a proxy whose clients all have private addresses never does, and most others need the one for IPv4 alone.
@@ -21,6 +24,9 @@ export class Countries {
   private ipv4: CountryReader | null = null;
   private ipv6: CountryReader | null = null;
   private failed = false;
+  /** Whether the last lookup failed for a reason that may be over at the next one, and whether that has been logged. */
+  private lacking = false;
+  private lacked = false;
 
   /** @param database null if there is none. */
   constructor(database: CountryDatabase | null, log: Log) {
@@ -28,13 +34,14 @@ export class Countries {
     this.log = log;
   }
 
-  /** Whether there is a database, as far as is known: `find` may find that its file can't be read. */
+  /** Whether there is a database, as far as is known: `find` may find that its file can't be read, if only for the moment. */
   get available(): boolean {
-    return this.database !== null && !this.failed;
+    return this.database !== null && !this.failed && !this.lacking;
   }
 
   /** @returns an ISO 3166-1 alpha-2 code; empty if it is unknown. Takes about 1 µs, and 3 to 15 ms when it is the first to read a file. */
   find(address: string): string {
+    this.lacking = false;
     const reader = address.includes(':') ? (this.ipv6 ?? this.open('ipv6', address)) : (this.ipv4 ?? this.open('ipv4', address));
     // DB-IP's records are `{country_code}`, not MaxMind's.
     const record = reader?.get(address) as { readonly country_code?: unknown } | null | undefined;
@@ -50,13 +57,24 @@ export class Countries {
       this[family] = new Reader(Buffer.from(bytesOf(this.database[family])));
       return this[family];
     } catch (error) {
-      this.failed = true;
-      this.log.error(
-        { error: error instanceof Error ? error.message : String(error) },
-        'the country database could not be read: countries are not counted, and rules of ip_filter about countries reject every client',
-      );
+      this.note(error);
       return null;
     }
+  }
+
+  private note(error: unknown): void {
+    const fields = { error: error instanceof Error ? error.message : String(error) };
+    if (error instanceof Error && 'code' in error && PASSING.has(error.code)) {
+      this.lacking = true;
+      if (!this.lacked) this.log.warn(fields, 'the country database could not be read now: it is tried again for the next client');
+      this.lacked = true;
+      return;
+    }
+    this.failed = true;
+    this.log.error(
+      fields,
+      'the country database could not be read: countries are not counted, and rules of ip_filter about countries reject every client',
+    );
   }
 }
 

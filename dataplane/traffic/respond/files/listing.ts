@@ -17,44 +17,85 @@ const MAX_AT_ONCE = 2;
 type Name = { readonly name: string; readonly isDirectory: boolean; readonly isLink: boolean };
 type Request = { readonly names: readonly string[]; readonly hasParent: boolean; readonly page: number };
 
+/** A request that waits for its page, with its open directory. */
+type Asker = { readonly disk: DiskAccess; readonly fd: number; readonly page: number; readonly result: PromiseWithResolvers<Buffer> };
+type Directory = Omit<Request, 'page'>;
+type Names = { readonly all: readonly Name[]; readonly complete: boolean };
+const NOTHING = Buffer.alloc(0);
+
 /** The pages of one file server with the names in its directories. */
 export class Listings {
   private readonly hidden: Hidden;
   private free = MAX_AT_ONCE;
-  private readonly waiting: (() => void)[] = [];
+  private readonly turns: (() => void)[] = [];
+  /** Requests that wait for their turn, by directory. They get it together, so that one client's many requests delay others only once. */
+  private readonly waiting = new Map<string, Asker[]>();
 
   constructor(hidden: Hidden) {
     this.hidden = hidden;
   }
 
   /** A page of an open directory; empty if the response is no longer needed. Throws errors of the file system. */
-  async page(disk: DiskAccess, fd: number, request: Request): Promise<Buffer> {
+  page(disk: DiskAccess, fd: number, { page, ...directory }: Request): Promise<Buffer> {
+    const asker: Asker = { disk, fd, page, result: Promise.withResolvers() };
+    const key = JSON.stringify(directory);
+    const waiting = this.waiting.get(key);
+    if (waiting === undefined) void this.inTurn(key, directory, [asker]);
+    else waiting.push(asker);
+    return asker.result.promise;
+  }
+
+  private async inTurn(key: string, directory: Directory, askers: Asker[]): Promise<void> {
     if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
-    try {
-      return disk.over ? Buffer.alloc(0) : Buffer.from(await this.html(disk, fd, request));
-    } finally {
-      const next = this.waiting.shift();
-      if (next === undefined) this.free++;
-      else next();
+    else {
+      this.waiting.set(key, askers);
+      await new Promise<void>((resolve) => this.turns.push(resolve));
+      this.waiting.delete(key);
+    }
+    while (askers.length > 0) await this.answer(directory, askers);
+    const next = this.turns.shift();
+    if (next === undefined) this.free++;
+    else next();
+  }
+
+  /** Answers all askers, unless the one on whose behalf the disk is read leaves meanwhile; then the others remain. */
+  private async answer(directory: Directory, askers: Asker[]): Promise<void> {
+    const pages = new Map<number, Buffer>();
+    let names: Names | null = null;
+    for (let asker = askers[0]; asker !== undefined; asker = askers[0]) {
+      const { disk, fd, result } = asker;
+      try {
+        names ??= disk.over ? null : await this.names(disk, fd, directory);
+        const shown = names === null ? 0 : shownPage(names, asker.page);
+        const page =
+          pages.get(shown) ?? (names === null || disk.over ? null : await this.html(disk, fd, { ...directory, page: shown }, names));
+        if (page !== null && !disk.over) pages.set(shown, page);
+        askers.shift();
+        result.resolve(page ?? NOTHING);
+      } catch (error) {
+        if (!disk.over) return rejectAll(askers, error);
+        askers.shift();
+        result.resolve(NOTHING);
+      }
     }
   }
 
-  private async html(disk: DiskAccess, fd: number, { names, hasParent, page }: Request): Promise<string> {
-    const path = process.platform === 'linux' ? `/proc/self/fd/${fd}` : `/dev/fd/${fd}`;
-    const { found, complete } = await this.read(disk, path, names);
+  /** In the order of the list; null if they are no longer needed. */
+  private async names(disk: DiskAccess, fd: number, { names }: Directory): Promise<Names | null> {
+    const { found, complete } = await this.read(disk, pathOf(fd), names);
     const sorted = await byName(found, () => disk.over);
-    if (sorted === null) return '';
-    const all = [...sorted.filter(({ isDirectory }) => isDirectory), ...sorted.filter(({ isDirectory }) => !isDirectory)];
-    const pages = Math.max(1, Math.ceil(all.length / PER_PAGE));
-    const shown = Math.min(Math.max(1, page), pages);
+    if (sorted === null || disk.over) return null;
+    return { all: [...sorted.filter(({ isDirectory }) => isDirectory), ...sorted.filter(({ isDirectory }) => !isDirectory)], complete };
+  }
+
+  private async html(disk: DiskAccess, fd: number, { names, hasParent, page }: Request, { all, complete }: Names): Promise<Buffer | null> {
     const entries: ListingEntry[] = [];
-    for (const name of all.slice((shown - 1) * PER_PAGE, shown * PER_PAGE)) {
-      const entry = await shownEntry(disk, path, name);
-      if (disk.over) return '';
+    for (const name of all.slice((page - 1) * PER_PAGE, page * PER_PAGE)) {
+      const entry = await shownEntry(disk, pathOf(fd), name);
+      if (disk.over) return null;
       if (entry !== null) entries.push(entry);
     }
-    return listingHtml({ names, hasParent, entries, page: shown, pages, total: all.length, complete });
+    return Buffer.from(listingHtml({ names, hasParent, entries, page, pages: pagesOf(all), total: all.length, complete }));
   }
 
   private async read(disk: DiskAccess, path: string, names: readonly string[]): Promise<{ found: readonly Name[]; complete: boolean }> {
@@ -75,6 +116,14 @@ export class Listings {
       directory.close();
     }
   }
+}
+
+const pathOf = (fd: number): string => (process.platform === 'linux' ? `/proc/self/fd/${fd}` : `/dev/fd/${fd}`);
+const pagesOf = (all: readonly Name[]): number => Math.max(1, Math.ceil(all.length / PER_PAGE));
+const shownPage = ({ all }: Names, wanted: number): number => Math.min(Math.max(1, wanted), pagesOf(all));
+
+function rejectAll(askers: Asker[], error: unknown): void {
+  for (const { result } of askers.splice(0)) result.reject(error);
 }
 
 /** It is closed when the last operation has ended, even if that was given up because the disk doesn't respond. */

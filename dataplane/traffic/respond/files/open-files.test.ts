@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, mock, test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
+import { CODE, FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
 import { OddDisk, openBelow, openDirectories } from '../../testing/odd-disk.ts';
 import { eventually, get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 
@@ -72,4 +72,24 @@ test('requests for lists of names keep at most half of the descriptors open, lik
   const { connections } = proxy.ledger;
   assert.equal(connections.sockets(), connections.open());
   assert.equal((await proxy.request(get('/large.bin'))).body.length, 1_000_000);
+});
+
+test('a list that is requested many times is made once for all that wait for it', async () => {
+  using proxy = await ProxyFixture.start([{ ...files(), file_server: { browse: true } }]);
+  using many = await Frames.plain(proxy.port);
+  many.greet();
+  many.send(FRAME.windowUpdate, 0, 0, Buffer.from([0, 16, 0, 0]));
+  const streams = Array.from({ length: 100 }, (_, nth) => 2 * nth + 1);
+  const opened = mock.method(fs, 'opendir');
+  try {
+    for (const stream of streams) many.request(stream, head([':scheme', 'http'], [':path', `/?page=${stream}`]));
+    // Some leave, also the first ones.
+    for (const stream of streams.slice(0, 20)) many.send(FRAME.reset, 0, stream, Buffer.from([0, 0, 0, CODE.cancel]));
+    const bodyOf = (stream: number) => Buffer.concat(many.of(stream, FRAME.data).map(({ payload }) => payload));
+    await many.until('all lists', () => streams.slice(20).every((stream) => bodyOf(stream).includes('small.txt')));
+    assert.ok(opened.mock.callCount() <= 20, `${opened.mock.callCount()} times`);
+  } finally {
+    opened.mock.restore();
+  }
+  assert.equal(proxy.ledger.connections.sockets(), proxy.ledger.connections.open());
 });

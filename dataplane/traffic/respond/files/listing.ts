@@ -52,13 +52,18 @@ export class Listings {
       await new Promise<void>((resolve) => this.turns.push(resolve));
       this.waiting.delete(key);
     }
-    while (askers.length > 0) await this.answer(directory, askers);
-    const next = this.turns.shift();
-    if (next === undefined) this.free++;
-    else next();
+    try {
+      await this.answer(directory, askers);
+    } catch (error) {
+      rejectAll(askers, error);
+    } finally {
+      const next = this.turns.shift();
+      if (next === undefined) this.free++;
+      else next();
+    }
   }
 
-  /** Answers all askers, unless the one on whose behalf the disk is read leaves meanwhile; then the others remain. */
+  /** The disk is read on behalf of the first of them. If it leaves meanwhile, the next one takes its place. */
   private async answer(directory: Directory, askers: Asker[]): Promise<void> {
     const pages = new Map<number, Buffer>();
     let names: Names | null = null;
@@ -73,7 +78,7 @@ export class Listings {
         askers.shift();
         result.resolve(page ?? NOTHING);
       } catch (error) {
-        if (!disk.over) return rejectAll(askers, error);
+        if (!disk.over) throw error;
         askers.shift();
         result.resolve(NOTHING);
       }

@@ -160,19 +160,21 @@ class Load {
   }
 }
 
+const HANG = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
+
 const isBroken = ({ code }: Loss): boolean => code === 'ECONNRESET' || code === 'EPIPE';
 
 describe('under load a worker loses only its own connections if it', () => {
-  for (const [what, code, state] of [
-    ['dies', 'process.exit(1)', 'died'],
-    ['is silent', 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)', 'replaced'],
+  for (const [what, code, changes] of [
+    ['dies', 'process.exit(1)', ['died', 'started']],
+    ['is silent', HANG, ['started', 'replaced']],
   ] as const) {
     test(what, async () => {
       await using load = await Load.on(2);
       const { workers, kept, target } = load;
       await insideOneWorker(code);
       await eventually('another worker', () => workers.workers.restarts === 1 && workers.workers.serving === 2);
-      assert.deepEqual(workers.changes, ['started', 'started', state, 'started']);
+      assert.deepEqual(workers.changes, ['started', 'started', ...changes]);
       await load.continues();
 
       const lost = kept.filter((visitor) => visitor.lost !== null);
@@ -204,6 +206,25 @@ describe('under load a worker loses only its own connections if it', () => {
       await eventually('all counters to be zero', () => workers.ledger.inFlight.total() === 0 && workers.ledger.connections.open() === 0);
     });
   }
+});
+
+test('connections that wait for a worker that hangs are served by its successor', async () => {
+  await using workers = await WorkersFixture.start(2, [
+    { domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'in' } },
+  ]);
+  const beats = [0, 1].map((slot) => ({ slot, beat: -1, seen: 0 }));
+  await insideOneWorker(HANG);
+  await eventually('a worker to hang', () => {
+    for (const known of beats) {
+      const beat = workers.ledger.heartbeats.read(known.slot);
+      if (beat !== known.beat) Object.assign(known, { beat, seen: performance.now() });
+    }
+    return beats.some(({ seen }) => performance.now() - seen > 1_000);
+  });
+  const answers = await Promise.all(Array.from({ length: 50 }, () => workers.visit('a.test')));
+  assert.deepEqual(new Set(answers.map(({ text }) => text)), new Set(['in']));
+  await eventually('the worker to be replaced', () => workers.changes.includes('replaced'));
+  assert.equal(workers.workers.serving, 2);
 });
 
 test('under load a gracefully replaced worker loses no request: on new connections, on kept ones, and in flight', async () => {

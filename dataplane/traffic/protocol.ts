@@ -211,7 +211,6 @@ export type ToWorker =
   /** The main thread has taken a part of a report, and the next one may follow. */
   | { readonly kind: 'report-taken' }
   | { readonly kind: 'dry-run'; readonly id: number; readonly request: DryRun }
-  | { readonly kind: 'listeners'; readonly id: number }
   /** A target is back in rotation according to the ledger: requests that wait for one are tried. */
   | { readonly kind: 'verdicts' }
   | { readonly kind: 'cache'; readonly message: CacheToWorker }
@@ -220,17 +219,17 @@ export type ToWorker =
   | { readonly kind: 'drain'; readonly patient: boolean };
 
 export type FromWorker =
-  | { readonly kind: 'serving'; readonly generation: number }
-  /** `refused`, if settings were published: the port that it can't open; null if it has opened all. */
+  | { readonly kind: 'serving'; readonly generation: number; readonly listeners: readonly ListeningSocket[] }
+  /** If settings were published, with the listening sockets, and in `refused` the port that it can't open; null if it has opened all. */
   | {
       readonly kind: 'acknowledged';
       readonly generation: number;
       readonly refused?: { readonly code: string; readonly message: string } | null;
+      readonly listeners?: readonly ListeningSocket[];
     }
   /** `id` null: sent without a request, once a second. `more`: parts follow. */
   | { readonly kind: 'report'; readonly id: number | null; readonly report: TrafficReport; readonly more: boolean }
   | { readonly kind: 'dry-run'; readonly id: number; readonly result: DryRunResult }
-  | { readonly kind: 'listeners'; readonly id: number; readonly listeners: readonly ListeningSocket[] }
   | { readonly kind: 'drained' }
   /** The main thread writes the log; workers have no logger of their own. */
   | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string }

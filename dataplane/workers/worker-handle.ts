@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads';
+import type { ListeningSocket } from '../traffic/protocol.ts';
 
 /** A worker thread, as its pool sees it. */
 export type WorkerHandle = {
@@ -15,6 +16,10 @@ export type WorkerHandle = {
   leaving: boolean;
   /** It replaces another worker and is not counted yet. */
   successor: boolean;
+  /** Its listening sockets, as far as it has reported them. */
+  listeners: readonly ListeningSocket[];
+  /** Its event loop hangs, and it is being replaced. */
+  silent: boolean;
   /** It could not open its port. */
   refusal: ListenError | null;
   /** It could not move to another port, and still listens on the old one. */

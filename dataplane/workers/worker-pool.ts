@@ -19,10 +19,8 @@ const EARLY_DEATH_MS = 5_000;
 const YOUNG_GENERATION_MB = 8;
 /** Time limit for counters and dry runs (ms). */
 const REPLY_TIMEOUT_MS = 500;
-/** Time limit for the listening sockets of a worker (ms), without which its queued connections may be lost. */
-const LISTENERS_TIMEOUT_MS = 2_000;
-/** The name of the socket through which a worker's successor gets its listening sockets. */
-const LISTENERS_OF_WORKER = 'worker-listeners.sock';
+/** How long the successor of a worker that hangs may take to serve (ms). */
+const SUCCESSOR_MS = 5_000;
 
 /** The TypeScript source in the repository, the compiled file in `dist/`. */
 const ENTRY = new URL(`../traffic/worker/worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
@@ -97,7 +95,7 @@ export class WorkerPool {
     if (old() === undefined) return;
     await this.waitForSlot(withinMs);
     if (this.stopping) return;
-    const successor = await this.startSuccessor(worker);
+    const successor = await this.startSuccessor(worker, START_MS);
     if (this.stopping) return;
     if (!this.isAlive(successor) || !successor.serving) {
       this.terminate(successor, 'the replacement was cancelled');
@@ -112,29 +110,30 @@ export class WorkerPool {
   }
 
   /** Starts a worker that continues with the listening sockets of another one, and waits until it serves or has failed. */
-  private async startSuccessor(worker: number): Promise<WorkerHandle> {
+  private async startSuccessor(worker: number, withinMs: number): Promise<WorkerHandle> {
     const { socketDir } = this.options;
-    const offer = socketDir === null ? null : await this.offerListeners(join(socketDir, LISTENERS_OF_WORKER), worker);
+    const path = socketDir && join(socketDir, `worker-${worker}-listeners.sock`);
+    const offer = path && (await this.offerListeners(path, worker));
     try {
-      const successor = this.spawn(true, offer?.path ?? null);
-      await this.messages.until(() => this.stopping || !this.isAlive(successor) || successor.serving, START_MS);
+      const successor = this.spawn(true, offer ? offer.path : null);
+      await this.messages.until(() => this.stopping || !this.isAlive(successor) || successor.serving, withinMs);
       return successor;
     } finally {
-      offer?.close();
+      if (offer) offer.close();
     }
   }
 
   /**
    * Offers the listening sockets of all workers, or only of one, to successors that connect to a Unix socket.
-   * @returns null if there is none.
+   * @returns null if it can't be opened.
    */
-  async offerListeners(path: string, only: number | null = null): Promise<ListenerOffer | null> {
+  offerListeners(path: string, only: number | null = null): Promise<ListenerOffer | null> {
     const offering = this.accepting().filter(({ id }) => only === null || id === only);
-    const answers = await Promise.all(
-      offering.map((member) => this.request(member, (id) => ({ kind: 'listeners', id }), LISTENERS_TIMEOUT_MS)),
+    return ListenerOffer.open(
+      path,
+      offering.map(({ listeners }) => listeners),
+      this.options.log,
     );
-    const sets = answers.flatMap((answer) => (answer?.kind === 'listeners' ? [answer.listeners] : []));
-    return ListenerOffer.open(path, sets, this.options.log);
   }
 
   /** Workers replaced earlier may still be draining, each with a slot of the ledger. */
@@ -252,7 +251,7 @@ export class WorkerPool {
     const thread = new Worker(parts.entry ?? ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     const member: WorkerHandle = {
       ...{ id, slot, thread, successor, generation: state.generation, startedAt: parts.clock.monotonic() },
-      ...{ purged: 0, serving: false, ending: '', leaving: false, refusal: null, unmoved: null },
+      ...{ purged: 0, serving: false, ending: '', leaving: false, listeners: [], silent: false, refusal: null, unmoved: null },
     };
     this.members.set(id, member);
     this.watchdog.forget(slot);
@@ -269,12 +268,14 @@ export class WorkerPool {
     switch (message.kind) {
       case 'serving':
         member.serving = true;
+        member.listeners = message.listeners;
         member.generation = Math.max(member.generation, message.generation);
         this.options.onChange(member.id, 'started', '');
         break;
       case 'acknowledged':
         if (message.refused !== undefined)
           member.unmoved = message.refused && new ListenError(message.refused.code, message.refused.message);
+        member.listeners = message.listeners ?? member.listeners;
         member.generation = Math.max(member.generation, message.generation);
         break;
       case 'report':
@@ -284,7 +285,6 @@ export class WorkerPool {
         if (message.id !== null) this.answers.get(message.id)?.(message);
         break;
       case 'dry-run':
-      case 'listeners':
         this.answers.get(message.id)?.(message);
         break;
       case 'target':
@@ -348,9 +348,25 @@ export class WorkerPool {
     const silent = this.watchdog.check([...this.members.values()].filter((member) => member.serving).map((member) => member.slot));
     for (const member of this.members.values()) {
       if (member.ending !== '') continue;
-      if (silent.has(member.slot)) this.terminate(member, 'it was silent for 2 s');
+      if (silent.has(member.slot)) void this.replaceSilent(member);
       else if (!member.serving && now - member.startedAt > START_MS) this.terminate(member, 'it did not start');
     }
+  }
+
+  /**
+   * A worker that hangs can't pass on anything, but its listening sockets are known: a successor gets them before they are closed, and serves
+   * the connections that wait there.
+   */
+  private async replaceSilent(member: WorkerHandle): Promise<void> {
+    if (member.silent) return;
+    member.silent = true;
+    const isNeeded = !this.stopping && !member.leaving && !member.successor;
+    if (isNeeded && this.members.size < WorkerPool.slots(this.options.count)) {
+      const successor = await this.startSuccessor(member.id, SUCCESSOR_MS);
+      if (this.isAlive(successor) && successor.serving) successor.successor = false;
+      else this.terminate(successor, 'it did not start in time');
+    }
+    this.terminate(member, 'it was silent for 2 s');
   }
 
   private terminate(member: WorkerHandle, reason: string): void {
@@ -362,7 +378,7 @@ export class WorkerPool {
     if (member.ending === '') member.thread.postMessage(message);
   }
 
-  private async request(member: WorkerHandle, question: (id: number) => ToWorker, withinMs = REPLY_TIMEOUT_MS): Promise<FromWorker | null> {
+  private async request(member: WorkerHandle, question: (id: number) => ToWorker): Promise<FromWorker | null> {
     const id = this.nextRequest++;
     let answer: FromWorker | null = null;
     this.answers.set(id, (message) => {
@@ -370,7 +386,7 @@ export class WorkerPool {
       this.messages.recheck();
     });
     this.post(member, question(id));
-    await this.messages.until(() => answer !== null || !this.members.has(member.id), withinMs);
+    await this.messages.until(() => answer !== null || !this.members.has(member.id), REPLY_TIMEOUT_MS);
     this.answers.delete(id);
     return answer;
   }

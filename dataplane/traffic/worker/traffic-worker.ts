@@ -89,7 +89,7 @@ export class TrafficWorker {
     } finally {
       passed.closeRest();
     }
-    post({ kind: 'serving', generation: start.state.generation });
+    post({ kind: 'serving', generation: start.state.generation, listeners: this.clients.listener.descriptors });
   }
 
   get port(): number {
@@ -128,8 +128,6 @@ export class TrafficWorker {
             ports: this.clients.listener.ports,
           }),
         });
-      case 'listeners':
-        return this.tools.post({ kind: 'listeners', id: message.id, listeners: this.clients.listener.descriptors });
       case 'verdicts':
         return this.upstreams.hold.tick();
       case 'cache':
@@ -172,7 +170,8 @@ export class TrafficWorker {
   }
 
   private acknowledge({ generation, settings }: Publication, refused: NodeJS.ErrnoException | null): void {
-    const listening = settings !== undefined && { refused: refused && { code: refused.code ?? '', message: refused.message } };
+    const { descriptors: listeners } = this.clients.listener;
+    const listening = settings !== undefined && { listeners, refused: refused && { code: refused.code ?? '', message: refused.message } };
     this.tools.post({ kind: 'acknowledged', generation, ...listening });
   }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { createLog } from '../../shared/runtime/log/log.ts';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import type { Upgraded } from '../../shared/wire/takeover.ts';
 import { type HandoverSteps, TakeoverServer } from './takeover-server.ts';
 
@@ -29,7 +29,7 @@ async function scene(t: TestContext) {
   const path = join(folder, 'takeover.sock');
   const pending: ((upgraded: Upgraded) => void)[] = [];
   const upgrade = () => new Promise<Upgraded>((resolve) => pending.push(resolve));
-  const server = new TakeoverServer({ ...NO_TAKEOVER, upgrade }, systemClock, createLog('dataplane', 'error'));
+  const server = new TakeoverServer({ ...NO_TAKEOVER, upgrade }, systemClock, memoryLog());
   await server.listen(path);
   t.after(async () => {
     await server.close();

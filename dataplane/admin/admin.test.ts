@@ -55,6 +55,19 @@ test('the 61st request within 60 seconds is answered with 429 on either transpor
   assert.equal((await api.request('GET', '/routes')).status, 429);
 });
 
+test('the view token can use up three quarters of the limit, so that controllers and the owner are always admitted', async () => {
+  await using api = await RunningAdmin.start({ viewToken: 'the-view-token' });
+  const view = () => api.request('GET', '/routes', { token: 'the-view-token' });
+  for (let times = 0; times < 45; times++) assert.equal((await view()).status, 200);
+  api.clock.pass(10_000);
+  const refused = await view();
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '50']);
+  for (let times = 0; times < 15; times++) assert.equal((await api.request('GET', '/routes')).status, 200);
+  assert.equal((await api.request('GET', '/routes')).status, 429);
+  api.clock.pass(50_000);
+  assert.equal((await view()).status, 200);
+});
+
 test('extension endpoints have a separate limit of 600 requests and do not count against the published limit', async () => {
   await using api = await RunningAdmin.start();
   const statuses = async (count: number, path: string) => {

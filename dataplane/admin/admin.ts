@@ -17,7 +17,7 @@ import { isExtension, isOpen, matchEndpoint, PROBES, VIEWABLE } from './endpoint
 import { CHALLENGE, createHandlers, type Handlers } from './endpoints/handlers.ts';
 import { ApiError } from './http/errors.ts';
 import { sendError } from './http/json.ts';
-import { createRateLimit, EXTENSION_LIMIT, PUBLISHED_LIMIT } from './http/rate-limit.ts';
+import { createRateLimit, EXTENSION_LIMIT, PUBLISHED_LIMIT, type RateLimit } from './http/rate-limit.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 import { requireTls } from './require-tls.ts';
 
@@ -42,8 +42,8 @@ export class Admin {
   private readonly streams: ControllerStreams;
   private readonly reload: Reload;
   private readonly handlers: Handlers;
-  private readonly admitPublished: () => number;
-  private readonly admitExtension: () => number;
+  private readonly admitPublished: RateLimit;
+  private readonly admitExtension: RateLimit;
   private readonly opened: OpenServer[] = [];
 
   constructor(parts: AdminDependencies, random: Random) {
@@ -139,7 +139,7 @@ export class Admin {
       viewing = needsToken && !authorized(authorization, this.parts.token);
       if (viewing && !authorized(authorization, this.parts.viewToken))
         throw new ApiError('unauthorized', '', { headers: { 'www-authenticate': CHALLENGE } });
-      const wait = isExtension(path) ? this.admitExtension() : this.admitPublished();
+      const wait = isExtension(path) ? this.admitExtension(viewing) : this.admitPublished(viewing);
       if (wait > 0) throw new ApiError('rateLimit', '', { headers: { 'retry-after': `${wait}` } });
       room.hold(request.socket, response);
     }

@@ -4,20 +4,25 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 export const PUBLISHED_LIMIT = 60;
 /** Maximum number of requests to the extension endpoints in any 60 seconds. */
 export const EXTENSION_LIMIT = 600;
+/** The part of a limit that requests with the view token may use: the rest is left for controllers and for whoever may change something. */
+const VIEWERS_SHARE = 0.75;
 const WINDOW_MS = 60_000;
 
-/**
- * One limit for all clients of the Admin API together: at most `limit` requests in any 60 seconds.
- * @returns a function that admits one request and returns 0, or the whole seconds until the next one will be admitted.
- */
-export function createRateLimit(clock: Clock, limit: number): () => number {
-  /** The times at which the last requests were admitted, oldest first. */
+/** Admits one request. @returns 0, or the whole seconds until the next one will be admitted. */
+export type RateLimit = (viewing: boolean) => number;
+
+/** One limit for all clients of the Admin API together: at most `limit` requests in any 60 seconds, three quarters of them with the view token. */
+export function createRateLimit(clock: Clock, limit: number): RateLimit {
+  /** The times at which the last requests were admitted, oldest first: all, and those with the view token. */
   const admitted: number[] = [];
-  return () => {
+  const viewed: number[] = [];
+  return (viewing) => {
     const now = clock.monotonic();
-    while (admitted.length > 0 && now - (admitted[0] as number) >= WINDOW_MS) admitted.shift();
-    if (admitted.length >= limit) return Math.max(1, Math.ceil(((admitted[0] as number) + WINDOW_MS - now) / 1_000));
+    for (const times of [admitted, viewed]) while (times.length > 0 && now - (times[0] as number) >= WINDOW_MS) times.shift();
+    const full = admitted.length >= limit ? admitted : viewing && viewed.length >= limit * VIEWERS_SHARE ? viewed : null;
+    if (full !== null) return Math.max(1, Math.ceil(((full[0] as number) + WINDOW_MS - now) / 1_000));
     admitted.push(now);
+    if (viewing) viewed.push(now);
     return 0;
   };
 }

@@ -143,6 +143,29 @@ export function readingsAfterHost(sent: string, folds: boolean, whole: Readings 
   return readingsFrom(path, firstOddity(path), folds);
 }
 
+/**
+ * What may follow the host of a path that some server reads as a network-path reference, with only those escapes left that matter; empty
+ * for any other path. The host may end at a slash in disguise or not.
+ */
+export function restsAfterHost(sent: string, folds: boolean): readonly string[] {
+  const decodings = decodingsOf(sent);
+  if (decodings === null) return [];
+  const text = lastOf(decodings, folds);
+  if (!isPossibleSlash(text.charCodeAt(0)) || !isPossibleSlash(text.charCodeAt(1))) return [];
+  const first = endOfHost(text, isPossibleSlash);
+  const slash = text.indexOf('/', first);
+  return [...new Set([first, slash < 0 ? text.length : slash])].map((end) => escaped(text.slice(end)));
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '%': '%25',
+  [String.fromCharCode(POSSIBLE_SLASH)]: '%2F',
+  [String.fromCharCode(POSSIBLE_END)]: '%3F',
+};
+
+const TO_ESCAPE = new RegExp(`[${Object.keys(ESCAPES).join('')}]`, 'g');
+const escaped = (decoded: string): string => decoded.replace(TO_ESCAPE, (char) => ESCAPES[char] ?? char);
+
 const isSlash = (code: number): boolean => code === 0x2f;
 const isPossibleSlash = (code: number): boolean => code === 0x2f || code === POSSIBLE_SLASH;
 

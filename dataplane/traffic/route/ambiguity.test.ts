@@ -252,9 +252,12 @@ test('a path whose rest, without the prefix that a block takes off, could name a
   for (const [status, ...paths] of [
     [400, '/api//x/admin/y', '/api///x/admin/y', '/api/\\x/admin/y', '/api/%2fx/admin/y', '/api/%255cx%2fadmin/y', '/api//x%2f@y/admin/z'],
     [400, '/%61pi//x/admin/y', '/api//x/v1/y'],
+    [400, '/api/%09/x/admin/y', '/api//%09/x/admin/y', '/api/%ef%bc%8fx/admin/y', '/api/%25u002fx/admin/y', '/api/%e2%88%95x/admin/y'],
+    [400, '/api/%25c0%25afx/admin/y', '/api/%e2%81%84x%2525/admin/y'],
     [403, '/api//admin/x'],
     [401, '/api//v1/x'],
     [200, '/api//x/y', '/api//x', '/api//', '/api/x//admin/y', '/other//x/admin/y'],
+    [200, '/api/%ef%bc%8fx/y', '/api/%e2%88%95100%25/y', '/api/%09', '/api/%e2%80%99x/admin/y'],
   ] as const)
     for (const path of paths) assert.match((await proxy.request(get(path))).line, new RegExp(` ${status} `), path);
 });

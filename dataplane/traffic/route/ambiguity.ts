@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { compileCondition } from '../match/condition.ts';
 import { rawPath, withoutPrefix } from '../match/path.ts';
 import { compilePattern } from '../match/pattern.ts';
-import { type Readings, readingsAfterHost, readingsOf } from '../match/readings.ts';
+import { type Readings, readingsAfterHost, readingsOf, restsAfterHost } from '../match/readings.ts';
 import { evaluatorForCondition, evaluatorForPattern, type Verdict } from '../match/verdict.ts';
 import { guardsOf } from '../policy/order.ts';
 import { type BlockTraits, dependsOnPaths, isAboutPaths } from './block-traits.ts';
@@ -84,9 +84,6 @@ function mayMatchGuard({ blocks, site }: Questions, behind: Readings, x: Exchang
   return false;
 }
 
-/** The slashes, in disguise or not, and the host that a server drops if it reads the rest of a path as a network-path reference. */
-const HOST = /^\/(?:[/\\]|%(?:25)*(?:2f|5c))+[^/\\%]*/i;
-
 /**
  * Whether the upstream, which gets a path without the prefix that its block takes off, may read the rest so that the whole would match a
  * guard that it does not match here: without `/api`, `/api//host/admin` is `//host/admin`.
@@ -96,12 +93,12 @@ function mayLoseHost(questions: Questions, sent: string, folds: boolean, x: Exch
   const own = questions.blocks.find(({ matches }) => matches.holds(x));
   if (own === undefined || own.strip === '') return false;
   const rest = withoutPrefix(sent, own.strip, folds);
-  const host = HOST.exec(rest)?.[0];
-  if (host === undefined) return false;
-  const slash = rest.indexOf('/', host.length);
-  // The host may end at a slash in disguise or not.
-  const ends = new Set([host.length, slash < 0 ? rest.length : slash]);
-  return [...ends].some((end) => evades(questions, own, readingsAfterHost(`//host${own.strip}/${rest.slice(end)}`, folds, undefined), x));
+  return restsAfterHost(rest, folds).some((path) => {
+    const readings = readingsAfterHost(`//host${own.strip}/${path}`, folds, undefined);
+    const evading = evades(questions, own, readings, x);
+    x.pathCost += path.length + (readings?.effort.spent ?? 0);
+    return evading;
+  });
 }
 
 /** Whether a path with these readings may match a guard that the path of the request, which belongs to the block `own`, does not match. */

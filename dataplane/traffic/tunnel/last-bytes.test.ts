@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { queryObjects } from 'node:v8';
+import { TunnelDuplex } from '../client/http2/tunnel-stream.ts';
 import { FLAG, FRAME, Frames, head } from '../testing/http2/frames.ts';
 import { eventually, get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
@@ -141,4 +143,19 @@ test('bytes that wait for a slow target reach it although the connection of the 
   await client.until('the end', () => client.closed);
   assert.equal(await readSlowly(target), sent);
   await eventually('nothing to be left', () => proxy.ledger.connections.sockets() === 0 && proxy.ledger.connections.open() === 0);
+});
+
+test('a tunnel over HTTP/2 whose target does not take the last bytes leaves nothing in memory', async () => {
+  const living = (): number => Number(queryObjects(TunnelDuplex));
+  const before = living();
+  using client = (await Frames.plain(proxy.port)).greet();
+  await filledStream(client);
+  assert.equal(living(), before + 1);
+  client.socket.destroy();
+  for (let second = 0; second < 63; second++) {
+    proxy.clock.pass(1_000);
+    await new Promise(setImmediate);
+  }
+  await eventually('nothing to be left', () => proxy.ledger.connections.sockets() === 0 && proxy.ledger.connections.open() === 0);
+  await eventually('its stream to be forgotten', () => living() === before);
 });

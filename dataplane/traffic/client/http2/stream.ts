@@ -283,8 +283,8 @@ export class ClientStream implements Downstream, StreamReceiver {
 
   closed(): void {
     this.left();
-    // If both sides have ended, the target may not have received the last bytes yet.
-    if (this.stream.wasReset) this.duplex?.destroy();
+    // If both sides have ended, the target may not have received the last bytes yet. Given up before its end is passed on, it never ends.
+    if (this.duplex?.hasEnded === false) this.duplex.destroy();
     this.tools.closed(this);
   }
 

@@ -231,6 +231,24 @@ test('five hundred pages at once, from an upstream that speaks HTTP/2, are all w
 });
 
 describe('pages whose clients read nothing', () => {
+  test('in br count with the window that they declare, and further ones are sent as they are', async () => {
+    const large = Buffer.from(PAGE.replace('<p>Hello</p>', randomBytes(150_000).toString('base64')));
+    const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN } = zlib.constants;
+    const coded = zlib.brotliCompressSync(large, { params: { [BROTLI_PARAM_QUALITY]: 1, [BROTLI_PARAM_LGWIN]: 24 } });
+    using upstream = await UpstreamFixture.serving(whole('br', coded));
+    using proxy = await measuring(upstream);
+    const silent = await Frames.plain(proxy.port);
+    silent.greet([INITIAL_WINDOW, 0]);
+    for (let nth = 0; nth < 30; nth++) silent.request(2 * nth + 1, requestHead([':scheme', 'http']));
+    await eventually('their responses', () => silent.received.filter(({ type }) => type === FRAME.headers).length === 30);
+    await eventually('those for which there is no memory to be sent as they are: 17 MB each', () => open > 0 && open <= 2 * 7);
+    const { body } = await proxy.request(get());
+    assert.equal(body, coded.toString('latin1'));
+    silent[Symbol.dispose]();
+    await allClosed();
+    await eventually('their memory to be free', () => ENCODER_MEMORY.isFree);
+  });
+
   for (const coding of codings)
     test(`in ${coding} take limited memory, and further ones are sent as they are`, async () => {
       const large = Buffer.from(PAGE.replace('<p>Hello</p>', randomBytes(150_000).toString('base64')));

@@ -41,7 +41,7 @@ export class Injector implements Filter {
     head.length = UNTIL_CLOSE;
     const page: Page = { request, policies, encoded: charset !== null };
     if (coding === null) return (next, source) => new PageStage(page, next, source);
-    return (next, source) => new RecodedPageStage(coding, this.memory.reserve(coding.cost), page, next, source);
+    return (next, source) => new RecodedPageStage(coding, this.memory, page, next, source);
   }
 }
 

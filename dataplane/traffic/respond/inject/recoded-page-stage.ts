@@ -2,12 +2,16 @@ import type { BrotliCompress, BrotliDecompress, Gunzip, Gzip, ZstdCompress, Zstd
 import { zlib } from '../../../../shared/runtime/node-on-demand.ts';
 import { guarded } from '../../exchange/faults.ts';
 import type { BodySink, BodySource, BodyStage } from '../../exchange/filter.ts';
+import type { EncoderMemory } from '../encode/memory.ts';
+import { brotliWindow } from './brotli-window.ts';
 import { Insertion, type Page } from './insertion.ts';
 import { changedFields } from './page-head.ts';
 
 type Coding = {
   /** Memory of a decoder and an encoder (bytes), measured as growth of the process with 400 pages whose clients read nothing. */
   readonly cost: number;
+  /** What the decoder may need beyond that, by the first byte of the page: its window (bytes). */
+  readonly windowOf?: (first: number) => number;
   readonly decoder: () => Zlib;
   readonly encoder: () => Zlib;
   /** The flush after which everything so far can be decoded. */
@@ -36,13 +40,14 @@ function makeCodings(): ReadonlyMap<string, Coding> {
     flush: constants.Z_SYNC_FLUSH,
   };
   const brotli = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_LGWIN]: WINDOW };
-  return new Map([
+  return new Map<string, Coding>([
     ['gzip', gzip],
     ['x-gzip', gzip],
     [
       'br',
       {
         cost: 1_024 * KB,
+        windowOf: brotliWindow,
         decoder: () => make.createBrotliDecompress(DECODED),
         encoder: () => make.createBrotliCompress({ params: brotli }),
         flush: constants.BROTLI_OPERATION_FLUSH,
@@ -69,18 +74,21 @@ export function codingOf(name: string): Coding | null {
 
 /**
  * A compressed page: decoded, given its script, and encoded again in the same coding, on the thread pool. What the upstream flushes
- * reaches the client without waiting for more.
+ * reaches the client without waiting for more. A page whose decoder would need more memory than is left passes unchanged.
  */
 export class RecodedPageStage implements BodyStage {
   private readonly next: BodySink;
   private readonly source: BodySource;
   private readonly coding: Coding;
-  private readonly release: () => void;
+  private readonly memory: EncoderMemory;
+  private readonly page: Page;
+  private readonly taken: (() => void)[];
   private readonly decoder: Zlib;
   private readonly encoder: Zlib;
   private readonly insertion: Insertion;
   private trailers = '';
   private empty = true;
+  private unchanged = false;
   /** The coded page has ended; the upstream may send more. */
   private decoded = false;
   private encoded = false;
@@ -88,10 +96,11 @@ export class RecodedPageStage implements BodyStage {
   private ended = false;
   private over = false;
 
-  /** `release` returns the memory of the decoder and the encoder. */
-  constructor(coding: Coding, release: () => void, page: Page, next: BodySink, source: BodySource) {
+  constructor(coding: Coding, memory: EncoderMemory, page: Page, next: BodySink, source: BodySource) {
     this.coding = coding;
-    this.release = release;
+    this.memory = memory;
+    this.page = page;
+    this.taken = [memory.reserve(coding.cost)];
     this.next = next;
     this.source = source;
     this.decoder = coding.decoder();
@@ -117,12 +126,23 @@ export class RecodedPageStage implements BodyStage {
 
   body(buffer: Buffer, from: number, to: number): boolean {
     if (from === to) return true;
-    this.empty = false;
+    if (this.empty) this.begin(buffer[from] as number);
+    if (this.unchanged) return this.next.body(buffer, from, to);
     // Bytes after the end of the encoded page are not part of it.
     return this.decoded || this.decoder.write(Buffer.from(buffer.subarray(from, to)));
   }
 
+  private begin(first: number): void {
+    this.empty = false;
+    const window = this.coding.windowOf?.(first) ?? 0;
+    this.unchanged = !this.memory.has(window);
+    if (!this.unchanged) return void this.taken.push(this.memory.reserve(window));
+    this.page.request.beacon = 'memory';
+    this.free();
+  }
+
   flush(): void {
+    if (this.unchanged) return this.next.flush();
     if (this.empty || this.decoded) return;
     this.decoder.flush(
       this.coding.flush,
@@ -141,7 +161,7 @@ export class RecodedPageStage implements BodyStage {
   end(trailers: string): void {
     this.ended = true;
     this.trailers = changedFields(trailers);
-    if (this.empty) this.encoded = true;
+    if (this.empty || this.unchanged) this.encoded = true;
     else if (!this.decoded) this.decoder.end();
     this.finish();
   }
@@ -153,14 +173,19 @@ export class RecodedPageStage implements BodyStage {
   }
 
   resume(): void {
-    this.encoder.resume();
+    if (this.unchanged) this.source.resume();
+    else this.encoder.resume();
   }
 
   cancel(): void {
     this.over = true;
+    this.free();
+  }
+
+  private free(): void {
     this.decoder.destroy();
     this.encoder.destroy();
-    this.release();
+    for (const release of this.taken) release();
   }
 
   private on<A extends unknown[]>(stream: Zlib, event: string, act: (...values: A) => void): void {

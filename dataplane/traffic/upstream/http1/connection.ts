@@ -14,7 +14,7 @@ import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { Intake } from '../../io/intake.ts';
 import { failedMidResponse, retriesElsewhere } from '../health/verdict.ts';
 import { mayRetry } from '../retry/retry.ts';
-import { openPlain, openSecure } from '../target/connect.ts';
+import { openTo } from '../target/connect.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { limitsFor } from '../target/limits.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
@@ -69,16 +69,16 @@ export class UpstreamConnection implements Attempt, DirectReader {
 
   /** Opens it. May fail before this returns. */
   connect(): void {
-    this.endpoint.tools.resolver.resolve(this.endpoint.host, (error, address) => guard(this, this.open, error, address));
+    this.endpoint.tools.resolver.resolve(this.endpoint.host, (error, addresses) => guard(this, this.open, error, addresses));
   }
 
-  private open(error: NodeJS.ErrnoException | null, address: string): void {
+  private open(error: NodeJS.ErrnoException | null, addresses: readonly string[]): void {
     const { endpoint } = this;
     if (this.state === STATE.closed) return;
     if (error !== null) return this.fail(connectFailure(error));
     const { serverName, host } = endpoint;
-    const alpn = 'http/1.1';
-    const socket = serverName === null ? openPlain(endpoint, address, { alpn }) : openSecure(endpoint, address, serverName, { alpn });
+    const connectMs = this.deadline - endpoint.tools.clock.monotonic();
+    const socket = openTo(endpoint, { addresses, connectMs }, { alpn: 'http/1.1' });
     socket.setNoDelay(true);
     this.socket = socket;
     socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected, socket));

@@ -1,10 +1,13 @@
-import { connect, type Socket } from 'node:net';
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { tls } from '../../../../shared/runtime/node-on-demand.ts';
 import { verifiedName } from '../../../../shared/upstreams/verified-name.ts';
 import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guarded } from '../../exchange/faults.ts';
 import type { Endpoint } from './endpoint.ts';
+
+/** The shortest time that an address can get (ms). */
+const MIN_ATTEMPT_MS = 10;
 
 export type ConnectOptions = {
   /** The protocol offered over TLS (ALPN, RFC 7301). */
@@ -13,21 +16,42 @@ export type ConnectOptions = {
   readonly halfOpen?: boolean;
 };
 
-/** Opens a TCP connection to an address of a target, or connects to its Unix socket. */
-export const openPlain = (endpoint: Endpoint, address: string, { halfOpen = false }: ConnectOptions): Socket =>
-  connect({ ...destinationOf(endpoint, address), allowHalfOpen: halfOpen });
+/** The addresses of a target, tried one after the other until one accepts the connection, and the time for all of that (ms). */
+export type Place = { readonly addresses: readonly string[]; readonly connectMs: number };
 
-const destinationOf = ({ path, port }: Endpoint, address: string) => (path === null ? { host: address, port } : { path });
+/** Opens a connection to a target, over TLS if it has it, or connects to its Unix socket. */
+export function openTo(endpoint: Endpoint, place: Place, options: ConnectOptions): Socket {
+  const { serverName } = endpoint;
+  const socket = serverName === null ? openPlain(endpoint, place, options) : openSecure(endpoint, place, serverName, options);
+  // The name is resolved again before the next connection.
+  if (place.addresses.length > 1)
+    for (const event of ['connectionAttemptFailed', 'connectionAttemptTimeout'])
+      socket.on(event, () => endpoint.tools.resolver.forget(endpoint.host));
+  return socket;
+}
+
+const openPlain = (endpoint: Endpoint, place: Place, { halfOpen = false }: ConnectOptions): Socket =>
+  connect({ ...destinationOf(endpoint, place), allowHalfOpen: halfOpen });
+
+function destinationOf({ path, host, port }: Endpoint, { addresses, connectMs }: Place) {
+  if (path !== null) return { path };
+  if (addresses.length === 1) return { host: addresses[0], port };
+  const found = addresses.map((address) => ({ address, family: isIP(address) }));
+  const lookup: LookupFunction = (_host, _options, then) => process.nextTick(then, null, found);
+  // Each gets the same share of the time.
+  const shareMs = Math.max(MIN_ATTEMPT_MS, Math.floor(connectMs / found.length));
+  return { host, port, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: shareMs };
+}
 
 /**
- * Opens a TLS connection to an address of a target. SNI carries our name for it, and its certificate is verified as its route says.
+ * Opens a TLS connection to a target. SNI carries our name for it, and its certificate is verified as its route says.
  * A session may be resumed because it was made on a connection whose certificate was verified under the same name.
  */
-export function openSecure(endpoint: Endpoint, address: string, serverName: string, { alpn, halfOpen = false }: ConnectOptions): TLSSocket {
+function openSecure(endpoint: Endpoint, place: Place, serverName: string, { alpn, halfOpen = false }: ConnectOptions): TLSSocket {
   const { transport } = endpoint;
   const secureContext = transport.secureContext();
   const socket = tls().connect({
-    ...destinationOf(endpoint, address),
+    ...destinationOf(endpoint, place),
     ...verifiedName(serverName),
     ALPNProtocols: [alpn],
     rejectUnauthorized: !transport.insecure,
@@ -84,10 +108,10 @@ export function connectTo(
     tools.faults.note('connection', error, { target: endpoint.address });
     fail(FAILURE.fault);
   };
-  const open = (error: NodeJS.ErrnoException | null, address: string): void => {
+  const open = (error: NodeJS.ErrnoException | null, addresses: readonly string[]): void => {
     if (settled) return;
     if (error !== null) return fail(connectFailure(error));
-    const fresh = serverName === null ? openPlain(endpoint, address, opening) : openSecure(endpoint, address, serverName, opening);
+    const fresh = openTo(endpoint, { addresses, connectMs }, opening);
     socket = fresh;
     const lost = guarded({ onFault }, (cause: NodeJS.ErrnoException) => {
       tools.resolver.forget(host);

@@ -14,7 +14,7 @@ function byHand() {
     queries,
     answers,
     resolver,
-    resolve: (host = 'app'): void => resolver.resolve(host, (error, address) => answers.push(error?.code ?? address)),
+    resolve: (host = 'app'): void => resolver.resolve(host, (error, [address = '']) => answers.push(error?.code ?? address)),
     say: (...addresses: string[]): void => queries.shift()?.then(null, addresses),
     fail: (code: string): void => queries.shift()?.then(Object.assign(new Error(code), { code }), []),
   };

@@ -23,7 +23,8 @@ type CachedAnswer = {
   failing: boolean;
   next: number;
 };
-type Then = (error: NodeJS.ErrnoException | null, address: string) => void;
+/** Receives all addresses in the order in which they are tried: the one whose turn it is comes first. None after an error. */
+type Then = (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void;
 
 /**
  * Resolves host names through the system's resolver (including the hosts file and engine names), again
@@ -43,7 +44,7 @@ export class Resolver {
 
   /** IP addresses and sockets need no resolution. */
   resolve(host: string, then: Then): void {
-    if (isIP(host) !== 0 || socketPath(host) !== null) return then(null, host);
+    if (isIP(host) !== 0 || socketPath(host) !== null) return then(null, [host]);
     const known = this.known.get(host);
     if (known === undefined) return this.refresh(host, then);
     if (this.clock.monotonic() < known.until) return then(null, turn(known));
@@ -69,7 +70,7 @@ export class Resolver {
     this.lookUp(host, (error, addresses) => {
       this.pending.delete(host);
       const known = error === null ? this.learn(host, addresses) : this.keep(host, error);
-      for (const answer of waiting) known === null ? answer(error, '') : answer(null, turn(known));
+      for (const answer of waiting) known === null ? answer(error, []) : answer(null, turn(known));
     });
   }
 
@@ -98,7 +99,11 @@ export class Resolver {
   }
 }
 
-const turn = (known: CachedAnswer): string => known.addresses[known.next++ % known.addresses.length] as string;
+function turn(known: CachedAnswer): readonly string[] {
+  const { addresses } = known;
+  const first = known.next++ % addresses.length;
+  return addresses.length === 1 ? addresses : [...addresses.slice(first), ...addresses.slice(0, first)];
+}
 
 const lookUpInSystem: LookUp = (host, then) =>
   lookup(host, { all: true, verbatim: true }, (error, addresses) => {

@@ -197,6 +197,17 @@ describe('the body of a request that has been answered', () => {
     await client.until('the rest to be declined', () => client.resetCode(1) === CODE.none);
     await client.answered();
   });
+
+  test('leaves nothing if it is too long and ends before it is given up', async () => {
+    using scene = await answered(ok('x'));
+    const { client, clock, secure } = scene;
+    await pour(client, 67_150_000);
+    client.send(FRAME.data, FLAG.endStream, 1, PIECE);
+    await client.answered();
+    client.socket.destroy();
+    clock.pass(1_000);
+    await eventually('the connection to be forgotten', () => secure.proxy.ledger.connections.open() === 0);
+  });
 });
 
 for (const method of ['HEAD', 'POST'] as const) {

@@ -342,7 +342,8 @@ export class ClientStream implements Downstream, StreamReceiver {
     if (x !== null && this.tooSlow(x, now)) return this.giveUp(x);
     if (this.drain?.over(now) === true) {
       if (this.early !== null) return this.endResponse();
-      if (stream.outputEnded) return stream.release();
+      // Also if the client has ended it meanwhile: what it has sent since would be kept.
+      if (stream.outputEnded) return stream.reset(ERROR.none);
     }
     const progress = this.received + (x?.bytesSent ?? 0) - stream.queued;
     const waitsForUs =

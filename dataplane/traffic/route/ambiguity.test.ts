@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RouteInput } from '../../../shared/route.ts';
+import { type RouteInput, routeSchema } from '../../../shared/route.ts';
 import { get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
+import { sampleExchange } from '../testing/samples/sample-exchange.ts';
+import { compileAmbiguity } from './ambiguity.ts';
+import { traitsOf } from './block-traits.ts';
 
 const says = (body: string) => ({ respond: { status: 200, body } });
 const users = [{ name: 'bob', hash: '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga' }];
@@ -260,4 +263,20 @@ test('a path whose rest, without the prefix that a block takes off, could name a
     [200, '/api/%ef%bc%8fx/y', '/api/%e2%88%95100%25/y', '/api/%09', '/api/%e2%80%99x/admin/y'],
   ] as const)
     for (const path of paths) assert.match((await proxy.request(get(path))).line, new RegExp(` ${status} `), path);
+});
+
+test('what it takes to check a path that loses its prefix counts as work of its connection, which grows with the blocks', () => {
+  const handles = Array.from({ length: 500 }, (_, nth) => ({ path: `/a${nth}/*`, strip_prefix: true, basic_auth: { users } }));
+  const whole = routeSchema.parse(route({ handles }));
+  const ambiguity = compileAmbiguity(traitsOf(whole), false, () => whole);
+  for (const [path, blocks] of [
+    ['/a499/x//y', 500],
+    ['/b/x//y', 500],
+    ['/a499//x/y', 1_000],
+  ] as const) {
+    const x = sampleExchange({ method: 'GET', target: path, kept: '', length: 0, chunked: false });
+    x.path = path.replace('//', '/');
+    assert.equal(ambiguity?.(x), false);
+    assert.ok(x.pathCost > blocks, path);
+  }
 });

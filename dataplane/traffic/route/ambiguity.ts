@@ -90,7 +90,10 @@ function mayMatchGuard({ blocks, site }: Questions, behind: Readings, x: Exchang
  */
 function mayLoseHost(questions: Questions, sent: string, folds: boolean, x: Exchange): boolean {
   if (!questions.strips) return false;
-  const own = questions.blocks.find(({ matches }) => matches.holds(x));
+  const { blocks } = questions;
+  const nth = blocks.findIndex(({ matches }) => matches.holds(x));
+  x.pathCost += nth < 0 ? blocks.length : nth + 1;
+  const own = blocks[nth];
   if (own === undefined || own.strip === '') return false;
   const rest = withoutPrefix(sent, own.strip, folds);
   return restsAfterHost(rest, folds).some((path) => {

@@ -18,8 +18,8 @@ export type WorkerHandle = {
   successor: boolean;
   /** Its listening sockets, as far as it has reported them. */
   listeners: readonly ListeningSocket[];
-  /** Its event loop hangs, and it is being replaced. */
-  silent: boolean;
+  /** Its successor is starting. */
+  replacing: boolean;
   /** It could not open its port. */
   refusal: ListenError | null;
   /** It could not move to another port, and still listens on the old one. */

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { sleep } from '../../shared/runtime/clock.ts';
 import type { DryRun, DryRunResult, FromWorker, Publication, ToWorker, WorkerStart } from '../traffic/protocol.ts';
 import { Conditions } from './conditions.ts';
+import { FreeSlots } from './free-slots.ts';
 import { ListenerOffer } from './listener-offer.ts';
 import type { Heap } from './memory-watchdog.ts';
 import { Watchdog } from './watchdog.ts';
@@ -30,6 +31,7 @@ export class WorkerPool {
   restarts = 0;
   private readonly options: WorkerPoolOptions;
   private readonly members = new Map<number, WorkerHandle>();
+  private readonly freeSlots: FreeSlots;
   private readonly watchdog: Watchdog;
   /** Conditions that the messages of workers may meet. */
   private readonly messages: Conditions;
@@ -46,6 +48,7 @@ export class WorkerPool {
 
   constructor(parts: WorkerPoolOptions) {
     this.options = parts;
+    this.freeSlots = new FreeSlots(WorkerPool.slots(parts.count));
     this.messages = new Conditions(parts.clock);
     this.watchdog = new Watchdog(parts.clock, parts.ledger.heartbeats);
   }
@@ -81,7 +84,7 @@ export class WorkerPool {
 
   /**
    * Replaces a worker. Once the successor serves, the old worker accepts no more connections and ends after its last one,
-   * or after `withinMs`. Does nothing if the worker is gone.
+   * or after `withinMs`. Does nothing if the worker is gone, or is being replaced because it hangs.
    * @throws ListenError if the successor can't open its port; then nothing has changed.
    */
   replace(worker: number, withinMs: number): Promise<void> {
@@ -91,11 +94,12 @@ export class WorkerPool {
   }
 
   private async replaceNow(worker: number, withinMs: number): Promise<void> {
-    const old = () => this.staying().find(({ id }) => id === worker);
-    if (old() === undefined) return;
+    const find = () => this.staying().find(({ id, replacing }) => id === worker && !replacing);
+    if (find() === undefined) return;
     await this.waitForSlot(withinMs);
-    if (this.stopping) return;
-    const successor = await this.startSuccessor(worker, START_MS);
+    const old = find();
+    if (old === undefined || this.stopping) return;
+    const successor = await this.startSuccessor(old, START_MS);
     if (this.stopping) return;
     if (!this.isAlive(successor) || !successor.serving) {
       this.terminate(successor, 'the replacement was cancelled');
@@ -103,22 +107,24 @@ export class WorkerPool {
       throw successor.refusal ?? new ListenError('', 'the new worker did not start');
     }
     successor.successor = false;
-    const member = old();
-    if (member !== undefined) this.retire(member, withinMs);
+    if (this.isAlive(old)) this.retire(old, withinMs);
     // Another worker may have died while the successor was counted.
     this.spawnMissing();
   }
 
   /** Starts a worker that continues with the listening sockets of another one, and waits until it serves or has failed. */
-  private async startSuccessor(worker: number, withinMs: number): Promise<WorkerHandle> {
+  private async startSuccessor(member: WorkerHandle, withinMs: number): Promise<WorkerHandle> {
     const { socketDir } = this.options;
-    const path = socketDir && join(socketDir, `worker-${worker}-listeners.sock`);
-    const offer = path && (await this.offerListeners(path, worker));
+    const path = socketDir && join(socketDir, `worker-${member.id}-listeners.sock`);
+    member.replacing = true;
+    const slot = this.freeSlots.take();
+    const offer = path && (await this.offerListeners(path, member.id));
     try {
-      const successor = this.spawn(true, offer ? offer.path : null);
+      const successor = this.spawn(true, offer ? offer.path : null, slot);
       await this.messages.until(() => this.stopping || !this.isAlive(successor) || successor.serving, withinMs);
       return successor;
     } finally {
+      member.replacing = false;
       if (offer) offer.close();
     }
   }
@@ -129,16 +135,13 @@ export class WorkerPool {
    */
   offerListeners(path: string, only: number | null = null): Promise<ListenerOffer | null> {
     const offering = this.accepting().filter(({ id }) => only === null || id === only);
-    return ListenerOffer.open(
-      path,
-      offering.map(({ listeners }) => listeners),
-      this.options.log,
-    );
+    const sets = offering.map(({ listeners }) => listeners);
+    return ListenerOffer.open(path, sets, this.options.log);
   }
 
   /** Workers replaced earlier may still be draining, each with a slot of the ledger. */
   private async waitForSlot(withinMs: number): Promise<void> {
-    const room = () => this.stopping || this.members.size < WorkerPool.slots(this.options.count);
+    const room = () => this.stopping || !this.freeSlots.none;
     await this.messages.until(room, withinMs);
     if (!room()) for (const member of this.members.values()) if (member.leaving) this.terminate(member, 'its drain time is over');
     await this.messages.until(room, START_MS);
@@ -155,7 +158,7 @@ export class WorkerPool {
 
   /** Starts the missing workers. If a worker dies while being replaced, its successor is already starting. */
   private spawnMissing(): void {
-    while (!this.stopping && this.staying().length < this.options.count) this.spawn();
+    while (!this.stopping && this.staying().length < this.options.count && !this.freeSlots.none) this.spawn();
   }
 
   /** Workers that are neither draining nor being terminated. */
@@ -241,17 +244,16 @@ export class WorkerPool {
     await Promise.all([...this.members.values()].map((member) => member.thread.terminate()));
   }
 
-  private spawn(successor = false, listenersFrom: string | null = null): WorkerHandle {
+  private spawn(successor = false, listenersFrom: string | null = null, slot = this.freeSlots.take()): WorkerHandle {
     const { options: parts } = this;
     const id = this.nextId++;
-    const slot = this.freeSlot();
     const state = parts.state();
     const { ledger, hashKey, countries } = parts;
     const workerData: WorkerStart = { worker: id, slot, ledger: ledger.buffers, state, listenersFrom, hashKey, countries };
     const thread = new Worker(parts.entry ?? ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     const member: WorkerHandle = {
       ...{ id, slot, thread, successor, generation: state.generation, startedAt: parts.clock.monotonic() },
-      ...{ purged: 0, serving: false, ending: '', leaving: false, listeners: [], silent: false, refusal: null, unmoved: null },
+      ...{ purged: 0, serving: false, ending: '', leaving: false, listeners: [], replacing: false, refusal: null, unmoved: null },
     };
     this.members.set(id, member);
     this.watchdog.forget(slot);
@@ -322,6 +324,7 @@ export class WorkerPool {
   private handleExit(member: WorkerHandle, reason: string): void {
     const { options: parts } = this;
     this.members.delete(member.id);
+    this.freeSlots.release(member.slot);
     parts.ledger.inFlight.clear(member.slot);
     // The others are of no more use after the last worker, and clearing them reads all of their pages.
     if (!this.stopping || this.members.size > 0) {
@@ -330,8 +333,10 @@ export class WorkerPool {
       parts.ledger.passwordChecks.clearWorker(member.slot);
     }
     this.messages.recheck();
-    if (this.stopping || member.successor || (member.refusal !== null && !this.started)) return;
-    if (member.leaving) return parts.onChange(member.id, 'retired', member.ending || reason);
+    if (this.stopping || (member.refusal !== null && !this.started)) return;
+    if (member.leaving) parts.onChange(member.id, 'retired', member.ending || reason);
+    // Another one may have waited for the slot.
+    if (member.leaving || member.successor) return this.spawnMissing();
     this.restarts++;
     const silent = member.ending !== '' && member.refusal === null;
     const why = member.ending || reason;
@@ -355,18 +360,18 @@ export class WorkerPool {
 
   /**
    * A worker that hangs can't pass on anything, but its listening sockets are known: a successor gets them before they are closed, and serves
-   * the connections that wait there.
+   * the connections that wait there. If the worker ends meanwhile, the successor was counted in its place.
    */
   private async replaceSilent(member: WorkerHandle): Promise<void> {
-    if (member.silent) return;
-    member.silent = true;
+    if (member.replacing) return;
     const isNeeded = !this.stopping && !member.leaving && !member.successor;
-    if (isNeeded && this.members.size < WorkerPool.slots(this.options.count)) {
-      const successor = await this.startSuccessor(member.id, SUCCESSOR_MS);
+    if (isNeeded && !this.freeSlots.none) {
+      const successor = await this.startSuccessor(member, SUCCESSOR_MS);
       if (this.isAlive(successor) && successor.serving) successor.successor = false;
       else this.terminate(successor, 'it did not start in time');
     }
-    this.terminate(member, 'it was silent for 2 s');
+    if (this.members.has(member.id)) this.terminate(member, 'it was silent for 2 s');
+    else this.spawnMissing();
   }
 
   private terminate(member: WorkerHandle, reason: string): void {
@@ -389,11 +394,5 @@ export class WorkerPool {
     await this.messages.until(() => answer !== null || !this.members.has(member.id), REPLY_TIMEOUT_MS);
     this.answers.delete(id);
     return answer;
-  }
-
-  private freeSlot(): number {
-    const taken = new Set([...this.members.values()].map((member) => member.slot));
-    for (let slot = 0; slot < WorkerPool.slots(this.options.count); slot++) if (!taken.has(slot)) return slot;
-    throw new Error('more workers than slots in the ledger');
   }
 }

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
+import { createLedger } from '../ledger/ledger.ts';
+import { eventually } from '../publish/testing/test-workers.ts';
+import type { WholeState } from '../traffic/protocol.ts';
+import { Watchdog } from './watchdog.ts';
+import { WorkerPool } from './worker-pool.ts';
+
+/** A worker without traffic: it does what it is told, and never ends its last connection. */
+const entryOf = (channel: string, late: readonly number[]): URL =>
+  new URL(
+    `data:text/javascript,${encodeURIComponent(`
+    import { parentPort, workerData } from 'node:worker_threads';
+    const acts = {
+      serve: () => parentPort.postMessage({ kind: 'serving', generation: 0, listeners: [] }),
+      exit: () => process.exit(1),
+    };
+    new BroadcastChannel('${channel}').onmessage = ({ data: { worker, act } }) => worker === workerData.worker && acts[act]();
+    parentPort.on('message', () => undefined);
+    parentPort.postMessage({ kind: 'log', level: 'info', fields: {}, message: 'ready' });
+    if (!${JSON.stringify(late)}.includes(workerData.worker)) acts.serve();
+  `)}`,
+  );
+
+let pools = 0;
+
+/** `count` workers that serve. Those of `late`, the first of which is 1, begin to serve when they are told. */
+async function scene(t: TestContext, count: number, late: readonly number[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-pool-'));
+  const name = `pool-${++pools}`;
+  const channel = new BroadcastChannel(name);
+  const clock = new ManualClock();
+  const ledger = createLedger(WorkerPool.slots(count));
+  const log = memoryLog();
+  const changes: string[] = [];
+  const ignore = (): undefined => undefined;
+  const pool = new WorkerPool({
+    ...{ count, entry: entryOf(name, late), ledger, hashKey: Buffer.alloc(16), countries: null, socketDir: folder, clock, log },
+    state: () => ({ generation: 0 }) as WholeState,
+    ...{ onReport: ignore, onTarget: ignore, onAwaited: ignore, onBotClaimed: ignore, onKeyWanted: ignore, onAccessLog: ignore },
+    onCache: ignore,
+    onChange: (worker, state) => changes.push(`${worker} ${state}`),
+  });
+  t.after(async () => {
+    channel.close();
+    await pool.stop();
+    rmSync(folder, { recursive: true });
+  });
+  await pool.start();
+  return {
+    ...{ pool, clock, changes },
+    tell: (worker: number, act: 'serve' | 'exit') => channel.postMessage({ worker, act }),
+    /** Waits until a thread runs. */
+    ready: (worker: number) =>
+      eventually(`worker ${worker} to run`, () =>
+        log.lines.some(({ fields, message }) => 'worker' in fields && fields.worker === worker && message === 'ready'),
+      ),
+    /** Time passes in which only the workers of these slots do not hang. */
+    passWith: (...beating: number[]) => {
+      for (let passed = 0; passed < 3_000; passed += Watchdog.PERIOD_MS) {
+        for (const slot of beating) ledger.heartbeats.beat(slot);
+        clock.pass(Watchdog.PERIOD_MS);
+      }
+    },
+  };
+}
+
+test('a worker that hangs while it is replaced has one successor', async (t) => {
+  const { pool, changes, passWith, tell, ready } = await scene(t, 2, [3, 4]);
+  const replaced = pool.replace(1, 60_000);
+  await ready(3);
+  passWith(1);
+  await wait(300);
+  tell(3, 'serve');
+  tell(4, 'serve');
+  await replaced;
+  passWith(1, 2, 3);
+  await eventually('the old one to be gone', () => changes.includes('1 retired') || changes.includes('1 replaced'));
+  await wait(300);
+  assert.equal(pool.serving, 2, changes.join());
+});
+
+test('a worker that is to be replaced while it hangs has one successor', async (t) => {
+  const { pool, changes, passWith, tell, ready } = await scene(t, 2, [3, 4]);
+  passWith(1);
+  await ready(3);
+  const replaced = pool.replace(1, 60_000);
+  await wait(300);
+  tell(3, 'serve');
+  tell(4, 'serve');
+  await replaced;
+  await eventually('the old one to be gone', () => changes.includes('1 replaced') || changes.includes('1 retired'));
+  await wait(300);
+  assert.equal(pool.serving, 2, changes.join());
+});
+
+test('several workers that hang at once share the slots that are left', async (t) => {
+  const { pool, changes, passWith } = await scene(t, 2, []);
+  await pool.replace(1, 60_000);
+  passWith(0);
+  await eventually('both to be replaced', () => changes.includes('2 replaced') && changes.includes('3 replaced'));
+  passWith(0, 1, 2, 3);
+  await eventually('others to serve', () => pool.serving === 2);
+});
+
+test('a worker that hangs and ends before its successor has started is replaced also if that fails', async (t) => {
+  const { pool, changes, passWith, tell, ready } = await scene(t, 1, [2]);
+  passWith();
+  await ready(2);
+  tell(1, 'exit');
+  await eventually('its end', () => changes.includes('1 died'));
+  passWith();
+  tell(2, 'exit');
+  await eventually('another one', () => pool.serving === 1);
+});

@@ -127,6 +127,24 @@ test('a container that can’t be inspected stays as it was, while others are fo
   assert.deepEqual(problemsOf(after.snapshot), []);
 });
 
+test('lists in which nothing is new but a container that can’t be inspected are no outage', async (t) => {
+  const { engine, source, next, snapshots } = await started(t);
+  engine.run(app(1));
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  spoil(engine, fakeId(1));
+  engine.change(fakeId(1), { health: 'unhealthy' });
+  engine.run(app(3, 'c.example'));
+  await next('a.example=healthy b.example=healthy c.example=healthy');
+  for (let lists = 0; lists < 3; lists++) {
+    const before = snapshots.length;
+    source.relist();
+    while (snapshots.length === before) await wait(5);
+    const [last] = snapshots.slice(-1);
+    assert.equal(gist((last as { snapshot: Snapshot }).snapshot), 'a.example=healthy b.example=healthy c.example=healthy');
+  }
+});
+
 test('a stopped container that can’t be inspected does not keep others from being found at the start', async (t) => {
   const { engine, located, run, next, listen } = withEngine(t);
   engine.run({ ...app(1), running: false });

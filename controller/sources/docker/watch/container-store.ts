@@ -106,8 +106,8 @@ export class ContainerStore {
   }
 
   /**
-   * Inspects the containers found by events or the list. If the engine can't inspect some of several, they stay as they were: a damaged
-   * container must not stop the discovery of others.
+   * Inspects the containers found by events or the list. If the engine can't inspect some of several, or the same ones again, they stay as
+   * they were: a damaged container must not stop the discovery of others.
    * @returns whether anything changed.
    * @throws EngineFailure if the engine fails as a whole, or if it is unknown what a container that may be running was before.
    */
@@ -133,8 +133,10 @@ export class ContainerStore {
     };
     try {
       await Promise.all(Array.from({ length: Math.min(INSPECTIONS_AT_ONCE, waiting.length) }, one));
+      // A list may name nothing else to inspect than what is known to be damaged.
+      const [news] = [...failures].filter(([id]) => !this.unreadable.has(id));
+      if (inspected === 0 && news !== undefined) throw news[1];
       for (const [id, failure] of failures) {
-        if (inspected === 0) throw failure;
         if (this.doWithout(id, texts.get(id), failure)) changed = true;
       }
     } catch (error) {

@@ -10,6 +10,7 @@ export class Watchdog {
   private readonly clock: Clock;
   private readonly heartbeats: Heartbeats;
   private readonly seen = new Map<number, { beat: number; at: number }>();
+  private silent: ReadonlySet<number> = new Set();
   private checkedAt: number;
 
   constructor(clock: Clock, heartbeats: Heartbeats) {
@@ -39,6 +40,12 @@ export class Watchdog {
         if (now - last.at >= SILENT_MS) silent.add(slot);
       }
     }
+    this.silent = silent;
     return silent;
+  }
+
+  /** Whether a slot was silent at the latest check. */
+  isSilent(slot: number): boolean {
+    return this.silent.has(slot);
   }
 }

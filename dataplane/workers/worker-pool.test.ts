@@ -119,3 +119,26 @@ test('a worker that hangs and ends before its successor has started is replaced 
   tell(2, 'exit');
   await eventually('another one', () => pool.serving === 1);
 });
+
+test('a worker that has recovered when its successor serves ends after its last connection', async (t) => {
+  const { pool, changes, passWith, tell, ready } = await scene(t, 1, [2]);
+  passWith();
+  await ready(2);
+  passWith(0);
+  tell(2, 'serve');
+  await eventually('its successor to serve', () => changes.includes('2 started'));
+  await wait(300);
+  assert.deepEqual([pool.serving, changes], [1, ['1 started', '2 started']]);
+  tell(1, 'exit');
+  await eventually('its end', () => changes.includes('1 retired'));
+});
+
+test('a worker that has recovered stays if its successor fails', async (t) => {
+  const { pool, changes, passWith, tell, ready } = await scene(t, 1, [2]);
+  passWith();
+  await ready(2);
+  passWith(0);
+  tell(2, 'exit');
+  await wait(300);
+  assert.deepEqual([pool.serving, changes], [1, ['1 started']]);
+});

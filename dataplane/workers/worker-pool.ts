@@ -22,6 +22,8 @@ const YOUNG_GENERATION_MB = 8;
 const REPLY_TIMEOUT_MS = 500;
 /** How long the successor of a worker that hangs may take to serve (ms). */
 const SUCCESSOR_MS = 5_000;
+/** How long a worker that has recovered meanwhile may drain (ms). */
+const RECOVERED_MS = 30_000;
 
 /** The TypeScript source in the repository, the compiled file in `dist/`. */
 const ENTRY = new URL(`../traffic/worker/worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
@@ -328,9 +330,8 @@ export class WorkerPool {
     parts.ledger.inFlight.clear(member.slot);
     // The others are of no more use after the last worker, and clearing them reads all of their pages.
     if (!this.stopping || this.members.size > 0) {
-      parts.ledger.connections.clearWorker(member.slot);
-      parts.ledger.targets.clearWorker(member.slot);
-      parts.ledger.passwordChecks.clearWorker(member.slot);
+      const { connections, targets, passwordChecks } = parts.ledger;
+      for (const counts of [connections, targets, passwordChecks]) counts.clearWorker(member.slot);
     }
     this.messages.recheck();
     if (this.stopping || (member.refusal !== null && !this.started)) return;
@@ -360,15 +361,16 @@ export class WorkerPool {
 
   /**
    * A worker that hangs can't pass on anything, but its listening sockets are known: a successor gets them before they are closed, and serves
-   * the connections that wait there. If the worker ends meanwhile, the successor was counted in its place.
+   * the connections that wait there. A worker that has recovered ends after its last connection, or stays if the successor fails.
    */
   private async replaceSilent(member: WorkerHandle): Promise<void> {
     if (member.replacing) return;
-    const isNeeded = !this.stopping && !member.leaving && !member.successor;
-    if (isNeeded && !this.freeSlots.none) {
+    if (!this.stopping && !member.leaving && !member.successor && !this.freeSlots.none) {
       const successor = await this.startSuccessor(member, SUCCESSOR_MS);
-      if (this.isAlive(successor) && successor.serving) successor.successor = false;
+      const serves = this.isAlive(successor) && successor.serving;
+      if (serves) successor.successor = false;
       else this.terminate(successor, 'it did not start in time');
+      if (this.isAlive(member) && !this.watchdog.isSilent(member.slot)) return serves ? this.retire(member, RECOVERED_MS) : undefined;
     }
     if (this.members.has(member.id)) this.terminate(member, 'it was silent for 2 s');
     else this.spawnMissing();

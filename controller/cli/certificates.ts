@@ -4,6 +4,7 @@ import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import { clientOf, errorIn, getJson, noArguments, QUERY_FLAGS, textOf, wantsJson } from './command/admin-query.ts';
 import { type Command, CommandError, type Terminal } from './command/command.ts';
 import { table } from './command/table.ts';
+import { plainLines } from './command/terminal.ts';
 
 const ROOT_FLAG: Flag = { name: 'root', kind: 'switch', help: 'print the root of the internal authority instead, in PEM' };
 
@@ -37,7 +38,7 @@ async function printRoot(flags: Flags, terminal: Terminal): Promise<number> {
     throw new CommandError(
       'there is no root yet: no site uses the internal authority; enable it for one site with `tls internal`, or for all with `local_certs`',
     );
-  terminal.out(textOf(answer));
+  terminal.out(plainLines(textOf(answer)));
   return 0;
 }
 
@@ -48,7 +49,9 @@ async function retry(name: string, flags: Flags, terminal: Terminal): Promise<nu
       `no order for ${name} is waiting for a retry: none has failed, or none is needed; ${NAME} explain ${name} shows how it gets its certificate`,
     );
   if (answer.status !== 202) throw new CommandError(`the data plane responded with ${answer.status}: ${errorIn(answer)}`);
-  terminal.out(wantsJson(flags) ? `${answer.text}\n` : `${name} is being ordered now; ${NAME} certificates shows the result.\n`);
+  terminal.out(
+    wantsJson(flags) ? `${plainLines(answer.text)}\n` : `${name} is being ordered now; ${NAME} certificates shows the result.\n`,
+  );
   return 0;
 }
 

@@ -60,7 +60,16 @@ export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.val
 
 /** GET, and the response's JSON. @throws CommandError for any status other than 200. */
 export async function getJson<T>(client: RequestClient, path: string): Promise<T> {
-  return JSON.parse(textOf(await client.request('GET', path))) as T;
+  return jsonIn(textOf(await client.request('GET', path))) as T;
+}
+
+/** @throws CommandError if it is none, without quoting it. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CommandError('the response is not JSON: the address may be that of another program');
+  }
 }
 
 /** The response itself. @throws CommandError for any status other than 200. */

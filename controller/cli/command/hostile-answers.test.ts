@@ -29,3 +29,22 @@ test('errors of a reload do not control the terminal either, and each has a line
   assert.doesNotMatch(err, CONTROL);
   assert.deepEqual([err.split('\n').length, err.split('\n')[1]], [3, '<c>']);
 });
+
+for (const [what, args, asked, answer] of [
+  ['the message of a reload', ['reload'], 'POST /reload?wait=true', [200, { message: `done ${CONTROLS}` }]],
+  [
+    'the counts of a reload',
+    ['reload'],
+    'POST /reload?wait=true',
+    [200, { applied: { added: CONTROLS, changed: 0, removed: 0, unchanged: 0 } }],
+  ],
+  ['a cooldown', ['reload'], 'POST /reload?wait=true', [429, { error: 'reload too soon', retry_after: CONTROLS }]],
+  ['a root', ['certificates', '--root'], 'GET /certificates/root', [200, CONTROLS]],
+  ['an order', ['certificates', '--retry', 'a.test', '--json'], 'POST /certificates/a.test', [202, CONTROLS]],
+  ['a list that is no JSON', ['routes'], 'GET /routes?view=full', [200, CONTROLS]],
+] as const)
+  test(`the terminal is not controlled by ${what}`, async (t) => {
+    const address = await admin(t, { [asked]: [...answer] });
+    const { out, err } = await sluice([...args, '--admin', address]);
+    assert.doesNotMatch(out + err, CONTROL);
+  });

@@ -39,3 +39,6 @@ export function styled({ colour }: Terminal, style: keyof typeof STYLES, text: s
 
 /** Makes external text safe for a terminal by removing control characters. */
 export const plain = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
+
+/** The same for a text of several lines. */
+export const plainLines = (text: string): string => text.split(/\r?\n/).map(plain).join('\n');

@@ -67,6 +67,24 @@ const alerts = async (dataplane: Dataplane) => (await dataplane.admin('GET', '/a
 
 // They run side by side: most of their time they wait for counts to be saved, every ten seconds.
 describe('the history of a data plane', { concurrency: true }, () => {
+  test('whatever host a wildcard or the catch-all has served has its history and snapshot, and is forgotten on request', async () => {
+    using folder = new Folder();
+    await using app = await Upstream.start('app', (_, response) => response.end('ok'));
+    await using dataplane = await Dataplane.start({ stateDir: folder.file('state') });
+    const apply = { controller: 'c', epoch: 1, revision: 1, based_on: null, sources: ['s'] };
+    const routes = ['*.wild.test', '*'].map((domain) => ({ route: { domain, upstream: app.address, tls: false, source: 's' } }));
+    const lines = [{ apply }, ...routes, { end: { revision: 1 } }].map((line) => `${JSON.stringify(line)}\n`);
+    await dataplane.admin('POST', '/routes', lines.join(''), { 'content-type': 'application/x-ndjson' });
+    for (const host of ['my_app.wild.test', '-x.wild.test', 'x..y', '[::1]']) {
+      assert.equal((await dataplane.visit(host)).status, 200, host);
+      const path = `/analytics/${encodeURIComponent(host)}`;
+      await until(`the visit of ${host} to be counted`, async () => (await dataplane.admin('GET', path)).status === 200);
+      assert.equal((await ok(dataplane, `${path}/history`)).totals.views, 1, host);
+      assert.equal((await dataplane.admin('DELETE', path)).status, 200, host);
+      assert.equal((await dataplane.admin('GET', path)).status, 404, host);
+    }
+  });
+
   test('history outlives a takeover, a kill and a restart, is forgotten on request, and a damaged file is replaced', async () => {
     using folder = new Folder();
     await using app = await Upstream.start('app', (_, response) => response.end('ok'));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseDomain, wildcardOf } from './host.ts';
+import { parseDomain, parseHost, wildcardOf } from './host.ts';
 
 const reason = (text: string): string => {
   const parsed = parseDomain(text);
@@ -68,4 +68,14 @@ describe('wildcardOf', () => {
   it('is undefined for a single label or an incomplete name', () => {
     for (const host of ['a', '', '.a', 'a.']) assert.equal(wildcardOf(host), undefined);
   });
+});
+
+describe('the host of counted requests', () => {
+  for (const text of ['a.test', '*.a.test', '*', 'my_app.a.test', '-x.test', 'x..y', `${'x'.repeat(70)}.test`, '[::1]'])
+    it(`may be ${text.slice(0, 30)}`, () => assert.deepEqual(parseHost(text), { ok: true, value: text }));
+
+  it('is in lower case', () => assert.deepEqual(parseHost('[2001:DB8::A]'), { ok: true, value: '[2001:db8::a]' }));
+
+  for (const text of ['', 'a b', 'a.test:80', 'http://a.test', '::1', '[fe80::1%eth0]', '[x]', 'é.test', 'a/b', 'x_'.repeat(127)])
+    it(`is not ${text.slice(0, 30)}`, () => assert.equal(parseHost(text).ok, false));
 });

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
 
@@ -28,6 +29,24 @@ export function parseDomain(text: string): Parsed<Domain> {
     if (!LABEL.test(label)) return refused(`labels consist of letters, digits and inner hyphens${punycodeHint(text, name)}`);
   }
   return accepted(text.toLowerCase() as Domain);
+}
+
+/** What requests to a wildcard or to the catch-all may be for, besides domains (RFC 9110 7.2): `my_app.example`, `a..b`. */
+const REQUESTED = /^[a-z0-9._-]+$/i;
+
+/** Reads the name under which requests are counted and stored, in lower case: the domain of a route, or the host of a request. */
+export function parseHost(text: string): Parsed<string> {
+  const domain = parseDomain(text);
+  return domain.ok || !isRequested(text) ? domain : accepted(text.toLowerCase());
+}
+
+function isRequested(text: string): boolean {
+  if (text.length > MAX_DOMAIN) return false;
+  return (
+    text === CATCH_ALL ||
+    REQUESTED.test(text) ||
+    (text.startsWith('[') && text.endsWith(']') && !text.includes('%') && isIPv6(text.slice(1, -1)))
+  );
 }
 
 /** A hint with the Punycode form that browsers send for a name (RFC 5891 4.4, UTS 46); empty if there is none. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { IGNORED_HEADER, NAME } from '../../../shared/name.ts';
 import { type PublishedRoute, published, type RouteSpec, readRoute } from '../../../shared/route.ts';
-import { parseDomain } from '../../../shared/values/host.ts';
+import { parseDomain, parseHost } from '../../../shared/values/host.ts';
 import { APPLY_CONTENT_TYPE } from '../../../shared/wire/apply.ts';
 import { displaySafe } from '../../../shared/wire/errors.ts';
 import type { ControllerStatus } from '../../../shared/wire/status.ts';
@@ -78,7 +78,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     },
     listAnalytics: async ({ response }) => sendList(response, await parts.analytics.snapshots()),
     oneAnalytics: async ({ response, segments: [segment = ''] }) => {
-      const domain = parseDomain(segment);
+      const domain = parseHost(segment);
       if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
       const snapshot = await parts.analytics.snapshot(domain.value);
       if (snapshot === undefined) throw new ApiError('analyticsNotFound');
@@ -86,7 +86,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     },
     forgetAnalytics: (call) => forgetAnalytics(call, parts),
     history: ({ segments: [segment = ''], ...call }) => {
-      const domain = parseDomain(segment);
+      const domain = parseHost(segment);
       if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
       return getHistory(call, domain.value, parts);
     },
@@ -139,7 +139,7 @@ function inForce(route: RouteSpec, { isAttacked }: AdminDependencies): Published
 
 /** `history=DOMAIN`, or `*` for all hosts, with the period in the other parameters. @throws ApiError */
 function eventsOfHistory(subject: string, query: URLSearchParams, histories: HistoryFeeds, parts: AdminDependencies): Subscribe {
-  const domain = subject === '*' ? { ok: true as const, value: ALL_HOSTS } : parseDomain(subject);
+  const domain = subject === '*' ? { ok: true as const, value: ALL_HOSTS } : parseHost(subject);
   if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
   return histories.of(domain.value, readRange(query, parts));
 }

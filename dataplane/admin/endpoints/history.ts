@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { parseDomain } from '../../../shared/values/host.ts';
+import { parseHost } from '../../../shared/values/host.ts';
 import type { AnswerFormat } from '../../analytics/history/keeper.ts';
 import { parseRange, type RangeQuery } from '../../analytics/history/range.ts';
 import type { AdminDependencies } from '../dependencies.ts';
@@ -55,7 +55,7 @@ export async function forgetAnalytics(
   { response, segments: [segment = ''] }: Call,
   { analytics, history }: AdminDependencies,
 ): Promise<void> {
-  const domain = parseDomain(segment);
+  const domain = parseHost(segment);
   if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
   const answer = await history?.forget(domain.value);
   if (answer?.kind === 'unavailable') throw new ApiError('historyUnavailable', answer.reason);

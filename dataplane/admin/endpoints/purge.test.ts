@@ -17,14 +17,16 @@ test('PURGE says how many entries it removed, and answers with 503 if their file
   };
   assert.deepEqual(await send('/cache/a.test/x?y'), [200, { purged: true }]);
   assert.deepEqual(await send('/cache?host=a.test&prefix=/x/'), [200, { purged: true, entries: 3 }]);
+  assert.deepEqual(await send('/cache?host=my_app.test'), [200, { purged: true, entries: 3 }]);
   assert.deepEqual(await send('/cache?tag=t'), [404, { purged: false, reason: 'not found' }]);
   saved = false;
   const [status, { error }] = await send('/cache/a.test/x');
   assert.equal(status, 503);
   assert.match(error, /^not removed from disk: it is not served any more, but a restart may find its files/);
-  assert.deepEqual(asked.slice(0, 3), [
+  assert.deepEqual(asked.slice(0, 4), [
     { kind: 'target', host: 'a.test', target: '/x?y' },
     { kind: 'prefix', host: 'a.test', prefix: '/x/' },
+    { kind: 'prefix', host: 'my_app.test', prefix: '/' },
     { kind: 'tag', tag: 't' },
   ]);
 });

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { parseDomain } from '../../../shared/values/host.ts';
+import { parseHost } from '../../../shared/values/host.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import { UnacknowledgedError } from '../../publish/publisher.ts';
 import type { AdminDependencies } from '../dependencies.ts';
@@ -50,7 +50,7 @@ function purgeOf(query: URLSearchParams): Purge {
     return { kind: 'tag', tag };
   }
   if (tag !== null || host === null) throw new ApiError('invalidQuery', 'give either tag, or host and prefix');
-  const domain = parseDomain(host);
+  const domain = parseHost(host);
   if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
   if (prefix !== null && !prefix.startsWith('/')) throw new ApiError('invalidQuery', 'a prefix starts with /');
   return { kind: 'prefix', host: domain.value, prefix: prefix ?? '/' };

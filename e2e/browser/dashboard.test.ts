@@ -207,6 +207,15 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     assert.deepEqual(shown.problems, []);
   });
 
+  test('a page that does not exist says so, whatever its name', async () => {
+    await using shown = await scene.show();
+    for (const name of ['nowhere', 'constructor', '__proto__', 'toString']) {
+      await shown.open(`#/${name}`);
+      await shown.page.locator('main h1', { hasText: 'There is no such page.' }).waitFor({ timeout: 5_000 });
+    }
+    assert.deepEqual(shown.problems, []);
+  });
+
   test('every view is accessible, light and dark, and fits from 360 pixels to 4K', async () => {
     await using shown = await scene.show();
     const { page } = shown;

@@ -28,6 +28,8 @@ const VIEWS = {
   settings: { title: TEXT.settings, View: SettingsView },
 } as const;
 
+const viewOf = (name: string) => (Object.hasOwn(VIEWS, name) ? VIEWS[name as keyof typeof VIEWS] : undefined);
+
 const NO_HOSTS: NonNullable<History['hosts']> = [];
 
 export function App() {
@@ -68,7 +70,7 @@ function questionOf({ view, subject }: PageLocation, period: Period): Question {
 }
 
 function Content(props: ViewProps) {
-  const view = VIEWS[props.place.view as keyof typeof VIEWS];
+  const view = viewOf(props.place.view);
   if (view !== undefined) return <view.View {...props} />;
   return (
     <section class="card empty">
@@ -79,7 +81,7 @@ function Content(props: ViewProps) {
 }
 
 function useTitle({ view, subject }: PageLocation): void {
-  const title = subject ?? VIEWS[view as keyof typeof VIEWS]?.title ?? TEXT.notFound;
+  const title = subject ?? viewOf(view)?.title ?? TEXT.notFound;
   useEffect(() => {
     document.title = `${visible(title)} · ${PRODUCT}`;
   }, [title]);

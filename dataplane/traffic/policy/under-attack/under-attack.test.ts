@@ -100,6 +100,20 @@ test('a clearance belongs to its client and its site, and expires', async () => 
   assert.match((await from('2001:db8::1', cookie)).line, / 503 /);
 });
 
+test('cookies of the same name from a neighbour below the same domain do not keep a browser out', async () => {
+  using proxy = await ProxyFixture.start([attacked()]);
+  const cookie = await solution(proxy);
+  const beside = (count: number): string =>
+    cookie.replace(
+      'a=b',
+      Array(count)
+        .fill(`sluice_clearance=${'A'.repeat(28)}.1`)
+        .join('; '),
+    );
+  for (const count of [1, 3]) assert.equal((await proxy.request(get('/', HTML + beside(count)))).body, 'in');
+  assert.match((await proxy.request(get('/', HTML + beside(4)))).line, / 503 /, 'few are tried: each may cost a signature');
+});
+
 test('exceptions are let in, and a path that may be one to another server is refused', async () => {
   const except = [{ path: ['/api/*'] }, { header: [{ name: 'X-Key', values: ['k'] }] }];
   using proxy = await ProxyFixture.start([attacked({ challenge: { difficulty: 8, except } })]);

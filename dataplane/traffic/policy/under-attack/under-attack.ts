@@ -12,6 +12,10 @@ import { answers, type Policy, type PolicyKind, type PolicyTools, passes } from 
 import { compileClaims } from './bots.ts';
 import { CHALLENGE_PAGE, COOKIE_NAME } from './page.ts';
 
+/** How many cookies of this name are tried: each may cost a signature. */
+const MAX_COOKIES = 4;
+const NO_COOKIES: readonly string[] = [];
+
 /** For clients that can't show a page: they may try again later. */
 const NOT_A_PAGE: OwnAnswer = {
   status: 503,
@@ -41,8 +45,11 @@ function compile(route: RouteSpec): Policy {
   };
   const isExcepted = (x: Exchange): boolean => exceptions.some((matches) => matches(x.path, x));
   const isCleared = (x: Exchange, { clearances, now }: PolicyTools): boolean => {
-    const cookie = cookieIn(x.fields);
-    return cookie !== null && clearances.isValid(cookie, domain, clientNetwork(x.client.address), Math.floor(now() / 1_000), bits);
+    const cookies = cookiesIn(x.fields);
+    if (cookies.length === 0) return false;
+    const network = clientNetwork(x.client.address);
+    const seconds = Math.floor(now() / 1_000);
+    return cookies.some((cookie) => clearances.isValid(cookie, domain, network, seconds, bits));
   };
   const isBot = (x: Exchange, { bots, now }: PolicyTools): boolean => {
     const bot = claimedBot(fieldIn(x.fields, 'user-agent') ?? '');
@@ -67,13 +74,14 @@ function compile(route: RouteSpec): Policy {
 const wantsPage = (x: Exchange): boolean =>
   (x.method === 'GET' || x.method === 'HEAD') && x.upgrade === null && (fieldIn(x.fields, 'accept') ?? '').includes('text/html');
 
-/** The value of the cookie; null if there is none. */
-function cookieIn(fields: string): string | null {
+/** The values of the cookie. A neighbour below the same domain can give browsers one as well, which may come first (RFC 6265 8.6). */
+function cookiesIn(fields: string): readonly string[] {
   const cookies = fieldIn(fields, 'cookie');
-  if (cookies === null) return null;
+  if (cookies === null) return NO_COOKIES;
+  const values: string[] = [];
   for (const pair of cookies.split(';')) {
     const equals = pair.indexOf('=');
-    if (pair.slice(0, equals).trim() === COOKIE_NAME) return pair.slice(equals + 1).trim();
+    if (pair.slice(0, equals).trim() === COOKIE_NAME && values.push(pair.slice(equals + 1).trim()) === MAX_COOKIES) break;
   }
-  return null;
+  return values;
 }

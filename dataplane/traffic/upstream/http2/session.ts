@@ -70,6 +70,8 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private readonly connectMs: number;
   private deadline: number;
   private cancelConnect: () => void = () => undefined;
+  /** Whether it has taken a request. */
+  private used = false;
   /** How many exchanges it has completed. */
   private served = 0;
   /** Why it failed, if the target violated the protocol; else null. */
@@ -104,6 +106,11 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */
   get admitsNone(): boolean {
     return this.state === 'open' && this.alive && this.maxStreams === 0;
+  }
+
+  /** Whether it has ended, or takes no more requests, and has never taken one. */
+  get wasUseless(): boolean {
+    return !this.used && (this.state === 'draining' || this.state === 'closed');
   }
 
   /** Opens it. The owner is notified of the result, perhaps before this returns. */
@@ -219,6 +226,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     if (http2 === null) throw new Error('a session takes no request before it is established');
     const opened = http2.open();
     if (opened === null) throw new Error('a session takes no request after its last');
+    this.used = true;
     const stream = new UpstreamStream(this, x, opened);
     this.streams.set(opened.id, stream);
     stream.begin();

@@ -52,6 +52,7 @@ export class Http2Sessions implements TargetChannel {
     for (const session of [...this.open]) guard(session, session.sweep, now);
     // A connection that is being opened has its own time limit and notifies the waiting requests of its result.
     if (!this.opening) this.waiting.sweep(now);
+    this.openAnother();
     return this.open.size > 0 || !this.waiting.empty;
   }
 
@@ -61,18 +62,26 @@ export class Http2Sessions implements TargetChannel {
       const x = this.waiting.next();
       if (x !== null) guardExchange(x, () => session.send(x));
     }
-    if (!this.waiting.empty) this.openAnother();
+    if (session.wasUseless) this.failed(session.reason);
+    else this.openAnother();
   };
 
   /** A session has closed. `failure` is why it was never established; null if it was. */
   readonly ended = (session: UpstreamSession, failure: Failure | null): void => {
     if (!this.open.delete(session)) return;
-    const others = [...this.open];
-    // If it could not be opened and none is established, another attempt would probably fail too: waiting requests are retried elsewhere or
-    // fail.
-    if (failure !== null && !others.some((other) => other.established)) this.waiting.fail(failure);
-    else if (!this.waiting.empty) this.openAnother();
+    if (failure !== null || session.wasUseless) this.failed(failure ?? session.reason);
+    else this.openAnother();
   };
+
+  /**
+   * A session could not be opened, or ended before it took a request. Another attempt would probably fail too: if no other session is
+   * established or being opened, waiting requests are retried elsewhere or fail; otherwise they wait for those, and the next attempt is made
+   * a while later.
+   */
+  private failed(failure: Failure): void {
+    for (const session of this.open) if (session.established || session.connecting) return;
+    this.waiting.fail(failure);
+  }
 
   private openAnother(): void {
     const { first } = this.waiting;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
-import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
+import { eventually, failedAt, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field, type Wire } from '../../testing/wire.ts';
 
@@ -171,4 +171,38 @@ test('explain says how many requests a target gets and how many wait', async () 
     scene.proxy.dryRun('http://a.test/').verdict,
     'forwarded to its only target; each gets at most 2 at once, 10 more wait for up to 5 s',
   );
+});
+
+test('a request that waits for the only target that has not failed it does not delay those that another target can answer', async () => {
+  using failing = await UpstreamFixture.start();
+  using busy = await UpstreamFixture.start();
+  const limit = { requests: 1, queue: 10, queue_secs: 30 };
+  using proxy = await ProxyFixture.start([{ ...site('a.test', busy, failing), max_in_flight: limit }]);
+  const long = await proxy.connect();
+  long.send(get());
+  const { wire } = await busy.nextRequest();
+  const failed = await proxy.connect();
+  failed.send(get());
+  (await failing.nextRequest()).wire.reset();
+  await failedAt(proxy, failing.address);
+  for (let nth = 0; nth < 3; nth++) {
+    const client = await proxy.connect();
+    client.send(get());
+    (await failing.nextRequest()).wire.send(ok('fine', 'Connection: close\r\n'));
+    assert.equal((await client.readAnswer()).body, 'fine');
+  }
+  // Nor does it delay those that wait behind it.
+  const answered = await proxy.connect();
+  answered.send(get());
+  const last = await failing.nextRequest();
+  const behind = await proxy.connect();
+  behind.send(get());
+  await eventually('it to wait', () => proxy.ledger.inFlight.total() === 4);
+  last.wire.send(ok('fine', 'Connection: close\r\n'));
+  (await failing.nextRequest()).wire.send(ok('next', 'Connection: close\r\n'));
+  assert.equal((await behind.readAnswer()).body, 'next');
+  wire.send(ok('long'));
+  await wire.readRequest();
+  wire.send(ok('retried'));
+  assert.equal((await failed.readAnswer()).body, 'retried');
 });

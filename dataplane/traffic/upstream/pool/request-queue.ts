@@ -30,9 +30,11 @@ export class RequestQueue {
     this.waitMs = waitMs;
   }
 
-  /** Whether a request has to wait behind others. */
+  /** Whether a request has to wait behind others: not behind those that wait only for other targets, because all the rest have failed them. */
   precedes(x: Exchange): boolean {
-    return this.waiting.size > 0 && this.leaving?.x !== x;
+    if (this.leaving?.x === x) return false;
+    for (const { x: other } of this.waiting) if (other.tried === null || this.pool.hasRoom(other)) return true;
+    return false;
   }
 
   /** @returns false if too many wait already. */
@@ -58,7 +60,11 @@ export class RequestQueue {
     const now = clock.monotonic();
     for (const waiting of this.waiting) {
       const expired = now >= waiting.until;
-      if (!expired && !this.pool.closed && !this.pool.hasRoom(waiting.x)) return;
+      if (!expired && !this.pool.closed && !this.pool.hasRoom(waiting.x)) {
+        // If there is no room for a request that may go to any target, there is none for those behind it.
+        if (waiting.x.tried === null) return;
+        continue;
+      }
       this.leave(waiting);
       waiting.x.attempt = null;
       if (expired) giveUpLater(waiting.x, FAILURE.limitTimeout);

@@ -142,3 +142,13 @@ test('a worker that has recovered stays if its successor fails', async (t) => {
   await wait(300);
   assert.deepEqual([pool.serving, changes], [1, ['1 started']]);
 });
+
+test('a drain that begins while a successor is about to start does not wait for it', async (t) => {
+  const { pool, tell } = await scene(t, 1, [2]);
+  const replaced = pool.replace(1, 60_000);
+  for (let turns = 0; turns < 20; turns++) await null;
+  const drained = pool.drain(60_000);
+  await replaced;
+  tell(1, 'exit');
+  await drained;
+});

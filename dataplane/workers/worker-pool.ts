@@ -102,9 +102,9 @@ export class WorkerPool {
     const old = find();
     if (old === undefined || this.stopping) return;
     const successor = await this.startSuccessor(old, START_MS);
-    if (this.stopping) return;
     if (!this.isAlive(successor) || !successor.serving) {
       this.terminate(successor, 'the replacement was cancelled');
+      if (this.stopping) return;
       this.spawnMissing();
       throw successor.refusal ?? new ListenError('', 'the new worker did not start');
     }

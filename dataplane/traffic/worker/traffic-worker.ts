@@ -3,7 +3,7 @@ import { setHttpDate } from '../codec/date.ts';
 import type { Faults } from '../exchange/faults.ts';
 import { PassedSockets, receiveSockets } from '../io/passed-sockets.ts';
 import type { Listener } from '../listener/listener.ts';
-import type { Publication, PublishedChallenge, ToWorker } from '../protocol.ts';
+import type { ListeningSocket, Publication, PublishedChallenge, ToWorker } from '../protocol.ts';
 import { newestPool, poolsAt } from '../route/choose.ts';
 import { torn } from './backstop.ts';
 import { dryRun } from './explain.ts';
@@ -89,7 +89,7 @@ export class TrafficWorker {
     } finally {
       passed.closeRest();
     }
-    post({ kind: 'serving', generation: start.state.generation, listeners: this.clients.listener.descriptors });
+    post({ kind: 'serving', generation: start.state.generation, listeners: this.listeners() });
   }
 
   get port(): number {
@@ -170,9 +170,20 @@ export class TrafficWorker {
   }
 
   private acknowledge({ generation, settings }: Publication, refused: NodeJS.ErrnoException | null): void {
-    const { descriptors: listeners } = this.clients.listener;
-    const listening = settings !== undefined && { listeners, refused: refused && { code: refused.code ?? '', message: refused.message } };
+    const listening = settings !== undefined && {
+      listeners: this.listeners(),
+      refused: refused && { code: refused.code ?? '', message: refused.message },
+    };
     this.tools.post({ kind: 'acknowledged', generation, ...listening });
+  }
+
+  /** Without them, a successor opens its own: no reason not to serve. */
+  private listeners(): readonly ListeningSocket[] {
+    let listeners: readonly ListeningSocket[] = [];
+    this.faults.step(() => {
+      listeners = this.clients.listener.descriptors;
+    });
+    return listeners;
   }
 
   private applyChallenges(challenges: readonly PublishedChallenge[]): void {

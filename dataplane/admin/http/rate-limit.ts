@@ -4,7 +4,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 export const PUBLISHED_LIMIT = 60;
 /** Maximum number of requests to the extension endpoints in any 60 seconds. */
 export const EXTENSION_LIMIT = 600;
-/** The part of a limit that requests with the view token may use: the rest is left for controllers and for whoever may change something. */
+/** The part of a limit that requests with the view token may use: the rest is left for clients that may change something, such as controllers. */
 const VIEWERS_SHARE = 0.75;
 const WINDOW_MS = 60_000;
 

@@ -36,7 +36,7 @@ async function busyListeners(t: TestContext, count: number) {
   return { listeners, close };
 }
 
-/** Passes sockets to whoever connects. */
+/** Passes sockets to each client that connects. */
 async function passing(t: TestContext, sockets: readonly NamedDescriptor[]): Promise<{ path: string; results: boolean[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-passed-'));
   const path = join(folder, 'passed.sock');

@@ -77,7 +77,7 @@ export class PassedSockets {
 
   /**
    * The socket of this name, if it is one of this port (0 for any). A descriptor that was closed before it was passed may be another socket
-   * by then. Whoever takes it has to close it.
+   * by then. The caller has to close it.
    */
   take(name: string, port: number): PassedHandle | null {
     const handle = this.handles.get(name) ?? null;

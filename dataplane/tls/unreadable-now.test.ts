@@ -68,17 +68,20 @@ test('what is served stays until the files of a new certificate can be read', as
   const { clock, runtime, root } = directory;
   await directory.place('acme/a.test', 'a.test');
   const published: EntriesChange[] = [];
-  const tools = {
+  const nothing = async (): Promise<void> => undefined;
+  const tools: CertificateManagerTools = {
     ...runtime,
     ...{ stateDir: root, noAcme: 'not in this test', keyring: new Keyring(root, clock.now(), runtime) },
-    ...{ sites: () => [], site: () => null, addresses: () => [], httpPort: () => 80 },
+    ...{ sites: () => [], site: () => null, addresses: () => [], httpPort: () => 80, reachable: nothing, opened: nothing },
     publisher: {
-      async publish({ certificates }: { certificates?: EntriesChange }) {
+      generation: 0,
+      async publish({ certificates }) {
         if (certificates !== undefined) published.push(certificates);
+        return published.length;
       },
     },
   };
-  const manager = await CertificateManager.open(directory.path, tools as unknown as CertificateManagerTools);
+  const manager = await CertificateManager.open(directory.path, tools);
   assert.deepEqual(
     published.flatMap(({ upserts }) => upserts.map(({ domain }) => domain)),
     ['a.test'],

@@ -272,7 +272,10 @@ function createTakeoverServer(
         return table.reclaim();
       },
       offerListeners: () => workers.offerListeners(join(stateDir, LISTENERS_SOCKET)),
-      closeAdmin: () => admin.close(),
+      closeAdmin: () => {
+        table.refuse();
+        return admin.close();
+      },
       openAdmin,
       leave: () => {
         leaving();

@@ -29,6 +29,8 @@ const HEAD_MS = 10_000;
 const KEEP_ALIVE_MS = 5_000;
 /** How long a whole request to the probe listener may take to arrive (ms). */
 const PROBE_MS = 10_000;
+/** How long closing waits for responses that have not begun (ms). */
+const ANSWER_MS = 500;
 /** A connection that is silent for this long (ms) is closed; streams send blank lines more often. */
 const IDLE_MS = 65_000;
 
@@ -98,15 +100,15 @@ export class Admin {
     }
   }
 
-  /** Closes all listeners and connections. It can listen again afterwards. */
+  /** Closes all listeners, and their connections when requests that wait for a response have it. It can listen again afterwards. */
   async close(): Promise<void> {
     this.streams.closeAll();
     await Promise.all(
-      this.opened.map(({ server, room }) => {
+      this.opened.map(async ({ server, room }) => {
         const closed = new Promise((resolve) => server.close(resolve));
-        room.closeAll();
+        await room.drain(ANSWER_MS);
         server.closeAllConnections();
-        return closed;
+        await closed;
       }),
     );
     this.opened.length = 0;

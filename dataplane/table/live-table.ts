@@ -22,6 +22,9 @@ import { RoutePublication } from './route-publication.ts';
 import { type CertificateKeeper, type Frame, type KnownController, type OwnedRoute, type TableChange, UnsavedError } from './table.ts';
 import { confirm, type UnconfirmedSource } from './unconfirmed/unconfirmed.ts';
 
+/** Why a process that is ending or being replaced saves nothing. */
+const LEAVING = 'this process is shutting down; send the request to its successor';
+
 /** `lastApplied`: when a frame of it was last applied, in ms since 1970. */
 type ControllerLoad = { readonly id: string; readonly connected: boolean; readonly routes: number; readonly lastApplied: number };
 
@@ -251,7 +254,7 @@ export class LiveTable {
   }
 
   /**
-   * Gives the saved table to another process. Changes wait until `reclaim`, or fail at `close`. Resolves when none is in
+   * Gives the saved table to another process. Changes wait until `reclaim`, or fail at `refuse` or `close`. Resolves when none is in
    * progress. @throws UnsavedError if the unconfirmed sources cannot be saved for the other process.
    */
   release(): Promise<void> {
@@ -259,7 +262,13 @@ export class LiveTable {
   }
 
   reclaim(): void {
+    this.writer.accept();
     this.lending.end();
+  }
+
+  /** Fails all changes from now on, also those that wait, as long as their callers can be answered. */
+  refuse(): void {
+    this.writer.refuse(new UnsavedError(LEAVING));
   }
 
   close(): void {
@@ -343,7 +352,7 @@ export class LiveTable {
 
   /** Saves and publishes one change; listeners are called once it is served. @throws UnsavedError. */
   private async commit({ claims, controllers = [], globals, overwritten = [] }: TableUpdate): Promise<Committed> {
-    if (this.closed) throw new UnsavedError('this process is shutting down; send the request to its successor');
+    if (this.closed) throw new UnsavedError(LEAVING);
     const delta = await deltaOf(claims, this.claims.byDomain);
     await this.store.save({ ...delta.save, controllers, ...(globals && { globals }) });
     const settings = globals !== undefined && JSON.stringify(globals) !== JSON.stringify(this.fileGlobals);

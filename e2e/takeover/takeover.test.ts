@@ -85,6 +85,23 @@ describe('a data plane that no other replaces', () => {
     assert.equal((await dataplane.visit('a.test')).status, 200);
   });
 
+  test('a change that waits when the successor takes the Admin API is answered with 503', async () => {
+    await using upstream = await Upstream.start('one');
+    {
+      using successor = await Successor.of(folder);
+      await successor.says(INTRODUCTION, '"released"');
+      using caller = await RawClient.open(dataplane.adminPort);
+      const body = JSON.stringify({ domain: 'waiting.test', upstream: upstream.address, tls: false });
+      const head = `POST /routes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: ${body.length}`;
+      await caller.write(`${head}\r\nExpect: 100-continue\r\n\r\n`).sees('100 Continue');
+      caller.write(body);
+      await successor.says({ serving: {} }, '"admin"');
+      assert.match(await caller.sees('send the request to its successor'), /^HTTP\/1\.1 503 /m);
+    }
+    await until('the Admin API to answer', async () => (await ask({ port: dataplane.adminPort }, '/health')).status === 200);
+    assert.doesNotMatch((await dataplane.admin('GET', '/routes')).text, /waiting\.test/);
+  });
+
   test('a second concurrent takeover is rejected with the reason and exit code 2', async () => {
     using first = await Successor.of(folder);
     await first.says(INTRODUCTION, '"released"');

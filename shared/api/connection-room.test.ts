@@ -6,14 +6,14 @@ import { test } from 'node:test';
 import { ManualClock } from '../runtime/testing/manual-clock.ts';
 import { ConnectionRoom } from './connection-room.ts';
 
-/** A server with room for three connections. `/held` is answered when it is released; everything else at once. */
+/** A server with room for three connections. `/` is answered at once, `/held` begins to be, and `/waiting` is not. */
 async function start() {
   const clock = new ManualClock();
   const held: ServerResponse[] = [];
   const server = createServer((request, response) => {
-    if (request.url !== '/held') return void response.end('here');
+    if (request.url === '/') return void response.end('here');
     room.hold(request.socket, response);
-    response.write('held');
+    if (request.url === '/held') response.write('held');
     held.push(response);
   });
   const room = new ConnectionRoom(server, clock, 3);
@@ -31,6 +31,7 @@ async function start() {
     return socket;
   };
   return {
+    room,
     clock,
     held,
     open,
@@ -86,4 +87,33 @@ test('an idle connection is closed after ten seconds, even if half a request hea
   server.clock.pass(2_000);
   await Promise.all([closed(silent), closed(half)]);
   assert.equal(busy.closed, false);
+});
+
+test('a drain waits for responses that have not begun, and not for streams or idle connections', async () => {
+  await using server = await start();
+  const stream = await server.open('/held');
+  const idle = await server.open('/');
+  const waiting = await server.open();
+  waiting.write('POST /waiting HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n');
+  while (server.held.length < 2) await new Promise(setImmediate);
+  const drained = server.room.drain(60_000);
+  await Promise.all([closed(stream), closed(idle)]);
+  let text = '';
+  waiting.setEncoding('utf8').on('data', (more: string) => {
+    text += more;
+  });
+  server.held[1]?.writeHead(503).end('unsaved');
+  await Promise.all([closed(waiting), drained]);
+  assert.match(text, /^HTTP\/1\.1 503 .*unsaved/s);
+});
+
+test('a drain ends after its time, and cuts off what was not answered', async () => {
+  await using server = await start();
+  const waiting = await server.open();
+  waiting.write('GET /waiting HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  while (server.held.length < 1) await new Promise(setImmediate);
+  const drained = server.room.drain(500);
+  server.clock.pass(500);
+  await Promise.all([closed(waiting), drained]);
+  assert.equal(server.held[0]?.headersSent, false);
 });

@@ -14,10 +14,12 @@ const SWEEP_MS = 1_000;
 export class ConnectionRoom {
   /** Connections without an admitted request, and since when (monotonic ms), longest idle first. */
   private readonly quiet = new Map<Socket, number>();
-  /** The number of admitted requests in progress on a connection. */
-  private readonly held = new Map<Socket, number>();
+  /** The responses to the admitted requests in progress on a connection. */
+  private readonly held = new Map<Socket, Set<ServerResponse>>();
   private readonly clock: Clock;
   private readonly most: number;
+  /** Called when the last connection is closed; null until they drain. */
+  private drained: (() => void) | null = null;
 
   /** Watches `server` until it is closed, with at most `most` open connections. */
   constructor(server: Server, clock: Clock, most: number) {
@@ -36,11 +38,11 @@ export class ConnectionRoom {
   hold(socket: Socket, response: ServerResponse): void {
     if (response.destroyed) return;
     this.quiet.delete(socket);
-    this.held.set(socket, (this.held.get(socket) ?? 0) + 1);
+    const responses = this.held.get(socket) ?? new Set();
+    this.held.set(socket, responses.add(response));
     response.once('close', () => {
-      const left = (this.held.get(socket) ?? 0) - 1;
-      if (left > 0) return void this.held.set(socket, left);
-      if (this.held.delete(socket)) this.settle(socket);
+      responses.delete(response);
+      if (responses.size === 0 && this.held.delete(socket)) this.settle(socket);
     });
   }
 
@@ -49,13 +51,33 @@ export class ConnectionRoom {
     if (this.quiet.delete(socket)) this.seat(secured);
   }
 
+  /**
+   * Closes every connection. Those with a request whose response has not begun, or is complete but not sent, are closed when it is sent, but
+   * within `ms`. Streams are cut off.
+   */
+  async drain(ms: number): Promise<void> {
+    for (const socket of this.quiet.keys()) socket.destroy();
+    for (const [socket, responses] of this.held) if (![...responses].some(isAwaited)) socket.destroy();
+    if (this.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.drained = resolve;
+        this.clock.after(ms, resolve);
+      });
+    }
+    this.closeAll();
+  }
+
   /** Closes every connection, including those with requests in progress. */
   closeAll(): void {
     for (const socket of [...this.quiet.keys(), ...this.held.keys()]) socket.destroy();
   }
 
+  private get size(): number {
+    return this.quiet.size + this.held.size;
+  }
+
   private enter(socket: Socket): void {
-    if (this.quiet.size + this.held.size >= this.most) {
+    if (this.size >= this.most) {
       const [oldest] = this.quiet.keys();
       if (oldest === undefined) return void socket.destroy();
       this.close(oldest);
@@ -67,6 +89,7 @@ export class ConnectionRoom {
     socket.once('close', () => {
       this.quiet.delete(socket);
       this.held.delete(socket);
+      if (this.size === 0) this.drained?.();
     });
     this.settle(socket);
   }
@@ -74,6 +97,7 @@ export class ConnectionRoom {
   /** Marks a connection as idle from now on. */
   private settle(socket: Socket): void {
     if (socket.destroyed) return;
+    if (this.drained !== null) socket.destroySoon();
     this.quiet.delete(socket);
     this.quiet.set(socket, this.clock.monotonic());
   }
@@ -91,3 +115,6 @@ export class ConnectionRoom {
     socket.destroy();
   }
 }
+
+/** A response that has not begun, or is complete but not sent. */
+const isAwaited = (response: ServerResponse): boolean => !response.headersSent || response.writableEnded;

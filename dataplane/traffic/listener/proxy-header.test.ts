@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import { connectionKey } from '../../ledger/connections.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
+import { eventually, get, ProxyFixture, site, whenRead } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, refusedConnection, type Wire } from '../testing/wire.ts';
 
@@ -56,7 +56,7 @@ describe('with the PROXY protocol', () => {
         }),
       );
       await eventually('the first pieces to be read', () => proxy.ledger.connections.open() === clients.length);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await whenRead();
       for (const [at, client] of clients.entries()) client.send(text.slice(at + 1));
       for (const client of clients) assert.equal((await client.readAnswer()).body, '203.0.113.9');
     });
@@ -149,7 +149,7 @@ describe('with the PROXY protocol', () => {
     const [silent, begun] = [await proxy.connect(), await proxy.connect()];
     begun.send(HEADER.slice(0, 9));
     await eventually('both connections', () => proxy.ledger.connections.open() === 2);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await whenRead();
     proxy.drain();
     await isCut(silent);
     begun.send(HEADER.slice(9) + get());

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { eventually, get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
+import { eventually, get, ProxyFixture, whenRead } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import type { Wire } from '../testing/wire.ts';
-
-/** A turn of the event loop in which sent bytes are read. */
-const read = () => new Promise((resolve) => setTimeout(resolve, 10));
 
 test("a head that arrives slowly has 10 s in all, and its bytes don't extend the deadline", async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
@@ -15,13 +12,13 @@ test("a head that arrives slowly has 10 s in all, and its bytes don't extend the
   const text = get();
   for (let second = 0; second < 9; second++) {
     client.send(text.slice(second, second + 1));
-    await read();
+    await whenRead();
     proxy.clock.pass(1_000);
   }
-  await read();
+  await whenRead();
   assert.equal(client.total, 0);
   client.send(text.slice(9, 10));
-  await read();
+  await whenRead();
   proxy.clock.pass(2_000);
   assert.match((await client.readAnswer()).line, /^HTTP\/1\.1 408 /);
   assert.equal(upstream.connections.length, 0);
@@ -37,12 +34,12 @@ test('the next head also has 10 s, and empty lines keep a connection open for at
   }
   proxy.clock.pass(1_000);
   dripping.send('GET');
-  await read();
+  await whenRead();
   for (let second = 0; second < 61; second++) {
     blank.send('\r\n');
     if (second === 11) assert.match((await dripping.readAnswer()).line, /^HTTP\/1\.1 408 /);
     if (second < 50) assert.equal(blank.ended || blank.closed, false);
-    await read();
+    await whenRead();
     proxy.clock.pass(1_000);
   }
   await blank.until('the end', () => blank.ended || blank.closed);
@@ -88,7 +85,7 @@ test('a client that stalls in its upload is not cut off while the response flows
     wire.send('1\r\nx\r\n');
     assert.equal(await client.readThrough('x\r\n'), '1\r\nx\r\n');
     proxy.clock.pass(40_000);
-    await read();
+    await whenRead();
     assert.equal(client.closed, false);
   }
   // Also longer than the upstream may be silent. Whichever side is checked first, the client is cut off.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AcceptedSocket } from '../../io/accepted-socket.ts';
-import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
+import { eventually, get, ProxyFixture, site, whenRead } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 
@@ -135,7 +135,7 @@ test('a client that half-closes after its request receives the response and then
   const client = await proxy.connect();
   client.end(get());
   const { wire } = await upstream.nextRequest();
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await whenRead();
   wire.send(ok('late'));
   const answer = await client.readAll();
   assert.match(answer, /\r\nConnection: close\r\n(.*\r\n)*\r\nlate$/);
@@ -150,7 +150,7 @@ test('a client that half-closes in the middle of a response receives all of it a
   wire.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab');
   await client.readHead();
   client.end();
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await whenRead();
   wire.send('cd');
   assert.equal(await client.readAll(), 'abcd');
 });

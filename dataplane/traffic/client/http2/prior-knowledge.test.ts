@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { after, before, test } from 'node:test';
 import { block, CODE, FLAG, FRAME, Frames, frame, head, PREFACE } from '../../testing/http2/frames.ts';
-import { eventually, get, ProxyFixture } from '../../testing/proxy/test-proxy.ts';
+import { eventually, get, ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 
@@ -96,18 +96,13 @@ test('requests may be cancelled in the same packet, valid or not', async () => {
   await client.until('an answer', () => client.status(9) === 200);
 });
 
-/** Waits until what was sent has been read: the proxy runs in this thread, and sockets are read in each turn. */
-async function read(): Promise<void> {
-  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
 test('an incomplete preface times out after ten seconds', async () => {
   const client = await proxy.connect();
   client.send(PREFACE.slice(0, 20));
-  await read();
+  await whenRead();
   proxy.clock.pass(9_000);
   client.send(PREFACE.slice(20, 22));
-  await read();
+  await whenRead();
   assert.equal(client.closed || client.ended, false);
   proxy.clock.pass(2_000);
   await client.until('the end', () => client.closed || client.ended);

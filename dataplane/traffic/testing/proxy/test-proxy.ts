@@ -274,6 +274,11 @@ export const get = (path = '/', fields = ''): string => `GET ${path} HTTP/1.1\r\
 /** Turns of the event loop within which most conditions are met: until then each turn is looked at. */
 const SOON_TURNS = 20;
 
+/** Waits until what was sent has been read: the proxy runs in this thread, and sockets are read in each turn of its event loop. */
+export async function whenRead(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
 /** Waits for a condition that no connection of the test signals. */
 export async function eventually(what: string, met: () => boolean): Promise<void> {
   const end = performance.now() + 60_000;

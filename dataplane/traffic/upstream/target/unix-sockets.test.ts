@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { connectFailure, FAILURE } from '../../exchange/failure.ts';
-import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
+import { eventually, get, ProxyFixture, site, whenRead } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sockets-'));
@@ -88,7 +88,7 @@ describe('a target at a Unix socket', () => {
     assert.equal(upstream.address, `unix/${path}`);
     for (let step = 0; step < 8 && client.unread === ''; step++) {
       proxy.clock.pass(250);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await whenRead();
     }
     assert.equal((await client.readAnswer()).body, 'back');
   });

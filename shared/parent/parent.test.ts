@@ -269,6 +269,20 @@ test('if the old process dies while its successor starts, the successor replaces
   }
 });
 
+test('a successor that dies between the takeover and its first message is replaced while the old process drains', async () => {
+  const play = scene();
+  play.nth(1).serves().says(UPGRADE);
+  play.nth(1).says({ kind: 'handed-over' });
+  play.nth(2).ends(137);
+  assert.match(JSON.stringify(play.nth(1).told), /the new process ended \(exit code 137\)/);
+  play.clock.pass(100);
+  assert.deepEqual(play.nth(3).launch, { launcher: '/old/sluice', argv: ['dataplane'] });
+  play.nth(3).serves();
+  play.nth(1).ends(86);
+  await settled();
+  assert.deepEqual([play.exit, play.children.length, play.told.at(-1)], [null, 3, 'ready']);
+});
+
 test('after a takeover by an unrelated process the parent exits with 0, or waits to be stopped if it runs in a container', async () => {
   const play = scene();
   play.nth(1).serves().says({ kind: 'handed-over' }).ends(86);

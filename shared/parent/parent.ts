@@ -189,8 +189,13 @@ export class Parent {
     const reason = `the new process ended (exit code ${code})${said ? `: ${said}` : ' without an error message'}`;
     this.outside.report({ pid: next.child.pid, code, reason: said }, 'the upgrade failed');
     if (this.stops > 0) return this.endIfAlone(code);
+    this.current?.child.send(notUpgraded(reason));
+    if (this.current?.handedOver === true) {
+      // It only drains: nobody serves.
+      this.leaving.add(this.current);
+      this.current = null;
+    }
     if (this.current === null) return this.restart(next, code);
-    this.current.child.send(notUpgraded(reason));
     this.outside.manager.ready(`serving: version ${this.current.version}; the last upgrade failed`);
   }
 

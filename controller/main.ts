@@ -16,6 +16,8 @@ import type { Source } from './sources/source.ts';
 /** V8 optimizes functions after 400 calls. Of those that read a thousand sites, few are called often enough afterwards to be worth it. */
 const V8_FLAGS = ['--invocation-count-for-maglev=10000'];
 
+const nothing = (): void => undefined;
+
 type SourceParts = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 
 async function main(): Promise<void> {
@@ -27,7 +29,9 @@ async function main(): Promise<void> {
     return;
   }
   // A service manager sends it to every process of the service. This one writes to standard output only, and has nothing to reopen.
-  process.on('SIGUSR2', () => undefined);
+  process.on('SIGUSR2', nothing);
+  // The signal would end a process that does not handle it yet, and the config file is read and watched from the start.
+  process.on('SIGHUP', nothing);
   const settings = controllerSettings('controller', flags);
   const log = createLog('controller', settings.logLevel);
   const parts = { clock: systemClock, random: systemRandom, log };
@@ -41,7 +45,7 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  process.on('SIGHUP', () => void controller.reload());
+  process.on('SIGHUP', () => void controller.reload()).off('SIGHUP', nothing);
   whenOrphaned(stop);
   releaseMemoryWhenIdle(systemClock);
   setV8Flags(V8_FLAGS);

@@ -19,8 +19,8 @@ const nothing = (): void => undefined;
 const OTHER_POOL_THREADS = 4;
 
 async function main(): Promise<void> {
-  // Logs may be rotated at any time, and the signal would end a process that does not handle it.
-  process.on('SIGUSR2', nothing);
+  // Logs may be rotated and config files changed at any time, and the signal would end a process that does not handle it.
+  process.on('SIGUSR2', nothing).on('SIGHUP', nothing);
   const settings = readSettings(await plannedFlags(), process.env);
   if (settings.help) return void process.stdout.write(dataplaneHelp());
   // Node reads it when the pool is first used.
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  process.on('SIGHUP', () => dataplane.reload());
+  process.on('SIGHUP', () => dataplane.reload()).off('SIGHUP', nothing);
   process.on('SIGUSR2', () => dataplane.reopenLogs()).off('SIGUSR2', nothing);
   whenOrphaned(stop);
   releaseMemoryWhenIdle(systemClock);

@@ -260,11 +260,14 @@ test('TERM before there is a plan ends the planner, and nothing is started', asy
   assert.deepEqual([started.length, ended], [1, [143]]);
 });
 
-test('HUP reaches only the controller, USR2 only the data plane, and neither a planner, which they would end', async () => {
+test('HUP reaches only the controller, USR2 only a data plane that serves, and neither a planner, which they would end', async () => {
   const { pair, newest, plan } = scene();
   for (const signal of ['SIGHUP', 'SIGUSR2'] as const) pair.signal(signal);
   assert.deepEqual(newest('run').signals, []);
   await plan(PLAN);
+  pair.signal('SIGUSR2');
+  assert.deepEqual(newest('dataplane').signals, []);
+  newest('dataplane').says({ kind: 'serving', version: '1' });
   for (const signal of ['SIGHUP', 'SIGUSR2'] as const) pair.signal(signal);
   assert.deepEqual([newest('controller').signals, newest('dataplane').signals], [['SIGHUP'], ['SIGUSR2']]);
 });

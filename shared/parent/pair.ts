@@ -70,7 +70,7 @@ export class Pair implements Child {
    */
   signal(signal: NodeJS.Signals): void {
     if (signal === 'SIGHUP') return this.controller?.signal(signal);
-    if (signal === 'SIGUSR2') return this.dataplane?.signal(signal);
+    if (signal === 'SIGUSR2') return this.dataplane?.signalServing(signal);
     if (signal === 'SIGKILL') return this.kill();
     this.stops += 1;
     if (this.stops > 1) return this.kill();

@@ -177,6 +177,15 @@ test('other signals are passed to the serving child', () => {
   assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [['SIGHUP'], ['SIGHUP']]);
 });
 
+test('a process that does not serve yet is not ended by signals that it does not handle yet', () => {
+  const play = scene();
+  for (const signal of ['SIGHUP', 'SIGUSR2'] as const) play.parent.signal(signal);
+  play.nth(1).serves().ends(137);
+  play.clock.pass(100);
+  for (const signal of ['SIGHUP', 'SIGUSR2'] as const) play.parent.signal(signal);
+  assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [[], []]);
+});
+
 test('SIGUSR2 is also passed to a process that drains, which still writes a log', () => {
   const play = scene();
   play.nth(1).serves().says(UPGRADE);

@@ -89,9 +89,11 @@ export class Parent {
     this.endIfAlone();
   }
 
-  /** SIGUSR2 also reaches processes that drain, which still log. A process that starts has no file that was renamed. */
+  /**
+   * SIGUSR2 also reaches processes that drain, which still log. A process that starts reads what is new anyway, and the signal would end it.
+   */
   signal(signal: NodeJS.Signals): void {
-    this.current?.child.signal(signal);
+    if (typeof this.current?.version === 'string') this.current.child.signal(signal);
     if (signal === 'SIGUSR2') for (const { child } of this.leaving) child.signal(signal);
   }
 

@@ -100,6 +100,11 @@ export class Supervised {
     this.child?.signal(signal);
   }
 
+  /** Only if it has reported that it serves: the signal would end a process that does not handle it yet. */
+  signalServing(signal: NodeJS.Signals): void {
+    if (this.served) this.signal(signal);
+  }
+
   private once(): Promise<number> {
     this.served = false;
     return new Promise((resolve) => {

@@ -54,6 +54,8 @@ type ProcessContext = Runtime & {
   readonly viewToken: string | undefined;
   /** Asks the parent process to start a successor with a launcher. */
   readonly successor: (launcher: string) => Promise<UpgradeOutcome>;
+  /** From here on, there may be requests to finish, and no predecessor goes on if this process ends. */
+  readonly committed: () => void;
   /** Another process has taken over. */
   readonly leaving: () => void;
   /** This process has drained after a takeover. */
@@ -75,6 +77,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   const events = new EventFeed();
   const components = createComponents(booted, runtime, (event) => events.emit(event));
   const { table, https, live, workers, cache } = components;
+  if (takeover === null) runtime.committed();
   await serve(components, booted);
   table.onChange((change) => {
     https.routesChanged(change);
@@ -95,6 +98,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   beginToWait();
   certificate?.watch();
   await takeoverStep(base.stateDir, async () => takeover?.done());
+  if (takeover !== null) runtime.committed();
   components.cacheFiles?.own();
   await configureCertificates(https, settings, dns);
 

@@ -9,7 +9,7 @@ import { plannedFlags, requestSuccessor, sendToParent } from '../shared/runtime/
 import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/process/supervised.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
 import { setV8Flags } from '../shared/runtime/v8-flags.ts';
-import { startDataplane } from './dataplane.ts';
+import { type Dataplane, startDataplane } from './dataplane.ts';
 import { COMMAND, dataplaneHelp, readSettings } from './settings/settings.ts';
 import { TRAFFIC_FLAGS } from './v8-flags.ts';
 
@@ -28,25 +28,27 @@ async function main(): Promise<void> {
   const log = createLog(COMMAND, settings.logLevel);
   if (settings.origins.otlpEndpoint === 'default' && (process.env.OTEL_EXPORTER_OTLP_ENDPOINT ?? '') !== '')
     log.info('OTEL_EXPORTER_OTLP_ENDPOINT is not used: --otlp-endpoint enables tracing');
-  const dataplane = await startDataplane(settings, {
+  let draining = false;
+  const stop = (): void => {
+    if (draining) process.exit(1);
+    draining = true;
+    const drain = ({ drain }: Dataplane): Promise<void> => drain().then(() => process.exit(0));
+    // If it fails to start, the process ends with the reason.
+    void started.then(drain, nothing);
+  };
+  const started = startDataplane(settings, {
     clock: systemClock,
     random: systemRandom,
     log,
     token: process.env[`${ENV_PREFIX}ADMIN_TOKEN`],
     viewToken: process.env[`${ENV_PREFIX}VIEW_TOKEN`],
     successor: requestSuccessor,
+    committed: () => void process.on('SIGTERM', stop).on('SIGINT', stop),
     leaving: () => sendToParent({ kind: 'handed-over' }),
     draining: () => sendToParent({ kind: 'draining' }),
     handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),
   });
-  let draining = false;
-  const stop = (): void => {
-    if (draining) process.exit(1);
-    draining = true;
-    dataplane.drain().then(() => process.exit(0));
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  const dataplane = await started;
   process.on('SIGHUP', () => dataplane.reload()).off('SIGHUP', nothing);
   process.on('SIGUSR2', () => dataplane.reopenLogs()).off('SIGUSR2', nothing);
   whenOrphaned(stop);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
+import { visit } from '../testing/http.ts';
 import { Pair } from '../testing/pair.ts';
+import { freePort } from '../testing/ports.ts';
+import { DATAPLANE, Program } from '../testing/process.ts';
 import { RawClient } from '../testing/raw.ts';
 import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
@@ -34,6 +37,29 @@ test('SIGTERM lets a response in progress finish, accepts no more connections, i
   assert.equal((await answer).text, 'first last');
   assert.deepEqual(await exit, { code: 0, signal: null });
   await idle.toEnd();
+});
+
+test('SIGTERM while the process still starts lets the requests finish that it has already accepted', async () => {
+  using folder = new Folder();
+  const held: (() => void)[] = [];
+  await using upstream = await Upstream.start('slow', (_, response) => void held.push(() => response.end('here')));
+  let port: number;
+  {
+    await using before = await Dataplane.start({ stateDir: folder.path });
+    await before.route('slow.test', upstream.address);
+    port = before.httpPort;
+    await before.program.kill('SIGTERM');
+  }
+  const flags = ['--bind', '127.0.0.1', '--http-port', `${port}`, '--admin-listen', `127.0.0.1:${await freePort()}`];
+  const [node, ...entry] = DATAPLANE;
+  await using program = new Program(node, [...entry, ...flags, '--state-dir', folder.path], { SLUICE_ADMIN_TOKEN: TOKEN });
+  const answered = until('a response', () => visit(port, 'slow.test'));
+  await until('a request to be under way', () => held.length > 0);
+  const exit = program.kill('SIGTERM');
+  await program.said('draining');
+  for (const answer of held) answer();
+  assert.equal((await answered).text, 'here');
+  assert.deepEqual(await exit, { code: 0, signal: null });
 });
 
 test('a second SIGTERM exits immediately', async () => {

@@ -46,7 +46,7 @@ export type BootState = {
 export async function boot(base: DataplaneSettings, { clock, random, log }: Runtime): Promise<BootState> {
   prepareStateDir(base.stateDir);
   if (!base.takeover) await requireAlone(base.stateDir);
-  const keyring = new Keyring(base.stateDir, clock.now(), { random, log });
+  const keyring = openKeyring(base.stateDir, { clock, random, log });
   const takeover = base.takeover ? await takeoverStep(base.stateDir, () => startTakeover(base.stateDir, clock, log)) : null;
   const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: takeover !== null });
   const atBoot = effectiveSettings(base, restored.globals);
@@ -56,6 +56,15 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
   if (takeover === null) await requirePorts(atBoot.settings);
   requireAccessLog(atBoot.settings.accessLog, log);
   return { base, atBoot, dns, keyring, restored, takeover };
+}
+
+/** @throws UsageError if there is a key ring that can't be read: new secrets would overwrite it. */
+function openKeyring(stateDir: string, { clock, random, log }: Runtime): Keyring {
+  try {
+    return new Keyring(stateDir, clock.now(), { random, log });
+  } catch (error) {
+    throw new UsageError(`${NAME} dataplane: can't use the key ring in ${stateDir}: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 /** @throws UsageError naming the process that is already running with this state. */

@@ -1,7 +1,21 @@
 import assert from 'node:assert/strict';
-import { closeSync, cpSync, openSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
+import { freePort } from '../testing/ports.ts';
+import { run } from '../testing/process.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const DOMAINS = 200;
@@ -85,4 +99,13 @@ describe('in the state of a data plane that served many routes', () => {
       );
       assert.ok(!dataplane.program.output.includes('SECRET'));
     });
+
+  test('a key ring that can’t be read prevents startup, because it would be overwritten, with one line', async () => {
+    using folder = stateOf();
+    rmSync(folder.file('keyring.json'));
+    mkdirSync(folder.file('keyring.json'));
+    const { code, stderr } = await run(['dataplane', '--http-port', `${await freePort()}`, '--state-dir', folder.path]);
+    assert.equal(code, 2);
+    assert.match(stderr, /^sluice dataplane: can't use the key ring in \S+: EISDIR: .*\n$/);
+  });
 });

@@ -1,5 +1,6 @@
 import { foldedName } from '../codec/http1/field-names.ts';
 import { answer } from './answer.ts';
+import type { Attempt } from './attempt.ts';
 import type { BodyLimit } from './body-limit.ts';
 import { detachAttempt, type Exchange } from './exchange.ts';
 
@@ -8,6 +9,13 @@ export function passBody(x: Exchange, buffer: Buffer, from: number, to: number):
   if (x.bodyLimit !== null && exceeds(x, x.bodyLimit, to - from)) return true;
   return x.attempt === null || x.attempt.body(buffer, from, to);
 }
+
+/**
+ * Whether a body that has been sent to `receiver` has to wait: another attempt has replaced that one and not requested it yet, or none has,
+ * because a newer table is still deciding about the request.
+ */
+export const hasToWait = ({ attempt, status }: Exchange, receiver: Attempt | null): boolean =>
+  attempt === null ? status === 0 : attempt !== receiver;
 
 /** Passes the end of a request's body to the attempt. `trailers` are whole lines or empty. */
 export function endBody(x: Exchange, trailers: string): void {

@@ -3,7 +3,7 @@ import type { Fault } from '../../codec/http1/fault.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { CHUNKED, type Exchange } from '../../exchange/exchange.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
-import { endBody, passBody } from '../../exchange/request-body.ts';
+import { endBody, hasToWait, passBody } from '../../exchange/request-body.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { BodyPace } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
@@ -69,11 +69,10 @@ export class RequestBody implements ChunkSink {
     return this.mode !== MODE.none;
   }
 
-  /** Whether its recipient is still undecided, or the attempt that received it has been replaced by another. */
+  /** Whether its recipient is still undecided, or the attempt that received it has ended without a response. */
   get waits(): boolean {
     if (this.mode !== MODE.stream) return this.mode === MODE.wait;
-    const attempt = this.x?.attempt ?? null;
-    return attempt !== null && attempt !== this.receiver;
+    return this.x !== null && hasToWait(this.x, this.receiver);
   }
 
   /** Where the client's next bytes are read to. */

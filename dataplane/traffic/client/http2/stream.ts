@@ -6,7 +6,7 @@ import { type DetachedStream, type Downstream, detachAttempt, type Exchange, UNT
 import type { Faults } from '../../exchange/faults.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
-import { endBody, passBody } from '../../exchange/request-body.ts';
+import { endBody, hasToWait, passBody } from '../../exchange/request-body.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 import { Drain } from './drain.ts';
@@ -126,10 +126,9 @@ export class ClientStream implements Downstream, StreamReceiver {
     this.stream.resume();
   }
 
-  /** Whether the attempt that received the body was replaced by another that has not requested it yet. */
+  /** Whether the attempt that received the body has ended without a response, and no other has requested it yet. */
   private get waits(): boolean {
-    const attempt = this.x?.attempt ?? null;
-    return this.held === null && attempt !== null && attempt !== this.receiver;
+    return this.held === null && this.x !== null && hasToWait(this.x, this.receiver);
   }
 
   data(buffer: Buffer, from: number, to: number): boolean {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { HEAD_COST, QUANTUM, RunQueue } from '../io/run-queue.ts';
+import { block, FLAG, FRAME, Frames, frame, head } from '../testing/http2/frames.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
@@ -117,8 +118,9 @@ test('20,000 pipelined requests are all answered, and other clients in between',
   assert.equal(client.unread.split('HTTP/1.1 200 OK').length, 20_001);
 });
 
-/** How many of 500 requests with this path are answered, at most, before their client waits for its next turn. */
-async function mostInATurn(t: TestContext, path: string): Promise<number> {
+/** How many requests with this path that are sent at once are answered, at most, before their client waits for its next turn. */
+async function mostInATurn(t: TestContext, path: string, overHttp2 = false): Promise<number> {
+  const count = overHttp2 ? 100 : 500;
   using proxy = await ProxyFixture.start([
     {
       domain: 'a.test',
@@ -134,11 +136,21 @@ async function mostInATurn(t: TestContext, path: string): Promise<number> {
     turns.push(answered());
     return Reflect.apply(add, this, args);
   });
-  const client = await proxy.connect();
-  client.send(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`.repeat(500));
-  await eventually('all to be answered', () => answered() === 500);
+  if (overHttp2) {
+    using client = await Frames.plain(proxy.port);
+    await client.greet().answered();
+    const heads = Array.from({ length: count }, (_, nth) =>
+      frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, 2 * nth + 1, block(head([':path', path]))),
+    );
+    client.write(Buffer.concat(heads));
+    await eventually('all to be answered', () => answered() === count);
+  } else {
+    const client = await proxy.connect();
+    client.send(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`.repeat(count));
+    await eventually('all to be answered', () => answered() === count);
+  }
   waits.mock.restore();
-  return Math.max(...turns.slice(1).map((count, nth) => count - (turns[nth] as number)));
+  return Math.max(...turns.slice(1).map((so, nth) => so - (turns[nth] as number)));
 }
 
 const { add } = RunQueue.prototype;
@@ -149,6 +161,12 @@ test('a turn ends after fewer requests if their paths are expensive to check', a
   const [dots, escapes] = [await mostInATurn(t, `/${'.'.repeat(length - 4)}%20`), await mostInATurn(t, `/${'%25'.repeat(length / 3)}`)];
   assert.equal(ordinary, QUANTUM / HEAD_COST);
   for (const odd of [dots, escapes]) assert.ok(odd > 1 && odd <= QUANTUM / (HEAD_COST + length - 2) + 1, `${odd} in a turn`);
+});
+
+test('over HTTP/2 too, requests with paths that are expensive to check wait for the next turn', async (t) => {
+  const length = 600;
+  const odd = await mostInATurn(t, `/${'.'.repeat(length - 4)}%20`, true);
+  assert.ok(odd > 1 && odd <= QUANTUM / (length - 2) + 1, `${odd} in a turn`);
 });
 
 test('a client that disconnects or is refused while it waits for its turn leaks nothing', async () => {

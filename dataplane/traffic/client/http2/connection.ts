@@ -15,6 +15,7 @@ import type { Tracing } from '../../exchange/tracing/tracing.ts';
 import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
+import { QUANTUM, type Runnable, type RunQueue } from '../../io/run-queue.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import type { OpenConnection, RefusedHead } from '../client-tools.ts';
 import { originOf, type Peer } from '../forwarded.ts';
@@ -51,6 +52,7 @@ const CLIENT_GONE = 499;
 
 /** What a connection needs from its worker. */
 export type Http2Tools = {
+  readonly runQueue: RunQueue;
   monotonic(): number;
   readonly faults: Faults;
   trusts(address: string): boolean;
@@ -64,7 +66,7 @@ export type Http2Tools = {
 };
 
 /** A connection to an HTTP/2 client (RFC 9113); each of its streams is an exchange like any other. */
-export class Http2Connection implements OpenConnection, SessionOwner, DirectReader {
+export class Http2Connection implements OpenConnection, SessionOwner, DirectReader, Runnable {
   private readonly socket: Socket;
   private readonly direct: DirectSocket;
   private readonly buffers = new ReadBuffer();
@@ -74,8 +76,10 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   private readonly streamTools: StreamTools;
   private readonly streams = new TurnoverMap<ClientStream, true>();
   private readonly head = new RequestHead();
-  /** Requests in the bytes that are being read. */
+  /** Requests that have been read and not been served yet. */
   private arrived: ClientStream[] = [];
+  /** Whether they wait for the connection's next turn. */
+  private waiting = false;
   /** Requests so far, and how many of them were cancelled right after they arrived. */
   private requests = 0;
   private rapidResets = 0;
@@ -167,12 +171,26 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     this.arrived.push(client);
   }
 
-  /** Serves the requests that have arrived, except those that were cancelled in the same read. */
   readComplete(): void {
+    if (this.arrived.length > 0 && !this.waiting) this.run();
+  }
+
+  /**
+   * Serves the requests that have arrived, except those that were cancelled meanwhile. If their paths are expensive to check, the rest waits
+   * for another turn.
+   */
+  run(): void {
     const { arrived } = this;
-    if (arrived.length === 0) return;
-    this.arrived = [];
-    for (const { exchange } of arrived) if (exchange !== null) serveLater(exchange);
+    let at = 0;
+    for (let spent = 0; at < arrived.length && spent < QUANTUM; at++) {
+      const exchange = arrived[at]?.exchange ?? null;
+      if (exchange === null) continue;
+      serveLater(exchange);
+      spent += exchange.pathCost;
+    }
+    this.arrived = arrived.slice(at);
+    this.waiting = this.arrived.length > 0;
+    if (this.waiting) this.tools.runQueue.add(this);
   }
 
   response(): void {

@@ -1,13 +1,13 @@
 import { normalizedPath } from '../../shared/values/path.ts';
 import { answer } from './exchange/answer.ts';
 import type { Exchange, RequestPath } from './exchange/exchange.ts';
-import { AMBIGUOUS_PATH, MISDIRECTED, NO_BLOCK, NO_ROUTE, OTHER_RULE, type OwnAnswer } from './exchange/own-answer.ts';
+import { AMBIGUOUS_PATH, MISDIRECTED, NO_BLOCK, NO_ROUTE, OTHER_RULE, type OwnAnswer, PASSED_ON } from './exchange/own-answer.ts';
 import type { HostIndex } from './match/host-index.ts';
 import { isOwnPath } from './match/own-path.ts';
 import { rawPath, withoutPrefix } from './match/path.ts';
 import { LATER, type Policy, type PolicyTools } from './policy/policy.ts';
 import type { Challenges } from './respond/challenges.ts';
-import { blockFor } from './route/choose.ts';
+import { blockFor, routeOf } from './route/choose.ts';
 import type { CompiledBlock, CompiledRoute } from './route/compiled-route.ts';
 
 /** Where to resume an exchange that is waiting for a policy's decision. */
@@ -35,9 +35,10 @@ export class Server implements RequestPath {
     const challenge = this.challenges.find(x.target);
     if (challenge !== null) return answer(x, challenge);
     if (x.misdirected) return answer(x, MISDIRECTED);
-    const route = this.index.find(x.host, x.port);
+    const route = routeOf(this.index, x);
+    if (route === 'passed on') return this.sendAway(x, PASSED_ON);
     if (route === null) return answer(x, NO_ROUTE);
-    if (x.clientRule !== route.clientRule && x.clientRule !== null) return this.sendAway(x);
+    if (x.clientRule !== route.clientRule && x.clientRule !== null) return this.sendAway(x, OTHER_RULE);
     x.route = route;
     x.path = normalizedPath(rawPath(x.target));
     if (isOwnPath(x.path, x.target)) return route.ownPaths.serve(x, this.tools);
@@ -66,9 +67,9 @@ export class Server implements RequestPath {
   }
 
   /** Also applies if the host's rule has changed since the handshake: later requests on this connection would fail the same way. */
-  private sendAway(x: Exchange): void {
+  private sendAway(x: Exchange, own: OwnAnswer): void {
     x.endsConnection = true;
-    answer(x, OTHER_RULE);
+    answer(x, own);
   }
 
   /** Runs the policies, starting with `first`. */

@@ -56,6 +56,13 @@ export const MISDIRECTED: OwnAnswer = {
   body: null,
   reason: 'the certificate of this connection does not cover the host',
 };
+/** The same, where TLS connections for the host don't end here: its targets have a certificate of their own, and may be someone else's. */
+export const PASSED_ON: OwnAnswer = {
+  status: 421,
+  fields: '',
+  body: null,
+  reason: 'TLS connections for the host are passed on, and this one was not',
+};
 /** The same, where the two hosts differ in their client certificate rules: what the client presented was meant for another name. */
 export const OTHER_RULE: OwnAnswer = {
   status: 421,

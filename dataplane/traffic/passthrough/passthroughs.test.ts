@@ -125,6 +125,42 @@ test('the most specific host decides, and the port, whether TLS ends here', asyn
   assert.equal(proxy.dryRun('https://db.www.test/').verdict, `the TLS connection is passed through to ${target.address}`);
 });
 
+test('a request over a connection that ended here gets 421 if those for its host are passed on, and the host is not served by another', async () => {
+  const target = await Target.start('target', await makePair(['db.www.test']));
+  const own = await makePair(['www.test', '*.www.test']);
+  const respond = { status: 200, body: 'served' };
+  using proxy = await ProxyFixture.with(
+    [
+      { ...site('www.test'), respond },
+      { ...site('*.www.test'), respond },
+      passing('db.www.test', {}, target.address),
+      { ...passing('both.www.test', {}, target.address), respond: { status: 200, body: 'both' } },
+      passing('port.www.test', { ports: [1] }, target.address),
+      passing('ip.www.test', { local_ips: ['127.0.0.1'] }, target.address),
+      passing('other.www.test', { local_ips: ['127.0.0.2'] }, target.address),
+    ],
+    { httpsPort: 0 },
+  );
+  await proxy.certify({ domains: ['www.test', '*.www.test'], certificate: own.certificate, private_key: own.privateKey });
+  const answer = async (host: string): Promise<string> => {
+    const client = new Client(proxy.securePort, 'www.test', ['http/1.1']);
+    client.socket.write(get().replace('a.test', host));
+    await eventually('the response', () => client.received.includes('\r\n\r\n'));
+    return client.received.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
+  };
+  for (const host of ['www', 'x.www', 'port.www', 'other.www']) assert.equal(await answer(`${host}.test`), '200', host);
+  for (const host of ['db.www', 'both.www', 'ip.www']) assert.equal(await answer(`${host}.test`), '421', host);
+  assert.equal((await proxy.request(get().replace('a.test', 'both.www.test'))).body, 'both');
+  // From before the route passed connections on.
+  const early = new Client(proxy.securePort, 'late.www.test', ['http/1.1']);
+  early.socket.write(get().replace('a.test', 'late.www.test'));
+  await eventually('the response', () => early.received.endsWith('served'));
+  await proxy.publish([passing('late.www.test', {}, target.address)]);
+  early.socket.write(get().replace('a.test', 'late.www.test'));
+  await eventually('the end', () => early.socket.readableEnded);
+  assert.match(early.received, /HTTP\/1\.1 421 /);
+});
+
 test('a target that refuses is skipped, and without any the connection is closed without an alert', async () => {
   const refusing = await refusingAddress();
   const target = await Target.start('second', await makePair(['a.test']));

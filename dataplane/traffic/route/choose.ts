@@ -35,6 +35,24 @@ export function passthroughAt(
   return route && passthrough && { route, passthrough };
 }
 
+/**
+ * The route of a request; `passed on` if TLS connections for its host are passed on where its own has arrived, but that one ended here: it
+ * was made for another host, or before the route said so.
+ */
+export function routeOf(index: HostIndex<CompiledRoute>, x: Exchange): CompiledRoute | 'passed on' | null {
+  const { host, port, clientRule } = x;
+  const found = index.find(host, port, clientRule === null ? null : mayPassOn);
+  // Hardly any route passes connections on.
+  if (found === null || found.passthrough === null) return found;
+  if (clientRule !== null && passthroughAt(index, host, port, () => localAddressOf(x)) !== null) return 'passed on';
+  return index.find(host, port);
+}
+
+const mayPassOn = ({ passthrough }: CompiledRoute): boolean => passthrough !== null;
+
+/** An IPv4 address without what a socket that is open to IPv6 puts before it (RFC 4291 2.5.5.2). */
+const localAddressOf = (x: Exchange): string => (x.client.facts().connection.local?.localAddress ?? '').replace(/^::ffff:(?=.*\.)/, '');
+
 const passthroughOf = ({ passthrough }: CompiledRoute, port: number, address: (() => string) | null): Passthrough | null =>
   passthrough?.find(
     ({ ports, localIps }) =>

@@ -96,6 +96,20 @@ for (const [change, sent, becomes] of [
     assert.deepEqual(await forwarded({ uri: [change] }, sent), [becomes]);
   });
 
+test('what is left of a path never names a host, behind which an upstream could read a guarded path', async () => {
+  const handles: RouteInput['handles'] = [{ path: '/api/admin/*', ip_filter: { deny: ['0.0.0.0/0'] } }];
+  const paths = ['/api//host/admin/x', '/api///host/admin/x', '/api/\\host/admin/x', '/api/\\/host/admin/x'];
+  const becomes = paths.map(() => '/host/admin/x');
+  for (const more of [
+    { uri: [{ strip_prefix: '/api' }] },
+    { uri: [{ replace: { find: '/api', by: '' } }] },
+    { uri: [{ path_regexp: { pattern: '^/api', by: '' } }] },
+    { rewrites: [{ from: '/api/*', to: '/{remainder}' }] },
+  ])
+    assert.deepEqual(await forwarded({ handles, ...more }, '/api/admin/x', ...paths), ['403', ...becomes], JSON.stringify(more));
+  assert.deepEqual(await forwarded({ uri: [{ strip_prefix: '/api' }] }, '//x', '/\\x'), ['//x', '/\\x'], 'as it was sent');
+});
+
 test('lines of uri apply in order after rewrite, each to the result of the one before', async () => {
   const more: Partial<RouteInput> = {
     uri: [{ replace: { find: 'a', by: 'b' } }, { replace: { find: 'b', by: 'c' } }, { strip_prefix: '/no', match: { method: ['POST'] } }],

@@ -8,7 +8,7 @@ import { compileParts } from '../../exchange/values/template.ts';
 import { encodedComponent, encodedParameter, urlSafe } from '../../exchange/values/url-encoding.ts';
 import { compilePattern, foldsPaths, remainderIn, remainderOf } from '../../match/pattern.ts';
 import type { PolicyKind } from '../policy.ts';
-import { compileApplies, LONGEST_TARGET, type Rewriting, rewritingPolicy } from './rewriting.ts';
+import { absolute, compileApplies, LONGEST_TARGET, type Rewriting, rewritingPolicy } from './rewriting.ts';
 
 type Spec = NonNullable<RouteSpec['rewrites']>[number];
 
@@ -57,7 +57,7 @@ function compileTarget(to: string, remainder: (x: EvaluatedRequest) => string): 
   };
 }
 
-const withQuery = (path: string, query: string): string => `/${path.replace(/^\/+/, () => '')}${query === '' ? '' : `?${query}`}`;
+const withQuery = (path: string, query: string): string => `${absolute(path)}${query === '' ? '' : `?${query}`}`;
 
 /** The parts before the first literal question mark, and those after it; null without one. */
 function splitAtQuery(parts: readonly TemplatePart[]): readonly [path: readonly TemplatePart[], query: readonly TemplatePart[] | null] {

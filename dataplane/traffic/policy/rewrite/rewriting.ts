@@ -14,6 +14,12 @@ export const LONGEST_TARGET = 16_384;
 /** The path and query for the upstream; null if they would be too long. */
 export type Rewriting = (target: string, x: Exchange) => string | null;
 
+/**
+ * A path that begins with exactly one slash. After a second one, or a backslash, URL parsers of upstreams read a host (RFC 3986 4.2,
+ * WHATWG URL 4.4), so that the rest might be the path of a guard.
+ */
+export const absolute = (path: string): string => `/${path.replace(/^[/\\]+/, () => '')}`;
+
 /** Whether a line of the site applies to a request. */
 export function compileApplies(match: Condition | undefined, route: RouteSpec): (x: Exchange) => boolean {
   if (match === undefined) return () => true;

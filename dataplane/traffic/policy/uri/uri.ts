@@ -6,7 +6,7 @@ import { urlSafe } from '../../exchange/values/url-encoding.ts';
 import { withoutPrefix } from '../../match/path.ts';
 import { foldsPaths, remainderIn } from '../../match/pattern.ts';
 import type { PolicyKind } from '../policy.ts';
-import { compileApplies, LONGEST_TARGET, type Rewriting, rewritingPolicy } from '../rewrite/rewriting.ts';
+import { absolute, compileApplies, LONGEST_TARGET, type Rewriting, rewritingPolicy } from '../rewrite/rewriting.ts';
 import { compileQueryChange } from './query-change.ts';
 
 type Spec = NonNullable<RouteSpec['uri']>[number];
@@ -23,9 +23,9 @@ export const uri: PolicyKind = (route, handle) =>
 
 function compile(spec: Spec, folds: boolean, remainder: (x: EvaluatedRequest) => string): Rewriting {
   const { strip_prefix, strip_suffix, replace, path_regexp, query } = spec;
-  if (strip_prefix !== undefined) return (target) => withoutPrefix(target, folds ? strip_prefix.toLowerCase() : strip_prefix, folds);
+  if (strip_prefix !== undefined) return withoutStart(folds ? strip_prefix.toLowerCase() : strip_prefix, folds);
   if (strip_suffix !== undefined) return onPath((path) => (path.endsWith(strip_suffix) ? path.slice(0, -strip_suffix.length) : path));
-  if (replace !== undefined) return (target) => absolute(replaced(target, replace.find, replace.by, replace.limit ?? target.length));
+  if (replace !== undefined) return (target) => safe(replaced(target, replace.find, replace.by, replace.limit ?? target.length));
   if (path_regexp !== undefined) return onPath(compileReplacement(path_regexp.pattern, path_regexp.by, LONGEST_TARGET));
   if (query === undefined) throw new Error('a change of uri without a kind');
   const change = compileQueryChange(query, remainder);
@@ -41,10 +41,17 @@ const onPath =
   (target) => {
     const path = pathOf(target);
     const changed = change(path);
-    return changed === null ? null : `${absolute(changed)}${target.slice(path.length)}`;
+    return changed === null ? null : `${absolute(urlSafe(changed))}${target.slice(path.length)}`;
   };
 
-const absolute = (path: string | null): string | null => (path === null ? null : `/${urlSafe(path).replace(/^\/+/, () => '')}`);
+const safe = (target: string | null): string | null => (target === null ? null : absolute(urlSafe(target)));
+
+const withoutStart =
+  (prefix: string, folds: boolean): Rewriting =>
+  (target) => {
+    const rest = withoutPrefix(target, prefix, folds);
+    return rest === target ? target : absolute(rest);
+  };
 
 /** @returns null if the result would be too long. */
 function replaced(text: string, find: string, by: string, limit: number): string | null {

@@ -1,12 +1,12 @@
 import { clientKey } from '../../../ledger/client-key.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
 import { type Key, keyOf } from '../../../ledger/hash.ts';
-import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import { NO_ANSWER } from '../../exchange/values/placeholders.ts';
 import { queryOf } from '../../exchange/values/query.ts';
 import { compileText } from '../../exchange/values/template.ts';
+import { compileDoubts, fieldOnce } from './doubts.ts';
 
 /** Which requests are counted together. */
 export type ClientOf = (x: Exchange) => Key;
@@ -21,10 +21,10 @@ export const byAddress: ClientOf = (x) => clientKey(x.client.address);
  * made-up value beside the one that the upstream uses.
  */
 export function byHeader(name: string): ClientOf {
-  const field = name.toLowerCase();
+  const once = fieldOnce(name);
   return (x) => {
-    const [value, other] = fieldsIn(x.fields, field);
-    return value === undefined || other !== undefined ? byAddress(x) : keyOfValue(value);
+    const value = once(x.fields);
+    return value === null ? byAddress(x) : keyOfValue(value);
   };
 }
 
@@ -44,8 +44,9 @@ export function byText(text: string, folds: boolean, remainder: (x: EvaluatedReq
     return () => key;
   }
   const { evaluate } = compiled;
+  const isDoubtful = compileDoubts(text);
   return (x) => {
-    const value = evaluate(x, NO_ANSWER);
+    const value = isDoubtful(x) ? null : evaluate(x, NO_ANSWER);
     return value === null || value === '' ? byAddress(x) : keyOfValue(value);
   };
 }

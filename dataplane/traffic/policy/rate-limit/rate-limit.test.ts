@@ -102,6 +102,26 @@ test('a made-up value beside the one that an upstream may use does not avoid a l
   for (const [nth, count] of [1, 1, 0, 0].entries()) assert.equal(await admitted(proxy, 1, madeUp(nth)), count);
 });
 
+test('nor does one whose name upstreams confuse with that of the field', async () => {
+  for (const limit of [{ header: 'X-Api-Key' }, { key: '{header.X-Api-Key}' }]) {
+    using proxy = await ProxyFixture.start([limited('a.test', 100, { rate_limits: [{ rpm: 2, ...limit }] })]);
+    const madeUp = (nth: number): string => get('/', `X-Api-Key: ${nth}\r\nX_Api_Key: one\r\n`);
+    for (const [nth, count] of [1, 1, 0, 0].entries()) assert.equal(await admitted(proxy, 1, madeUp(nth)), count);
+  }
+});
+
+test('a made-up value beside the one that an upstream may use does not avoid a limit for each value of a text', async () => {
+  for (const [key, madeUp] of [
+    ['{header.X-Api-Key}', (nth: number) => get('/', `X-Api-Key: one\r\nX-Api-Key: ${nth}\r\n`)],
+    ['{cookie.user}', (nth: number) => get('/', `Cookie: user=${nth}; a=b; user=one\r\n`)],
+    ['{cookie.user}', (nth: number) => get('/', `Cookie: user=${nth}\r\nCookie: user=one\r\n`)],
+    ['{query.user}', (nth: number) => get(`/?user=${nth}&a=b&%75ser=one`)],
+  ] as const) {
+    using proxy = await ProxyFixture.start([limited('a.test', 100, { rate_limits: [{ rpm: 2, key }] })]);
+    for (const [nth, count] of [1, 1, 0, 0].entries()) assert.equal(await admitted(proxy, 1, madeUp(nth)), count, key);
+  }
+});
+
 test('requests for which a text has the same value share a limit', async () => {
   using proxy = await ProxyFixture.start(
     [

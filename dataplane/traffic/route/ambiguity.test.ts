@@ -222,6 +222,24 @@ test('with path_case insensitive all patterns match in any letter case, and a pa
   assert.match((await proxy.request(get('/OLD/AbC'))).head, /\r\nLocation: \/new\/AbC\r\n/);
 });
 
+test('a path that is too long for an expression is refused where the expression decides about a guard', async () => {
+  const [short, long] = [`/admin/${'x'.repeat(4_089)}`, `/admin/${'x'.repeat(4_090)}`];
+  const match = { path_regexp: ['^/admin'] };
+  const guards: readonly (readonly [Partial<RouteInput>, number])[] = [
+    [{ responds: [{ status: 403, match }] }, 403],
+    [{ handles: [{ path: null, match, basic_auth: { users } }] }, 401],
+    [{ handles: [{ path: null, match, ...says('open') }], basic_auth: { users } }, 401],
+    [{ responds: [{ status: 403, match: { not: [match] } }] }, 200],
+  ];
+  for (const [more, status] of guards) {
+    using proxy = await ProxyFixture.start([route(more)]);
+    assert.match((await proxy.request(get(short))).line, new RegExp(` ${status} `), JSON.stringify(more));
+    assert.match((await proxy.request(get(long))).line, / 400 /, JSON.stringify(more));
+  }
+  using proxy = await ProxyFixture.start([route({ handles: [{ path: null, match, headers: [{ name: 'X-A', value: '1' }] }] })]);
+  assert.match((await proxy.request(get(long))).line, / 200 /, 'without a guard');
+});
+
 test("the proxy's own paths are never forwarded, however they are written", async () => {
   using proxy = await ProxyFixture.start([route({})]);
   for (const path of [

@@ -1,5 +1,6 @@
 import type { Condition } from '../../../shared/condition.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
+import { LONGEST_TEXT } from '../../../shared/values/regexp.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { compileCondition } from '../match/condition.ts';
 import { rawPath, withoutPrefix } from '../match/path.ts';
@@ -7,7 +8,7 @@ import { compilePattern } from '../match/pattern.ts';
 import { type Readings, readingsAfterHost, readingsOf, restsAfterHost } from '../match/readings.ts';
 import { evaluatorForCondition, evaluatorForPattern, type Verdict } from '../match/verdict.ts';
 import { guardsOf } from '../policy/order.ts';
-import { type BlockTraits, dependsOnPaths, isAboutPaths } from './block-traits.ts';
+import { type BlockTraits, dependsOnExpressions, dependsOnPaths, isAboutPaths } from './block-traits.ts';
 
 /**
  * Whether an upstream could interpret a path, as it was sent, so that it belongs to a different block than here, or gets a different result
@@ -40,9 +41,12 @@ type Questions = {
 /** null if no path can make a difference; then there is no check. `traits` and `whole` are of the route with all of its blocks. */
 export function compileAmbiguity(traits: BlockTraits, folds: boolean, whole: () => RouteSpec): Ambiguity | null {
   if (!dependsOnPaths(traits)) return null;
+  // An expression never matches a longer path, not even one below a path that it guards.
+  const longest = dependsOnExpressions(traits) ? LONGEST_TEXT : Number.POSITIVE_INFINITY;
   // Most sites never get a request with an ambiguous path.
   let questions: Questions | null = null;
   return (x) => {
+    if (x.path.length > longest) return true;
     const sent = rawPath(x.target);
     const readings = readingsOf(sent, folds);
     const behind = readings === null ? null : readingsAfterHost(sent, folds, readings);

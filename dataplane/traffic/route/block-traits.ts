@@ -17,6 +17,8 @@ const GUARDED = 4;
 const GUARDED_SITE = 8;
 /** A pool keeps sessions with a cookie of the usual name. */
 const USUAL_SESSION = 16;
+/** A block or a guard matches paths by an expression. */
+const EXPRESSIONS = 32;
 
 /** Of a route with some or all of its blocks. */
 export function traitsOf(route: RouteSpec): BlockTraits {
@@ -31,7 +33,8 @@ export function traitsOf(route: RouteSpec): BlockTraits {
       GUARDED_SITE,
       ofSite.some(({ from, match }) => from === undefined && match === undefined),
     ) |
-    bit(USUAL_SESSION, hasUsualSession(route))
+    bit(USUAL_SESSION, hasUsualSession(route)) |
+    bit(EXPRESSIONS, [...ofSite, ...ofBlocks, ...route.handles].some(hasExpression))
   );
 }
 
@@ -43,9 +46,15 @@ const choosesByPath = ({ path, match }: HandleSpec): boolean => isAboutPaths({ f
 export const dependsOnPaths = (traits: BlockTraits): boolean =>
   (traits & GUARDS_PATHS) !== 0 || ((traits & CHOOSES_BY_PATH) !== 0 && (traits & (GUARDED | GUARDED_SITE)) !== 0);
 
+/** Whether the block or a guard of some request depends on an expression for paths, which no long path matches. */
+export const dependsOnExpressions = (traits: BlockTraits): boolean => dependsOnPaths(traits) && (traits & EXPRESSIONS) !== 0;
+
 export const keepsUsualSessions = (traits: BlockTraits): boolean => (traits & USUAL_SESSION) !== 0;
 
 export const isAboutPaths = ({ from = '/*', match }: Guard): boolean =>
   (from !== '/*' && from !== '*') || (match !== undefined && (testsPaths(match) || match.not?.some(testsPaths) === true));
+
+const hasExpression = ({ match }: Guard): boolean =>
+  match !== undefined && [match, ...(match.not ?? [])].some(({ path_regexp }) => path_regexp !== undefined);
 
 const testsPaths = ({ path, path_regexp }: PlainCondition): boolean => path !== undefined || path_regexp !== undefined;

@@ -54,7 +54,7 @@ test('the first matching line of the site applies, then that of the block, to th
 });
 
 test('a client can’t lead a rewritten path out of the prefix that the site has written', async () => {
-  const escapes = ['..', '%2e%2e', '.%2E', '%252e%252e', '..%2f', '..%5c', '..\\', '..;x', '..%3bx', '%2e%2e%2f%2e%2e'];
+  const escapes = ['..', '%2e%2e', '.%2E', '%252e%252e', '..%2f', '..%5c', '..\\', '..;x', '..%3bx', '%2e%2e%2f%2e%2e', '%c0%ae.'];
   for (const to of ['/static{path}', '/static/{query.p}', '/static/{header.x-p}', '/static/x{uri}'])
     for (const hidden of escapes) {
       const path = `/x/${hidden}/y?p=${encodeURIComponent(`../${hidden}/..`)}`;
@@ -63,6 +63,10 @@ test('a client can’t lead a rewritten path out of the prefix that the site has
       assert.match((await proxy.request(get(path, `X-P: a/${hidden}/b\r\n`))).line, / 400 /, `${to} ${path}`);
       assert.equal(upstream.requests.length, 0);
     }
+  const invalid = ['%C0%AE%C0%AE', '.%c0%ae', '%e0%80%ae.', '%c0%2e.', '..%00', '..%00%zz'];
+  for (const dots of [...invalid, '%E2%80%A5', '.%EF%BC%8E', '%u002e.', '%25u002e.', '..%3F', '..%23x'])
+    for (const path of [`/a/${dots}`, `/a/${dots}/x`]) assert.equal(climbs(path), true, path);
+  for (const slash of ['%C0%AF', '%c0%2f', '%EF%BC%8F', '%25u2215']) assert.equal(climbs(`/a/..${slash}x`), true, slash);
   for (const path of ['/a/..b', '/a/...', '/a..', '/%2fa', '/a;..', '/a%3b..']) assert.equal(climbs(path), false, path);
 });
 

@@ -8,6 +8,7 @@ import type {
   ShareCondition,
 } from '../../../shared/condition.ts';
 import { type Cidr, matcherOf } from '../../../shared/values/cidr.ts';
+import { formDecodedText } from '../../../shared/values/form-decoded.ts';
 import { compileRegexp } from '../../../shared/values/regexp.ts';
 import { withoutOws } from '../codec/http1/protocols.ts';
 import type { Exchange, LocalEnd } from '../exchange/exchange.ts';
@@ -151,8 +152,8 @@ function hasParameter(target: string, name: string, isMatch: (value: string) => 
     .split('&')
     .some((pair) => {
       const equals = pair.indexOf('=');
-      if (decoded(equals < 0 ? pair : pair.slice(0, equals)) !== name) return false;
-      return isMatch(equals < 0 ? '' : decoded(pair.slice(equals + 1)));
+      if (formDecodedText(equals < 0 ? pair : pair.slice(0, equals)) !== name) return false;
+      return isMatch(equals < 0 ? '' : formDecodedText(pair.slice(equals + 1)));
     });
 }
 
@@ -180,15 +181,4 @@ function expressionsByName(
       return [name, (value: string) => tests.some((matches) => matches(value))];
     }),
   );
-}
-
-/** Decodes as forms do: `+` is a space, escapes are UTF-8. A text that can't be decoded is returned as it was sent. */
-function decoded(text: string): string {
-  if (!/[+%]/.test(text)) return text;
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch (error) {
-    if (error instanceof URIError) return text;
-    throw error;
-  }
 }

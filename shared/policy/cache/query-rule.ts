@@ -1,3 +1,5 @@
+import { formDecodedText } from '../../values/form-decoded.ts';
+
 /** Which query parameters decide which response a request gets: only the named ones, all but the named ones, or all if neither is given. */
 export type QueryRule = { readonly query?: readonly string[] | undefined; readonly ignore_query?: readonly string[] | undefined };
 
@@ -33,10 +35,5 @@ function compileNames(names: readonly string[]): (name: string) => boolean {
 function nameIn(pair: string): string {
   const equals = pair.indexOf('=');
   const name = equals < 0 ? pair : pair.slice(0, equals);
-  if (!/[%+]/.test(name)) return name;
-  try {
-    return decodeURIComponent(name.replaceAll('+', ' '));
-  } catch {
-    return name;
-  }
+  return formDecodedText(name);
 }

@@ -1,4 +1,5 @@
 const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
+const SLASH = 0x2f;
 
 /** A segment of a normalized path, and its range `[from, to)` in the path as it was sent, without slashes. */
 export type Segment = { readonly text: string; readonly from: number; readonly to: number };
@@ -34,6 +35,13 @@ export function segmentsOf(path: string): Segment[] {
     from = to + 1;
   }
   return segments;
+}
+
+/** A path without the slashes at its end, in linear time: as an expression, `/+$` is quadratic in the slashes before something else. */
+export function withoutEndSlashes(path: string): string {
+  let end = path.length;
+  while (path.charCodeAt(end - 1) === SLASH) end--;
+  return path.slice(0, end);
 }
 
 /** A segment with its unreserved characters decoded and its other escapes in upper case. Incomplete escapes are left as they are. */

@@ -3,6 +3,7 @@ import { INGRESS_CONTROLLER } from '../../../../shared/name.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
 import { accepted, type Parsed } from '../../../../shared/values/parsed.ts';
+import { withoutEndSlashes } from '../../../../shared/values/path.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
 import { annotationsOf } from '../annotations/ingress-annotations.ts';
@@ -162,7 +163,7 @@ function matchOf({ path, type }: IngressPath): PathMatch | { readonly reason: st
   if (path.length > MAX_PATH) return { reason: `a path is longer than ${MAX_PATH} characters` };
   if (plain.includes('*')) return { reason: `${path}: a path with * can't be matched; write pathType: Prefix and the path before it` };
   if (type === 'Exact') return { kind: 'exact', path };
-  return { kind: 'prefix', path: plain.replace(/\/+$/, '') || '/' };
+  return { kind: 'prefix', path: withoutEndSlashes(plain) || '/' };
 }
 
 /** The first entry of `tls` for a host; one without hosts is for all of them. */

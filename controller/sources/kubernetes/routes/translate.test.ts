@@ -176,6 +176,14 @@ test('an object can’t keep a host that others share from being routed', () => 
   assert.deepEqual([sharedWith(['/x'], {}, endpoints).isServed, sharedWith(['/x'], {}, endpoints).problems], [true, []]);
 });
 
+test('paths of slashes are read in linear time', () => {
+  const began = performance.now();
+  const { problems } = sharedWith(Array.from({ length: 150 }, (_, at) => `/${at}${'/'.repeat(7_900)}x`));
+  assert.deepEqual(problems, []);
+  const took = performance.now() - began;
+  assert.ok(took < 2_000, `${took} ms`);
+});
+
 test('the annotations of one object can’t become gigabytes of routes', () => {
   const { service, slice } = serviceOf('odd/app', '10.0.0.2');
   const header = Array.from({ length: 1_000 }, (_, at) => `X-${at} ${'v'.repeat(200)}`).join('\n');

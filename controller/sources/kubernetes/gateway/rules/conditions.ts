@@ -1,4 +1,5 @@
 import type { RouteInput } from '../../../../../shared/route.ts';
+import { withoutEndSlashes } from '../../../../../shared/values/path.ts';
 import type { HttpMatch, PathMatcher, TextMatch } from '../../objects/http-route.ts';
 
 type Condition = NonNullable<NonNullable<NonNullable<RouteInput['handles']>[number]['match']>>;
@@ -42,7 +43,7 @@ const patternOf = ({ name, value }: TextMatch) => ({ name, pattern: whole(value)
 /** A path is plain text, whereas patterns of the proxy give `*` a meaning. Prefixes match whole segments. */
 function pathCondition({ type, value }: PathMatcher): Pick<Condition, 'path' | 'path_regexp'> {
   if (type === 'RegularExpression') return { path_regexp: [whole(value)] };
-  const path = type === 'Exact' ? value : value.replace(/\/+$/, '');
+  const path = type === 'Exact' ? value : withoutEndSlashes(value);
   if (type === 'PathPrefix' && path === '') return {};
   if (path.includes('*')) return { path_regexp: [whole(escaped(path) + (type === 'Exact' ? '' : '(?:/.*)?'))] };
   return { path: type === 'Exact' ? [path] : [path, `${path}/*`] };

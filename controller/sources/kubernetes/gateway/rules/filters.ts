@@ -1,5 +1,6 @@
 import { escapedBraces } from '../../../../../shared/placeholders/template.ts';
 import type { RouteInput } from '../../../../../shared/route.ts';
+import { withoutEndSlashes } from '../../../../../shared/values/path.ts';
 import type { CorsFilter, HeaderModifier, PathMatcher, PathModifier, RedirectFilter, RouteFilter } from '../../objects/http-route.ts';
 
 type Handle = NonNullable<RouteInput['handles']>[number];
@@ -69,8 +70,8 @@ function pathsOf(
   if (type === 'ReplaceFullPath') return [{ from: '/*', to: rooted(escapedBraces(replaceFullPath ?? '/')) }];
   if (kind !== 'PathPrefix') return 'ReplacePrefixMatch needs a match of the type PathPrefix';
   if (value.includes('*')) return `ReplacePrefixMatch can't be used with the path ${value}, which contains *`;
-  const prefix = value.replace(/\/+$/, '');
-  const to = escapedBraces(replacePrefixMatch).replace(/\/+$/, '');
+  const prefix = withoutEndSlashes(value);
+  const to = withoutEndSlashes(escapedBraces(replacePrefixMatch));
   const rest = { from: `${prefix}/*`, to: `${to}/{remainder}` };
   return prefix === '' ? [rest] : [{ from: prefix, to: rooted(to) }, rest];
 }

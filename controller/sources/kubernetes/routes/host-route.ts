@@ -3,8 +3,10 @@ import { handleSchema, type RouteDraft, type RouteInput } from '../../../../shar
 import type { GatewayHost } from '../gateway/hosts/gateway-hosts.ts';
 import { domainOf, type Hostname } from '../gateway/hosts/hostnames.ts';
 import type { HostPassthroughs } from '../gateway/hosts/tls-hosts.ts';
+import type { BoundListener } from '../gateway/listeners.ts';
 import { compareMatches } from '../gateway/rules/conditions.ts';
 import type { HttpMatch } from '../objects/http-route.ts';
+import { byAge } from '../objects/meta.ts';
 import { originOf, type PathClaim } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import type { HostBlock } from './host-block.ts';
@@ -66,7 +68,7 @@ const NOT_FOUND = { status: 404, body: '' };
 export type GatewaySite = { readonly name: Hostname; readonly http: GatewayHost | null; readonly passthroughs: HostPassthroughs | null };
 
 /**
- * The route of a host that Gateways serve, and perhaps other objects too. Among blocks with equal matches, those of Gateways come first.
+ * The route of a host that Gateways serve, and perhaps other objects too. Among blocks with equal matches, those of older objects come first.
  */
 export function routeOfGatewayHost(
   { name, http, passthroughs }: GatewaySite,
@@ -74,9 +76,14 @@ export function routeOfGatewayHost(
   https: RouteInput['https'],
 ): RouteInput {
   const domain = domainOf(name);
-  const own = claims.map((claim): HostBlock => ({ match: matchOf(claim), handle: handleOf(claim, false) }));
+  const own = claims.map(
+    (claim): HostBlock => ({
+      ...{ rank: claim.path.kind === 'default' ? Number.POSITIVE_INFINITY : 0, match: matchOf(claim), meta: claim.owner.meta },
+      handle: handleOf(claim, false),
+    }),
+  );
   const ofGateways = http?.blocks ?? [];
-  const blocks = own.length === 0 ? ofGateways : [...ofGateways, ...own].sort((a, b) => compareMatches(a.match, b.match));
+  const blocks = own.length === 0 ? ofGateways : [...ofGateways, ...own].sort(inPrecedence);
   const gateways = (http?.listeners ?? []).map(({ owner }) => originOf({ kind: 'gateway', meta: owner.meta }));
   const authorities = http?.clientAuthorities ?? null;
   return {
@@ -84,7 +91,7 @@ export function routeOfGatewayHost(
     domain,
     ...(domain.startsWith('*.') && { wildcard: 'many' as const }),
     https,
-    https_redirect: false,
+    ...((http === null || isOfGateway(http, claims)) && { https_redirect: false }),
     ...(http !== null && own.length === 0 && { ports: [...http.ports] }),
     ...(authorities !== null && { client_auth: { ca: authorities } }),
     ...(passthroughs !== null && { tls_passthrough: passthroughs }),
@@ -114,9 +121,27 @@ function poolOf({ backend, members }: PathClaim): Pick<Handle, 'upstreams' | 'tl
   return { tls, ...(transport && { transport }), ...ROLLOUT_OPTIONS, ...pick(members, (member) => OF_POOLS.has(member)), upstreams };
 }
 
-/** The namespace that a host belongs to: that of its Gateway, or else of the oldest object that claims a path. */
-export const namespaceOf = (http: GatewayHost | null, [oldest]: readonly PathClaim[]): string | null =>
-  (http?.listeners[0] ?? oldest)?.owner.meta.namespace ?? null;
+const inPrecedence = (a: HostBlock, b: HostBlock): number =>
+  (a.rank === b.rank ? 0 : a.rank - b.rank) || compareMatches(a.match, b.match) || byAge(a, b);
+
+/**
+ * The namespace that a host belongs to: that of its Gateway if a listener names it or a route there is its oldest object, or else that of
+ * the oldest object that claims a path.
+ */
+export function namespaceOf(http: GatewayHost | null, claims: readonly PathClaim[]): string | null {
+  const [owner] = isOfGateway(http, claims) ? namedFirst(http) : claims;
+  return owner?.owner.meta.namespace ?? null;
+}
+
+/** Anyone whose routes may attach to a Gateway for many hosts can name those of others there, so that gives them nothing. */
+function isOfGateway(http: GatewayHost | null, [oldest]: readonly PathClaim[]): boolean {
+  if (http === null || oldest === undefined) return http !== null;
+  const isNamed = http.listeners.some(({ listener }) => listener.hostname === http.name);
+  return isNamed || http.blocks.some((block) => block.rank === 0 && byAge(block, oldest.owner) < 0);
+}
+
+const namedFirst = (http: GatewayHost | null): readonly BoundListener[] =>
+  [...(http?.listeners ?? [])].sort((a, b) => Number(b.listener.hostname === http?.name) - Number(a.listener.hostname === http?.name));
 
 /** The claims that may decide about the whole host, because they belong to its namespace. */
 export const ownClaims = (claims: readonly PathClaim[], namespace: string | null): readonly PathClaim[] =>

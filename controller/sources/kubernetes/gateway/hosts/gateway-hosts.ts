@@ -97,7 +97,7 @@ function fittingBlocks(order: readonly RuleMatch[], blocksOf: (one: RuleMatch) =
 }
 
 function blocksOf(
-  { route, rule, number, match }: RuleMatch,
+  { route, rule, number, match, rank }: RuleMatch,
   places: readonly ServedPlace[],
   map: PortMap,
   backends: RouteBackends,
@@ -114,7 +114,10 @@ function blocksOf(
   return [...variants.values()].flatMap((variant) =>
     conditionsOf(variant.places, places, map).flatMap((condition) =>
       variant.blocks.map(
-        (handle): HostBlock => ({ match, handle: condition === null ? handle : { ...handle, match: { ...handle.match, ...condition } } }),
+        (handle): HostBlock => ({
+          ...{ rank, match, meta: route.meta },
+          handle: condition === null ? handle : { ...handle, match: { ...handle.match, ...condition } },
+        }),
       ),
     ),
   );

@@ -5,8 +5,14 @@ import type { BoundListener } from '../listeners.ts';
 import { compareMatches } from '../rules/conditions.ts';
 import { coveringNames, type Hostname } from './hostnames.ts';
 
-/** A match of a rule of a route. */
-export type RuleMatch = { readonly route: HttpRoute; readonly rule: HttpRule; readonly number: number; readonly match: HttpMatch };
+/** A match of a rule of a route, and how much less specific than the host its route's name is; 0: it is the host itself. */
+export type RuleMatch = {
+  readonly route: HttpRoute;
+  readonly rule: HttpRule;
+  readonly number: number;
+  readonly match: HttpMatch;
+  readonly rank: number;
+};
 
 /** Where connections arrive: a port of listeners, and an address of the proxy if each Gateway has its own, else null. */
 export type ListenAddress = { readonly address: string | null; readonly port: number };
@@ -69,16 +75,16 @@ export class HostRules {
   /** The rules of listeners for a host, in the order in which they are tried. */
   rulesFor(name: Hostname, listeners: readonly BoundListener[]): RuleMatch[] {
     const seen = new Set<HttpRoute>();
-    return coveringNames(name).flatMap((covering) => {
+    return coveringNames(name).flatMap((covering, rank) => {
       const routes = new Set(listeners.flatMap((bound) => this.routes.get(bound)?.get(covering) ?? []).filter((route) => !seen.has(route)));
       for (const route of routes) seen.add(route);
-      return [...routes].flatMap(matchesOf).sort(bySpecificity);
+      return [...routes].flatMap((route) => matchesOf(route, rank)).sort(bySpecificity);
     });
   }
 }
 
-const matchesOf = (route: HttpRoute): RuleMatch[] =>
-  route.rules.flatMap((rule, index) => rule.matches.map((match) => ({ route, rule, number: index + 1, match })));
+const matchesOf = (route: HttpRoute, rank: number): RuleMatch[] =>
+  route.rules.flatMap((rule, index) => rule.matches.map((match) => ({ route, rule, number: index + 1, match, rank })));
 
 /** Ages and names decide between routes, the order of the rules within one. */
 const bySpecificity = (a: RuleMatch, b: RuleMatch): number =>

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteSpec } from '../../../../shared/route.ts';
+import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
+import { translate } from './translate.ts';
+
+const CLASS: SampleObject = { name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } };
+const APPS = [serviceOf('shop/app', '10.0.0.1'), serviceOf('odd/app', '10.0.0.2'), serviceOf('infra/app', '10.0.0.3')];
+
+/** A Gateway that routes of every namespace may attach to. */
+const gatewayFor = (hostname?: string): SampleObject => ({
+  name: 'infra/shared',
+  spec: {
+    gatewayClassName: 'sluice',
+    listeners: [{ name: 'http', protocol: 'HTTP', port: 80, hostname, allowedRoutes: { namespaces: { from: 'All' } } }],
+  },
+});
+
+const httpRoute = (name: string, hostname: string, path = '/', type = 'PathPrefix'): SampleObject => ({
+  name,
+  spec: {
+    parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', namespace: 'infra', name: 'shared' }],
+    hostnames: [hostname],
+    rules: [{ matches: [{ path: { type, value: path } }], backendRefs: [{ name: 'app', port: 80 }] }],
+  },
+});
+
+/** An Ingress for all paths of `h.test` with HTTPS. */
+function ingressFor(name: string, annotations: object = {}): SampleObject {
+  const { spec, ...rest } = ingressOf(name, 'h.test', 'app', annotations) as SampleObject & { readonly spec: object };
+  return { ...rest, spec: { ...spec, tls: [{ hosts: ['h.test'] }] } };
+}
+
+const AGES = ['2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z'];
+/** Each object is younger than those before it. */
+const aged = (objects: readonly SampleObject[]): SampleObject[] =>
+  objects.map(({ metadata, ...object }, at) => ({ ...object, metadata: { ...metadata, creationTimestamp: AGES[at] } }));
+
+function hostWith(objects: readonly SampleObject[], listener?: string): RouteSpec {
+  const all = aged(objects);
+  const { routes } = translate(
+    clusterOf({
+      gatewayClasses: [CLASS],
+      gateways: [gatewayFor(listener)],
+      services: APPS.map(({ service }) => service),
+      slices: APPS.map(({ slice }) => slice),
+      ingresses: all.filter(({ spec }) => 'ingressClassName' in (spec as object)),
+      httpRoutes: all.filter(({ spec }) => 'parentRefs' in (spec as object)),
+    }),
+  );
+  const found = routes.find(({ domain }) => domain === 'h.test');
+  assert.ok(found);
+  return found;
+}
+
+const targetsOf = ({ handles }: RouteSpec) => handles.map(({ upstreams }) => upstreams[0]?.address);
+
+for (const listener of [undefined, '*.test'])
+  test(`a younger route at a Gateway for ${listener ?? 'every host'} takes neither an Ingress’s path nor its HTTPS`, () => {
+    const host = hostWith([ingressFor('shop/web', { 'sluice.dev/under_attack': 'on' }), httpRoute('odd/r', 'h.test')], listener);
+    assert.deepEqual(targetsOf(host), ['10.0.0.1:8080', '10.0.0.2:8080']);
+    assert.deepEqual([host.https, host.https_redirect, host.under_attack], ['auto', undefined, true]);
+  });
+
+test('a younger Ingress takes neither the path of a route nor decides about its host', () => {
+  const host = hostWith([httpRoute('shop/r', 'h.test'), ingressFor('odd/web', { 'sluice.dev/under_attack': 'on' })]);
+  assert.deepEqual(targetsOf(host), ['10.0.0.1:8080', '10.0.0.2:8080']);
+  assert.deepEqual([host.https, host.https_redirect, host.under_attack], ['off', false, false]);
+});
+
+test('a host that a listener names belongs to the namespace of its Gateway', () => {
+  const host = hostWith([ingressFor('shop/web', { 'sluice.dev/under_attack': 'on' }), httpRoute('infra/r', 'h.test', '/x')], 'h.test');
+  assert.deepEqual([host.https, host.https_redirect, host.under_attack], ['off', false, false]);
+});
+
+test('an Ingress of the host leaves routes for the host itself before those for a wildcard', () => {
+  const host = hostWith([
+    httpRoute('shop/r', 'h.test'),
+    httpRoute('odd/r', '*.test', '/admin', 'Exact'),
+    ingressOf('infra/web', 'h.test', 'app'),
+  ]);
+  assert.deepEqual(targetsOf(host), ['10.0.0.1:8080', '10.0.0.3:8080', '10.0.0.2:8080']);
+});

@@ -37,6 +37,9 @@ const MAX_LENGTH = 262_144;
 /** How long they may become (characters): each domain of a site is a route with all of its settings. */
 const MAX_REPEATED = 33_554_432;
 
+/** How many mistakes of one site are listed. A label that concerns all sites is one for each of them, so thousands of both would be millions. */
+const MAX_REASONS = 100;
+
 type Draft = LabelDraft & { site: string | null; common: Map<string, string>; reasons: string[] };
 
 /**
@@ -57,7 +60,7 @@ export function readLabels(labels: Readonly<Record<string, string>>, form: Label
   const harmless = unknown.filter((label) => !spoils(label, labels[label] ?? '', drafts, prefix));
   for (const { site, domains, reasons } of all)
     if (needsDomain && domains.length === 0 && reasons.length === 0)
-      reasons.push(oneLine(`${prefix}${site === null ? '' : `${site}.`}domain is missing: set it to the domain of the site`));
+      addReason(reasons, oneLine(`${prefix}${site === null ? '' : `${site}.`}domain is missing: set it to the domain of the site`));
   limitRepetition(all);
   const firstDomain = all.find(({ domains }) => domains.length > 0)?.domains[0] ?? null;
   return {
@@ -78,7 +81,7 @@ function limitRepetition(drafts: readonly Draft[]): void {
   let sum = 0;
   for (const { domains, common, reasons } of drafts) {
     for (const [label, value] of common) if (label !== 'domain') sum += domains.length * (label.length + value.length);
-    if (sum > MAX_REPEATED) reasons.push(`its settings are too long for ${domains.length} domains`);
+    if (sum > MAX_REPEATED) addReason(reasons, `its settings are too long for ${domains.length} domains`);
   }
 }
 
@@ -97,7 +100,7 @@ function spoils(label: string, value: string, drafts: ReadonlyMap<string | null,
   const spoilt = own === undefined ? [...drafts.values()] : [own];
   // The value may contain a password.
   const reason = oneLine(`${label} is not a Sluice label, and the site would be open without what it means: ${protection.advice}`);
-  for (const { reasons } of spoilt) reasons.push(reason);
+  for (const { reasons } of spoilt) addReason(reasons, reason);
   return spoilt.length > 0;
 }
 
@@ -143,7 +146,13 @@ function readOne(draft: Draft, label: string, { word, header }: LabelName, value
   if (!rule) return;
   if (!rule.perContainer) draft.common.set(header === null ? word : `header.${header}`, value);
   const wrong = value === '' && word !== 'header' ? 'it is empty' : rule.read(value, draft, header ?? '');
-  if (wrong !== undefined) draft.reasons.push(oneLine(`${label} "${value.slice(0, 200)}": ${wrong}; the form is ${label}=${rule.form}`));
+  if (wrong === undefined) return;
+  addReason(draft.reasons, oneLine(`${label} "${value.slice(0, 200)}": ${wrong}; the form is ${label}=${rule.form}`));
+}
+
+function addReason(reasons: string[], reason: string): void {
+  if (reasons.length < MAX_REASONS) reasons.push(reason);
+  else if (reasons.length === MAX_REASONS) reasons.push('further mistakes of this site are not listed');
 }
 
 const LONGEST_MESSAGE = 1_000;

@@ -34,7 +34,7 @@ export const STAYS = 'the site keeps its last good version';
 
 /** A site with invalid labels that is routed by its last good version. */
 export function keptReading(reading: SiteReading, { site, reasons }: InvalidSite): SiteReading {
-  return { ...reading, accepted: { holds: false, reason: `${reasons.join('; ')}; ${STAYS}` }, change: correction(site) };
+  return { ...reading, accepted: { holds: false, reason: `${listOf(reasons)}; ${STAYS}` }, change: correction(site) };
 }
 
 /** A site with invalid labels that is not routed. */
@@ -42,11 +42,24 @@ export function invalidReading(container: Container, { site, domains, reasons }:
   return {
     ...about(container, site),
     domains,
-    accepted: { holds: false, reason: reasons.join('; ') },
+    accepted: { holds: false, reason: listOf(reasons) },
     resolved: { holds: false, reason: 'its labels are not valid' },
     address: null,
     change: correction(site),
   };
+}
+
+/** A container may have thousands of sites, each with many mistakes (characters). */
+const MAX_LIST = 2_000;
+
+function listOf(reasons: readonly string[]): string {
+  let list = '';
+  for (const reason of reasons) {
+    if (list !== '') list += '; ';
+    list += reason;
+    if (list.length > MAX_LIST) return `${list.slice(0, MAX_LIST)}…`;
+  }
+  return list;
 }
 
 const correction = (site: string | null): string =>

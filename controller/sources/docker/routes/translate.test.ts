@@ -231,6 +231,17 @@ test('a container with many mistakes for many domains reports a limited number, 
   }
 });
 
+test('a container with many sites and many labels that concern all of them becomes no gigabytes of mistakes', () => {
+  const range = Array.from({ length: 3_000 }, (_, at) => at);
+  const sites = range.map((one) => [`sluice.s${one}.port`, '1']);
+  const concerning = range.map((one) => [`sluice.jwt.${one}`, 'x']);
+  const odd = sampleContainer(2, { labels: Object.fromEntries([...sites, ...concerning]) });
+  const { routes, readings } = translate(sampleSnapshot([sampleContainer(1), odd]));
+  assert.equal(routes.length, 1);
+  assert.ok(readings.length > 3_000);
+  for (const { accepted } of readings) assert.ok(accepted.reason.length < 2_100, `${accepted.reason.length}`);
+});
+
 test('the same snapshot gives the same bytes, and unchanged routes are the same objects', () => {
   const snapshot = () => sampleSnapshot([sampleContainer(1), sampleContainer(2, { labels: { 'sluice.domain': 'b.example' } })]);
   const one = translate(snapshot());

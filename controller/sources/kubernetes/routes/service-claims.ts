@@ -12,14 +12,17 @@ export const isAnnotated = ({ annotations }: Service): boolean => Object.keys(an
 /** Annotations of Services and of Ingresses have the same prefix. */
 const isLabel = (name: string): boolean => name.startsWith(LABEL_PREFIX) && !name.startsWith(CLUSTER_PREFIX);
 
+/** How many mistakes of one Service are reported. */
+const MAX_MISTAKES = 100;
+
 /** What an annotated Service requests: its sites, like those of a container with these labels. `sluice.port` is a port of the Service. */
 export function requestOfService(service: Service, backends: Backends): Request {
   const owner: Owner = { kind: 'service', meta: service.meta };
   const { sites, bad, warnings } = readLabels(Object.fromEntries(Object.entries(service.annotations).filter(([name]) => isLabel(name))));
   const problems: UndatedProblem[] = warnings.map(({ code, domain, message }) => problemOf(owner, domain, code, message));
-  const reasons = bad.flatMap((site) => site.reasons);
-  for (const { domains, reasons: wrong } of bad)
-    for (const reason of wrong) problems.push(problemOf(owner, domains[0] ?? null, 'bad_annotation', reason));
+  const reasons = bad.flatMap((site) => site.reasons).slice(0, MAX_MISTAKES);
+  const mistakes = bad.flatMap((site) => site.reasons.map((reason) => ({ domain: site.domains[0] ?? null, reason })));
+  for (const { domain, reason } of mistakes.slice(0, MAX_MISTAKES)) problems.push(problemOf(owner, domain, 'bad_annotation', reason));
   const claims = sites.flatMap((site) => claimsOf(service, owner, site, backends, problems, reasons));
   return { owner, claims, problems, reasons, hosts: [...sites, ...bad].flatMap(({ domains }) => domains) };
 }

@@ -24,7 +24,7 @@ describe('an authority', async () => {
   });
 
   /** The result of an order if one path is answered in the given way. */
-  async function failureWith(path: string, answer: FaultyAnswer | FaultyAnswer[]): Promise<IssueError> {
+  async function failureWith(path: string, answer: FaultyAnswer | FaultyAnswer[], pollMs?: number): Promise<IssueError> {
     server.overrides.set(path, answer);
     const solver = {
       present: async (challenge: Challenge): Promise<void> => void presented.push(challenge),
@@ -32,7 +32,7 @@ describe('an authority', async () => {
     };
     const request = { name: 'shop.test', replaces: null, challengeTypes: ['http-01'], begun: null } as const;
     try {
-      const authority = await AcmeClient.open(server.settings, null);
+      const authority = await AcmeClient.open(server.settings, null, pollMs);
       await authority.issue({ ...request, remember: async () => undefined, challengeFailed: () => undefined }, solver);
     } catch (error) {
       if (error instanceof IssueError) return error;
@@ -200,6 +200,11 @@ describe('an authority', async () => {
     const valid: FaultyAnswer = { status: 200, body: { type: 'http-01', status: 'valid' } };
     assert.match((await failureWith('/check', [pending, limited('1'), valid])).message, /there is no \/finalize/, 'the order continued');
     assert.equal(asked() - before, 3);
+  });
+
+  test('that can’t validate a name for a long time is working, so the name’s server does not delay the orders of others', async () => {
+    const { kind, message } = await failureWith('/check', { status: 200, body: { type: 'http-01', status: 'processing' } }, 100);
+    assert.deepEqual([kind, message], ['validation', 'shop.test: the authority has not been able to verify the name so far']);
   });
 
   test('that declares an order invalid after a while is working, whatever the name and its explanation', async () => {

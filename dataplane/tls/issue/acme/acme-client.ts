@@ -6,7 +6,7 @@ import type { DnsSettings } from '../dns/dns-settings.ts';
 import { AccountGoneError, ChallengeError, IssueError } from '../issue-error.ts';
 import { toAccountError, toIssueError } from './describe-failure.ts';
 import { type AcmeLibrary, loadAcmeLibrary } from './library.ts';
-import { PENDING, poll } from './polling.ts';
+import { PENDING, poll, TOTAL_MS } from './polling.ts';
 import { newPrivateKey } from './private-key.ts';
 import { problemOf } from './problem.ts';
 
@@ -70,18 +70,20 @@ export class AcmeClient {
   readonly account: Account;
   private readonly library: AcmeLibrary;
   private readonly client: Acme.Client;
+  private readonly pollMs: number;
 
-  private constructor(library: AcmeLibrary, client: Acme.Client, account: Account) {
+  private constructor(library: AcmeLibrary, client: Acme.Client, account: Account, pollMs: number) {
+    this.pollMs = pollMs;
     this.library = library;
     this.client = client;
     this.account = account;
   }
 
   /**
-   * Uses the known account, or registers one.
+   * Uses the known account, or registers one. `pollMs`: how long to wait for a validation, and for a certificate.
    * @throws IssueError whose message says what to do.
    */
-  static async open(settings: AcmeSettings, known: Account | null): Promise<AcmeClient> {
+  static async open(settings: AcmeSettings, known: Account | null, pollMs = TOTAL_MS): Promise<AcmeClient> {
     const { directory, rootPath, roots = null, email, binding } = settings;
     const library = await loadAcmeLibrary(rootPath, roots);
     const key = known?.key ?? newPrivateKey();
@@ -101,7 +103,7 @@ export class AcmeClient {
     try {
       if (known === null)
         await client.createAccount({ termsOfServiceAgreed: true, ...(email !== null && { contact: [`mailto:${email}`] }) });
-      return new AcmeClient(library, client, { key, url: client.getAccountUrl() });
+      return new AcmeClient(library, client, { key, url: client.getAccountUrl() }, pollMs);
     } catch (error) {
       throw toAccountError(error, directory);
     }
@@ -146,7 +148,7 @@ export class AcmeClient {
         for (const authorization of await this.client.getAuthorizations(order))
           validatedBy = (await this.authorize(name.replace(/^\*\./, ''), authorization, types, present)) ?? validatedBy;
       const finalized = await this.finalize(order, name, privateKey);
-      const certificate = await poll(async () => this.client.getCertificate(await this.ended(finalized, name)));
+      const certificate = await poll(async () => this.client.getCertificate(await this.ended(finalized, name)), this.pollMs);
       return { certificate, privateKey, order: order.url, validatedBy };
     } finally {
       // Only now, because a resumed order may be validated twice: the previous process may have requested it too.
@@ -224,7 +226,7 @@ export class AcmeClient {
     try {
       await present({ type, name, token: challenge.token, keyAuthorization });
       if (challenge.status === 'pending') await this.completeChallenge(challenge, authorization);
-      await poll(() => this.client.waitForValidStatus(challenge));
+      await poll(() => this.client.waitForValidStatus(challenge), this.pollMs);
       return type;
     } catch (error) {
       throw await this.validationError(error, authorization);
@@ -251,9 +253,14 @@ export class AcmeClient {
     return now;
   }
 
-  /** The reason for a failed validation is in the challenge object, not in the error response. */
+  /**
+   * The reason for a failed validation is in the challenge object, not in the error response. An authority that has not finished tries again
+   * and again to reach the name's server, so the name is at fault and not the authority.
+   */
   private async validationError(error: unknown, authorization: Acme.Authorization): Promise<unknown> {
     const now = await this.authorizationNow(authorization);
+    if (now?.status === 'pending' && error instanceof Error && error.message === PENDING)
+      return new IssueError('validation', `${now.identifier.value}: the authority has not been able to verify the name so far`);
     if (now?.status !== 'invalid') return error;
     const failed = now.challenges.find((challenge) => 'error' in challenge && challenge.error);
     const { detail, type } = (failed && 'error' in failed ? failed.error : {}) as { detail?: string; type?: string };

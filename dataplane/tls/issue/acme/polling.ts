@@ -6,17 +6,17 @@ const FIRST_MS = 25;
 const LONGEST_MS = 2_000;
 const LIMITED_MS = 15_000;
 /** All pauses together (ms). */
-const TOTAL_MS = 130_000;
+export const TOTAL_MS = 130_000;
 
 /** The library's message for a state that is not final. */
 export const PENDING = 'Operation is pending or processing';
 
 /**
- * Repeats a query until it succeeds, for about two minutes and with the pauses that the authority asks for.
+ * Repeats a query until it succeeds, with pauses of `totalMs` together and at least those that the authority asks for.
  * @throws what `query` throws: at once if the state is final, or if the authority asks for more time than is left.
  */
-export async function poll<T>(query: () => Promise<T>): Promise<T> {
-  for (let left = TOTAL_MS, usual = FIRST_MS; ; usual = Math.min(2 * usual, LONGEST_MS)) {
+export async function poll<T>(query: () => Promise<T>, totalMs: number): Promise<T> {
+  for (let left = totalMs, usual = FIRST_MS; ; usual = Math.min(2 * usual, LONGEST_MS)) {
     try {
       return await query();
     } catch (error) {

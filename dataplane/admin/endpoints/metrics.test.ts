@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -67,4 +68,25 @@ test('a computation that fails fails only the scrapes that share it', async () =
   assert.deepEqual(await Promise.all(first), ['500']);
   await metrics.next();
   assert.deepEqual(await Promise.all(others), ['text 2', 'text 2']);
+});
+
+test('scrapers that read nothing have few texts in memory, and do not keep others from theirs', async () => {
+  /** More than the buffers of a connection take. */
+  const long = 'x'.repeat(16_777_216);
+  let computed = 0;
+  await using api = await RunningAdmin.start({ metrics: { text: async () => (++computed <= 10 ? long : 'short') } });
+  const idle: Socket[] = [];
+  for (let nth = 0; nth < 10; nth++) {
+    const socket = connect(api.probePort, '127.0.0.1').on('error', () => undefined);
+    idle.push(socket);
+    socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(socket, 'readable');
+  }
+  assert.equal(await (await begin(api)).answer, 'short');
+  for (const socket of idle.slice(0, 2)) {
+    socket.resume();
+    await once(socket, 'close');
+    assert.ok(socket.bytesRead < long.length, 'it was disconnected');
+  }
+  for (const socket of idle) socket.destroy();
 });

@@ -1,7 +1,6 @@
-import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import { INGRESS_CONTROLLER } from '../../../../shared/name.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
-import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
+import { CATCH_ALL, type Domain, parseDomain, wildcardOf } from '../../../../shared/values/host.ts';
 import { accepted, type Parsed } from '../../../../shared/values/parsed.ts';
 import { withoutEndSlashes } from '../../../../shared/values/path.ts';
 import { createRouteReader } from '../../route-reader.ts';
@@ -113,6 +112,7 @@ function newClaimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backen
   const { rules, defaultBackend, meta } = ingress;
   const claims: PathClaim[] = [];
   const hosts = new Map<Domain, HostTls>();
+  const tlsOf = tlsIn(ingress);
   for (const rule of rules) {
     const { host: text, paths } = rule;
     const host = hostOf(rule);
@@ -120,7 +120,7 @@ function newClaimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backen
       problems.push(problemOf(owner, text, 'bad_host', `${text}: ${host.reason}`));
       continue;
     }
-    const https = tlsOf(ingress, host.value);
+    const https = tlsOf(host.value);
     hosts.set(host.value, https);
     for (const path of paths) {
       const match = matchOf(path);
@@ -136,7 +136,7 @@ function newClaimsOf(ingress: Ingress, owner: Owner, members: RouteDraft, backen
   if (defaultBackend !== undefined) {
     const backend = backends.resolve(meta.namespace, defaultBackend);
     if (backend.isMissing) problems.push(problemOf(owner, null, 'no_backend', `the default backend: ${backend.reason}`));
-    hosts.set(CATCH_ALL, hosts.get(CATCH_ALL) ?? tlsOf(ingress, CATCH_ALL));
+    hosts.set(CATCH_ALL, hosts.get(CATCH_ALL) ?? tlsOf(CATCH_ALL));
     for (const [host, https] of hosts) claims.push({ owner, host, path: { kind: 'default' }, backend, members, https });
   }
   return claims;
@@ -166,17 +166,16 @@ function matchOf({ path, type }: IngressPath): PathMatch | { readonly reason: st
   return { kind: 'prefix', path: withoutEndSlashes(plain) || '/' };
 }
 
-/** The first entry of `tls` for a host; one without hosts is for all of them. */
-function tlsOf({ tls, meta }: Ingress, host: Domain): HostTls {
-  const entry = tls.find(
-    ({ hosts }) =>
-      hosts.length === 0 ||
-      covers(
-        hosts.map((one) => one.toLowerCase()),
-        host,
-      ) ||
-      hosts.includes(host),
-  );
-  if (entry === undefined) return { kind: 'off' };
-  return entry.secret === null ? { kind: 'auto' } : { kind: 'secret', namespace: meta.namespace, secret: entry.secret };
+/** Finds the first entry of `tls` for a host; one without hosts is for all of them. An Ingress may name tens of thousands in both places. */
+function tlsIn({ tls, meta }: Ingress): (host: Domain) => HostTls {
+  const byName = new Map<string, number>();
+  for (const [at, { hosts }] of tls.entries())
+    for (const host of hosts) for (const name of [host, host.toLowerCase()]) if (!byName.has(name)) byName.set(name, at);
+  const forAll = tls.findIndex(({ hosts }) => hosts.length === 0);
+  return (host) => {
+    const found = [forAll, byName.get(host) ?? -1, byName.get(wildcardOf(host) ?? host) ?? -1].filter((at) => at >= 0);
+    const entry = found.length === 0 ? undefined : tls[Math.min(...found)];
+    if (entry === undefined) return { kind: 'off' };
+    return entry.secret === null ? { kind: 'auto' } : { kind: 'secret', namespace: meta.namespace, secret: entry.secret };
+  };
 }

@@ -176,6 +176,18 @@ test('an object can’t keep a host that others share from being routed', () => 
   assert.deepEqual([sharedWith(['/x'], {}, endpoints).isServed, sharedWith(['/x'], {}, endpoints).problems], [true, []]);
 });
 
+test('the hosts of an Ingress with TLS are read in linear time', () => {
+  const hosts = Array.from({ length: 15_000 }, (_, at) => `h${at}.example`);
+  const { spec, ...rest } = ingressOf('odd/web', 'a.example', 'app') as SampleObject & { readonly spec: object };
+  const tls = [{ hosts: hosts.map((host) => `x${host}`), secretName: 'one' }, { hosts: ['*.example'] }];
+  const ingress = { ...rest, spec: { ...spec, rules: hosts.map((host) => ({ host })), tls, defaultBackend: { service: { name: 'app' } } } };
+  const began = performance.now();
+  const { routes } = translate(clusterOf({ ingresses: [ingress] }));
+  const took = performance.now() - began;
+  assert.deepEqual([routes.length, routes.find(({ domain }) => domain === 'h1.example')?.https], [15_001, 'auto']);
+  assert.ok(took < 4_000, `${took} ms`);
+});
+
 test('paths of slashes are read in linear time', () => {
   const began = performance.now();
   const { problems } = sharedWith(Array.from({ length: 150 }, (_, at) => `/${at}${'/'.repeat(7_900)}x`));

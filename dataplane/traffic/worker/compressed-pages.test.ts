@@ -29,7 +29,8 @@ const codings = Object.keys(CODINGS) as Coding[];
 
 /** Decoders and encoders that are being read and are not closed. */
 let open = 0;
-const base: EventEmitter = Object.getPrototypeOf(Object.getPrototypeOf(zlib.BrotliDecompress.prototype));
+// Those of zstd have only this class in common with the others.
+const base: EventEmitter = Object.getPrototypeOf(Object.getPrototypeOf(zlib.ZstdDecompress.prototype));
 const { on } = base;
 base.on = function (this: EventEmitter, event: string | symbol, listener: (...values: unknown[]) => void) {
   if (event === 'data') {
@@ -187,17 +188,43 @@ test('bytes after the encoded page are dropped, however many they are, and never
   await allClosed();
 });
 
-test('a page in zstd may not demand more memory than clients have to give', async () => {
-  const params = { [zlib.constants.ZSTD_c_windowLog]: 27 };
-  const stream = zlib.createZstdCompress({ params });
-  stream.end(PAGE);
+/** A frame of zstd whose window has `bits`, and whose content has no declared size. */
+async function framed(page: Bytes, bits: number): Promise<Buffer> {
+  const { ZSTD_c_windowLog, ZSTD_c_compressionLevel } = zlib.constants;
+  const stream = zlib.createZstdCompress({ params: { [ZSTD_c_windowLog]: bits, [ZSTD_c_compressionLevel]: 1 } });
+  stream.write(page);
+  setImmediate(() => stream.end());
   const pieces: Buffer[] = [];
   for await (const piece of stream) pieces.push(piece);
-  using upstream = await UpstreamFixture.serving(whole('zstd', Buffer.concat(pieces)));
+  return Buffer.concat(pieces);
+}
+
+test('a page in zstd that demands more memory than clients have to give is sent as it is', async () => {
+  for (const bits of [24, 27]) {
+    const coded = await framed(PAGE, bits);
+    using upstream = await UpstreamFixture.serving(whole('zstd', coded));
+    using proxy = await measuring(upstream);
+    const { body } = await proxy.request(get());
+    assert.equal(body, coded.toString('latin1'));
+    await allClosed();
+  }
+});
+
+test('a page in zstd whose second frame demands more memory than clients have to give is visibly truncated', async () => {
+  using upstream = await UpstreamFixture.start();
   using proxy = await measuring(upstream);
-  using client = new Http2Client(proxy);
-  assert.equal(await ask(client, 'zstd'), ENDED);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await upstream.nextRequest();
+  wire.send(head('zstd', null));
+  wire.send(chunk(await framed(PAGE, 17)));
+  await client.readThrough('200 OK');
+  wire.send(chunk(await framed(PAGE, 24)));
+  wire.send('0\r\n\r\n');
+  await eventually('the end of the connection', () => client.ended || client.closed);
+  assert.ok(!client.unread.endsWith('\r\n0\r\n\r\n'));
   await allClosed();
+  await eventually('its memory to be free', () => ENCODER_MEMORY.isFree);
 });
 
 test('five hundred pages at once, from an upstream that speaks HTTP/2, are all whole, and as many as memory allows are measured', async () => {
@@ -231,23 +258,29 @@ test('five hundred pages at once, from an upstream that speaks HTTP/2, are all w
 });
 
 describe('pages whose clients read nothing', () => {
-  test('in br count with the window that they declare, and further ones are sent as they are', async () => {
-    const large = Buffer.from(PAGE.replace('<p>Hello</p>', randomBytes(150_000).toString('base64')));
-    const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN } = zlib.constants;
-    const coded = zlib.brotliCompressSync(large, { params: { [BROTLI_PARAM_QUALITY]: 1, [BROTLI_PARAM_LGWIN]: 24 } });
-    using upstream = await UpstreamFixture.serving(whole('br', coded));
-    using proxy = await measuring(upstream);
-    const silent = await Frames.plain(proxy.port);
-    silent.greet([INITIAL_WINDOW, 0]);
-    for (let nth = 0; nth < 30; nth++) silent.request(2 * nth + 1, requestHead([':scheme', 'http']));
-    await eventually('their responses', () => silent.received.filter(({ type }) => type === FRAME.headers).length === 30);
-    await eventually('those for which there is no memory to be sent as they are: 17 MB each', () => open > 0 && open <= 2 * 7);
-    const { body } = await proxy.request(get());
-    assert.equal(body, coded.toString('latin1'));
-    silent[Symbol.dispose]();
-    await allClosed();
-    await eventually('their memory to be free', () => ENCODER_MEMORY.isFree);
-  });
+  const large = Buffer.from(PAGE.replace('<p>Hello</p>', randomBytes(150_000).toString('base64')));
+  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN } = zlib.constants;
+  /** With how many of them are decoded at most: those in Brotli need 17 MB each. */
+  const windows: readonly (readonly [Coding, number, () => Bytes | Promise<Bytes>])[] = [
+    ['br', 7, () => zlib.brotliCompressSync(large, { params: { [BROTLI_PARAM_QUALITY]: 1, [BROTLI_PARAM_LGWIN]: 24 } })],
+    ['zstd', 13, () => framed(large, 23)],
+  ];
+  for (const [coding, most, make] of windows)
+    test(`in ${coding} count with the window that they declare, and further ones are sent as they are`, async () => {
+      const coded = Buffer.from(await make());
+      using upstream = await UpstreamFixture.serving(whole(coding, coded));
+      using proxy = await measuring(upstream);
+      const silent = await Frames.plain(proxy.port);
+      silent.greet([INITIAL_WINDOW, 0]);
+      for (let nth = 0; nth < 30; nth++) silent.request(2 * nth + 1, requestHead([':scheme', 'http']));
+      await eventually('their responses', () => silent.received.filter(({ type }) => type === FRAME.headers).length === 30);
+      await eventually('those for which there is no memory to be sent as they are', () => open > 0 && open <= 2 * most);
+      const { body } = await proxy.request(get());
+      assert.equal(body, coded.toString('latin1'));
+      silent[Symbol.dispose]();
+      await allClosed();
+      await eventually('their memory to be free', () => ENCODER_MEMORY.isFree);
+    });
 
   for (const coding of codings)
     test(`in ${coding} take limited memory, and further ones are sent as they are`, async () => {

@@ -3,15 +3,17 @@ import { zlib } from '../../../../shared/runtime/node-on-demand.ts';
 import { guarded } from '../../exchange/faults.ts';
 import type { BodySink, BodySource, BodyStage } from '../../exchange/filter.ts';
 import type { EncoderMemory } from '../encode/memory.ts';
-import { brotliWindow } from './brotli-window.ts';
+import { BrotliWindows, type DeclaredWindows, NO_DECLARED_WINDOWS, ZstdWindows } from './declared-windows.ts';
 import { Insertion, type Page } from './insertion.ts';
 import { changedFields } from './page-head.ts';
 
 type Coding = {
   /** Memory of a decoder and an encoder (bytes), measured as growth of the process with 400 pages whose clients read nothing. */
   readonly cost: number;
-  /** What the decoder may need beyond that, by the first byte of the page: its window (bytes). */
-  readonly windowOf?: (first: number) => number;
+  /** Reads what the decoder may need beyond that. */
+  readonly windows: () => DeclaredWindows;
+  /** The largest window of a page that is decoded (bytes). */
+  readonly largest: number;
   readonly decoder: () => Zlib;
   readonly encoder: () => Zlib;
   /** The flush after which everything so far can be decoded. */
@@ -20,6 +22,7 @@ type Coding = {
 type Zlib = Gunzip | BrotliDecompress | ZstdDecompress | Gzip | BrotliCompress | ZstdCompress;
 
 const KB = 1_024;
+const NOTHING = Buffer.alloc(0);
 /** Low, since a client waits for the page. */
 const BROTLI_QUALITY = 4;
 /** The window of the encoders (log2 of bytes): most pages are smaller, and each of a thousand slow clients may need one. */
@@ -35,19 +38,22 @@ function makeCodings(): ReadonlyMap<string, Coding> {
   const { constants } = make;
   const gzip = {
     cost: 512 * KB,
+    windows: () => NO_DECLARED_WINDOWS,
+    largest: 0,
     decoder: () => make.createGunzip(DECODED),
     encoder: () => make.createGzip(),
     flush: constants.Z_SYNC_FLUSH,
   };
   const brotli = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_LGWIN]: WINDOW };
-  return new Map<string, Coding>([
+  return new Map([
     ['gzip', gzip],
     ['x-gzip', gzip],
     [
       'br',
       {
         cost: 1_024 * KB,
-        windowOf: brotliWindow,
+        windows: () => new BrotliWindows(),
+        largest: 2 ** 24,
         decoder: () => make.createBrotliDecompress(DECODED),
         encoder: () => make.createBrotliCompress({ params: brotli }),
         flush: constants.BROTLI_OPERATION_FLUSH,
@@ -57,6 +63,8 @@ function makeCodings(): ReadonlyMap<string, Coding> {
       'zstd',
       {
         cost: 1_536 * KB,
+        windows: () => new ZstdWindows(),
+        largest: 2 ** ZSTD_WINDOW,
         decoder: () => make.createZstdDecompress({ ...DECODED, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW } }),
         encoder: () => make.createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: WINDOW } }),
         flush: constants.ZSTD_e_flush,
@@ -86,8 +94,13 @@ export class RecodedPageStage implements BodyStage {
   private readonly decoder: Zlib;
   private readonly encoder: Zlib;
   private readonly insertion: Insertion;
+  private readonly windows: DeclaredWindows;
+  private window = 0;
   private trailers = '';
   private empty = true;
+  /** The beginning of the page, until its window is known. */
+  private held = NOTHING;
+  private begun = false;
   private unchanged = false;
   /** The coded page has ended; the upstream may send more. */
   private decoded = false;
@@ -101,6 +114,7 @@ export class RecodedPageStage implements BodyStage {
     this.memory = memory;
     this.page = page;
     this.taken = [memory.reserve(coding.cost)];
+    this.windows = coding.windows();
     this.next = next;
     this.source = source;
     this.decoder = coding.decoder();
@@ -126,24 +140,51 @@ export class RecodedPageStage implements BodyStage {
 
   body(buffer: Buffer, from: number, to: number): boolean {
     if (from === to) return true;
-    if (this.empty) this.begin(buffer[from] as number);
     if (this.unchanged) return this.next.body(buffer, from, to);
     // Bytes after the end of the encoded page are not part of it.
-    return this.decoded || this.decoder.write(Buffer.from(buffer.subarray(from, to)));
+    if (this.decoded) return true;
+    const piece = Buffer.from(buffer.subarray(from, to));
+    const window = this.windows.read(piece);
+    this.empty = false;
+    if (!this.begun) return this.begin(piece, window);
+    if (this.reserve(window as number)) return this.decoder.write(piece);
+    // A part of the page is with the client already.
+    this.abort();
+    return true;
   }
 
-  private begin(first: number): void {
-    this.empty = false;
-    const window = this.coding.windowOf?.(first) ?? 0;
-    this.unchanged = !this.memory.has(window);
-    if (!this.unchanged) return void this.taken.push(this.memory.reserve(window));
+  /** The decoder gets nothing before it is known what it will need. */
+  private begin(piece: Buffer, window: number | null): boolean {
+    this.held = Buffer.concat([this.held, piece]);
+    if (window === null) return true;
+    this.begun = true;
+    if (this.reserve(window)) return this.decode();
+    this.unchanged = true;
     this.page.request.beacon = 'memory';
     this.free();
+    const { held } = this;
+    return this.next.body(held, 0, held.length);
+  }
+
+  private decode(): boolean {
+    const { held } = this;
+    this.held = NOTHING;
+    return this.decoder.write(held);
+  }
+
+  /** @returns whether there is memory for a window. */
+  private reserve(window: number): boolean {
+    const more = window - this.window;
+    if (more <= 0) return true;
+    if (window > this.coding.largest || !this.memory.has(more)) return false;
+    this.taken.push(this.memory.reserve(more));
+    this.window = window;
+    return true;
   }
 
   flush(): void {
     if (this.unchanged) return this.next.flush();
-    if (this.empty || this.decoded) return;
+    if (!this.begun || this.decoded) return;
     this.decoder.flush(
       this.coding.flush,
       guarded(this.source, () => {
@@ -162,7 +203,11 @@ export class RecodedPageStage implements BodyStage {
     this.ended = true;
     this.trailers = changedFields(trailers);
     if (this.empty || this.unchanged) this.encoded = true;
-    else if (!this.decoded) this.decoder.end();
+    else if (!this.decoded) {
+      // It is incomplete, which the decoder reports.
+      if (!this.begun) this.decode();
+      this.decoder.end();
+    }
     this.finish();
   }
 

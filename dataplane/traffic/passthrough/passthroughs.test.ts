@@ -99,20 +99,20 @@ test('a connection goes to the target of the host that its ClientHello names, wh
   assert.deepEqual(passedCounts(proxy), { 'a.test passed': 1, '*.b.test passed': 1 });
 });
 
+const OWN = ['www.test', '*.www.test'];
+
+/** A proxy where TLS ends for `www.test` and the hosts below it, except for these routes. */
+async function besideOwnSites(routes: readonly RouteInput[]): Promise<ProxyFixture> {
+  const { certificate, privateKey } = await makePair(OWN);
+  const own = OWN.map((domain) => ({ ...site(domain), respond: { status: 200, body: 'served' } }));
+  const proxy = await ProxyFixture.with([...own, ...routes], { httpsPort: 0 });
+  await proxy.certify({ domains: OWN, certificate, private_key: privateKey });
+  return proxy;
+}
+
 test('the most specific host decides, and the port, whether TLS ends here', async () => {
   const target = await Target.start('target', await makePair(['x.test']));
-  const own = await makePair(['www.test', '*.www.test']);
-  const respond = { status: 200, body: 'served' };
-  using proxy = await ProxyFixture.with(
-    [
-      { ...site('www.test'), respond },
-      { ...site('*.www.test'), respond },
-      passing('db.www.test', {}, target.address),
-      { ...passing('*', { ports: [1] }, target.address) },
-    ],
-    { httpsPort: 0 },
-  );
-  await proxy.certify({ domains: ['www.test', '*.www.test'], certificate: own.certificate, private_key: own.privateKey });
+  using proxy = await besideOwnSites([passing('db.www.test', {}, target.address), passing('*', { ports: [1] }, target.address)]);
   await new Client(proxy.securePort, 'db.www.test').read('target:');
   const served = new Client(proxy.securePort, 'www.test');
   served.socket.write(get().replace('a.test', 'www.test'));
@@ -127,21 +127,13 @@ test('the most specific host decides, and the port, whether TLS ends here', asyn
 
 test('a request over a connection that ended here gets 421 if those for its host are passed on, and the host is not served by another', async () => {
   const target = await Target.start('target', await makePair(['db.www.test']));
-  const own = await makePair(['www.test', '*.www.test']);
-  const respond = { status: 200, body: 'served' };
-  using proxy = await ProxyFixture.with(
-    [
-      { ...site('www.test'), respond },
-      { ...site('*.www.test'), respond },
-      passing('db.www.test', {}, target.address),
-      { ...passing('both.www.test', {}, target.address), respond: { status: 200, body: 'both' } },
-      passing('port.www.test', { ports: [1] }, target.address),
-      passing('ip.www.test', { local_ips: ['127.0.0.1'] }, target.address),
-      passing('other.www.test', { local_ips: ['127.0.0.2'] }, target.address),
-    ],
-    { httpsPort: 0 },
-  );
-  await proxy.certify({ domains: ['www.test', '*.www.test'], certificate: own.certificate, private_key: own.privateKey });
+  using proxy = await besideOwnSites([
+    passing('db.www.test', {}, target.address),
+    { ...passing('both.www.test', {}, target.address), respond: { status: 200, body: 'both' } },
+    passing('port.www.test', { ports: [1] }, target.address),
+    passing('ip.www.test', { local_ips: ['127.0.0.1'] }, target.address),
+    passing('other.www.test', { local_ips: ['127.0.0.2'] }, target.address),
+  ]);
   const answer = async (host: string): Promise<string> => {
     const client = new Client(proxy.securePort, 'www.test', ['http/1.1']);
     client.socket.write(get().replace('a.test', host));

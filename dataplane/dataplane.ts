@@ -54,7 +54,7 @@ type ProcessContext = Runtime & {
   readonly viewToken: string | undefined;
   /** Asks the parent process to start a successor with a launcher. */
   readonly successor: (launcher: string) => Promise<UpgradeOutcome>;
-  /** From here on, there may be requests to finish, and no predecessor goes on if this process ends. */
+  /** Called, perhaps repeatedly, once there may be requests to finish and no predecessor goes on if this process ends. */
   readonly committed: () => void;
   /** Another process has taken over. */
   readonly leaving: () => void;
@@ -75,9 +75,11 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   const { settings } = booted.atBoot;
   const { dns, takeover } = booted;
   const events = new EventFeed();
-  const components = createComponents(booted, runtime, (event) => events.emit(event));
+  const components = createComponents(booted, runtime, (event) => {
+    if (takeover === null && event.kind === 'worker' && event.state === 'started') runtime.committed();
+    events.emit(event);
+  });
   const { table, https, live, workers, cache } = components;
-  if (takeover === null) runtime.committed();
   await serve(components, booted);
   table.onChange((change) => {
     https.routesChanged(change);

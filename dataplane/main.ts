@@ -43,7 +43,9 @@ async function main(): Promise<void> {
     token: process.env[`${ENV_PREFIX}ADMIN_TOKEN`],
     viewToken: process.env[`${ENV_PREFIX}VIEW_TOKEN`],
     successor: requestSuccessor,
-    committed: () => void process.on('SIGTERM', stop).on('SIGINT', stop),
+    committed: () => {
+      for (const signal of ['SIGTERM', 'SIGINT']) process.off(signal, stop).on(signal, stop);
+    },
     leaving: () => sendToParent({ kind: 'handed-over' }),
     draining: () => sendToParent({ kind: 'draining' }),
     handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),

@@ -50,7 +50,10 @@ async function main(): Promise<void> {
     draining: () => sendToParent({ kind: 'draining' }),
     handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),
   });
+  // Nothing else keeps the process alive between two attempts to start workers.
+  const starting = setInterval(nothing, 2 ** 31 - 1);
   const dataplane = await started;
+  clearInterval(starting);
   process.on('SIGHUP', () => dataplane.reload()).off('SIGHUP', nothing);
   process.on('SIGUSR2', () => dataplane.reopenLogs()).off('SIGUSR2', nothing);
   whenOrphaned(stop);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { familyOf } from '../testing/pair.ts';
-import { SLUICE } from '../testing/process.ts';
+import { freePort } from '../testing/ports.ts';
+import { DATAPLANE, Program, SLUICE } from '../testing/process.ts';
 import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
@@ -21,6 +23,22 @@ test('a standalone data plane that is killed or aborts is restarted with its rou
   }
   assert.match(dataplane.program.stdout, /"process":"parent",.*"code":137,.*"msg":"the process exited and is being restarted"/);
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+});
+
+test('a data plane whose workers can’t start goes on trying', async () => {
+  using folder = new Folder();
+  const obstacle = folder.file('obstacle');
+  writeFileSync(obstacle, '');
+  const code = `import { existsSync } from 'node:fs';
+    import { isMainThread } from 'node:worker_threads';
+    if (!isMainThread && existsSync(${JSON.stringify(obstacle)})) throw new Error('an obstacle');`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
+  const [node, ...rest] = DATAPLANE;
+  const flags = ['--http-port', `${await freePort()}`, '--admin-listen', `127.0.0.1:${await freePort()}`, '--state-dir', folder.path];
+  await using program = new Program(node, [...rest, ...flags, '--workers', '1'], env);
+  await program.said(/(an obstacle.*){4}/s);
+  rmSync(obstacle);
+  await program.said('data plane started');
 });
 
 test('killing the parent leaves no process behind', async () => {

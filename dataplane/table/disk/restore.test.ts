@@ -65,6 +65,34 @@ test('a truncated file, or one with damaged bytes, never prevents startup', asyn
   }
 });
 
+test('a number that damage has made far too large never prevents startup', async () => {
+  using fixture = await filled();
+  const path = join(fixture.folder, 'routes.db');
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE routes SET since = 9223372036854775807 WHERE domain = 'site-7.test'");
+  database.close();
+  await fixture.restart();
+  assert.equal(fixture.table.find('site-7.test'), undefined);
+  assert.equal(fixture.table.counts().routes, ROUTES - 1);
+  assert.equal(aside(fixture).length, 1);
+});
+
+test('damage in the middle of an entry never prevents startup, whatever SQLite makes of it', async () => {
+  using fixture = await filled();
+  const path = join(fixture.folder, 'routes.db');
+  const intact = readFileSync(path);
+  const at = intact.indexOf('site-7.test');
+  // The lengths and types of the columns precede the first of them.
+  for (let before = 1; before <= 12; before++)
+    for (const damage of [0x06, 0xff]) {
+      const bytes = Buffer.from(intact);
+      bytes.fill(damage, at - before, at - before + 8);
+      writeFileSync(path, bytes);
+      await fixture.restart();
+      assert.ok(fixture.table.counts().routes > 0, `${damage} ${before} bytes before`);
+    }
+});
+
 test('a table in use by a running process is not touched by another', async () => {
   using fixture = await TemporaryTable.start();
   await assert.rejects(

@@ -136,11 +136,11 @@ function setAside(path: string, clock: Clock): string {
   return aside;
 }
 
-/** SQLITE_CORRUPT, SQLITE_NOTADB and SQLITE_ERROR, and a row whose JSON does not parse. */
+/** SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR and SQLITE_TOOBIG; a row whose JSON does not parse, or with a number that is far too large. */
 function isCorrupt(error: unknown): boolean {
   if (error instanceof SyntaxError || error instanceof OtherVersionError || error instanceof DamagedError) return true;
-  const code = sqliteCode(error);
-  return code === 11 || code === 26 || code === 1;
+  if (error instanceof RangeError) return true;
+  return [1, 11, 18, 26].includes(sqliteCode(error));
 }
 
 /** SQLITE_READONLY although the system permits writing: then the header of the file is damaged. */

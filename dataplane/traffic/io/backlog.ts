@@ -5,7 +5,7 @@ import { type Handle, handleOf } from './node-handle.ts';
 const MAX_BACKLOG = 2_097_152;
 
 /**
- * Whether a client that reads nothing makes TLS send more and more: it answers each key update that requests one with another (RFC 8446
+ * Whether a peer that reads nothing makes TLS send more and more: it answers each key update that requests one with another (RFC 8446
  * 4.6.3), and nothing else limits how many of these wait.
  */
 export const hasBacklog = (handle: Handle | null, writableLength: number): boolean =>

@@ -10,6 +10,7 @@ import { guard, guarded } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayHead } from '../../exchange/relay.ts';
+import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { Intake } from '../../io/intake.ts';
 import { failedMidResponse, retriesElsewhere } from '../health/verdict.ts';
@@ -215,6 +216,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
   }
 
   sweep(now: number): void {
+    if (this.socket !== null && streamHasBacklog(this.socket)) return this.fail(FAILURE.closed);
     if (now < this.deadline) return;
     switch (this.state) {
       case STATE.idle:

@@ -12,6 +12,7 @@ import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard } from '../../exchange/faults.ts';
+import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { connectTo } from '../target/connect.ts';
@@ -303,6 +304,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Enforces its time limits and those of its streams. */
   sweep(now: number): void {
+    if (this.socket !== null && streamHasBacklog(this.socket)) this.socket.destroy();
     this.http2?.sweep(now);
     for (const stream of [...this.streams.values()]) guard(stream, stream.sweep, now);
     if (now < this.deadline || this.streams.size > 0) return;

@@ -239,7 +239,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
   private waitsForClient(): boolean {
     const { x, socket } = this;
     if (x === null || socket === null || this.requestComplete || socket.writableNeedDrain) return false;
-    return x.bodyConsumed || !x.expectsContinue;
+    return x.bodyConsumed || !x.expectsContinue || this.interim > 0;
   }
 
   nextBuffer(): Buffer {

@@ -261,9 +261,10 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     else this.fail(this.begun ? FAILURE.bodyTimeout : FAILURE.headTimeout, true);
   }
 
+  /** Once the target has told a client that waits for it to continue, it waits for the client. */
   private waitsForClient(x: Exchange): boolean {
     if (this.begun || this.requestComplete || this.stream.senderPaused) return false;
-    return x.bodyConsumed || !x.expectsContinue;
+    return x.bodyConsumed || !x.expectsContinue || this.interim > 0;
   }
 
   private now(): number {

@@ -99,6 +99,10 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     return this.http2 !== null && !this.http2.isClosing && !this.http2.ended && this.socket?.destroyed === false;
   }
 
+  get holdsTarget(): boolean {
+    return this.http2?.window.isUsedUp === true;
+  }
+
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
     return this.state === 'open' && this.alive && this.streams.size < this.maxStreams;

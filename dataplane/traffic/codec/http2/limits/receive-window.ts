@@ -32,6 +32,11 @@ export class ReceiveWindow {
     return this.left >= 0;
   }
 
+  /** Whether the peer has to wait until bytes have been passed on. */
+  get isUsedUp(): boolean {
+    return this.left <= 0;
+  }
+
   /** Bytes have been passed on, so their room is free. @returns by how much to open the window now; 0 if later. */
   consume(bytes: number): number {
     this.consumed += bytes;

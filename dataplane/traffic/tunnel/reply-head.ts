@@ -26,8 +26,9 @@ export function acceptsUpgrade({ status, fields }: ResponseHead, asked: string):
   if (status !== 101 || !fields.connectionUpgrade || fields.upgrade === null) return false;
   const chosen = protocolsIn(fields.upgrade);
   if (chosen === null || chosen.length === 0) return false;
-  const requested = asked.toLowerCase().split(', ');
-  return chosen.every((protocol) => requested.includes(protocol.toLowerCase()));
+  // Both lists may have thousands of elements.
+  const requested = new Set(asked.toLowerCase().split(', '));
+  return chosen.every((protocol) => requested.has(protocol.toLowerCase()));
 }
 
 /** The fields of a 101 for the client: those of any other response of the route, and those that an upgrade needs. */

@@ -19,12 +19,13 @@ function bearers(fields: string): string[] {
   return values.length > 1 ? values : values.flatMap((value) => BEARER.exec(value)?.[1] ?? []);
 }
 
+/** Most servers trim the names of cookies, and would find `name =`, too. */
 const cookies = (fields: string, name: string): string[] =>
   fieldsIn(fields, 'cookie')
     .flatMap((value) => value.split(';'))
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${name}=`))
-    .map((pair) => pair.slice(name.length + 1));
+    .map((pair) => ({ pair, equals: pair.indexOf('=') }))
+    .filter(({ pair, equals }) => pair.slice(0, Math.max(0, equals)).trim() === name)
+    .map(({ pair, equals }) => pair.slice(equals + 1).trim());
 
 function parameters(target: string, name: string): string[] {
   const question = target.indexOf('?');

@@ -23,6 +23,10 @@ class Transport extends Duplex {
     this.held = [];
   }
 
+  release(): void {
+    this.held = null;
+  }
+
   /** What has been kept back. */
   async taken(): Promise<Buffer> {
     await eventually('bytes', () => this.held !== null && this.held.length > 0);
@@ -46,8 +50,8 @@ function secure(socket: Transport, servername: string, pair: MadePair | null): T
   return client.on('error', () => undefined);
 }
 
-async function open(port: number): Promise<Socket> {
-  const socket = connectTcp(port, '127.0.0.1');
+async function open(port: number, localPort?: number): Promise<Socket> {
+  const socket = connectTcp({ port, host: '127.0.0.1', ...(localPort !== undefined && { localPort }) });
   await once(socket, 'connect');
   return socket.on('error', () => undefined);
 }
@@ -94,4 +98,35 @@ test('clients that reset their connections are never taken for one another, what
     upstream.requests.map(({ line }) => line),
     [],
   );
+});
+
+test('a handshake is completed although one from the same port, which failed before, is only over now', async () => {
+  const authority = await makePair([], { subject: 'CN=a', authority: true });
+  const staff = await makePair([], { subject: 'CN=staff', signer: authority.signs });
+  const shown = await makePair(['staff.test']);
+  const route = { ...site('staff.test'), respond: { status: 200, body: 'inside' }, client_auth: { ca: authority.certificate } };
+  using proxy = await ProxyFixture.with([route], { httpsPort: 0 });
+  await proxy.certify({ domains: ['staff.test'], certificate: shown.certificate, private_key: shown.privateKey });
+
+  const first = await open(proxy.securePort);
+  const { localPort } = first;
+  await once(secure(new Transport(first), 'staff.test', null), 'error');
+  first.resetAndDestroy();
+
+  const second = await open(proxy.securePort, localPort);
+  const transport = new Transport(second);
+  const client = secure(transport, 'staff.test', staff);
+  second.prependOnceListener('data', () => transport.hold());
+  await once(client, 'secureConnect');
+  const rest = await transport.taken();
+  proxy.clock.pass(2_000);
+  await eventually('the first to be over', () => proxy.ledger.connections.open() === 1);
+  second.write(rest);
+  transport.release();
+  client.write('GET / HTTP/1.1\r\nHost: staff.test\r\nConnection: close\r\n\r\n');
+  const answer = await new Promise((resolve) => {
+    client.once('data', resolve);
+    second.once('close', () => resolve('the end'));
+  });
+  assert.match(String(answer), /^HTTP\/1\.1 200 /);
 });

@@ -80,7 +80,10 @@ export class TlsServers {
       return true;
     }
     this.underWay.set(key, end);
-    socket.once('close', () => this.underWay.delete(key));
+    // Its close may be noticed seconds after a reset, when its port has been used for another connection.
+    socket.once('close', () => {
+      if (this.underWay.get(key) === end) this.underWay.delete(key);
+    });
     server.emit('connection', socket);
     return true;
   }

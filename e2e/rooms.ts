@@ -54,7 +54,7 @@ export const ROOMS: readonly Room[] = [
   traffic('exchange', 'one request and its response', 'protocol.ts', 'codec'),
   traffic('match', 'matching of sites, paths and conditions', 'ledger', 'protocol.ts', 'codec', 'exchange'),
   traffic('upstream', 'pools, targets, connections to them, retries', 'ledger', 'protocol.ts', 'codec', 'io', 'exchange'),
-  traffic('respond', 'responses without an upstream, and filters', 'ledger', 'protocol.ts', 'codec', 'exchange'),
+  traffic('respond', 'responses without an upstream, and filters', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match'),
   traffic('policy', 'access rules and limits, in their order', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match', 'respond'),
   traffic('route', 'a route compiled for the request path', 'exchange', 'match', 'upstream', 'respond', 'policy'),
   traffic('client', 'client connections over HTTP/1.1 and HTTP/2', 'codec', 'io', 'exchange'),

@@ -86,6 +86,24 @@ test('the first file that can be read is the page, and only files inside the roo
   assert.match(String((await pageOf('{path}.html')).at(-1)), /^<p>the same line/);
 });
 
+test('a client does not lead the path of a page out of the directory that the site has written', async () => {
+  fs.mkdirSync(path.join(root, 'errors'));
+  fs.writeFileSync(path.join(root, 'errors', 'en.html'), 'English');
+  fs.writeFileSync(path.join(root, 'errors', 'notes.txt'), 'notes');
+  const users = [{ name: 'a', hash: '$2b$04$'.padEnd(60, 'a') }];
+  const more: Partial<RouteInput> = { root, file_server: {}, handles: [{ path: '/data.json', basic_auth: { users }, file_server: {} }] };
+  for (const [file, ...targets] of [
+    ['/errors/{query.page}', '/x?page=../data.json', '/x?page=..%2Fdata.json', '/x?page=%252e%252e/data.json', '/x?page=..%5Cdata.json'],
+    ['/errors{path}', '/../data.json', '/%2e%2e/data.json', '/x/../../data.json', '/data.json'],
+    ['/errors/{query.page}.html', '/x?page=notes.txt?', '/x?page=notes.txt%23', '/x?page=../errors/en'],
+  ] as const) {
+    using proxy = await ProxyFixture.start([route([{ files: { root, paths: [file] } }], more)]);
+    for (const target of targets) assert.match((await proxy.request(get(target))).body, /<h1>40[014]<\/h1>/, `${file} ${target}`);
+  }
+  using proxy = await ProxyFixture.start([route([{ files: { root, paths: ['{query.dir}/{query.page}.html'] } }], more)]);
+  assert.equal((await proxy.request(get('/x?dir=/errors&page=en'))).body, 'English');
+});
+
 test('a path made from the request does not lead out of the root', async () => {
   fs.writeFileSync(path.join(path.dirname(root), `${path.basename(root)}.txt`), 'outside');
   using proxy = await ProxyFixture.start([route([{ files: { root, paths: ['/x{path}', '/{query.p}', '/{header.x-p}'] } }])]);

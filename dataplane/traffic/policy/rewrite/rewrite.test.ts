@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
+import { climbs } from '../../match/climbs.ts';
 import { Http2Client, Http2UpstreamFixture } from '../../testing/http2/upstream.ts';
 import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
-import { climbs } from './climbs.ts';
 
 /** The target that an upstream gets for each path, or the status if there is none. */
 async function forwarded(more: Partial<RouteInput>, ...paths: readonly string[]): Promise<string[]> {

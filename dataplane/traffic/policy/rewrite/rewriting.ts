@@ -3,10 +3,10 @@ import type { RouteSpec } from '../../../../shared/route.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { LONG_URI, UNSAFE_PATH } from '../../exchange/own-answer.ts';
 import { pathOf } from '../../exchange/values/query.ts';
+import { climbs } from '../../match/climbs.ts';
 import { compileCondition } from '../../match/condition.ts';
 import { foldsPaths } from '../../match/pattern.ts';
 import { answers, type Policy, type PolicyExplanation, passes } from '../policy.ts';
-import { climbs } from './climbs.ts';
 
 /** Longest path and query that is made for an upstream (bytes). */
 export const LONGEST_TARGET = 16_384;

@@ -2,6 +2,8 @@ import type { PageSearch } from '../../exchange/pages/error-pages.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import type { AnswerFacts } from '../../exchange/values/placeholders.ts';
 import { compileText, type Text } from '../../exchange/values/template.ts';
+import { encodedComponent } from '../../exchange/values/url-encoding.ts';
+import { climbs } from '../../match/climbs.ts';
 import { DiskAccess } from '../files/disk.ts';
 import { filePathOf } from '../files/file-path.ts';
 import type { FileTools } from '../files/file-tools.ts';
@@ -29,12 +31,13 @@ export class FilePages {
     this.settings = compileSettings({}, root ?? siteRoot ?? '/', [], tools.clock);
     this.tools = tools;
     this.files = new WholeFiles(tools.clock);
-    // The template is the name of a file, but the inserted values come from URLs, where a percent sign begins an escape.
+    // The template is the name of a file, but the inserted values are parts of URLs, where a percent sign begins an escape.
     this.paths = paths.map((path) =>
       compileText(Buffer.from(path.replaceAll('%', '%25')).toString('latin1'), {
         scope: 'answer',
         longest: LONGEST_PATH,
         unsafe: null,
+        encode: encodedComponent,
         remainder,
       }),
     );
@@ -61,7 +64,8 @@ export class FilePages {
   private async read(disk: DiskAccess, x: EvaluatedRequest, facts: AnswerFacts): Promise<WholeFile | null> {
     for (const text of this.paths) {
       const written = text.constant ?? text.evaluate(x, facts);
-      const path = written === null ? 'missing' : filePathOf(written.split('?', 1)[0] as string);
+      // A client that has helped to write the path must not lead out of the directory that the site has written.
+      const path = written === null || climbs(written) ? 'missing' : filePathOf(written.split('?', 1)[0] as string);
       const file = typeof path === 'string' ? null : await this.files.read(this.settings, disk, path, LARGEST_PAGE);
       if (file !== null) return file;
     }

@@ -1,4 +1,4 @@
-import { decodingsOf, POSSIBLE_END, POSSIBLE_SLASH } from '../../match/decoded.ts';
+import { decodingsOf, POSSIBLE_END, POSSIBLE_SLASH } from './decoded.ts';
 
 /** Rounds of decoding that a path may go through at an upstream. */
 const ROUNDS = 3;

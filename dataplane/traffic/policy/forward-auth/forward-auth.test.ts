@@ -256,6 +256,25 @@ test('placeholders in uri cannot add a parameter, and one that is too long is an
   assert.equal(auth.requests.length, 1);
 });
 
+test('a client does not lead the question to another page of the authentication server, which might answer with 200', async () => {
+  for (const uri of ['/verify{path}', '/verify/{query.p}', '/verify{uri}?x=1']) {
+    using auth = await UpstreamFixture.serving((request) =>
+      / \/verify/.test(request.line) && !/\.\.|%2e/i.test(request.line) ? 'HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno' : ALLOWED,
+    );
+    using upstream = await UpstreamFixture.serving(ok('page'));
+    using proxy = await ProxyFixture.start([guarded(auth, upstream, { uri })]);
+    for (const path of ['/../?p=../', '/%2e%2e/?p=%2e%2e/x', '/..%2f?p=..%5C', '/x/../../?p=x/../..'])
+      assert.match((await proxy.request(get(path))).line, / 40[03] /, `${uri} ${path}`);
+    assert.match((await proxy.request(get('/a/b?p=c'))).line, / 403 /, uri);
+    assert.equal(upstream.requests.length, 0);
+  }
+  using auth = await UpstreamFixture.serving(ALLOWED);
+  using upstream = await UpstreamFixture.serving(ok('page'));
+  using proxy = await ProxyFixture.start([guarded(auth, upstream, { uri: '/{path}?x=1' })]);
+  await proxy.request(get('//host/verify'));
+  assert.equal(auth.requests[0]?.line, 'GET /host/verify?x=1 HTTP/1.1');
+});
+
 test('a rejection with a listed status redirects the client, and the connection to the authentication server is used again', async () => {
   using auth = await UpstreamFixture.serving((request) =>
     request.head.includes('other')

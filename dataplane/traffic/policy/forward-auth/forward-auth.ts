@@ -43,7 +43,7 @@ function compile(spec: Spec, server: Responder, tools: InternalTools, remainder:
     name: 'forward_auth',
     decide(x) {
       const target = uri(x);
-      if (target === null) return TOO_LONG;
+      if (target === null) return UNFIT;
       const fields = fieldsFor(x);
       if (fields === null) return UNSAFE_VALUE;
       const use = { copied, passesCookies, redirectFor: (status: number) => redirectFor(x, status) };
@@ -56,11 +56,11 @@ function compile(spec: Spec, server: Responder, tools: InternalTools, remainder:
   };
 }
 
-const TOO_LONG: OwnAnswer = {
+const UNFIT: OwnAnswer = {
   status: 400,
   fields: '',
   body: null,
-  reason: `the path for the authentication server would have more than ${LONGEST_FIELD_VALUE} bytes`,
+  reason: `the path for the authentication server would have ".." as a segment, or more than ${LONGEST_FIELD_VALUE} bytes`,
 };
 
 const requestTo = (x: Exchange, uri: string, fields: string, hostOfTarget: InternalRequest['hostOfTarget']): InternalRequest => ({

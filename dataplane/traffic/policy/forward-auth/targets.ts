@@ -1,12 +1,15 @@
 import { isConstant, type Placeholder, type TemplatePart, templateParts } from '../../../../shared/placeholders/template.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import { NO_ANSWER } from '../../exchange/values/placeholders.ts';
+import { pathOf } from '../../exchange/values/query.ts';
 import { compileParts, LONGEST_FIELD_VALUE } from '../../exchange/values/template.ts';
 import { encodedComponent, urlSafe } from '../../exchange/values/url-encoding.ts';
+import { climbs } from '../../match/climbs.ts';
 import { compileLocation } from '../redirect/location.ts';
+import { absolute } from '../rewrite/rewriting.ts';
 
 type Remainder = (x: EvaluatedRequest) => string;
-/** null if the value would be too long. */
+/** null if the value would be too long, or lead out of the path that the site has written. */
 type Target = (x: EvaluatedRequest) => string | null;
 
 /** The target of requests to the authentication server. */
@@ -18,7 +21,10 @@ export function compileUri(text: string, remainder: Remainder): Target {
   }
   const begin = compiled(path, remainder, encodedComponent);
   const rest = compiled(query, remainder, asParameter);
-  return (x) => joined(begin(x), rest(x));
+  return (x) => {
+    const target = joined(begin(x), rest(x));
+    return target === null || climbs(pathOf(target)) ? null : absolute(target);
+  };
 }
 
 /** Where a rejected client is redirected. The host is never one that only the client has chosen. */

@@ -45,22 +45,42 @@ export function* differencesOf(
   domain: Domain,
   pool: readonly Member[],
   draining: ReadonlySet<string>,
-): Generator<UndatedProblem[], undefined> {
+): Generator<Iterable<UndatedProblem>, undefined> {
   const leader = leaderOf(pool, draining);
   for (const { container, site } of pool) {
     if (container === leader.container || draining.has(container.id)) continue;
-    yield differences(leader.site, site).map(([label, holds]) => ({
+    yield differencesFrom(leader, { container, site }, domain);
+  }
+}
+
+function* differencesFrom(
+  leader: Member,
+  { container, site }: Pick<Member, 'container' | 'site'>,
+  domain: Domain,
+): Generator<UndatedProblem> {
+  for (const [label, holds] of differences(leader.site, site))
+    yield {
       source: DOCKER_SOURCE,
       origin: originOf(container),
       domain,
       code: 'labels_differ',
       message: `${LABEL_PREFIX}${label} is ${holds === undefined ? 'absent' : `"${holds.slice(0, 200)}"`} in ${originOf(leader.container)}, which is older: that holds for ${domain}`,
-    }));
-  }
+    };
 }
 
+type Differences = readonly (readonly [label: string, first: string | undefined])[];
+
+/** Two sites may share thousands of domains, and labels never change. */
+const known = new WeakMap<SiteLabels['common'], WeakMap<SiteLabels['common'], Differences>>();
+
 /** Labels with different values in two sites, each with the first site's value. */
-function differences({ common: first }: SiteLabels, { common: second }: SiteLabels): [label: string, first: string | undefined][] {
+function differences({ common: first }: SiteLabels, { common: second }: SiteLabels): Differences {
+  const ofFirst = known.get(first) ?? new WeakMap<SiteLabels['common'], Differences>();
+  known.set(first, ofFirst);
+  const before = ofFirst.get(second);
+  if (before) return before;
   const labels = [...new Set([...first.keys(), ...second.keys()])].sort();
-  return labels.filter((label) => first.get(label) !== second.get(label)).map((label) => [label, first.get(label)]);
+  const found = labels.filter((label) => first.get(label) !== second.get(label)).map((label) => [label, first.get(label)] as const);
+  ofFirst.set(second, found);
+  return found;
 }

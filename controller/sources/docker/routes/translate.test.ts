@@ -231,6 +231,18 @@ test('a container with many mistakes for many domains reports a limited number, 
   }
 });
 
+test('containers that share many domains are compared once, not for each domain', () => {
+  const names = { 'sluice.domain': Array.from({ length: 3_000 }, (_, at) => `${at}.example`).join() };
+  const more = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`sluice.header.${at.toString(36)}`, 'x']));
+  const containers = [sampleContainer(1, { labels: names }), sampleContainer(2, { labels: { ...names, ...more } })];
+  translate(sampleSnapshot(containers));
+  const began = performance.now();
+  const { routes, problems } = translate(sampleSnapshot(containers));
+  const took = performance.now() - began;
+  assert.deepEqual([routes.length, problems.length], [3_000, MAX_PROBLEMS_PER_CONTAINER]);
+  assert.ok(took < 1_000, `${took} ms`);
+});
+
 test('a container with many sites and many labels that concern all of them becomes no gigabytes of mistakes', () => {
   const range = Array.from({ length: 3_000 }, (_, at) => at);
   const sites = range.map((one) => [`sluice.s${one}.port`, '1']);

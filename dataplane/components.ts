@@ -121,8 +121,7 @@ export function createComponents(
     onReport: (report) => {
       analytics.record(report);
       traffic.record(report);
-      // Connections that are passed through are no visits.
-      history?.add(report.domains.filter(({ passed }) => passed === undefined));
+      history?.add(report.domains);
       metrics.record(report);
       upstreams.record(report);
     },

@@ -85,6 +85,31 @@ describe('the history of a data plane', { concurrency: true }, () => {
     }
   });
 
+  test('requests without a host are counted for the catch-all, and those that are refused are in no history', async () => {
+    using folder = new Folder();
+    await using app = await Upstream.start('app', (_, response) => response.end('ok'));
+    await using dataplane = await Dataplane.start({ stateDir: folder.file('state') });
+    const refused = 'GET / HTTP/9.9\r\nHost: a.test\r\n\r\n';
+    const send = async (text: string) => {
+      using client = await RawClient.open(dataplane.httpPort);
+      return client.write(text).toEnd();
+    };
+    const apply = { controller: 'c', epoch: 1, revision: 1, based_on: null, sources: ['s'] };
+    const route = { domain: '*', upstream: app.address, tls: false, source: 's' };
+    const lines = [{ apply }, { route }, { end: { revision: 1 } }].map((line) => `${JSON.stringify(line)}\n`);
+    await dataplane.admin('POST', '/routes', lines.join(''), { 'content-type': 'application/x-ndjson' });
+    for (const text of ['GET / HTTP/1.0\r\n\r\n', refused, 'GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n', refused])
+      await send(text);
+    const expected = [/^sluice_requests_total\{domain="\*",status="2xx"\} 2$/m, /^sluice_unrouted_requests_total\{status="4xx"\} 2$/m];
+    await until('each to be counted where it belongs', async () => {
+      const { text } = await dataplane.admin('GET', '/metrics');
+      return expected.every((line) => line.test(text));
+    });
+    assert.equal((await ok(dataplane, '/analytics/*/history')).totals.views, 2);
+    const { totals: all, hosts } = await ok(dataplane, '/history');
+    assert.deepEqual([all.views, hosts?.map(({ domain, views }) => [domain, views])], [2, [['*', 2]]]);
+  });
+
   test('history outlives a takeover, a kill and a restart, is forgotten on request, and a damaged file is replaced', async () => {
     using folder = new Folder();
     await using app = await Upstream.start('app', (_, response) => response.end('ok'));

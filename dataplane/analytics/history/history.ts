@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
-import type { DomainReport } from '../../traffic/protocol.ts';
+import { type DomainReport, UNROUTED } from '../../traffic/protocol.ts';
 import type { AnswerFormat, HistoryAnswer } from './keeper.ts';
 import type { FromHistory, HistoryStart, ToHistory } from './messages.ts';
 import type { RangeQuery } from './range.ts';
@@ -68,8 +68,10 @@ export class History {
     return this.failed ? 'its thread is being restarted' : this.unavailable;
   }
 
+  /** Connections that are passed through and requests without a route are no visits. */
   add(reports: readonly DomainReport[]): void {
-    if (reports.length > 0) this.post({ kind: 'add', reports });
+    const visits = reports.filter(({ host }) => host !== UNROUTED);
+    if (visits.length > 0) this.post({ kind: 'add', reports: visits });
   }
 
   answer(host: string, range: RangeQuery, format: AnswerFormat): Promise<HistoryAnswer> {

@@ -267,6 +267,8 @@ export class Recorder {
   }
 
   private countersOf(host: string, pattern: string, key = host): Counters {
+    // A request may name no host, and is then for the catch-all.
+    if (key === UNROUTED && pattern !== UNROUTED) return this.countersOf(pattern, pattern);
     const known = this.domains.get(key);
     if (known !== undefined) return known;
     if (host !== pattern && host !== UNROUTED && !this.admitsHost(pattern)) return this.countersOf(pattern, pattern);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MAX_PROBLEMS_PER_ORIGIN } from '../../problem-list.ts';
 import type { Container } from '../engine/container.ts';
 import { fakeId } from '../testing/fake-container.ts';
 import { sampleContainer, sampleSnapshot } from '../testing/sample-container.ts';
-import { MAX_PROBLEMS_PER_CONTAINER } from './problem-list.ts';
 import { translate } from './translate.ts';
 
 const labels = (more: Record<string, string>) => ({ labels: { 'sluice.domain': 'a.example', ...more } });
@@ -226,7 +226,7 @@ test('a container with many mistakes for many domains reports a limited number, 
     const odd = sampleContainer(3, { labels: { ...names, ...labels } });
     const { routes, problems } = translate(sampleSnapshot([sampleContainer(1), sampleContainer(2, { labels: names }), odd]));
     assert.equal(routes.length, domains.length);
-    assert.equal(problems.length, MAX_PROBLEMS_PER_CONTAINER);
+    assert.equal(problems.length, MAX_PROBLEMS_PER_ORIGIN);
     assert.match(problems.at(-1)?.message ?? '', /further problems of this container are not listed$/);
   }
 });
@@ -239,7 +239,7 @@ test('containers that share many domains are compared once, not for each domain'
   const began = performance.now();
   const { routes, problems } = translate(sampleSnapshot(containers));
   const took = performance.now() - began;
-  assert.deepEqual([routes.length, problems.length], [3_000, MAX_PROBLEMS_PER_CONTAINER]);
+  assert.deepEqual([routes.length, problems.length], [3_000, MAX_PROBLEMS_PER_ORIGIN]);
   assert.ok(took < 1_000, `${took} ms`);
 });
 

@@ -1,6 +1,7 @@
 import type { RouteSpec, UpstreamSpec } from '../../../../shared/route.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
 import { type InvalidSite, type ReadLabels, readLabels, type SiteLabels } from '../../labels/read-labels.ts';
+import { ProblemList } from '../../problem-list.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
 import type { Container } from '../engine/container.ts';
@@ -9,7 +10,6 @@ import { DOCKER_SOURCE, type EngineSnapshot, type SiteReading, type Translation 
 import { type LastGood, type ReadContainer, recall, remember } from './last-good.ts';
 import { peersIn } from './peers.ts';
 import { differencesOf, join, leaderOf, type Member } from './pools.ts';
-import { ProblemList } from './problem-list.ts';
 import { invalidReading, keptReading, originOf, STAYS, validReading } from './site-reading.ts';
 
 /**
@@ -33,7 +33,7 @@ export function translate(snapshot: EngineSnapshot): Translation {
 
 /** What each container wants, one after the other. */
 function collect(snapshot: EngineSnapshot, read: readonly ReadContainer[], lastGood: LastGood) {
-  const problems = new ProblemList();
+  const problems = new ProblemList('container');
   const readings: SiteReading[] = [];
   const pools = new Map<Domain, Member[]>();
   const running = read.filter(({ container }) => isLive(container));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import { MAX_LINE_BYTES } from '../../../../shared/wire/apply.ts';
+import { MAX_PROBLEMS_PER_ORIGIN } from '../../problem-list.ts';
 import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
 import type { ClusterSnapshot } from './cluster-snapshot.ts';
 import { translate } from './translate.ts';
@@ -227,7 +228,17 @@ test('the annotations of one object can’t become gigabytes of routes', () => {
     clusterOf({ ingresses: [{ ...ingress, spec: { ...spec, rules } }], services: [service], slices: [slice] }),
   );
   assert.ok(routes.length > 100 && routes.length < 200, `${routes.length}`);
-  assert.match(problems.at(-1)?.message ?? '', /^h999\.example: \/ has no room left/);
+  assert.match(problems.at(-1)?.message ?? '', /^h\d+\.example: \/ has no room left/);
+});
+
+test('an object with many mistakes reports a limited number, and those of others are reported too', () => {
+  const { spec, ...rest } = ingressOf('odd/web', 'a.example', 'none') as SampleObject & { readonly spec: object };
+  const paths = manyPaths(5_000).map((path) => ({ path, pathType: 'Exact', backend: { service: { name: 'none', port: { number: 80 } } } }));
+  const odd = { ...rest, spec: { ...spec, rules: [{ host: 'odd.example', http: { paths } }] } };
+  const { problems, refusals } = translate(clusterOf({ ingresses: [odd, ingressOf('shop/web', 'a.example', 'none')] }));
+  assert.deepEqual([problems.length, refusals.length], [MAX_PROBLEMS_PER_ORIGIN + 1, MAX_PROBLEMS_PER_ORIGIN + 1]);
+  assert.match(problems[MAX_PROBLEMS_PER_ORIGIN - 1]?.message ?? '', /further problems of this object are not listed$/);
+  assert.equal(problems.at(-1)?.origin, 'ingress shop/web');
 });
 
 test('an object decides nothing about the whole host of another namespace', () => {

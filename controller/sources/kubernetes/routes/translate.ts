@@ -1,5 +1,6 @@
 import type { RouteInput, RouteSpec } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
+import { ProblemList } from '../../problem-list.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
@@ -54,16 +55,23 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     ...gateways.statuses,
   ];
   const owners = requests.map(({ owner }) => owner);
+  const listed = limited(problems);
   return {
     routes,
     certificates: certificates.list(namespaces),
     settings: gateways.settings,
-    problems,
+    problems: listed,
     readings,
     statuses,
-    refusals: refusalsOf(owners, problems),
+    refusals: refusalsOf(owners, listed),
     lastGood,
   };
+}
+
+function limited(problems: readonly UndatedProblem[]): readonly UndatedProblem[] {
+  const list = new ProblemList('object');
+  for (const problem of problems) list.add([problem]);
+  return list.list();
 }
 
 const badRoute = (host: string, reason: string) => ({

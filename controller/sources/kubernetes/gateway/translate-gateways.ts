@@ -20,7 +20,7 @@ import { domainOf } from './hosts/hostnames.ts';
 import { type HostPassthroughs, tlsHosts } from './hosts/tls-hosts.ts';
 import { allowsNamespace, type BoundListener, bindListeners } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
-import { portSettings } from './port-settings.ts';
+import { portSettings, withRoomForPorts } from './port-settings.ts';
 import { RouteBackends } from './rules/route-backends.ts';
 import { classStatus, gatewayStatus, listenerSetStatus, policyStatus } from './status/gateway-status.ts';
 import { routeStatus } from './status/route-status.ts';
@@ -65,7 +65,10 @@ export function translateGateways(
   const grants = new Grants(snapshot.grants);
   const gateways = [...snapshot.gateways.values()].filter(({ className }) => names.has(className)).sort(byAge);
   const addresses = assignAddresses(gateways, snapshot.addresses);
-  const bound = gateways.map((gateway) => bindGateway(gateway, addresses.get(gateway) ?? { kind: 'none' }, snapshot, grants));
+  const bound = withRoomForPorts(
+    gateways.map((gateway) => bindGateway(gateway, addresses.get(gateway) ?? { kind: 'none' }, snapshot, grants)),
+    map,
+  );
   const parents = new Map(bound.flatMap((one) => parentsOfGateway(one)));
 
   const policies = new BackendPolicies(snapshot, grants);

@@ -58,6 +58,8 @@ export type TrafficSettings = {
 export type CacheEntry = {
   /** Unique in the process. */
   readonly id: number;
+  /** The same for entries with the same body: when one is validated, its successor has it. */
+  readonly bodyId: number;
   /** Scheme, host, target and whatever else decides which response a request gets, except for Vary. */
   readonly key: string;
   /** Without port, lower case; and the target as the client sent it, without parameters that do not decide. */

@@ -15,7 +15,7 @@ test('a response is read as it was written, by the same process and by the next 
   for (const process of [first, disk.open().run()]) {
     const [read] = process.read('/a?b=c');
     assert.ok(read !== undefined && read.id < 0);
-    assert.deepEqual({ ...read, id: 0, body: 0 }, { ...page, id: 0, body: 0 });
+    assert.deepEqual({ ...read, id: 0, bodyId: 0, body: 0 }, { ...page, id: 0, bodyId: 0, body: 0 });
     assert.equal(textOf(read), textOf(page));
     assert.deepEqual(process.texts('/empty'), ['']);
     assert.deepEqual(process.read('/other'), []);

@@ -5,7 +5,7 @@ import type { CacheEntry } from '../../traffic/protocol.ts';
  * The data stored on disk for a response besides its body. It contains only a digest of the key, because the key may contain secrets that
  * policies add to requests for the upstream. A lookup knows the key.
  */
-export type SavedHead = Omit<CacheEntry, 'id' | 'body' | 'key'> & { readonly keyDigest: string };
+export type SavedHead = Omit<CacheEntry, 'id' | 'bodyId' | 'body' | 'key'> & { readonly keyDigest: string };
 
 type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';
@@ -54,7 +54,7 @@ export function headFrom(text: string): SavedHead | null {
   return fits ? (value as SavedHead) : null;
 }
 
-export function headOf({ id: _, body: __, key, ...head }: CacheEntry): SavedHead {
+export function headOf({ id: _, bodyId: __, body: ___, key, ...head }: CacheEntry): SavedHead {
   return { ...head, keyDigest: digestOf(key) };
 }
 

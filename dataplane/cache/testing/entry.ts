@@ -6,6 +6,7 @@ let lastId = 0;
 export const entry = (target: string, more: Partial<CacheEntry> = {}): CacheEntry => ({
   ...{
     id: ++lastId,
+    bodyId: lastId,
     key: `http a.test ${target}`,
     host: 'a.test',
     domain: 'a.test',

@@ -81,7 +81,7 @@ export class ReadJob {
 
   entry(id: number, key: string): CacheEntry {
     const { keyDigest: _, ...head } = this.head;
-    return { ...head, id, key, body: head.length === 0 ? [] : [this.body] };
+    return { ...head, id, bodyId: id, key, body: head.length === 0 ? [] : [this.body] };
   }
 
   close(): void {

@@ -1,5 +1,4 @@
 import { fieldIn } from '../../codec/http1/kept-lines.ts';
-import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guardExchange } from '../../exchange/faults.ts';
 import { type AnswerSink, type InternalAnswer, InternalExchange } from '../../exchange/internal-exchange.ts';
 import { matchesAny } from './conditions.ts';
@@ -10,14 +9,13 @@ import { answersAlso, entryOf, type ReceivedHead, storingFor, validatedEntry } f
 import { type CacheLookup, Reader } from './reader.ts';
 import { fetchRequest, isPersonal } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
-import { StoredResponse } from './stored.ts';
+import type { StoredResponse } from './stored.ts';
 import { isAboutRequest, type Storing } from './storing.ts';
 
 /** How long a request waits for a response that another one has requested (ms), and for the main thread. */
 const COLLAPSE_MS = 5_000;
 const LOOK_UP_MS = 1_000;
-/** How many bytes a client may lag behind a response that is not stored, and the fastest one behind a response that is. */
-const MAX_BEHIND = 1_048_576;
+
 /**
  * A request for a whole response, whose answer is stored if that is allowed. Requests for the same key that arrive before the head of the
  * response wait for it, and read the response as it arrives. If it may not be stored, only the first of them gets it.
@@ -219,7 +217,7 @@ export class Fill implements AnswerSink {
   /** Otherwise clients that don't read would keep any number of large responses in memory. @returns whether one of them keeps up. */
   private mayGoOn(body: GrowingBody): boolean {
     if (!body.stored) return this.trim(body);
-    return !this.block.tools.store.hold(this, body.behind(this.readers) >= MAX_BEHIND);
+    return !this.block.tools.store.hold(this, !body.isRead(this.readers));
   }
 
   giveWay(): void {
@@ -238,7 +236,7 @@ export class Fill implements AnswerSink {
     }
     const { store, clock } = this.block.tools;
     if (store.unregister(this.key, this) && body.tooLarge) store.markUncacheable(this.key, isPersonal(this.leader.request), clock.now());
-    return body.dropRead(this.readers) < MAX_BEHIND;
+    return body.dropRead(this.readers);
   }
 
   flush(): void {
@@ -246,17 +244,17 @@ export class Fill implements AnswerSink {
   }
 
   end(trailers: string): void {
-    const { growing: body, received: head } = this;
-    if (this.mode === 'storing' && body !== null && head !== null) {
-      const whole = head.answer.length === UNTIL_CLOSE || head.answer.length === body.received;
-      const { leader, key, block, requestedAt } = this;
-      if (body.stored && whole) block.tools.store.store(entryOf(leader, key, block, head, body, requestedAt), this.since, this.stale);
-      else body.free();
-      body.complete = true;
-      body.trailers = trailers;
-      this.each((reader) => reader.read(body));
-    } else this.each((reader) => reader.end(trailers));
+    const { growing: body, received: head, leader, key, block, requestedAt } = this;
+    if (this.mode !== 'storing' || body === null || head === null) {
+      this.each((reader) => reader.end(trailers));
+      return this.finish();
+    }
+    const entry = body.isStorable ? entryOf(leader, key, block, head, body, requestedAt) : null;
+    const stored = entry && block.tools.store.store(entry, this.since, this.stale);
+    body.end(trailers);
+    this.each((reader) => reader.read(body));
     this.finish();
+    if (stored !== null) body.share(stored.body, this.readers);
   }
 
   /** RFC 9111 4.3.4: the stored response is what the upstream would send, with newer fields. */
@@ -274,7 +272,7 @@ export class Fill implements AnswerSink {
     const storing = storingFor(this.leader, withAge, this.block);
     const { clock, store } = this.block.tools;
     const about = validatedEntry(this.leader, this.key, this.block, entry, withAge, this.requestedAt, fields);
-    const stored = storing ? store.store({ ...about, ...storing }, this.since, stale) : new StoredResponse({ ...about, lifetime: 0 });
+    const stored = storing ? store.store({ ...about, ...storing }, this.since, stale) : store.responseOf({ ...about, lifetime: 0 });
     if (storing === null) this.forget();
     this.conclude((reader) => {
       // What must not be stored, for instance because it sets a cookie, is about the client whose request was validated.
@@ -339,7 +337,8 @@ export class Fill implements AnswerSink {
 
   /** The client of this reader can accept more. */
   resume(reader: Reader): void {
-    if (this.growing !== null && this.mode !== 'passing') reader.read(this.growing);
+    if (this.growing !== null) reader.read(this.growing);
+    this.growing?.progress();
     this.continue();
   }
 
@@ -354,6 +353,7 @@ export class Fill implements AnswerSink {
     reader.cancelTimer();
     this.readers.delete(reader);
     if (reader.x.attempt === reader) reader.x.attempt = null;
+    this.growing?.progress();
   }
 
   /** The request goes to the upstream on its own. */

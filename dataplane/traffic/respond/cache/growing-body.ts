@@ -1,11 +1,17 @@
 import { UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import type { CacheStore } from './store.ts';
+import type { BodyUser, StoredBody } from './stored-bodies.ts';
 
 const FIRST_PIECE = 16_384;
 const LARGEST_PIECE = 1_048_576;
+/** How many bytes a client may lag behind a response that is not stored, and the fastest one behind a response that is. */
+const MAX_BEHIND = 1_048_576;
+
+type BodyReader = BodyUser & { readonly at: number };
 
 /** The body of a response that is being received, held once in shared memory for all readers and for the cache. */
-export class GrowingBody {
+export class GrowingBody implements BodyUser {
+  private readonly length: number;
   private readonly store: CacheStore;
   /** Pieces of `sizes`; null where they are no longer needed. */
   readonly pieces: (Buffer | null)[] = [];
@@ -14,6 +20,8 @@ export class GrowingBody {
   /** Bytes that are reserved, but have no memory yet: the rest of a body of known length. */
   private planned = 0;
   private reserved = 0;
+  private readers: ReadonlySet<BodyReader> = new Set();
+  private storedBody: StoredBody | null = null;
   private dropped = 0;
   private droppedBytes = 0;
   received = 0;
@@ -24,19 +32,25 @@ export class GrowingBody {
   /** Whole lines; known once it is complete. */
   trailers = '';
 
-  private constructor(store: CacheStore) {
+  private constructor(length: number, store: CacheStore) {
+    this.length = length;
     this.store = store;
   }
 
   /** `length` in bytes or UNTIL_CLOSE. @returns null if there is no room for it. */
   static open(length: number, store: CacheStore): GrowingBody | null {
     if (length > store.largest) return null;
-    const body = new GrowingBody(store);
+    const body = new GrowingBody(length, store);
     if (length === UNTIL_CLOSE) return body;
     if (!store.reserve(length)) return null;
     body.reserved = length;
     body.planned = length;
     return body;
+  }
+
+  /** Whether it is whole now, and will be stored. */
+  get isStorable(): boolean {
+    return this.stored && (this.length === UNTIL_CLOSE || this.length === this.received);
   }
 
   append(buffer: Buffer, from: number, to: number): void {
@@ -75,15 +89,15 @@ export class GrowingBody {
     this.free();
   }
 
-  /** How many bytes the fastest of these readers has not read yet; 0 if there are none. */
-  behind(readers: ReadonlySet<{ readonly at: number }>): number {
+  /** @returns whether the fastest of these readers keeps up, or there are none. */
+  isRead(readers: ReadonlySet<BodyReader>): boolean {
     let fastest = readers.size === 0 ? this.received : 0;
     for (const { at } of readers) fastest = Math.max(fastest, at);
-    return this.received - fastest;
+    return this.received - fastest < MAX_BEHIND;
   }
 
-  /** Forgets the pieces that all of these readers have read. @returns how many bytes the slowest of them has not read yet. */
-  dropRead(readers: ReadonlySet<{ readonly at: number }>): number {
+  /** Forgets the pieces that all of these readers have read. @returns whether the slowest of them keeps up. */
+  dropRead(readers: ReadonlySet<BodyReader>): boolean {
     let slowest = this.received;
     for (const { at } of readers) slowest = Math.min(slowest, at);
     for (; this.dropped < this.pieces.length - 1; this.dropped++) {
@@ -93,7 +107,36 @@ export class GrowingBody {
       this.pieces[this.dropped] = null;
       this.memory = [];
     }
-    return this.received - slowest;
+    this.readers = readers;
+    const keepsUp = this.received - slowest < MAX_BEHIND;
+    this.store.leftovers.note(this, keepsUp ? 0 : this.received - this.droppedBytes);
+    return keepsUp;
+  }
+
+  end(trailers: string): void {
+    this.free();
+    this.complete = true;
+    this.trailers = trailers;
+  }
+
+  /** It is complete and stored; these readers have not read all of it yet. */
+  share(stored: StoredBody, readers: ReadonlySet<BodyReader>): void {
+    if (readers.size === 0) return;
+    this.readers = readers;
+    this.storedBody = stored;
+    stored.use(this);
+  }
+
+  /** A reader has read a part of it, or does not need it any more. */
+  progress(): void {
+    if (this.readers.size > 0) return this.storedBody?.use(this);
+    this.storedBody?.leave(this);
+    this.store.leftovers.note(this, 0);
+  }
+
+  cut(): void {
+    const all = this.storedBody !== null;
+    for (const reader of [...this.readers]) if (all || this.received - reader.at >= MAX_BEHIND) reader.cut();
   }
 
   /** The memory of the whole body, of exactly its size. */

@@ -44,8 +44,10 @@ export function entryOf(
   body: GrowingBody,
   requestedAt: number,
 ): CacheEntry {
+  const identity = identityOf(leader, key, block, response);
   return {
-    ...identityOf(leader, key, block, response),
+    ...identity,
+    bodyId: identity.id,
     ...storing,
     ...agesOf(response, requestedAt, block.tools.clock.now()),
     status: answer.status,

@@ -23,7 +23,7 @@ import { matchesAny } from './conditions.ts';
 import type { GrowingBody } from './growing-body.ts';
 import { type CacheRequest, isPersonal } from './request.ts';
 import type { CacheResponse } from './response.ts';
-import { sendStored } from './send.ts';
+import { LEFT_BEHIND, sendStored } from './send.ts';
 import type { StoredResponse } from './stored.ts';
 
 /** A client's request that the cache should answer. */
@@ -149,6 +149,12 @@ export class Reader implements Attempt {
     this.over = true;
     this.x.failure = reason;
     abortAnswer(this.x);
+  }
+
+  /** Others need the memory of the response. */
+  cut(): void {
+    guardExchange(this.x, () => this.abort(LEFT_BEHIND));
+    this.fill.leave(this);
   }
 
   /** The request for the response has been answered, or has failed. */

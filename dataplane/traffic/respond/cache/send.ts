@@ -3,11 +3,14 @@ import { httpTime } from '../../codec/http-time.ts';
 import { withoutFields } from '../../codec/http1/kept-lines.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
-import { beginAnswer, endAnswer, readableLines, relayBody } from '../../exchange/relay.ts';
+import { guardExchange } from '../../exchange/faults.ts';
+import { abortAnswer, beginAnswer, endAnswer, readableLines, relayBody } from '../../exchange/relay.ts';
 import { matchesAny, type Range, rangeOf } from './conditions.ts';
 import type { CacheRequest } from './request.ts';
 import type { StoredResponse } from './stored.ts';
+import type { BodyUser, StoredBody } from './stored-bodies.ts';
 
+export const LEFT_BEHIND = 'the client read too slowly: others needed the memory of the response';
 /** Larger bodies go to the client in pieces of this size (bytes). */
 const PIECE = 262_144;
 /** Fields about a body that a 304 does not have (RFC 9110 15.4.5). */
@@ -26,7 +29,7 @@ export function sendStored(x: Exchange, stored: StoredResponse, request: CacheRe
   if (range !== null) return sendRange(x, stored, range, lines);
   beginAnswer(x, entry.status, STATUS_CODES[entry.status] ?? '', lines, entry.length);
   if (x.method === 'HEAD' || entry.length === 0 || entry.status === 204) return endAnswer(x, '');
-  new Sending(x, stored.pieces, 0, entry.length).resume();
+  new Sending(x, stored, 0, entry.length).resume();
 }
 
 /** RFC 9110 13.2.2: If-Modified-Since counts only without If-None-Match. */
@@ -36,19 +39,21 @@ function notModified({ entry, lastModified }: StoredResponse, { ifNoneMatch, ifM
   return ifModifiedSince === entry.lastModified || lastModified <= httpTime(ifModifiedSince);
 }
 
-function sendRange(x: Exchange, { entry, pieces }: StoredResponse, range: Range, lines: string): void {
+function sendRange(x: Exchange, stored: StoredResponse, range: Range, lines: string): void {
+  const { entry } = stored;
   if (range === 'unsatisfiable') {
     beginAnswer(x, 416, 'Range Not Satisfiable', `${withoutFields(lines, OF_BODY)}Content-Range: bytes */${entry.length}\r\n`, 0);
     return endAnswer(x, '');
   }
   const { from, to } = range;
   beginAnswer(x, 206, 'Partial Content', `${lines}Content-Range: bytes ${from}-${to - 1}/${entry.length}\r\n`, to - from);
-  new Sending(x, pieces, from, to).resume();
+  new Sending(x, stored, from, to).resume();
 }
 
 /** A body on its way to a client, at the client's pace. */
-class Sending implements Attempt {
+class Sending implements Attempt, BodyUser {
   private readonly x: Exchange;
+  private readonly stored: StoredBody;
   private readonly pieces: readonly Buffer[];
   private readonly end: number;
   /** Bytes that have been passed on, counted from the beginning of the first piece; where that piece is in the list, and begins. */
@@ -57,8 +62,9 @@ class Sending implements Attempt {
   private begin = 0;
   private over = false;
 
-  constructor(x: Exchange, pieces: readonly Buffer[], from: number, to: number) {
+  constructor(x: Exchange, { pieces, body }: StoredResponse, from: number, to: number) {
     this.x = x;
+    this.stored = body;
     this.pieces = pieces;
     this.at = from;
     this.end = to;
@@ -76,10 +82,10 @@ class Sending implements Attempt {
       }
       const to = Math.min(buffer.length, inside + PIECE, this.end - this.begin);
       this.at = this.begin + to;
-      if (!relayBody(this.x, buffer, inside, to) && this.at < this.end) return;
+      if (!relayBody(this.x, buffer, inside, to) && this.at < this.end) return this.wait();
     }
     if (this.over) return;
-    this.over = true;
+    this.cancel();
     this.x.attempt = null;
     endAnswer(this.x, '');
   }
@@ -94,5 +100,20 @@ class Sending implements Attempt {
 
   cancel(): void {
     this.over = true;
+    this.stored.leave(this);
+  }
+
+  private wait(): void {
+    if (!this.over) this.stored.use(this);
+  }
+
+  cut(): void {
+    const { x } = this;
+    this.cancel();
+    guardExchange(x, () => {
+      x.attempt = null;
+      x.failure = LEFT_BEHIND;
+      abortAnswer(x);
+    });
   }
 }

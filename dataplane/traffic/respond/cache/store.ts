@@ -3,6 +3,7 @@ import { PurgeLog } from '../../../../shared/policy/cache/purge-log.ts';
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../../protocol.ts';
 import { variantOf } from './response.ts';
 import { StoredResponse } from './stored.ts';
+import { Leftovers, StoredBodies } from './stored-bodies.ts';
 
 /** How many keys are remembered whose responses can't be stored, and for how long (ms). */
 const MAX_UNCACHEABLE = 10_000;
@@ -11,8 +12,9 @@ const UNCACHEABLE_MS = 60_000;
 const LONGEST_KEY = 256;
 /** The maximum size of one response: as a fraction of the cache, and in bytes. */
 const LARGEST_PART = 0.1;
-/** The maximum size of all responses that are being received, as a fraction of the cache. */
+/** The maximum size of all responses that are being received, and of those that only slow clients need, as fractions of the cache. */
 const FILLING_PART = 0.25;
+const LEFT_PART = 0.25;
 
 type Url = { readonly host: string; readonly target: string };
 
@@ -39,6 +41,8 @@ export class CacheStore {
   private readonly lookUps = new Map<string, ((found: boolean) => void)[]>();
   /** Those that wait for their clients, the one that has waited longest first. */
   private readonly held = new Set<HeldFill>();
+  readonly leftovers = new Leftovers();
+  private readonly bodies = new StoredBodies(this.leftovers);
   private size = 0;
   private filling = 0;
   private lastId: number;
@@ -53,6 +57,8 @@ export class CacheStore {
   /** Sets its size in bytes; 0 is off. */
   resize(size: number): void {
     this.size = size;
+    // Responses that are under way when it is turned off are completed.
+    if (size > 0) this.leftovers.most = size * LEFT_PART;
     if (size === 0) for (const key of [...this.keys.keys()]) this.forgetKey(key);
   }
 
@@ -159,7 +165,7 @@ export class CacheStore {
     if (message.kind === 'found') {
       const { key, entries, purged } = message;
       this.purges.skipTo(purged);
-      if (this.enabled) for (const entry of entries) if (!this.ids.has(entry.id)) this.add(new StoredResponse(entry));
+      if (this.enabled) for (const entry of entries) if (!this.ids.has(entry.id)) this.add(this.responseOf(entry));
       const waiting = this.lookUps.get(key) ?? [];
       this.lookUps.delete(key);
       for (const then of waiting) then(entries.length > 0);
@@ -175,12 +181,19 @@ export class CacheStore {
     this.tools.post({ kind: 'purged', purged: number });
   }
 
+  responseOf(entry: CacheEntry): StoredResponse {
+    return new StoredResponse(entry, this.bodies.of(entry));
+  }
+
   /** Keeps a new entry here and offers it to the main thread. */
   store(entry: CacheEntry, since: number, replaces: StoredResponse | null): StoredResponse {
-    const stored = new StoredResponse(entry);
+    const stored = this.responseOf(entry);
     this.tools.post({ kind: 'store', entry, since, replaces: replaces?.entry.id ?? null });
+    // The one that it replaces may have the same body.
+    stored.body.stored();
     if (replaces !== null) this.remove(replaces);
     if (this.enabled && !this.purges.removes(entry, since)) this.add(stored);
+    stored.body.removed();
     return stored;
   }
 
@@ -215,7 +228,8 @@ export class CacheStore {
   }
 
   private add(stored: StoredResponse): void {
-    const { entry } = stored;
+    const { entry, body } = stored;
+    body.stored();
     const variants = this.keys.get(entry.key) ?? [];
     const same = variants.find((other) => other.entry.variant === entry.variant && sameNames(other.entry.vary, entry.vary));
     if (same !== undefined) this.remove(same);
@@ -225,6 +239,7 @@ export class CacheStore {
 
   private remove(stored: StoredResponse): void {
     const { id, key } = stored.entry;
+    if (this.ids.get(id) === stored) stored.body.removed();
     this.ids.delete(id);
     this.used.delete(stored);
     const left = (this.keys.get(key) ?? []).filter((other) => other !== stored);

@@ -4,10 +4,12 @@ import type { AnswerFields } from '../../exchange/answer-fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { type StoredHead, storedLines } from '../../exchange/relay.ts';
 import type { CacheEntry } from '../../protocol.ts';
+import type { StoredBody } from './stored-bodies.ts';
 
 /** An entry as one worker uses it. Everything that each hit needs is computed once. */
 export class StoredResponse {
   readonly entry: CacheEntry;
+  readonly body: StoredBody;
   /** Views of the body, which is shared. */
   readonly pieces: readonly Buffer[];
   readonly lastModified: number;
@@ -20,8 +22,9 @@ export class StoredResponse {
   private linesFor: AnswerFields | null = null;
   private linesSecure = false;
 
-  constructor(entry: CacheEntry) {
+  constructor(entry: CacheEntry, body: StoredBody) {
     this.entry = entry;
+    this.body = body;
     this.pieces = entry.body.map((shared) => Buffer.from(shared));
     // Without Last-Modified, Date is what an If-Modified-Since is compared with (RFC 9111 4.3.2).
     this.lastModified = httpTime(entry.lastModified ?? fieldIn(entry.fields, 'date') ?? '');

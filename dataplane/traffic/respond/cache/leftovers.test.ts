@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { type IncomingMessage, request } from 'node:http';
+import { test } from 'node:test';
+import { FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
+import { cachingProxy, indexedProxy } from '../../testing/proxy/caching-proxy.ts';
+import { eventually, get, type ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
+import { stillness } from '../../testing/stillness.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import type { Wire } from '../../testing/wire.ts';
+import { Leftovers, StoredBodies } from './stored-bodies.ts';
+
+/** A tenth of the cache is the most that one may take. */
+const BODY = Buffer.alloc(900_000, '0123456789').toString();
+
+/** A client over HTTP/2 that reads no body. */
+async function silentClient(proxy: ProxyFixture): Promise<Frames> {
+  const client = await Frames.plain(proxy.port);
+  client.greet([INITIAL_WINDOW, 0]);
+  return client;
+}
+const counted = (client: Frames, wanted: number): number => client.received.filter(({ type }) => type === wanted).length;
+const ask = (client: Frames, nth: number, path: string) => client.request(2 * nth + 1, head([':path', path], [':scheme', 'http']));
+
+test('responses that are stored no more are kept for clients that do not read up to a quarter of the cache, and the others are cut off', async () => {
+  using upstream = await UpstreamFixture.serving(() => ok(BODY, 'Cache-Control: max-age=600\r\n'));
+  const { proxy, index } = await indexedProxy({ ...site('a.test', upstream), cache: {} });
+  using _ = proxy;
+  using client = await silentClient(proxy);
+  for (let nth = 0; nth < 40; nth++) {
+    await proxy.request(get(`/?${nth}`));
+    ask(client, nth, `/?${nth}`);
+    await eventually('the response', () => counted(client, FRAME.headers) === nth + 1);
+  }
+  await eventually(
+    'all but those in the cache, and two, to be cut off',
+    () => counted(client, FRAME.reset) === 40 - index.status.entries - 2,
+  );
+  await index.purgeEverywhere({ kind: 'prefix', host: 'a.test', prefix: '/' }, true);
+  await eventually('those in the cache to be cut off when they are purged', () => counted(client, FRAME.reset) === 40 - 2);
+});
+
+test('a client that reads slowly gets the whole response although it is stored no more, and others are not', async () => {
+  using upstream = await UpstreamFixture.serving(() => ok(BODY, 'Cache-Control: max-age=600\r\n'));
+  const { proxy, index } = await indexedProxy({ ...site('a.test', upstream), cache: {} });
+  using _ = proxy;
+  await proxy.request(get('/'));
+  const slow = await proxy.connect();
+  slow.socket.pause();
+  slow.send(get('/'));
+  using client = await silentClient(proxy);
+  for (let nth = 0; nth < 10; nth++) {
+    await proxy.request(get(`/?${nth}`));
+    ask(client, nth, `/?${nth}`);
+    await eventually('the response', () => counted(client, FRAME.headers) === nth + 1);
+    if (nth === 0) await index.purgeEverywhere({ kind: 'prefix', host: 'a.test', prefix: '/' }, true);
+  }
+  slow.socket.resume();
+  assert.equal((await slow.readAnswer()).body, BODY);
+});
+
+test('what clients have not read of a response that turns out to be too large is limited as well', async () => {
+  const wires: Wire[] = [];
+  using upstream = await UpstreamFixture.serving((_, wire) => {
+    wires.push(wire);
+    return null;
+  });
+  using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} }, { cacheSize: 100_000_000 });
+  using silent = await silentClient(proxy);
+  const fast: IncomingMessage[] = [];
+  const piece = Buffer.alloc(20_000_000, 'x');
+  for (let nth = 0; nth < 5; nth++) {
+    const path = `/?${nth}`;
+    request({ host: '127.0.0.1', port: proxy.port, path, headers: { host: 'a.test' }, agent: false }, (response) => {
+      fast.push(response.resume());
+    }).end();
+    await eventually('the request of one client', () => wires.length === nth + 1);
+    const before = proxy.ledger.inFlight.total();
+    ask(silent, nth, path);
+    await eventually('that of the other', () => proxy.ledger.inFlight.total() > before);
+    const wire = wires[nth] as Wire;
+    wire.send(`HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n${piece.length.toString(16)}\r\n`);
+    wire.send(piece);
+    wire.send('\r\n0\r\n\r\n');
+    await stillness('the upstream to be paused', () => wire.socket.bytesWritten - wire.socket.writableLength);
+  }
+  // Each of them takes a tenth of the cache.
+  await eventually('the first three to be cut off', () => counted(silent, FRAME.reset) === 3);
+  silent[Symbol.dispose]();
+  await eventually('the others to have got all of it', () => fast.filter(({ complete }) => complete).length === 5);
+});
+
+test('the body of a response that a validation has renewed is not left over', () => {
+  const leftovers = new Leftovers();
+  const bodies = new StoredBodies(leftovers);
+  leftovers.most = 100;
+  const cut: string[] = [];
+  const user = (name: string) => ({ cut: () => cut.push(name) });
+  const entry = (bodyId: number) => bodies.of({ bodyId, length: 60 });
+  const [a, b, c] = [user('a'), user('b'), user('c')];
+  for (const [id, one] of [a, b, c].entries()) {
+    entry(id).stored();
+    entry(id).use(one);
+    // It is renewed: it is stored once more before it is removed.
+    entry(id).stored();
+    entry(id).removed();
+  }
+  assert.deepEqual(cut, []);
+  for (const id of [0, 1]) entry(id).removed();
+  assert.deepEqual(cut, ['a']);
+  entry(2).removed();
+  assert.deepEqual(cut, ['a', 'b']);
+  entry(2).leave(c);
+  entry(3).use(a);
+  entry(3).leave(a);
+  entry(4).use(b);
+  assert.deepEqual(cut, ['a', 'b']);
+});
+
+test('of the bodies that are left over, the ones whose clients have read nothing for the longest time give way', () => {
+  const leftovers = new Leftovers();
+  leftovers.most = 100;
+  const cut: string[] = [];
+  const user = (name: string) => ({ cut: () => void cut.push(name) });
+  const [a, b, c] = [user('a'), user('b'), user('c')];
+  leftovers.note(a, 50);
+  leftovers.note(b, 50);
+  leftovers.note(a, 40);
+  leftovers.note(c, 20);
+  assert.deepEqual(cut, ['b']);
+});

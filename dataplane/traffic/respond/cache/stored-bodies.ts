@@ -1,0 +1,99 @@
+import type { CacheEntry } from '../../protocol.ts';
+
+/** A client that is being sent a body, or several. */
+export interface BodyUser {
+  /** Others need the memory of the body: the response is cut off. */
+  cut(): void;
+}
+
+/**
+ * The bodies that are not stored, or not any more, which only clients that do not read as fast as they could keep in memory. Together they
+ * are limited: those whose clients have read nothing for the longest time are cut off first.
+ */
+export class Leftovers {
+  /** Bytes of each, the one that has waited longest first. */
+  private readonly bodies = new Map<BodyUser, number>();
+  private bytes = 0;
+  /** Bytes. */
+  most = 0;
+
+  /** Notes how much memory a body takes now, because a client has read a part of it or for another reason; 0: it is not left over. */
+  note(body: BodyUser, bytes: number): void {
+    this.forget(body);
+    if (bytes === 0) return;
+    this.bodies.set(body, bytes);
+    this.bytes += bytes;
+    for (const waiting of this.bodies.keys()) {
+      if (this.bytes <= this.most) break;
+      this.forget(waiting);
+      waiting.cut();
+    }
+  }
+
+  private forget(body: BodyUser): void {
+    this.bytes -= this.bodies.get(body) ?? 0;
+    this.bodies.delete(body);
+  }
+}
+
+/** The bodies of stored responses, and of those that clients are still being sent. */
+export class StoredBodies {
+  private readonly bodies = new Map<number, StoredBody>();
+  private readonly leftovers: Leftovers;
+
+  constructor(leftovers: Leftovers) {
+    this.leftovers = leftovers;
+  }
+
+  of({ bodyId, length }: Pick<CacheEntry, 'bodyId' | 'length'>): StoredBody {
+    return this.bodies.get(bodyId) ?? new StoredBody(bodyId, length, this.bodies, this.leftovers);
+  }
+}
+
+/** The body of a stored response, and of those that are the same one with a newer head. */
+export class StoredBody implements BodyUser {
+  private readonly id: number;
+  private readonly bytes: number;
+  private readonly bodies: Map<number, StoredBody>;
+  private readonly leftovers: Leftovers;
+  private readonly users = new Set<BodyUser>();
+  private entries = 0;
+
+  constructor(id: number, bytes: number, bodies: Map<number, StoredBody>, leftovers: Leftovers) {
+    this.id = id;
+    this.bytes = bytes;
+    this.bodies = bodies;
+    this.leftovers = leftovers;
+  }
+
+  stored(): void {
+    this.entries++;
+    this.changed();
+  }
+
+  removed(): void {
+    this.entries--;
+    this.changed();
+  }
+
+  /** A client waits for more of it, or some of several, and has just been sent a part. */
+  use(user: BodyUser): void {
+    this.users.add(user);
+    this.changed();
+  }
+
+  leave(user: BodyUser): void {
+    if (this.users.delete(user)) this.changed();
+  }
+
+  cut(): void {
+    for (const user of [...this.users]) user.cut();
+  }
+
+  private changed(): void {
+    const isUsed = this.users.size > 0;
+    if (isUsed || this.entries > 0) this.bodies.set(this.id, this);
+    else this.bodies.delete(this.id);
+    this.leftovers.note(this, isUsed && this.entries === 0 ? this.bytes : 0);
+  }
+}

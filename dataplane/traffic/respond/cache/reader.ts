@@ -153,8 +153,10 @@ export class Reader implements Attempt {
 
   /** Others need the memory of the response. */
   cut(): void {
-    guardExchange(this.x, () => this.abort(LEFT_BEHIND));
-    this.fill.leave(this);
+    guardExchange(this.x, () => {
+      this.abort(LEFT_BEHIND);
+      this.fill.leave(this);
+    });
   }
 
   /** The request for the response has been answered, or has failed. */

@@ -217,6 +217,8 @@ for (const [vary, poison, line] of [
   ['Accept-Language', 'Accept-Language: en, de', 'Accept-Language: de, en'],
   ['Accept-Language', 'Accept-Language: fr,\xa0de', 'Accept-Language: fr, de'],
   ['Accept-Language', 'Accept-Language: en, de;q = 0.1', 'Accept-Language: en, de;q=0.1'],
+  ['Accept', 'Accept: text/plain;profile=A', 'Accept: text/plain;profile=a'],
+  ['Accept', 'Accept: text/plain;profile="a, b;c"', 'Accept: text/plain;profile="a,b; c"'],
   ['Accept', 'Accept: */*, text/plain, application/json', 'Accept: application/json, text/plain, */*'],
 ] as const) {
   test(`the response to ${JSON.stringify(poison)} is not for ${line} if it varies by ${vary}`, async () => {

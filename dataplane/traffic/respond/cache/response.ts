@@ -119,7 +119,7 @@ function variantBy(fields: string, name: string): string {
 /** A longer list is taken as it is (characters): many clients may wait for one response, and each of them is compared at once. */
 const LONGEST_NORMALIZED = 1_024;
 
-/** Fields whose value is a list of alternatives in any letter case. */
+/** Fields whose value is a list of alternatives in any letter case, except for the values of parameters. */
 const ALTERNATIVES: ReadonlySet<string> = new Set(['accept', 'accept-charset', 'accept-encoding', 'accept-language']);
 
 /**
@@ -129,10 +129,16 @@ const ALTERNATIVES: ReadonlySet<string> = new Set(['accept', 'accept-charset', '
  */
 function normalized(name: string, values: readonly string[]): string {
   const sent = values.join('\r');
-  if (!ALTERNATIVES.has(name) || sent.length > LONGEST_NORMALIZED) return sent;
+  if (!ALTERNATIVES.has(name) || sent.length > LONGEST_NORMALIZED || sent.includes('"')) return sent;
   const parts = sent
     .split(/[,\r]/)
-    .map((part) => part.toLowerCase().split(';').map(withoutOws).join(';'))
+    .map((part) => part.split(';').map(withoutOws).map(inLowerCase).join(';'))
     .filter((part) => part !== '');
   return (name !== 'accept-encoding' || parts.some((part) => part.includes(';')) ? parts : parts.sort()).join(',');
+}
+
+/** Without the value of a parameter, whose letter case may matter (RFC 9110 5.6.6). */
+function inLowerCase(text: string): string {
+  const equals = text.indexOf('=');
+  return equals < 0 ? text.toLowerCase() : text.slice(0, equals).toLowerCase() + text.slice(equals);
 }

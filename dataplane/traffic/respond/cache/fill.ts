@@ -362,10 +362,10 @@ export class Fill implements AnswerSink {
     reader.forward(this.block.upstream);
   }
 
-  /** The stored response is no longer what the upstream would send. */
+  /** The stored response is no longer what the upstream would send, as far as its response to this client says something about others. */
   private forget(): void {
-    const { x } = this.leader;
-    this.block.tools.store.invalidate(x.host, [x.target], [this.key]);
+    const { x, request } = this.leader;
+    if (!isPersonal(request)) this.block.tools.store.invalidate(x.host, [x.target], [this.key]);
   }
 
   /** Calls `act` for each client. An exception ends only that client's exchange. Clients that have been answered are removed. */

@@ -239,6 +239,22 @@ for (const [vary, poison, line] of [
   });
 }
 
+for (const [line, own] of [
+  ['Cookie: a=1', ok('mine', 'Cache-Control: private\r\n')],
+  ['Authorization: Basic YTpi', ok('mine', 'Cache-Control: private\r\n')],
+  ['Cookie: a=1', 'HTTP/1.1 304 Not Modified\r\nSet-Cookie: a=2\r\n\r\n'],
+] as const)
+  test(`a request with ${line} that wants a newer response does not remove the one for everyone if its own is ${own.slice(9, 12)} and personal`, async () => {
+    const all = ok('all', 'Cache-Control: public, max-age=60\r\nETag: "1"\r\n');
+    using upstream = await UpstreamFixture.serving(({ head }) => (head.includes(`\r\n${line}\r\n`) ? own : all));
+    using proxy = await caching(upstream);
+    await proxy.request(get('/'));
+    const { head } = await proxy.request(asking('/', line, 'Cache-Control: no-cache'));
+    assert.match(head, /\r\nCache-Control: private\r\n|\r\nSet-Cookie: a=2\r\n/);
+    assert.match((await proxy.request(get('/'))).head, /\r\nCache-Status: \S+ hit; /);
+    assert.equal(upstream.requests.length, 2);
+  });
+
 test('a cookie whose name has white space beyond ASCII is not the one in the key', async () => {
   using upstream = await UpstreamFixture.serving(echo);
   using proxy = await caching(upstream, { cache: { key: { cookies: ['a', 'theme'] } } });

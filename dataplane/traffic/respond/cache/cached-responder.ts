@@ -66,7 +66,7 @@ export class CachedResponder implements Responder, FillBlock {
     const now = clock.now();
     if (stored !== null) return this.use(x, key, stored, request, now);
     const fetches = isGet && request.range === null;
-    if (store.isUncacheable(key, isPersonal(request), x, now)) return this.forward(x);
+    if (store.isUncacheable(key, isPersonal(request), x, now, fetches ? x.upstreamFields : null)) return this.forward(x);
     const why = store.has(key) ? 'vary-miss' : 'uri-miss';
     if (why === 'vary-miss' && !fetches) return this.forward(x);
     this.fetch(key, { x, request, why, fetches }, null);

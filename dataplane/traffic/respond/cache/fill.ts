@@ -155,7 +155,7 @@ export class Fill implements AnswerSink {
     const storing = exchange?.endsAtClose ? null : storingFor(this.leader, response, this.block);
     const { store } = this.block.tools;
     const body = storing === null ? null : GrowingBody.open(answer.length, store);
-    if (storing === null || body === null) return this.pass(answer, storing !== null && answer.length <= store.largest);
+    if (storing === null || body === null) return this.pass(answer, response, storing !== null && answer.length <= store.largest);
     this.mode = 'storing';
     this.growing = body;
     const forOthers = { ...answer, affinityLine: '' };
@@ -177,27 +177,22 @@ export class Fill implements AnswerSink {
    * The response is not stored: only the client whose request it answers gets it. Unless that says nothing about other requests, as if there
    * is no room for it now, the entry that it was meant to validate is removed, and no other request waits for the next response.
    */
-  private pass(answer: InternalAnswer, hasNoRoom: boolean): void {
-    const { store, clock } = this.block.tools;
+  private pass(answer: InternalAnswer, response: CacheResponse, hasNoRoom: boolean): void {
     const { requester } = this;
     const once = hasNoRoom || this.leader.request.control.has('no-store') || isAboutRequest(answer.status);
     if (!once && answer.status < 500) {
-      store.markUncacheable(this.key, isPersonal(this.leader.request), clock.now());
+      this.markUncacheable(response);
       if (this.stale !== null) this.forget();
     }
     this.mode = 'passing';
-    store.unregister(this.key, this);
+    this.block.tools.store.unregister(this.key, this);
     for (const reader of [...this.readers]) if (reader !== requester) guardExchange(reader.x, () => this.release(reader));
     if (requester === null || requester.wanted.request.range !== null) {
       this.exchange?.cancel();
       if (requester !== null) this.release(requester);
       return this.finish();
     }
-    if (requester.begin(answer, headOf(answer.fields), readResponse(answer.status, answer.fields), '')) {
-      this.drop(requester);
-      this.exchange?.cancel();
-      this.finish();
-    }
+    if (requester.begin(answer, headOf(answer.fields), response, '')) this.leave(requester);
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {
@@ -234,8 +229,7 @@ export class Fill implements AnswerSink {
       this.finish();
       return true;
     }
-    const { store, clock } = this.block.tools;
-    if (store.unregister(this.key, this) && body.tooLarge) store.markUncacheable(this.key, isPersonal(this.leader.request), clock.now());
+    if (this.block.tools.store.unregister(this.key, this) && body.tooLarge && this.received) this.markUncacheable(this.received.response);
     return body.dropRead(this.readers);
   }
 
@@ -360,6 +354,12 @@ export class Fill implements AnswerSink {
   private release(reader: Reader): void {
     this.drop(reader);
     reader.forward(this.block.upstream);
+  }
+
+  private markUncacheable({ vary }: CacheResponse): void {
+    const { x, request } = this.leader;
+    const { store, clock } = this.block.tools;
+    store.markUncacheable(this.key, isPersonal(request), clock.now(), x.upstreamFields, vary);
   }
 
   /** The stored response is no longer what the upstream would send, as far as its response to this client says something about others. */

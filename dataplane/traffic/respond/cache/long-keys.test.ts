@@ -11,16 +11,16 @@ test('keys whose responses are not stored take little memory, however long they 
   const collect = garbageCollector();
   collect();
   const before = process.memoryUsage().heapUsed;
-  for (let at = 0; at < 2_000; at++) store.markUncacheable(key(at), at % 2 === 0, 0);
+  for (let at = 0; at < 2_000; at++) store.markUncacheable(key(at), at % 2 === 0, 0, '', []);
   collect();
   assert.ok(process.memoryUsage().heapUsed - before < 4_000_000);
   assert.deepEqual(
-    [0, 1, 1_998].map((at) => [store.isUncacheable(key(at), true, url, 1), store.isUncacheable(key(at), false, url, 1)]),
+    [0, 1, 1_998].map((at) => [true, false].map((personal) => store.isUncacheable(key(at), personal, url, 1, null))),
     [
       [true, false],
       [false, true],
       [true, false],
     ],
   );
-  assert.equal(store.isUncacheable(key(0), true, url, 60_001), false);
+  assert.equal(store.isUncacheable(key(0), true, url, 60_001, null), false);
 });

@@ -255,6 +255,18 @@ for (const [line, own] of [
     assert.equal(upstream.requests.length, 2);
   });
 
+test('a response that is not stored does not keep those to other requests from being stored if it varies', async () => {
+  using upstream = await UpstreamFixture.serving(({ head }) =>
+    ok('x', `Vary: Accept\r\nCache-Control: ${head.includes('\r\nAccept: application/json\r\n') ? 'no-store' : 'max-age=60'}\r\n`),
+  );
+  using proxy = await caching(upstream);
+  for (const stored of ['fwd=uri-miss; fwd-status=200; stored', 'hit; ttl=60', 'hit; ttl=60']) {
+    await proxy.request(asking('/', 'Accept: application/json'));
+    const { head } = await proxy.request(asking('/', 'Accept: text/html'));
+    assert.ok(head.includes(`\r\nCache-Status: sluice; ${stored}\r\n`), head);
+  }
+});
+
 test('a cookie whose name has white space beyond ASCII is not the one in the key', async () => {
   using upstream = await UpstreamFixture.serving(echo);
   using proxy = await caching(upstream, { cache: { key: { cookies: ['a', 'theme'] } } });

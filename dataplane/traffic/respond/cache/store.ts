@@ -18,6 +18,9 @@ const LEFT_PART = 0.25;
 
 type Url = { readonly host: string; readonly target: string };
 
+/** Until when, and of which variant, a response is known that can't be stored; `since` is the newest purge that is not about it. */
+type Uncacheable = { readonly until: number; since: number; readonly vary: readonly string[]; readonly variant: string };
+
 /** A response that is received no faster than its clients read it. */
 type HeldFill = {
   /** It is not stored any more, and frees what it has reserved. */
@@ -35,7 +38,7 @@ export class CacheStore {
   private readonly keys = new Map<string, StoredResponse[]>();
   private readonly ids = new Map<number, StoredResponse>();
   private readonly used = new Set<StoredResponse>();
-  private readonly uncacheable = new Map<string, { readonly until: number; since: number }>();
+  private readonly uncacheable = new Map<string, Uncacheable>();
   /** Requests for whole responses, by key, and the newest purge before each of them. */
   private readonly fills = new Map<string, { readonly fill: object; readonly since: number }>();
   private readonly lookUps = new Map<string, ((found: boolean) => void)[]>();
@@ -206,10 +209,13 @@ export class CacheStore {
     this.tools.post({ kind: 'invalidate', host, targets });
   }
 
-  /** `personal`: for requests whose response may be personal, which says nothing about the responses to others. */
-  isUncacheable(key: string, personal: boolean, url: Url, now: number): boolean {
-    if (personal) return this.isUncacheable(personalKey(key), false, url, now);
-    const name = nameOf(key);
+  /**
+   * Whether a request should not wait for others, nor others for it. `personal`: its response may be personal, which says nothing about
+   * the responses to others. `fields`: its own if it is for a whole response. If what is known is about requests with other fields that
+   * decide, one at a time tries whether its response can be stored.
+   */
+  isUncacheable(key: string, personal: boolean, url: Url, now: number, fields: string | null): boolean {
+    const name = markOf(key, personal);
     const mark = this.uncacheable.get(name);
     if (mark === undefined) return false;
     const { purges } = this;
@@ -218,13 +224,14 @@ export class CacheStore {
       return false;
     }
     mark.since = purges.newest;
-    return true;
+    return fields === null || digestOf(variantOf(fields, mark.vary)) === mark.variant || this.underWay(key, url) !== null;
   }
 
-  markUncacheable(key: string, personal: boolean, now: number): void {
-    if (personal) return this.markUncacheable(personalKey(key), false, now);
+  /** The response to a request with these fields, which varies by the ones that are named, can't be stored. */
+  markUncacheable(key: string, personal: boolean, now: number, fields: string, vary: readonly string[]): void {
     if (this.uncacheable.size >= MAX_UNCACHEABLE) this.uncacheable.clear();
-    this.uncacheable.set(nameOf(key), { until: now + UNCACHEABLE_MS, since: this.purges.newest });
+    const variant = digestOf(variantOf(fields, vary));
+    this.uncacheable.set(markOf(key, personal), { until: now + UNCACHEABLE_MS, since: this.purges.newest, vary, variant });
   }
 
   private add(stored: StoredResponse): void {
@@ -253,8 +260,8 @@ export class CacheStore {
 }
 
 /** Keys begin with the scheme. */
-const personalKey = (key: string): string => `personal ${key}`;
+const markOf = (key: string, personal: boolean): string => digestOf(personal ? `personal ${key}` : key);
 
-const nameOf = (key: string): string => (key.length > LONGEST_KEY ? hash('sha256', key, 'base64') : key);
+const digestOf = (text: string): string => (text.length > LONGEST_KEY ? hash('sha256', text, 'base64') : text);
 
 const sameNames = (one: readonly string[], other: readonly string[]): boolean => one.join() === other.join();

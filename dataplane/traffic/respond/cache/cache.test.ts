@@ -43,6 +43,20 @@ test('a fresh response is sent from the cache with its age, whole, to GET and HE
   assert.equal(upstream.requests.length, 1);
 });
 
+test('a part of a response is only sent to resume one of the same version: a date says which one if it is a second older than the response', async () => {
+  const modified = 'Tue, 14 Nov 2023 22:13:19 GMT';
+  for (const [date, status] of [
+    [modified, 200],
+    ['Tue, 14 Nov 2023 22:13:20 GMT', 206],
+  ]) {
+    using upstream = await UpstreamFixture.serving(ok('0123456789', `${FRESH}Date: ${date}\r\nLast-Modified: ${modified}\r\n`));
+    using proxy = await caching(upstream);
+    await proxy.request(get('/'));
+    const { line } = await proxy.request(asking('/', 'Range: bytes=5-', `If-Range: ${modified}`));
+    assert.ok(line.includes(` ${status} `), line);
+  }
+});
+
 for (const [what, request, response] of [
   ['no-store', asking('/'), 'Cache-Control: no-store, max-age=60\r\n'],
   ['private', asking('/'), 'Cache-Control: private, max-age=60\r\n'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { advance, settle } from '../../codec/http2/limits/advance.ts';
-import { type Frame, FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
+import { FRAME, type Frame, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
 import { Http2UpstreamFixture, h2c } from '../../testing/http2/upstream.ts';
 import { eventually, get } from '../../testing/proxy/test-proxy.ts';
 import { stillness } from '../../testing/stillness.ts';

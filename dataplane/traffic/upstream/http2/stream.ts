@@ -259,8 +259,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     if (now < this.deadline || x === null) return;
     // Clients that send or read slowly have their own time limits and are not the target's fault.
     const waits = stream.isPaused || (this.begun && this.session.holdsTarget) || this.waitsForClient(x);
-    if (waits || isGrpc(x) || this.isEventStream)
-      this.deadline = now + (this.begun ? this.limits.bodyIdleMs : this.limits.headMs);
+    if (waits || isGrpc(x) || this.isEventStream) this.deadline = now + (this.begun ? this.limits.bodyIdleMs : this.limits.headMs);
     else this.fail(this.begun ? FAILURE.bodyTimeout : FAILURE.headTimeout, true);
   }
 

@@ -56,6 +56,17 @@ async function open(port: number, localPort?: number): Promise<Socket> {
   return socket.on('error', () => undefined);
 }
 
+/** From a port below those that the system takes for outgoing connections, so that nothing else gets it in between. */
+async function openFromLowPort(port: number): Promise<Socket> {
+  for (let localPort = 11_000 + (process.pid % 20_000); ; localPort++) {
+    try {
+      return await open(port, localPort);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
+}
+
 test('clients that reset their connections are never taken for one another, whatever certificates their sites require', async () => {
   const [staff, guests] = [
     await makePair([], { subject: 'CN=a', authority: true }),
@@ -108,7 +119,7 @@ test('a handshake is completed although one from the same port, which failed bef
   using proxy = await ProxyFixture.with([route], { httpsPort: 0 });
   await proxy.certify({ domains: ['staff.test'], certificate: shown.certificate, private_key: shown.privateKey });
 
-  const first = await open(proxy.securePort);
+  const first = await openFromLowPort(proxy.securePort);
   const { localPort } = first;
   await once(secure(new Transport(first), 'staff.test', null), 'error');
   first.resetAndDestroy();

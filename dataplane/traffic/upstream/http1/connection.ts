@@ -215,6 +215,11 @@ export class UpstreamConnection implements Attempt, DirectReader {
     return now >= this.deadline;
   }
 
+  /** Since when what has arrived waits for a client to read; NEVER if nothing does. */
+  get unreadSince(): number {
+    return this.state > STATE.head && this.direct?.paused === true ? this.readAt : NEVER;
+  }
+
   sweep(now: number): void {
     if (this.socket !== null && streamHasBacklog(this.socket)) return this.fail(FAILURE.closed);
     if (now < this.deadline) return;
@@ -271,25 +276,21 @@ export class UpstreamConnection implements Attempt, DirectReader {
     let start = 0;
     for (;;) {
       const end = heads.read(buffer, start, this.limits.head, x.block?.fields.overrides ?? null);
-      if (heads.fault !== null) return this.malformed();
+      if (heads.fault !== null) return this.refuse(heads.tooLong ? FAILURE.longHead : FAILURE.malformed);
       if (end < 0) {
         this.partial = heads.keep(buffer.subarray(start));
         return -1;
       }
       start = end;
-      if (head.status === 101) return this.malformed();
+      if (head.status === 101) return this.refuse(FAILURE.malformed);
       if (head.status >= 200) {
         if (retriesElsewhere(x, this.endpoint, head.status)) return this.refuse(FAILURE.retriedStatus);
         this.beginAnswer(x, head);
         return start;
       }
-      if (++this.interim > MAX_INTERIM) return this.malformed();
+      if (++this.interim > MAX_INTERIM) return this.refuse(FAILURE.malformed);
       x.client.informational(head.status, head.reason, head.fields.kept);
     }
-  }
-
-  private malformed(): number {
-    return this.refuse(this.heads.tooLong ? FAILURE.longHead : FAILURE.malformed);
   }
 
   private refuse(failure: Failure): number {
@@ -385,7 +386,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
   }
 
   /** The connection can't be used any more. What happens to its exchange depends on how far it had got. */
-  private fail(failure: Failure): void {
+  fail(failure: Failure): void {
     if (this.state === STATE.closed) return;
     const { x, endpoint, written, answered } = this;
     const begun = this.state > STATE.head;

@@ -16,6 +16,8 @@ const MAX_CONNECTIONS = 4_096;
 const MAX_CONNECTING = 64;
 /** The maximum number of idle connections that are kept for one client each, as a fraction of all. */
 const BOUND_PART = 0.25;
+/** How long a client must have read nothing (ms) before its response ends because all connections are open and others need one. */
+const UNREAD_MS = 10_000;
 /** The maximum number of requests that wait if all connections are open; with fewer connections, more may wait. */
 const MAX_WAITING = 1_024;
 
@@ -68,7 +70,9 @@ export class Http1Connections implements TargetChannel {
     if (this.open.size === 0) endpoint.wake();
     if (this.open.size >= this.maxConnections || this.connecting >= MAX_CONNECTING) {
       x.trace?.spans?.waits('connection');
-      return this.waiting.enter(x, MAX_WAITING + this.maxConnections - this.open.size);
+      this.waiting.enter(x, MAX_WAITING + this.maxConnections - this.open.size);
+      if (this.open.size >= this.maxConnections) this.endUnread();
+      return;
     }
     if (!endpoint.tools.sockets.enterUpstream()) return attemptFailed(x, endpoint, FAILURE.noDescriptors, NOTHING_SENT);
     const connection = new UpstreamConnection(endpoint, this, endpoint.connectMsFor(x));
@@ -76,6 +80,21 @@ export class Http1Connections implements TargetChannel {
     this.connecting++;
     assign(connection, x);
     connection.connect();
+  }
+
+  /**
+   * Ends the response that has been unread for longest. One client over HTTP/2 can leave thousands unread, at hardly any cost, and would keep
+   * all others from the target.
+   */
+  private endUnread(): void {
+    let longest: UpstreamConnection | null = null;
+    let since = this.endpoint.tools.clock.monotonic() - UNREAD_MS;
+    for (const connection of this.open.keys()) {
+      if (connection.unreadSince >= since) continue;
+      longest = connection;
+      since = connection.unreadSince;
+    }
+    longest?.fail(FAILURE.unread);
   }
 
   /** A connection is established, with a request or without. */
@@ -189,6 +208,7 @@ export class Http1Connections implements TargetChannel {
 
   sweep(now: number): boolean {
     for (const connection of this.open.keys()) guard(connection, connection.sweep, now);
+    if (!this.waiting.empty && this.open.size >= this.maxConnections) this.endUnread();
     this.waiting.sweep(now);
     return this.open.size > 0 || !this.waiting.empty;
   }

@@ -27,17 +27,23 @@ export type GatewayHost = {
   readonly secrets: readonly string[];
   /** PEM: the authorities of client certificates. */
   readonly clientAuthorities: string | null;
-  /** The Gateways that serve it. */
+  /** The listeners that serve it, first those of the route that has it. */
   readonly listeners: readonly BoundListener[];
+  /** Those that don't serve it, because they require other client certificates. */
+  readonly conflicting: readonly BoundListener[];
 };
+
+type Place = ReturnType<HostRules['placesOf']>[number];
 
 /** A place where a host is served, and which of its matches are. */
 type ServedPlace = ListenAddress & { readonly scheme: 'http' | 'https'; readonly matches: ReadonlySet<HttpMatch> };
 
 /** Builds the blocks of a host from the rules of its listeners. Blocks that differ by place are for some places only. */
 export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, backends: RouteBackends): GatewayHost {
-  const found = rules.placesOf(name);
-  const lists = found.map(({ listeners }) => rules.rulesFor(name, listeners));
+  const all = rules.placesOf(name);
+  const allLists = all.map(({ listeners }) => rules.rulesFor(name, listeners));
+  const { found, clientAuthorities, conflicting, isOwn } = withOneAuthority(name, rules, all, allLists);
+  const lists = conflicting.length === 0 ? allLists : found.map(({ listeners }) => rules.rulesFor(name, listeners));
   const places = found.map(
     ({ place, listeners }, index): ServedPlace => ({
       ...place,
@@ -46,13 +52,36 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
     }),
   );
   const { blocks, refused } = fittingBlocks(inOrder(lists), (one) => blocksOf(one, places, map, backends));
-  const listeners = [...new Set(found.flatMap((one) => one.listeners))];
+  const listeners = [...new Set(found.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   return {
-    ...{ name, blocks, refused, listeners },
+    ...{ name, blocks, refused, listeners, clientAuthorities, conflicting },
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
     secrets: [...new Set(listeners.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)))],
-    clientAuthorities: listeners.find(({ clientAuthorities }) => clientAuthorities !== null)?.clientAuthorities ?? null,
   };
+}
+
+/**
+ * The places of a host. All of them require the same client certificates, since a route has one such rule. That is the one of the host's
+ * oldest route: whoever may create a Gateway could otherwise replace or add it at the hosts of others. Listeners that require other ones
+ * don't serve the host.
+ */
+function withOneAuthority(name: Hostname, rules: HostRules, all: readonly Place[], lists: readonly (readonly RuleMatch[])[]) {
+  let oldest: RuleMatch | undefined;
+  for (const list of lists)
+    for (const one of list) if (oldest === undefined || (one.rank - oldest.rank || byAge(one.route, oldest.route)) < 0) oldest = one;
+  const owner = oldest?.route;
+  const isOwn = (bound: BoundListener): boolean => owner !== undefined && rules.isAttached(owner, name, bound);
+  const requiring = all
+    .flatMap(({ listeners }) => listeners)
+    .filter(({ clientAuthorities }) => clientAuthorities !== null)
+    .sort((a, b) => byAge(a.gateway, b.gateway));
+  const own = owner === undefined ? requiring : requiring.filter(isOwn);
+  const clientAuthorities = own[0]?.clientAuthorities ?? null;
+  const conflicting = requiring.filter((bound) => bound.clientAuthorities !== clientAuthorities);
+  const found = all
+    .map(({ place, listeners }) => ({ place, listeners: listeners.filter((bound) => !conflicting.includes(bound)) }))
+    .filter(({ listeners }) => listeners.length > 0);
+  return { found, clientAuthorities, conflicting, isOwn };
 }
 
 /** Merges several ordered lists of matches into one order that is consistent with each of them. */

@@ -72,6 +72,11 @@ export class HostRules {
       .sort(({ place: a }, { place: b }) => a.port - b.port || ((a.address ?? '') < (b.address ?? '') ? -1 : 1));
   }
 
+  /** Whether a route has a host at a listener. */
+  isAttached(route: HttpRoute, name: Hostname, bound: BoundListener): boolean {
+    return coveringNames(name).some((covering) => this.routes.get(bound)?.get(covering)?.includes(route));
+  }
+
   /** The rules of listeners for a host, in the order in which they are tried. */
   rulesFor(name: Hostname, listeners: readonly BoundListener[]): RuleMatch[] {
     const seen = new Set<HttpRoute>();

@@ -26,6 +26,12 @@ export function gatewayProblems({ gateways, routes, hosts }: GatewayTranslation)
         problemOf(ownerOfRoute({ route }), host, 'path_taken', `${host} has no room left: its rules are too many, or too large together`),
       ),
     ),
+    ...[...hosts].flatMap(([host, { conflicting }]) =>
+      conflicting.map(({ gateway, listener }) => {
+        const why = `${host}: its oldest route requires other client certificates, or none, so the listener ${listener.name} does not serve it`;
+        return problemOf({ kind: 'gateway', meta: gateway.meta }, host, 'path_taken', why);
+      }),
+    ),
     ...gateways.flatMap(({ gateway, listeners }) =>
       faultsOf(listeners).map(({ host, code, message }) => problemOf({ kind: 'gateway', meta: gateway.meta }, host, code, message)),
     ),

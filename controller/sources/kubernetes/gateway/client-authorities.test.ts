@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makePair } from '../../../../shared/certificates/testing/pairs.ts';
+import { translate } from '../routes/translate.ts';
+import { clusterOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
+
+const encoded = (text: string) => Buffer.from(text).toString('base64');
+const pair = await makePair(['admin.test', '*.test']);
+const authorityOf = async (name: string) => (await makePair([name], { authority: true })).certificate;
+const authorities: Readonly<Record<string, string>> = { infra: await authorityOf('infra'), odd: await authorityOf('odd') };
+
+type Wish = { readonly port: number; readonly hostname?: string; readonly requires: boolean };
+
+/** A Gateway for HTTPS that may require client certificates of its namespace's authority. */
+const gatewayOf = (namespace: string, { port, hostname, requires }: Wish): SampleObject => ({
+  name: `${namespace}/g`,
+  spec: {
+    gatewayClassName: 'sluice',
+    listeners: [{ name: 'https', protocol: 'HTTPS', port, hostname, tls: { certificateRefs: [{ name: 'pair' }] } }],
+    ...(requires && {
+      tls: { frontend: { default: { validation: { caCertificateRefs: [{ name: 'ca', kind: 'ConfigMap', group: '' }] } } } },
+    }),
+  },
+});
+const routeOf = (namespace: string): SampleObject => ({
+  name: `${namespace}/r`,
+  spec: {
+    parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'g' }],
+    hostnames: ['admin.test'],
+    rules: [{ backendRefs: [{ name: 'app', port: 80 }] }],
+  },
+});
+
+/** The authority that visitors of the host of the namespace `infra` need, and its ports, beside a younger Gateway of another namespace. */
+function beside(infra: Wish, odd: Wish, hasRoute = false) {
+  const apps = ['infra', 'odd'].map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
+  const { routes } = translate(
+    clusterOf({
+      gatewayClasses: [{ name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } }],
+      gateways: [gatewayOf('infra', infra), gatewayOf('odd', odd)],
+      httpRoutes: [routeOf('infra'), ...(hasRoute ? [routeOf('odd')] : [])],
+      secrets: ['infra', 'odd'].map((name) => ({
+        name: `${name}/pair`,
+        data: { 'tls.crt': encoded(pair.certificate), 'tls.key': encoded(pair.privateKey) },
+      })),
+      authorities: Object.entries(authorities).map(([name, text]) => ({ name: `${name}/ca`, data: { 'ca.crt': text } })),
+      services: apps.map(({ service }) => service),
+      slices: apps.map(({ slice }) => slice),
+    }),
+  );
+  const host = routes.find(({ domain }) => domain === 'admin.test');
+  assert.ok(host);
+  const whose = Object.keys(authorities).find((name) => authorities[name]?.trim() === host.client_auth?.ca.trim());
+  return { whose, ports: host.ports, targets: host.handles.map(({ upstreams }) => upstreams[0]?.address) };
+}
+
+const OWN = { port: 443, hostname: '*.test', requires: true };
+const SERVED = { ports: [443], targets: ['10.0.0.0:8080'] };
+
+test('a Gateway of another namespace decides nothing about the client certificates of a host', () => {
+  for (const hasRoute of [false, true])
+    for (const port of [442, 443, 8_443])
+      for (const hostname of port === 443 ? ['*.test'] : [undefined, '*.test', 'admin.test']) {
+        const odd = { port, ...(hostname && { hostname }), requires: true };
+        const what = `${hostname} on ${port}`;
+        assert.deepEqual(beside(OWN, odd, hasRoute), { whose: 'infra', ...SERVED }, what);
+        assert.deepEqual(beside({ ...OWN, requires: false }, odd, hasRoute), { whose: undefined, ...SERVED }, what);
+      }
+});
+
+test('a listener without client certificates requires those of the host', () => {
+  const { whose, ports } = beside(OWN, { port: 442, requires: false });
+  assert.deepEqual([whose, ports], ['infra', [442, 443]]);
+});

@@ -6,7 +6,7 @@ import type { HostPassthroughs } from '../gateway/hosts/tls-hosts.ts';
 import type { BoundListener } from '../gateway/listeners.ts';
 import { compareMatches } from '../gateway/rules/conditions.ts';
 import type { HttpMatch } from '../objects/http-route.ts';
-import { byAge } from '../objects/meta.ts';
+import { byAge, type Meta } from '../objects/meta.ts';
 import { originOf, type PathClaim } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import type { HostBlock } from './host-block.ts';
@@ -125,23 +125,29 @@ const inPrecedence = (a: HostBlock, b: HostBlock): number =>
   (a.rank === b.rank ? 0 : a.rank - b.rank) || compareMatches(a.match, b.match) || byAge(a, b);
 
 /**
- * The namespace that a host belongs to: that of its Gateway if a listener names it or a route there is its oldest object, or else that of
- * the oldest object that claims a path.
+ * The namespace that a host belongs to: that of the oldest object that names it. If that is a route, it is the namespace of its Gateway.
+ * Those who may create Gateways, or attach routes to one for many hosts, can name those of others, so that gives them nothing.
  */
 export function namespaceOf(http: GatewayHost | null, claims: readonly PathClaim[]): string | null {
-  const [owner] = isOfGateway(http, claims) ? namedFirst(http) : claims;
+  const owner = isOfGateway(http, claims) ? oldestListener(http) : claims[0];
   return owner?.owner.meta.namespace ?? null;
 }
 
-/** Anyone whose routes may attach to a Gateway for many hosts can name those of others there, so that gives them nothing. */
 function isOfGateway(http: GatewayHost | null, [oldest]: readonly PathClaim[]): boolean {
   if (http === null || oldest === undefined) return http !== null;
-  const isNamed = http.listeners.some(({ listener }) => listener.hostname === http.name);
-  return isNamed || http.blocks.some((block) => block.rank === 0 && byAge(block, oldest.owner) < 0);
+  const isOlder = (one: { readonly meta: Meta }): boolean => byAge(one, oldest.owner) < 0;
+  return naming(http).some(({ owner }) => isOlder(owner)) || http.blocks.some((block) => block.rank === 0 && isOlder(block));
 }
 
-const namedFirst = (http: GatewayHost | null): readonly BoundListener[] =>
-  [...(http?.listeners ?? [])].sort((a, b) => Number(b.listener.hostname === http?.name) - Number(a.listener.hostname === http?.name));
+/** That of the oldest route comes first. */
+function oldestListener(http: GatewayHost | null): BoundListener | undefined {
+  const [ofRoute] = http?.listeners ?? [];
+  const [named] = (http === null ? [] : naming(http)).sort((a, b) => byAge(a.owner, b.owner));
+  const route = http?.blocks.filter(({ rank }) => rank === 0).sort(byAge)[0];
+  return named !== undefined && (route === undefined || byAge(named.owner, route) < 0) ? named : ofRoute;
+}
+
+const naming = ({ name, listeners }: GatewayHost): BoundListener[] => listeners.filter(({ listener }) => listener.hostname === name);
 
 /** The claims that may decide about the whole host, because they belong to its namespace. */
 export const ownClaims = (claims: readonly PathClaim[], namespace: string | null): readonly PathClaim[] =>

@@ -8,8 +8,9 @@ const CLASS: SampleObject = { name: '/sluice', spec: { controllerName: 'sluice.d
 const APPS = [serviceOf('shop/app', '10.0.0.1'), serviceOf('odd/app', '10.0.0.2'), serviceOf('infra/app', '10.0.0.3')];
 
 /** A Gateway that routes of every namespace may attach to. */
-const gatewayFor = (hostname?: string): SampleObject => ({
+const gatewayFor = (hostname?: string, creationTimestamp = '2025-12-01T00:00:00Z'): SampleObject => ({
   name: 'infra/shared',
+  metadata: { creationTimestamp },
   spec: {
     gatewayClassName: 'sluice',
     listeners: [{ name: 'http', protocol: 'HTTP', port: 80, hostname, allowedRoutes: { namespaces: { from: 'All' } } }],
@@ -36,12 +37,12 @@ const AGES = ['2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z', '2026-03-01T00:00:
 const aged = (objects: readonly SampleObject[]): SampleObject[] =>
   objects.map(({ metadata, ...object }, at) => ({ ...object, metadata: { ...metadata, creationTimestamp: AGES[at] } }));
 
-function hostWith(objects: readonly SampleObject[], listener?: string): RouteSpec {
+function hostWith(objects: readonly SampleObject[], listener?: string, createdAt?: string): RouteSpec {
   const all = aged(objects);
   const { routes } = translate(
     clusterOf({
       gatewayClasses: [CLASS],
-      gateways: [gatewayFor(listener)],
+      gateways: [gatewayFor(listener, createdAt)],
       services: APPS.map(({ service }) => service),
       slices: APPS.map(({ slice }) => slice),
       ingresses: all.filter(({ spec }) => 'ingressClassName' in (spec as object)),
@@ -68,9 +69,15 @@ test('a younger Ingress takes neither the path of a route nor decides about its 
   assert.deepEqual([host.https, host.https_redirect, host.under_attack], ['off', false, false]);
 });
 
-test('a host that a listener names belongs to the namespace of its Gateway', () => {
-  const host = hostWith([ingressFor('shop/web', { 'sluice.dev/under_attack': 'on' }), httpRoute('infra/r', 'h.test', '/x')], 'h.test');
-  assert.deepEqual([host.https, host.https_redirect, host.under_attack], ['off', false, false]);
+test('a host belongs to the namespace of a Gateway whose listener names it, if no older object does', () => {
+  const objects = [ingressFor('shop/web', { 'sluice.dev/under_attack': 'on' }), httpRoute('infra/r', 'h.test', '/x')];
+  for (const [createdAt, expected] of [
+    ['2025-12-01T00:00:00Z', ['off', false, false]],
+    ['2026-02-01T00:00:00Z', ['auto', undefined, true]],
+  ] as const) {
+    const host = hostWith(objects, 'h.test', createdAt);
+    assert.deepEqual([host.https, host.https_redirect, host.under_attack], expected);
+  }
 });
 
 test('an Ingress of the host leaves routes for the host itself before those for a wildcard', () => {

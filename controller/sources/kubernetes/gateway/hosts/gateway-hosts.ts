@@ -23,7 +23,7 @@ export type GatewayHost = {
   readonly blocks: readonly HostBlock[];
   /** The routes for which the host has no room. */
   readonly refused: readonly HttpRoute[];
-  /** `NAMESPACE/NAME` of the Secrets that listeners with hosts present for it. */
+  /** `NAMESPACE/NAME` of the Secrets that listeners with hosts present for it; only of its oldest route's listeners if these have any. */
   readonly secrets: readonly string[];
   /** PEM: the authorities of client certificates. */
   readonly clientAuthorities: string | null;
@@ -53,10 +53,12 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
   );
   const { blocks, refused } = fittingBlocks(inOrder(lists), (one) => blocksOf(one, places, map, backends));
   const listeners = [...new Set(found.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
+  const own = listeners.filter(isOwn);
+  const presenting = own.some(({ secrets }) => secrets.length > 0) ? own : listeners;
   return {
     ...{ name, blocks, refused, listeners, clientAuthorities, conflicting },
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
-    secrets: [...new Set(listeners.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)))],
+    secrets: [...new Set(presenting.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)))],
   };
 }
 

@@ -5,7 +5,8 @@ import { translate } from '../routes/translate.ts';
 import { clusterOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
 
 const encoded = (text: string) => Buffer.from(text).toString('base64');
-const pair = await makePair(['admin.test', '*.test']);
+const names = ['admin.test', '*.test', 'a.odd'];
+const pairs = { infra: await makePair(names), odd: await makePair(names) };
 const authorityOf = async (name: string) => (await makePair([name], { authority: true })).certificate;
 const authorities: Readonly<Record<string, string>> = { infra: await authorityOf('infra'), odd: await authorityOf('odd') };
 
@@ -34,12 +35,12 @@ const routeOf = (namespace: string): SampleObject => ({
 /** The authority that visitors of the host of the namespace `infra` need, and its ports, beside a younger Gateway of another namespace. */
 function beside(infra: Wish, odd: Wish, hasRoute = false) {
   const apps = ['infra', 'odd'].map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
-  const { routes } = translate(
+  const { routes, certificates } = translate(
     clusterOf({
       gatewayClasses: [{ name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } }],
       gateways: [gatewayOf('infra', infra), gatewayOf('odd', odd)],
       httpRoutes: [routeOf('infra'), ...(hasRoute ? [routeOf('odd')] : [])],
-      secrets: ['infra', 'odd'].map((name) => ({
+      secrets: Object.entries(pairs).map(([name, pair]) => ({
         name: `${name}/pair`,
         data: { 'tls.crt': encoded(pair.certificate), 'tls.key': encoded(pair.privateKey) },
       })),
@@ -51,11 +52,14 @@ function beside(infra: Wish, odd: Wish, hasRoute = false) {
   const host = routes.find(({ domain }) => domain === 'admin.test');
   assert.ok(host);
   const whose = Object.keys(authorities).find((name) => authorities[name]?.trim() === host.client_auth?.ca.trim());
-  return { whose, ports: host.ports, targets: host.handles.map(({ upstreams }) => upstreams[0]?.address) };
+  const presented = Object.entries(pairs).flatMap(([name, { certificate }]) =>
+    certificates.some((one) => one.domains.includes('admin.test') && one.certificate.trim() === certificate.trim()) ? [name] : [],
+  );
+  return { whose, presented, ports: host.ports, targets: host.handles.map(({ upstreams }) => upstreams[0]?.address) };
 }
 
 const OWN = { port: 443, hostname: '*.test', requires: true };
-const SERVED = { ports: [443], targets: ['10.0.0.0:8080'] };
+const SERVED = { presented: ['infra'], ports: [443], targets: ['10.0.0.0:8080'] };
 
 test('a Gateway of another namespace decides nothing about the client certificates of a host', () => {
   for (const hasRoute of [false, true])
@@ -71,4 +75,13 @@ test('a Gateway of another namespace decides nothing about the client certificat
 test('a listener without client certificates requires those of the host', () => {
   const { whose, ports } = beside(OWN, { port: 442, requires: false });
   assert.deepEqual([whose, ports], ['infra', [442, 443]]);
+});
+
+test('a Gateway of another namespace presents no certificate for a host whose own Gateway has one', () => {
+  const own = { ...OWN, requires: false };
+  for (const hasRoute of [false, true]) {
+    const odd = { port: 8_443, hostname: 'admin.test', requires: false };
+    assert.deepEqual(beside(own, odd, hasRoute).presented, ['infra']);
+    assert.deepEqual(beside({ port: 443, requires: false }, odd, hasRoute).presented, []);
+  }
 });

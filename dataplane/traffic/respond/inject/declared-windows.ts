@@ -30,6 +30,8 @@ function brotliBits(first: number): number {
   return more < 2 ? 17 : 8 + more;
 }
 
+/** Frames that are skipped may come first (RFC 8878 3.1.2). A page is not kept for longer than this to know its window (bytes). */
+const MOST_UNKNOWN = 4_096;
 const FRAME_MAGIC = 0xfd2fb528;
 const SKIPPABLE_MAGIC = 0x184d2a50;
 /** The length of a block that repeats one byte is that of its content. */
@@ -39,6 +41,7 @@ const REPEATED = 1;
 export class ZstdWindows implements DeclaredWindows {
   private window = 0;
   private known = false;
+  private seen = 0;
   /** Bytes of the current header or number, which may come in several pieces. */
   private readonly header = Buffer.alloc(18);
   private filled = 0;
@@ -61,6 +64,8 @@ export class ZstdWindows implements DeclaredWindows {
       at += copied;
       if (this.filled === this.wanted) this.advance();
     }
+    this.seen += piece.length;
+    this.known ||= this.seen > MOST_UNKNOWN;
     return this.known ? this.window : null;
   }
 
@@ -72,9 +77,10 @@ export class ZstdWindows implements DeclaredWindows {
         const magic = header.readUInt32LE();
         const isFrame = magic === FRAME_MAGIC;
         if (isFrame) return this.expect('descriptor', 1);
+        if ((magic & ~15) === SKIPPABLE_MAGIC) return this.expect('skippable', 4);
         // A decoder rejects what is neither.
         this.known = true;
-        return (magic & ~15) === SKIPPABLE_MAGIC ? this.expect('skippable', 4) : this.expect('other', 0);
+        return this.expect('other', 0);
       }
       case 'skippable':
         this.skipped = header.readUInt32LE();

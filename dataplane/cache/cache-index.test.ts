@@ -43,6 +43,15 @@ test('a purge removes all variants and spellings of one URL, a prefix or a tag',
   assert.equal(index.status.entries, 1);
 });
 
+test('everything that a client can make long counts for the size of the cache: the target, the fields, and the values that a response varies by', () => {
+  for (const long of [{ key: 'x'.repeat(10_000) }, { fields: 'x'.repeat(10_000) }, { vary: ['user-agent'], variant: 'x'.repeat(10_000) }]) {
+    const { index, store } = indexOf(1_000_000);
+    for (let nth = 0; nth < 200; nth++)
+      store(entry(`/${nth}`, { key: `http a.test /${nth}`, ...('key' in long ? { key: long.key + nth } : long) }));
+    assert.ok(index.status.entries < 50 && index.status.used > 900_000, `${index.status.entries} entries`);
+  }
+});
+
 test('a response that was requested before its purge is not stored', () => {
   const { index, store, found } = indexOf(1_000_000);
   const since = index.purged;

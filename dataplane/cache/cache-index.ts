@@ -176,8 +176,9 @@ export class CacheIndex {
   }
 
   private add(entry: CacheEntry, gone: readonly number[]): void {
-    const { fields, length, key } = entry;
-    const cost = length + 2 * (fields.length + key.length) + ENTRY_BYTES;
+    const { fields, length, key, variant } = entry;
+    // Clients choose what is in the key and the variant.
+    const cost = length + 2 * (fields.length + key.length + variant.length) + ENTRY_BYTES;
     const held: IndexedEntry = { entry, name: key, cost, place: targetKey(entry.host, entry.target), share: this.shares.of(entry.domain) };
     this.ids.set(entry.id, held);
     held.share.bytes += cost;

@@ -52,6 +52,12 @@ test('everything that a client can make long counts for the size of the cache: t
   }
 });
 
+test('the tags of a response count for the size of the cache with the memory that they take, however short they are', () => {
+  const { index, store } = indexOf(1_000_000);
+  for (let nth = 0; nth < 200; nth++) store(entry(`/${nth}`, { tags: Array.from({ length: 100 }, (_, tag) => `${nth} ${tag}`) }));
+  assert.ok(index.status.entries < 50 && index.status.used > 900_000, `${index.status.entries} entries`);
+});
+
 test('a response that was requested before its purge is not stored', () => {
   const { index, store, found } = indexOf(1_000_000);
   const since = index.purged;

@@ -4,7 +4,7 @@ import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../traffic/prot
 import type { DiskPurge, DiskTier } from './disk/disk-tier.ts';
 import { matches } from './matching.ts';
 import { type RouteShare, RouteShares } from './route-shares.ts';
-import { Tags } from './tags.ts';
+import { TAG_BYTES, Tags } from './tags.ts';
 import { TinyLfu } from './tiny-lfu.ts';
 import { targetKey, UrlIndex } from './url-index.ts';
 
@@ -176,9 +176,9 @@ export class CacheIndex {
   }
 
   private add(entry: CacheEntry, gone: readonly number[]): void {
-    const { fields, length, key, variant } = entry;
-    // Clients choose what is in the key and the variant.
-    const cost = length + 2 * (fields.length + key.length + variant.length) + ENTRY_BYTES;
+    const { fields, length, key, variant, tags } = entry;
+    // Clients choose what is in the key and the variant, and upstreams the rest.
+    const cost = length + 2 * (fields.length + key.length + variant.length) + TAG_BYTES * tags.length + ENTRY_BYTES;
     const held: IndexedEntry = { entry, name: key, cost, place: targetKey(entry.host, entry.target), share: this.shares.of(entry.domain) };
     this.ids.set(entry.id, held);
     held.share.bytes += cost;

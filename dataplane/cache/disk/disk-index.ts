@@ -1,6 +1,6 @@
 import type { Purge } from '../../../shared/wire/purge.ts';
 import { matches } from '../matching.ts';
-import { Tags } from '../tags.ts';
+import { TAG_BYTES, Tags } from '../tags.ts';
 import { TinyLfu } from '../tiny-lfu.ts';
 import { targetKey, UrlIndex } from '../url-index.ts';
 import type { SavedHead } from './entry-shape.ts';
@@ -75,7 +75,7 @@ export class DiskIndex {
     const { keyDigest, host, target, queryRule, tags, length } = head;
     const place = targetKey(host, target);
     const memory =
-      ENTRY_MEMORY + keyDigest.length + target.length + 2 * place.length + tags.reduce((sum, tag) => sum + 100 + tag.length, 0);
+      ENTRY_MEMORY + keyDigest.length + target.length + 2 * place.length + tags.reduce((sum, tag) => sum + TAG_BYTES + tag.length, 0);
     const onDisk = Math.ceil(bytes / BLOCK) * BLOCK;
     // The cost of a file is its share of the scarcest resource: disk space, number of files, or memory.
     const cost = Math.ceil(Math.max(onDisk, this.size / MAX_FILES, (this.size * memory) / MAX_MEMORY));

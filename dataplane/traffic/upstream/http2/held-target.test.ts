@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { advance, settle } from '../../codec/http2/limits/advance.ts';
 import { FRAME, type Frame, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
 import { Http2UpstreamFixture, h2c } from '../../testing/http2/upstream.ts';
@@ -10,9 +10,12 @@ import { stillness } from '../../testing/stillness.ts';
 const KEPT = 134_217_728;
 const PIECE = Buffer.alloc(100_000);
 
-test('a target that may send nothing, because clients do not read, is not blamed for the responses to others, which wait', async (t) => {
-  using upstream = await Http2UpstreamFixture.serving(({ field, stream }) => {
+/** A proxy whose only connection to its target has no window left, because a client does not read what the target has sent. */
+async function held(t: TestContext) {
+  const late: (() => void)[] = [];
+  const upstream = await Http2UpstreamFixture.serving(({ field, stream }) => {
     stream.respond({ ':status': 200 });
+    if (field(':path') === '/late') return void late.push(() => stream.end('late'));
     if (field(':path') !== '/big') return void stream.end('small');
     const pour = (): void => {
       while (stream.write(PIECE));
@@ -20,24 +23,39 @@ test('a target that may send nothing, because clients do not read, is not blamed
     };
     pour();
   });
-  using proxy = await h2c(upstream);
+  t.after(() => upstream[Symbol.dispose]());
+  const proxy = await h2c(upstream);
+  t.after(() => proxy[Symbol.dispose]());
   // Streams of other connections keep all that may be kept.
   const others = { advanced: 0 };
   advance(others, KEPT);
   t.after(() => settle(others, KEPT));
-  using slow = (await Frames.plain(proxy.port)).greet([INITIAL_WINDOW, 0]);
+  const before = await proxy.connect();
+  before.send(get('/late'));
+  await before.readHead();
+  const slow = (await Frames.plain(proxy.port)).greet([INITIAL_WINDOW, 0]);
+  t.after(() => slow[Symbol.dispose]());
   const begun = ({ type }: Frame): boolean => type === FRAME.headers;
   for (let nth = 0; nth < 100; nth++) slow.request(2 * nth + 1, head([':path', '/big']));
   await eventually('the responses to begin', () => slow.received.filter(begun).length === 100);
   await stillness('the target to be paused', () => upstream.sockets.reduce((bytes, socket) => bytes + socket.bytesWritten, 0));
-  const client = await proxy.connect();
-  client.send(get());
-  await client.readHead();
+  for (const end of late) end();
+  return { upstream, proxy, before };
+}
+
+test('a target that may send nothing, because clients do not read, is not blamed for the responses to others, which wait', async (t) => {
+  const { proxy, before } = await held(t);
   let seconds = 0;
   await eventually('the rest of the response', () => {
     proxy.clock.pass(1_000);
-    return client.unread.endsWith('\r\n0\r\n\r\n') || client.ended || ++seconds > 150;
+    return before.unread.endsWith('\r\n0\r\n\r\n') || before.ended || ++seconds > 150;
   });
-  assert.equal(client.unread, '5\r\nsmall\r\n0\r\n\r\n');
+  assert.equal(before.unread, '4\r\nlate\r\n0\r\n\r\n');
   assert.deepEqual(proxy.targetChanges(), []);
+});
+
+test('further requests do not wait for the window of such a connection: they use another', async (t) => {
+  const { upstream, proxy } = await held(t);
+  assert.equal((await proxy.request(get())).body, 'small');
+  assert.equal(upstream.sessions.length, 2);
 });

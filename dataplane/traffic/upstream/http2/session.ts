@@ -105,7 +105,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
-    return this.state === 'open' && this.alive && this.streams.size < this.maxStreams;
+    return this.state === 'open' && this.alive && this.streams.size < this.maxStreams && !this.holdsTarget;
   }
 
   /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */

@@ -49,7 +49,11 @@ export class Http2Sessions implements TargetChannel {
   }
 
   sweep(now: number): boolean {
-    for (const session of [...this.open]) guard(session, session.sweep, now);
+    for (const session of [...this.open]) {
+      guard(session, session.sweep, now);
+      // Its window may have opened again.
+      if (session.hasRoom) this.capacityChanged(session);
+    }
     // A connection that is being opened has its own time limit and notifies the waiting requests of its result.
     if (!this.opening) this.waiting.sweep(now);
     this.openAnother();

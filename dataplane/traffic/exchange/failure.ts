@@ -40,6 +40,7 @@ export const FAILURE = {
   longHead: failure(502, 'long_head', 'the head of the response is larger than max_response_header_size of the transport', true),
   noHttp2: failure(502, 'no_http2', 'the target does not speak HTTP/2', true),
   reset: failure(502, 'reset', 'the target reset its response', true),
+  deadline: failure(504, 'deadline', 'the target cancelled the call after the deadline that its client had set', false),
   turnedAway: failure(503, 'turned_away', 'the target accepts no more requests at the moment', false),
   badStatus: failure(502, 'bad_status', 'the target answers with a status that counts as a failure', true),
   retriedStatus: failure(502, 'retried_status', 'the target answered with a status after which another target is tried', false),

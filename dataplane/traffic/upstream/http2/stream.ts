@@ -7,7 +7,7 @@ import type { Attempt } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard } from '../../exchange/faults.ts';
-import { isGrpc } from '../../exchange/grpc.ts';
+import { isGrpc, isPastDeadline } from '../../exchange/grpc.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import type { Limits } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
@@ -208,13 +208,15 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   }
 
   closed(code: number): void {
-    const { session } = this;
-    if (this.x === null) return;
+    const { session, x } = this;
+    if (x === null) return;
     // The request was not processed (RFC 9113 8.7). If the target is shutting down, that is not a failure of its own.
     if (code === ERROR.refusedStream) return this.fail(session.isDraining ? FAILURE.closed : FAILURE.turnedAway, false);
     // Servers also say this of a single request whose head is too large for them, which any client can send.
     if (code === ERROR.enhanceYourCalm && session.alive) return this.fail(FAILURE.turnedAway, true);
     if (MALFORMED.has(code)) return this.fail(FAILURE.malformed, true);
+    // Any client can set a deadline that no target can meet.
+    if (code === ERROR.cancel && session.alive && isPastDeadline(x, this.now())) return this.fail(FAILURE.deadline, true);
     this.fail(session.alive ? FAILURE.reset : session.reason, true);
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { runningInstance } from '../../shared/runtime/process/running-instance.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { familyOf } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
@@ -23,6 +24,19 @@ test('a standalone data plane that is killed or aborts is restarted with its rou
   }
   assert.match(dataplane.program.stdout, /"process":"parent",.*"code":137,.*"msg":"the process exited and is being restarted"/);
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+});
+
+test('a data plane that is killed is restarted although the disk is full that the output goes to', async () => {
+  using folder = new Folder();
+  const command = ['sh', '-c', 'exec "$0" "$@" > /dev/full 2>&1'];
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, entry, command });
+  await until('it to have started', () => runningInstance(folder.path));
+  const [pid = 0] = familyOf(dataplane.program.pid);
+  process.kill(pid, 'SIGKILL');
+  const gone = () => dataplane.program.exit !== null;
+  await until('another process', () => gone() || !familyOf(dataplane.program.pid).includes(pid));
+  await until('it to serve', async () => gone() || (await dataplane.visit('a.test').catch(() => null))?.status === 404);
+  assert.equal(dataplane.program.exit, null);
 });
 
 test('a data plane whose workers can’t start goes on trying', async () => {

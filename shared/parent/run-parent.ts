@@ -9,12 +9,12 @@ import { Pair, type Planner } from './pair.ts';
 import { Parent } from './parent.ts';
 import { serviceManager } from './service-manager.ts';
 
-/** A closed output must not end the service. */
+/** An output that is closed, or a file on a full disk, must not end the service. */
 function write(fd: 1 | 2, text: string): void {
   try {
     writeSync(fd, text);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && ['EAGAIN', 'EPIPE', 'EIO'].includes(String(error.code)))) throw error;
+    if (!(error instanceof Error && 'code' in error)) throw error;
   }
 }
 

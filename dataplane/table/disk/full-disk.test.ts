@@ -115,3 +115,20 @@ test('a disk without space for the first table is reported with the path', async
   disk.fill();
   await assert.rejects(TemporaryTable.start(disk.state), /can't use .*state\/routes\.db: .+/);
 });
+
+test('routes in a damaged table are not lost if there is no space to save them again', async (context) => {
+  using disk = new SmallDisk();
+  if (skipped(context, disk)) return;
+  using fixture = await TemporaryTable.start(disk.state);
+  await fixture.table.apply(frameOf({}, many(100)));
+  fixture.close();
+  const file = openSync(join(disk.state, 'routes.db'), 'r+');
+  // The number of free pages in the header.
+  writeSync(file, Buffer.from([0, 0, 0, 9]), 0, 4, 36);
+  closeSync(file);
+  disk.fill();
+  await assert.rejects(fixture.restart(), /can't use .*state\/routes\.db: .+/);
+  disk.empty();
+  await fixture.restart();
+  assert.equal(fixture.table.counts().routes, 100);
+});

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, renameSync } from 'node:fs';
+import { accessSync, constants, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -66,16 +66,20 @@ async function read(stateDir: string, clock: Clock, log: Log): Promise<{ store: 
     unsettle(saved);
     const aside = setAside(path, clock);
     log.error({ file: aside, reason: describe(error), salvaged: saved.claims.size }, 'the saved table was damaged and has been renamed');
-    return { store: await saveAnew(path, saved), saved };
+    return { store: await saveAnew(path, saved, aside), saved };
   }
 }
 
-async function saveAnew(path: string, saved: SavedTable): Promise<Store> {
+/** If there is no space for it, the damaged file keeps its name, so that the next start finds its routes. */
+async function saveAnew(path: string, saved: SavedTable, aside: string): Promise<Store> {
+  let store: Store | null = null;
   try {
-    const store = new Store(path);
+    store = new Store(path);
     await store.save(everything(saved));
     return store;
   } catch (error) {
+    store?.close();
+    moveFiles(aside, path);
     throw unusableAt(path, error);
   }
 }
@@ -132,8 +136,16 @@ function closeDamaged(store: Store, log: Log): void {
 
 function setAside(path: string, clock: Clock): string {
   const aside = `${path}.corrupt-${new Date(clock.now()).toISOString().replaceAll(':', '')}`;
-  for (const suffix of ['', '-wal', '-shm']) if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
+  moveFiles(path, aside);
   return aside;
+}
+
+/** Moves a database in the place of another one. */
+function moveFiles(from: string, to: string): void {
+  for (const suffix of ['', '-wal', '-shm']) {
+    rmSync(to + suffix, { force: true });
+    if (existsSync(from + suffix)) renameSync(from + suffix, to + suffix);
+  }
 }
 
 /** SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR and SQLITE_TOOBIG; a row whose JSON does not parse, or with a number that is far too large. */

@@ -169,6 +169,59 @@ test('over HTTP/2 too, requests with paths that are expensive to check wait for 
   assert.ok(odd > 1 && odd <= QUANTUM / (length - 2) + 1, `${odd} in a turn`);
 });
 
+test('requests over HTTP/2 whose heads are long are served in turns, although few bytes stand for them', async (t) => {
+  const fixed = (domain: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body: 'x' } });
+  using proxy = await ProxyFixture.start([fixed('a.test'), fixed('b.test')]);
+  const answered = () => proxy.counted().get('a.test')?.requests ?? 0;
+  const turns: number[] = [];
+  t.mock.method(RunQueue.prototype, 'add', function (this: RunQueue, ...args: Parameters<RunQueue['add']>) {
+    turns.push(answered());
+    return Reflect.apply(add, this, args);
+  });
+  const fields = block([
+    [':method', 'GET'],
+    [':scheme', 'http'],
+    [':authority', 'a.test'],
+  ]);
+  const length = 3_000;
+  // `:path` with this value is added to the dynamic table, where its index is then 62 (RFC 7541 6.2.1, 6.1).
+  const added = Buffer.concat([Buffer.from([0x44, 127, 128 | ((length - 127) % 128), (length - 127) >> 7]), Buffer.alloc(length, '/')]);
+  using client = await Frames.plain(proxy.port);
+  client.greet();
+  client.send(FRAME.headers, FLAG.endHeaders | FLAG.endStream, 1, Buffer.concat([fields, added]));
+  await client.until('a response', () => client.of(1, FRAME.headers).length > 0);
+  client.socket.cork();
+  const streams = Array.from({ length: 100 }, (_, nth) => 2 * nth + 3);
+  for (const stream of streams)
+    client.send(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream, Buffer.concat([fields, Buffer.from([0xbe])]));
+  client.socket.uncork();
+  await client.until('all responses', () => streams.every((stream) => client.of(stream, FRAME.headers).length > 0));
+  assert.ok(turns.length > 1, 'several turns');
+  const inEach = turns.slice(1).map((count, nth) => count - (turns[nth] as number));
+  for (const count of inEach) assert.ok(count <= QUANTUM / (HEAD_COST + length) + 1, `${count} in a turn`);
+  assert.equal((await proxy.request('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'x');
+  assert.equal(answered(), 101);
+});
+
+test('a client over HTTP/2 that disconnects while it waits for its turn leaks nothing', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await Frames.plain(proxy.port);
+  client.greet().socket.cork();
+  const long = 'x'.repeat(7_000);
+  for (let stream = 1; stream < 128; stream += 2)
+    client.request(stream, [
+      [':method', 'GET'],
+      [':scheme', 'http'],
+      [':authority', 'a.test'],
+      [':path', `/${long}`],
+    ]);
+  client.socket.uncork();
+  await upstream.accept();
+  client.socket.resetAndDestroy();
+  await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
+});
+
 test('a client that disconnects or is refused while it waits for its turn leaks nothing', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);

@@ -15,7 +15,7 @@ import type { Tracing } from '../../exchange/tracing/tracing.ts';
 import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
-import { QUANTUM, type Runnable, type RunQueue } from '../../io/run-queue.ts';
+import { HEAD_COST, QUANTUM, type Runnable, type RunQueue } from '../../io/run-queue.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import type { OpenConnection, RefusedHead } from '../client-tools.ts';
 import { originOf, type Peer } from '../forwarded.ts';
@@ -76,9 +76,9 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   private readonly streamTools: StreamTools;
   private readonly streams = new TurnoverMap<ClientStream, true>();
   private readonly head = new RequestHead();
-  /** Requests that have been read and not been served yet. */
+  /** Requests that have been read and not served yet. */
   private arrived: ClientStream[] = [];
-  /** Whether they wait for the connection's next turn. */
+  /** Whether it has used up its turn and waits for the next one. */
   private waiting = false;
   /** Requests so far, and how many of them were cancelled right after they arrived. */
   private requests = 0;
@@ -172,25 +172,28 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   }
 
   readComplete(): void {
-    if (this.arrived.length > 0 && !this.waiting) this.run();
+    if (!this.waiting && this.arrived.length > 0) this.serveArrived();
   }
 
-  /**
-   * Serves the requests that have arrived, except those that were cancelled meanwhile. If their paths are expensive to check, the rest waits
-   * for another turn.
-   */
   run(): void {
+    this.waiting = false;
+    guard(this, this.serveArrived);
+  }
+
+  /** In as many turns as it takes: a few bytes may stand for long heads (RFC 7541), whose paths and fields are expensive to check. */
+  private serveArrived(): void {
     const { arrived } = this;
-    let at = 0;
-    for (let spent = 0; at < arrived.length && spent < QUANTUM; at++) {
-      const exchange = arrived[at]?.exchange ?? null;
+    let served = 0;
+    for (let spent = 0; served < arrived.length && spent < QUANTUM; served++) {
+      const exchange = arrived[served]?.exchange ?? null;
       if (exchange === null) continue;
       serveLater(exchange);
-      spent += exchange.pathCost;
+      spent += HEAD_COST + exchange.target.length + exchange.fields.length + exchange.pathCost;
     }
-    this.arrived = arrived.slice(at);
-    this.waiting = this.arrived.length > 0;
-    if (this.waiting) this.tools.runQueue.add(this);
+    this.arrived = served === arrived.length ? [] : arrived.slice(served);
+    if (this.arrived.length === 0) return;
+    this.waiting = true;
+    this.tools.runQueue.add(this);
   }
 
   response(): void {

@@ -299,6 +299,11 @@ export class Http2Stream {
     this.kept = this.gathering.join(this.kept, buffer.subarray(from, to));
   }
 
+  /** Whether what it keeps uses up the window of its connection. */
+  get usesWindow(): boolean {
+    return this.kept.length > this.advanced;
+  }
+
   /** Its head was all that the peer had to send. */
   endedWithHead(): void {
     if (this.inputEnded && this.outputEnded && !this.isClosed) this.close();

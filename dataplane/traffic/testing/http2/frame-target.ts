@@ -20,15 +20,15 @@ export class FrameTargetFixture {
     this.address = `127.0.0.1:${port}`;
   }
 
-  /** Sends SETTINGS on each connection, and calls `answer` once for each request that has ended. */
-  static async serving(answer: Answer): Promise<FrameTargetFixture> {
+  /** Sends SETTINGS, as numbers and values, on each connection, and calls `answer` once for each request that has ended. */
+  static async serving(answer: Answer, ...settings: readonly (readonly [number, number])[]): Promise<FrameTargetFixture> {
     const server = createServer({ noDelay: true });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const fixture = new FrameTargetFixture(server, (server.address() as AddressInfo).port);
     server.on('connection', (socket) => {
       const target = Frames.accepted(socket);
       fixture.connections.push(target);
-      target.settings();
+      target.settings(...settings);
       let seen = 0;
       socket.on('data', () => {
         for (; seen < target.received.length; seen++) {

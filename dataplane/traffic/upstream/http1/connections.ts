@@ -7,7 +7,7 @@ import { attemptFailed } from '../../exchange/later.ts';
 import type { TargetChannel } from '../target/channel.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { IDLE_MS, IdleLimit } from '../target/idle-limit.ts';
-import { WaitingRoom } from '../target/waiting-room.ts';
+import { UNREAD_MS, WaitingRoom } from '../target/waiting-room.ts';
 import { UpstreamConnection } from './connection.ts';
 
 /** The maximum number of open connections to one target from one worker; further requests wait. */
@@ -16,8 +16,6 @@ const MAX_CONNECTIONS = 4_096;
 const MAX_CONNECTING = 64;
 /** The maximum number of idle connections that are kept for one client each, as a fraction of all. */
 const BOUND_PART = 0.25;
-/** How long a client must have read nothing (ms) before its response ends because all connections are open and others need one. */
-const UNREAD_MS = 10_000;
 /** The maximum number of requests that wait if all connections are open; with fewer connections, more may wait. */
 const MAX_WAITING = 1_024;
 

@@ -306,6 +306,13 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     for (const { retryable: x } of this.streams.values()) if (x !== null && elsewhere(x)) recalled.push(x);
   }
 
+  /** Those of its responses that give it room if they end, and have been unread since before `time`. */
+  unreadBefore(time: number): UpstreamStream[] {
+    const { streams, holdsTarget } = this;
+    if (this.state !== 'open') return [];
+    return [...streams.values()].filter((stream) => stream.unreadSince < time && (!holdsTarget || stream.usesWindow));
+  }
+
   /** Enforces its time limits and those of its streams. */
   sweep(now: number): void {
     if (this.socket !== null && streamHasBacklog(this.socket)) this.socket.destroy();

@@ -3,7 +3,7 @@ import type { Failure } from '../../exchange/failure.ts';
 import { guard, guardExchange } from '../../exchange/faults.ts';
 import type { TargetChannel } from '../target/channel.ts';
 import type { Endpoint } from '../target/endpoint.ts';
-import { WaitingRoom } from '../target/waiting-room.ts';
+import { UNREAD_MS, WaitingRoom } from '../target/waiting-room.ts';
 import { UpstreamSession } from './session.ts';
 
 /** The maximum number of sessions to one target from one worker, if it allows few streams per session. Further requests wait. */
@@ -55,7 +55,10 @@ export class Http2Sessions implements TargetChannel {
       if (session.hasRoom) this.capacityChanged(session);
     }
     // A connection that is being opened has its own time limit and notifies the waiting requests of its result.
-    if (!this.opening) this.waiting.sweep(now);
+    if (!this.opening) {
+      this.endUnread(now - UNREAD_MS);
+      this.waiting.sweep(now);
+    }
     this.openAnother();
     return this.open.size > 0 || !this.waiting.empty;
   }
@@ -90,12 +93,27 @@ export class Http2Sessions implements TargetChannel {
   private openAnother(): void {
     const { first } = this.waiting;
     if (first === null || this.opening) return;
-    const established = [...this.open].filter((session) => session.established);
+    const { established } = this;
     if (established.length >= MAX_SESSIONS || established.some((session) => session.admitsNone)) return;
     if (this.open.size === 0) this.endpoint.wake();
     const session = new UpstreamSession(this.endpoint, this, this.endpoint.connectMsFor(first));
     this.open.add(session);
     session.connect();
+  }
+
+  /** As over HTTP/1.1: if no further session may be opened, the responses that have been unread for longest give way to requests that wait. */
+  private endUnread(before: number): void {
+    if (this.waiting.empty || this.established.length < MAX_SESSIONS) return;
+    const unread = this.established.flatMap((session) => session.unreadBefore(before).map((stream) => ({ session, stream })));
+    for (const { session, stream } of unread.sort((a, b) => a.stream.unreadSince - b.stream.unreadSince)) {
+      if (this.waiting.empty) return;
+      guard(stream, stream.giveWay);
+      if (session.hasRoom) this.capacityChanged(session);
+    }
+  }
+
+  private get established(): UpstreamSession[] {
+    return [...this.open].filter((session) => session.established);
   }
 
   private get opening(): boolean {

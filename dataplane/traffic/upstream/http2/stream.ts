@@ -54,6 +54,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   private begun = false;
   private requestComplete = false;
   private interim = 0;
+  /** When the last bytes were passed on, in ms on the monotonic clock. */
+  private passedAt = 0;
 
   constructor(session: StreamOwner, x: Exchange, stream: Http2Stream) {
     const { endpoint } = session;
@@ -176,7 +178,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   data(buffer: Buffer, from: number, to: number): boolean {
     const { x } = this;
     if (x === null || !this.begun) return true;
-    this.deadline = this.now() + this.limits.bodyIdleMs;
+    this.passedAt = this.now();
+    this.deadline = this.passedAt + this.limits.bodyIdleMs;
     if (!relayBody(x, buffer, from, to)) this.stream.pause();
     if (this.x === x) flushAnswer(x);
     return true;
@@ -235,6 +238,21 @@ export class UpstreamStream implements Attempt, StreamReceiver {
       if (this.begun) abortAnswer(x);
       else attemptFailed(x, endpoint, failure, { written, answered: this.answered, reused });
     }
+  }
+
+  /** Since when its client has read nothing; infinite if it waits for its target. */
+  get unreadSince(): number {
+    return this.x !== null && this.stream.isPaused ? this.passedAt : Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether what its client has not read uses up the window of the connection. */
+  get usesWindow(): boolean {
+    return this.stream.usesWindow;
+  }
+
+  /** Ends a response that its client does not read, because others need the connection. */
+  giveWay(): void {
+    this.fail(FAILURE.unread, true);
   }
 
   /** Its state can't be trusted any more. */

@@ -6,6 +6,8 @@ import type { Endpoint } from './endpoint.ts';
 
 /** The maximum number of requests that wait for a connection to one target; more are answered with 503. */
 const MAX_WAITING = 1_024;
+/** How long a client must have read nothing (ms) before its response ends because no connection is free and others need one. */
+export const UNREAD_MS = 10_000;
 /** How long a request waits there (ms); the connect timeout applies if it is longer. */
 const QUEUE_MS = 5_000;
 

@@ -117,8 +117,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
 
   /** The exchange no longer needs it. */
   cancel(): void {
-    this.settle();
-    this.stream.reset(ERROR.cancel);
+    this.drop(ERROR.cancel);
   }
 
   /** The request that waits here for its response, if it may be sent again now; otherwise null. */
@@ -232,8 +231,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const reused = hasServed || (!written && isDraining);
     if (this.begun) failedMidResponse(x, endpoint, failure);
     try {
-      this.settle();
-      this.stream.reset(code);
+      this.drop(code);
     } finally {
       if (this.begun) abortAnswer(x);
       else attemptFailed(x, endpoint, failure, { written, answered: this.answered, reused });
@@ -263,6 +261,15 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     tools.faults.step(() => stream.reset(ERROR.cancel));
     if (x !== null) x.client.onFault(error);
     else tools.faults.note('connection', error, { target: address });
+  }
+
+  /** Resets it before another request takes its place, which the target would refuse while it counts this one. */
+  private drop(code: number): void {
+    try {
+      this.stream.reset(code);
+    } finally {
+      this.settle();
+    }
   }
 
   private settle(): void {

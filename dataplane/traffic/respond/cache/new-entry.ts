@@ -6,7 +6,7 @@ import { agesOf } from './freshness.ts';
 import type { GrowingBody } from './growing-body.ts';
 import type { CacheLookup } from './reader.ts';
 import { isPersonal } from './request.ts';
-import { type CacheResponse, variantOf } from './response.ts';
+import { type CacheResponse, ownCopy, variantOf } from './response.ts';
 import { type CacheRules, type Storing, storingOf } from './storing.ts';
 
 /** Trailers are not stored (RFC 9111 3.1), so that nothing announces them. */
@@ -23,13 +23,13 @@ type Identity = Pick<
 /** Which requests a response answers, and its identity when it is validated or removed. */
 const identityOf = ({ x }: CacheLookup, key: string, { parts, tools }: FillBlock, response: CacheResponse): Identity => ({
   id: tools.store.nextId(),
-  key,
-  host: x.host,
-  target: parts === null ? x.target : parts.targetOf(x.target),
+  key: ownCopy(key),
+  host: ownCopy(x.host),
+  target: ownCopy(parts === null ? x.target : parts.targetOf(x.target)),
   queryRule: parts === null ? '' : parts.queryRule,
-  domain: x.route?.domain ?? x.host,
+  domain: ownCopy(x.route?.domain ?? x.host),
   vary: response.vary,
-  variant: variantOf(x.upstreamFields, response.vary),
+  variant: ownCopy(variantOf(x.upstreamFields, response.vary)),
   etag: response.etag,
   lastModified: response.lastModifiedText,
   tags: response.tags,

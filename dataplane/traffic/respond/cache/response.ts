@@ -102,6 +102,9 @@ export function variantOf(fields: string, vary: readonly string[]): string {
   return vary.map((name) => variantBy(fields, name)).join('\n');
 }
 
+/** A text that is to be remembered: a part of a string keeps all of it in memory, such as the whole head of a request. */
+export const ownCopy = (text: string): string => Buffer.from(text).toString();
+
 /** Upstreams that turn names into variables take `X_Variant` for `X-Variant`, so lines with such names count, too, as they are. */
 function variantBy(fields: string, name: string): string {
   const values: string[] = [];

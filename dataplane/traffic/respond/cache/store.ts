@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { PurgeLog } from '../../../../shared/policy/cache/purge-log.ts';
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../../protocol.ts';
-import { variantOf } from './response.ts';
+import { ownCopy, variantOf } from './response.ts';
 import { StoredResponse } from './stored.ts';
 import { Leftovers, StoredBodies } from './stored-bodies.ts';
 
@@ -228,10 +228,12 @@ export class CacheStore {
   }
 
   /** The response to a request with these fields, which varies by the ones that are named, can't be stored. */
-  markUncacheable(key: string, personal: boolean, now: number, fields: string, vary: readonly string[]): void {
+  markUncacheable(key: string, personal: boolean, now: number, fields: string, names: readonly string[]): void {
     if (this.uncacheable.size >= MAX_UNCACHEABLE) this.uncacheable.clear();
-    const variant = digestOf(variantOf(fields, vary));
-    this.uncacheable.set(markOf(key, personal), { until: now + UNCACHEABLE_MS, since: this.purges.newest, vary, variant });
+    // Many long names are not worth their memory: then it is taken for all requests.
+    const vary = names.join().length > LONGEST_KEY ? [] : names.map(ownCopy);
+    const variant = ownCopy(digestOf(variantOf(fields, vary)));
+    this.uncacheable.set(ownCopy(markOf(key, personal)), { until: now + UNCACHEABLE_MS, since: this.purges.newest, vary, variant });
   }
 
   private add(stored: StoredResponse): void {

@@ -119,6 +119,8 @@ export class CachedResponder implements Responder, FillBlock {
       return this.stale(x, stored, request, age);
     }
     if (control.has('only-if-cached')) return this.gatewayTimeout(x);
+    // It stays although the responses to those who say who they are may have become their own: then they don't wait for one another.
+    if (isPersonal(request) && store.isUncacheable(key, true, x, now, x.upstreamFields)) return this.forward(x);
     this.fetch(key, { x, request, why: left > 0 && !entry.noCache ? 'request' : 'stale', fetches: true }, stored);
   }
 

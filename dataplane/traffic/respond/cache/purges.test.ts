@@ -79,3 +79,29 @@ test('that responses to a URL are not stored is remembered until that URL is pur
   await ask(proxy, () => proxy.ledger.inFlight.total() === 2);
   assert.equal(waiting.length, 4, 'the second waits');
 });
+
+test('clients whose own responses are not stored do not wait for one another while a stale response for everyone is stored', async () => {
+  using site = await start();
+  const { proxy, waiting } = site;
+  const all = await ask(proxy, () => waiting.length === 1);
+  waiting[0]?.send(ok('all', 'Cache-Control: public, max-age=1\r\nETag: "1"\r\n'));
+  await all.readAnswer();
+  proxy.clock.pass(2_000);
+  const askOwn = async (waits: () => boolean): Promise<Wire> => {
+    const client = await proxy.connect();
+    client.send(get('/page', 'Cookie: a=1\r\n'));
+    await eventually('the request', waits);
+    return client;
+  };
+  const first = await askOwn(() => waiting.length === 2);
+  const own = ok('own', 'Cache-Control: private\r\n');
+  waiting[1]?.send(own);
+  assert.equal((await first.readAnswer()).body, 'own');
+  const others = [await askOwn(() => waiting.length === 3), await askOwn(() => waiting.length === 4)];
+  const anyone = await ask(proxy, () => waiting.length === 5);
+  waiting[4]?.send('HTTP/1.1 304 Not Modified\r\n\r\n');
+  assert.equal((await anyone.readAnswer()).body, 'all');
+  for (const wire of waiting.slice(2, 4)) wire.send(own);
+  for (const client of others) assert.equal((await client.readAnswer()).body, 'own');
+  assert.match((await proxy.request(get('/page', 'Cookie: a=1\r\n'))).head, /; hit/);
+});

@@ -44,6 +44,18 @@ async function scrapes(api: RunningAdmin, count: number): Promise<Promise<string
   return begun.map(({ answer }) => answer);
 }
 
+/** A scraper that leaves while its text, the `nth`, is computed. */
+async function leave(api: RunningAdmin, metrics: SlowMetrics, nth: number): Promise<void> {
+  const socket = connect(api.probePort, '127.0.0.1');
+  socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  while (metrics.computed < nth) await nextTurn();
+  socket.destroy();
+  await once(socket, 'close');
+  // Connections are read in turn, also what says that they end.
+  await (await begin(api, '/health')).answer;
+  await metrics.next();
+}
+
 test('scrapes that arrive while metrics are computed share the next computation, so that each is newer than its request', async () => {
   const metrics = new SlowMetrics();
   await using api = await RunningAdmin.start({ metrics });
@@ -70,23 +82,28 @@ test('a computation that fails fails only the scrapes that share it', async () =
   assert.deepEqual(await Promise.all(others), ['text 2', 'text 2']);
 });
 
-test('scrapers that read nothing have few texts in memory, and do not keep others from theirs', async () => {
-  /** More than the buffers of a connection take. */
-  const long = 'x'.repeat(16_777_216);
-  let computed = 0;
-  await using api = await RunningAdmin.start({ metrics: { text: async () => (++computed <= 10 ? long : 'short') } });
-  const idle: Socket[] = [];
-  for (let nth = 0; nth < 10; nth++) {
-    const socket = connect(api.probePort, '127.0.0.1').on('error', () => undefined);
-    idle.push(socket);
-    socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await once(socket, 'readable');
-  }
-  assert.equal(await (await begin(api)).answer, 'short');
-  for (const socket of idle.slice(0, 2)) {
-    socket.resume();
-    await once(socket, 'close');
-    assert.ok(socket.bytesRead < long.length, 'it was disconnected');
-  }
-  for (const socket of idle) socket.destroy();
-});
+for (const gone of [0, 10])
+  test(`scrapers that read nothing have few texts in memory, and do not keep others from theirs, after ${gone} that left too early`, async () => {
+    /** More than the buffers of a connection take. */
+    const long = 'x'.repeat(16_777_216);
+    let computed = 0;
+    const metrics = new SlowMetrics();
+    await using api = await RunningAdmin.start({
+      metrics: { text: async () => (metrics.computed < gone ? metrics.text() : ++computed <= 10 ? long : 'short') },
+    });
+    for (let nth = 1; nth <= gone; nth++) await leave(api, metrics, nth);
+    const idle: Socket[] = [];
+    for (let nth = 0; nth < 10; nth++) {
+      const socket = connect(api.probePort, '127.0.0.1').on('error', () => undefined);
+      idle.push(socket);
+      socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      await once(socket, 'readable');
+    }
+    assert.equal(await (await begin(api)).answer, 'short');
+    for (const socket of idle.slice(0, 2)) {
+      socket.resume();
+      await once(socket, 'close');
+      assert.ok(socket.bytesRead < long.length, 'it was disconnected');
+    }
+    for (const socket of idle) socket.destroy();
+  });

@@ -24,6 +24,8 @@ export class MetricsEndpoint {
 
   async serve(response: ServerResponse): Promise<void> {
     const text = await this.text();
+    // It has been closed, and would be noted for ever.
+    if (response.destroyed) return;
     this.note(text, response);
     response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4', 'content-length': text.length });
     response.end(text);

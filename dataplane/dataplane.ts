@@ -54,6 +54,8 @@ type ProcessContext = Runtime & {
   readonly viewToken: string | undefined;
   /** Asks the parent process to start a successor with a launcher. */
   readonly successor: (launcher: string) => Promise<UpgradeOutcome>;
+  /** Resolves when the process is told to stop, perhaps while it starts. */
+  readonly stopped: Promise<void>;
   /** Called, perhaps repeatedly, once there may be requests to finish and no predecessor goes on if this process ends. */
   readonly committed: () => void;
   /** Another process has taken over. */
@@ -80,7 +82,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
     events.emit(event);
   });
   const { table, https, live, workers, cache } = components;
-  await serve(components, booted);
+  await serve(components, booted, runtime.stopped);
   table.onChange((change) => {
     https.routesChanged(change);
     if (change.settings)
@@ -150,10 +152,11 @@ async function delayShutdown({ readiness, live }: Components, { clock, log }: Ru
   await new Promise<void>((resolve) => clock.after(shutdownDelayMs, resolve));
 }
 
-/** Opens the ports and serves the saved state. @throws UsageError. */
+/** Opens the ports and serves the saved state. Does not wait for the rest of the workers once it is told to stop. @throws UsageError. */
 async function serve(
   { publisher, workers, health, https, keySets, traceExport }: Components,
   { base, atBoot: { settings }, dns, restored, takeover }: BootState,
+  stopped: Promise<void>,
 ): Promise<void> {
   if (usesHttps(settings)) await openCertificates(https, settings, dns);
   await https.useInternalIssuer(settings.localCerts);
@@ -166,7 +169,7 @@ async function serve(
   // The predecessor serves these targets, so this process must know their health before it takes connections.
   if (takeover !== null) await health.firstResults(FIRST_ANSWERS_MS);
   const listenersFrom = takeover?.offersListeners === true ? join(base.stateDir, LISTENERS_SOCKET) : null;
-  await listenOnPorts(listenedPorts(trafficSettings(settings)), () => workers.start(listenersFrom));
+  await listenOnPorts(listenedPorts(trafficSettings(settings)), () => Promise.race([workers.start(listenersFrom), stopped]));
 }
 
 type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token' | 'viewToken'> & {

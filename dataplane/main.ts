@@ -29,9 +29,11 @@ async function main(): Promise<void> {
   if (settings.origins.otlpEndpoint === 'default' && (process.env.OTEL_EXPORTER_OTLP_ENDPOINT ?? '') !== '')
     log.info('OTEL_EXPORTER_OTLP_ENDPOINT is not used: --otlp-endpoint enables tracing');
   let draining = false;
+  const told = Promise.withResolvers<void>();
   const stop = (): void => {
     if (draining) process.exit(1);
     draining = true;
+    told.resolve();
     const drain = ({ drain }: Dataplane): Promise<void> => drain().then(() => process.exit(0));
     // If it fails to start, the process ends with the reason.
     void started.then(drain, nothing);
@@ -43,8 +45,10 @@ async function main(): Promise<void> {
     token: process.env[`${ENV_PREFIX}ADMIN_TOKEN`],
     viewToken: process.env[`${ENV_PREFIX}VIEW_TOKEN`],
     successor: requestSuccessor,
+    stopped: told.promise,
     committed: () => {
-      for (const signal of ['SIGTERM', 'SIGINT']) process.off(signal, stop).on(signal, stop);
+      // Without any handler, even for a moment, the signal would end the process.
+      for (const signal of ['SIGTERM', 'SIGINT']) if (process.listenerCount(signal, stop) === 0) process.on(signal, stop);
     },
     leaving: () => sendToParent({ kind: 'handed-over' }),
     draining: () => sendToParent({ kind: 'draining' }),

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { runningInstance } from '../../shared/runtime/process/running-instance.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { visit } from '../testing/http.ts';
 import { familyOf } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
 import { DATAPLANE, Program, SLUICE } from '../testing/process.ts';
@@ -39,20 +40,42 @@ test('a data plane that is killed is restarted although the disk is full that th
   assert.equal(dataplane.program.exit, null);
 });
 
+/** Starts a data plane each of whose workers first runs this code. */
+async function hindered(folder: Folder, httpPort: number, workers: number, code: string): Promise<Program> {
+  const whole = `import fs from 'node:fs'; import { workerData } from 'node:worker_threads'; if (workerData?.worker > 0) { ${code} }`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(whole)}` };
+  const [node, ...rest] = DATAPLANE;
+  const flags = ['--http-port', `${httpPort}`, '--admin-listen', `127.0.0.1:${await freePort()}`, '--state-dir', folder.path];
+  return new Program(node, [...rest, ...flags, '--workers', `${workers}`], env);
+}
+
 test('a data plane whose workers can’t start goes on trying', async () => {
   using folder = new Folder();
   const obstacle = folder.file('obstacle');
   writeFileSync(obstacle, '');
-  const code = `import { existsSync } from 'node:fs';
-    import { isMainThread } from 'node:worker_threads';
-    if (!isMainThread && existsSync(${JSON.stringify(obstacle)})) throw new Error('an obstacle');`;
-  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
-  const [node, ...rest] = DATAPLANE;
-  const flags = ['--http-port', `${await freePort()}`, '--admin-listen', `127.0.0.1:${await freePort()}`, '--state-dir', folder.path];
-  await using program = new Program(node, [...rest, ...flags, '--workers', '1'], env);
+  await using program = await hindered(
+    folder,
+    await freePort(),
+    1,
+    `if (fs.existsSync(${JSON.stringify(obstacle)})) throw new Error('an obstacle');`,
+  );
   await program.said(/(an obstacle.*){4}/s);
   rmSync(obstacle);
   await program.said('data plane started');
+});
+
+test('a data plane of which only some workers can start ends when it is told to, without waiting for the others', async () => {
+  using folder = new Folder();
+  const port = await freePort();
+  await using program = await hindered(folder, port, 2, "if (workerData.worker > 1) throw new Error('an obstacle');");
+  await until('the first worker to serve', async () => (await visit(port, 'a.test').catch(() => null))?.status === 404);
+  await program.said(/(worker died.*){6}/s);
+  const deaths = () => program.output.split('worker died').length;
+  const before = deaths();
+  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null });
+  assert.match(program.output, /draining/);
+  // As long as it waits for the other worker, it starts that one again, now every few seconds.
+  assert.ok(deaths() - before <= 2, program.output);
 });
 
 test('killing the parent leaves no process behind', async () => {

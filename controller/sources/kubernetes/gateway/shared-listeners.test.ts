@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makePair } from '../../../../shared/certificates/testing/pairs.ts';
 import { translate } from '../routes/translate.ts';
-import { clusterOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
+import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
 
 const encoded = (text: string) => Buffer.from(text).toString('base64');
 const names = ['admin.test', '*.test', 'a.odd'];
@@ -33,13 +33,32 @@ const routeOf = (namespace: string): SampleObject => ({
 });
 
 /** The authority that visitors of the host of the namespace `infra` need, and its ports, beside a younger Gateway of another namespace. */
-function beside(infra: Wish, odd: Wish, hasRoute = false) {
+const beside = (infra: Wish, odd: Wish, hasRoute = false) =>
+  servedWith({
+    gateways: [gatewayOf('infra', infra), gatewayOf('odd', odd)],
+    httpRoutes: [routeOf('infra'), ...(hasRoute ? [routeOf('odd')] : [])],
+  });
+
+/** The same if the host is the one of an Ingress. */
+function besideIngress(tls: readonly object[], odd: Wish, hasRoute: boolean) {
+  const { spec, ...rest } = ingressOf('infra/web', 'admin.test', 'app') as SampleObject & { readonly spec: object };
+  return servedWith({
+    ingresses: [{ ...rest, spec: { ...spec, tls } }],
+    gateways: [gatewayOf('odd', odd)],
+    httpRoutes: hasRoute ? [routeOf('odd')] : [],
+  });
+}
+
+function servedWith(objects: Pick<Parameters<typeof clusterOf>[0], 'gateways' | 'httpRoutes' | 'ingresses'>) {
   const apps = ['infra', 'odd'].map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
   const { routes, certificates } = translate(
     clusterOf({
+      // The oldest.
+      ingresses:
+        objects.ingresses?.map((one) => ({ ...one, metadata: { ...one.metadata, creationTimestamp: '2025-12-01T00:00:00Z' } })) ?? [],
       gatewayClasses: [{ name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } }],
-      gateways: [gatewayOf('infra', infra), gatewayOf('odd', odd)],
-      httpRoutes: [routeOf('infra'), ...(hasRoute ? [routeOf('odd')] : [])],
+      gateways: objects.gateways ?? [],
+      httpRoutes: objects.httpRoutes ?? [],
       secrets: Object.entries(pairs).map(([name, pair]) => ({
         name: `${name}/pair`,
         data: { 'tls.crt': encoded(pair.certificate), 'tls.key': encoded(pair.privateKey) },
@@ -55,11 +74,12 @@ function beside(infra: Wish, odd: Wish, hasRoute = false) {
   const presented = Object.entries(pairs).flatMap(([name, { certificate }]) =>
     certificates.some((one) => one.domains.includes('admin.test') && one.certificate.trim() === certificate.trim()) ? [name] : [],
   );
-  return { whose, presented, ports: host.ports, targets: host.handles.map(({ upstreams }) => upstreams[0]?.address) };
+  const { https, https_redirect: redirect } = host;
+  return { whose, presented, https, redirect, ports: host.ports, targets: host.handles.map(({ upstreams }) => upstreams[0]?.address) };
 }
 
 const OWN = { port: 443, hostname: '*.test', requires: true };
-const SERVED = { presented: ['infra'], ports: [443], targets: ['10.0.0.0:8080'] };
+const SERVED = { presented: ['infra'], https: 'provided', redirect: false, ports: [443], targets: ['10.0.0.0:8080'] };
 
 test('a Gateway of another namespace decides nothing about the client certificates of a host', () => {
   for (const hasRoute of [false, true])
@@ -84,4 +104,19 @@ test('a Gateway of another namespace presents no certificate for a host whose ow
     assert.deepEqual(beside(own, odd, hasRoute).presented, ['infra']);
     assert.deepEqual(beside({ port: 443, requires: false }, odd, hasRoute).presented, []);
   }
+});
+
+test('a younger Gateway of another namespace decides nothing about the TLS of an Ingress’s host', () => {
+  const own = { whose: undefined, redirect: undefined, ports: undefined };
+  for (const hasRoute of [false, true])
+    for (const requires of [false, true]) {
+      const odd = { port: 8_443, hostname: 'admin.test', requires };
+      const targets = ['10.0.0.0:8080', ...(hasRoute && !requires ? ['10.0.0.1:8080'] : [])];
+      const hosts = ['admin.test'];
+      assert.deepEqual(besideIngress([{ hosts }], odd, hasRoute), { ...own, presented: [], https: 'auto', targets });
+      const expected = { ...own, presented: ['infra'], https: 'provided', targets };
+      assert.deepEqual(besideIngress([{ hosts, secretName: 'pair' }], odd, hasRoute), expected);
+      const { whose, redirect } = besideIngress([], odd, hasRoute);
+      assert.deepEqual([whose, redirect], [undefined, false]);
+    }
 });

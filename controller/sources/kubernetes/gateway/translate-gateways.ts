@@ -3,7 +3,7 @@ import { GATEWAY_CONTROLLER } from '../../../../shared/name.ts';
 import type { Globals } from '../../../../shared/settings.ts';
 import type { Gateway, ListenerSet } from '../objects/gateway.ts';
 import type { AnyRoute, HttpRoute } from '../objects/http-route.ts';
-import { byAge, nameOf } from '../objects/meta.ts';
+import { byAge, type Meta, nameOf } from '../objects/meta.ts';
 import { GATEWAY_GROUP } from '../objects/object-ref.ts';
 import type { Service } from '../objects/service.ts';
 import type { TlsRoute } from '../objects/tls-route.ts';
@@ -53,11 +53,15 @@ const NOTHING: GatewayTranslation = {
   settings: null,
 };
 
-/** Translates the objects of the Gateway API to hosts with their blocks, and to a status for each object. */
+/**
+ * Translates the objects of the Gateway API to hosts with their blocks, and to a status for each object. `others`: the oldest object of another
+ * kind that names a host, by domain.
+ */
 export function translateGateways(
   snapshot: GatewaySnapshot & { readonly services: ReadonlyMap<string, Service> },
   backends: Backends,
   map: PortMap,
+  others: ReadonlyMap<string, Meta>,
 ): GatewayTranslation {
   const classes = [...snapshot.gatewayClasses.values()].filter(({ controller }) => controller === GATEWAY_CONTROLLER);
   if (classes.length === 0) return NOTHING;
@@ -90,7 +94,12 @@ export function translateGateways(
     bound.flatMap(({ listeners }) => listeners),
     served,
   );
-  const hosts = new Map(rules.names().map((name) => [domainOf(name) as string, gatewayHost(name, rules, map, targets)]));
+  const hosts = new Map(
+    rules.names().map((name) => {
+      const domain: string = domainOf(name);
+      return [domain, gatewayHost(name, rules, map, targets, others.get(domain))];
+    }),
+  );
 
   const passed = tls.filter(({ verdicts }) => verdicts.invalid === null).flatMap(({ attachments }) => attachments);
   const byHost = tlsHosts(

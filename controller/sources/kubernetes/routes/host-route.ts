@@ -6,7 +6,7 @@ import type { HostPassthroughs } from '../gateway/hosts/tls-hosts.ts';
 import type { BoundListener } from '../gateway/listeners.ts';
 import { compareMatches } from '../gateway/rules/conditions.ts';
 import type { HttpMatch } from '../objects/http-route.ts';
-import { byAge, type Meta } from '../objects/meta.ts';
+import { byAge } from '../objects/meta.ts';
 import { originOf, type PathClaim } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import type { HostBlock } from './host-block.ts';
@@ -86,13 +86,14 @@ export function routeOfGatewayHost(
   const blocks = own.length === 0 ? ofGateways : [...ofGateways, ...own].sort(inPrecedence);
   const gateways = (http?.listeners ?? []).map(({ owner }) => originOf({ kind: 'gateway', meta: owner.meta }));
   const authorities = http?.clientAuthorities ?? null;
+  const deciding = ownClaims(claims, namespaceOf(http, claims));
   return {
-    ...hostMembers(ownClaims(claims, namespaceOf(http, claims)), false),
+    ...hostMembers(deciding, false),
     domain,
     ...(domain.startsWith('*.') && { wildcard: 'many' as const }),
     https,
-    ...((http === null || isOfGateway(http, claims)) && { https_redirect: false }),
-    ...(http !== null && own.length === 0 && { ports: [...http.ports] }),
+    ...((isOfGateway(http, claims) || !hasHttps(deciding)) && { https_redirect: false }),
+    ...(http !== null && own.length === 0 && http.ports.length > 0 && { ports: [...http.ports] }),
     ...(authorities !== null && { client_auth: { ca: authorities } }),
     ...(passthroughs !== null && { tls_passthrough: passthroughs }),
     source: KUBERNETES_SOURCE,
@@ -133,11 +134,11 @@ export function namespaceOf(http: GatewayHost | null, claims: readonly PathClaim
   return owner?.owner.meta.namespace ?? null;
 }
 
-function isOfGateway(http: GatewayHost | null, [oldest]: readonly PathClaim[]): boolean {
-  if (http === null || oldest === undefined) return http !== null;
-  const isOlder = (one: { readonly meta: Meta }): boolean => byAge(one, oldest.owner) < 0;
-  return naming(http).some(({ owner }) => isOlder(owner)) || http.blocks.some((block) => block.rank === 0 && isOlder(block));
-}
+export const isOfGateway = (http: GatewayHost | null, claims: readonly PathClaim[]): boolean =>
+  http !== null && (claims.length === 0 || !http.isOfOther);
+
+/** Whether objects have a setting for HTTPS. */
+export const hasHttps = (claims: readonly PathClaim[]): boolean => claims.some(({ https }) => https.kind !== 'off');
 
 /** That of the oldest route comes first. */
 function oldestListener(http: GatewayHost | null): BoundListener | undefined {

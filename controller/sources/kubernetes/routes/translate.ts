@@ -6,14 +6,14 @@ import type { UndatedProblem } from '../../source.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
 import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
-import { byAge } from '../objects/meta.ts';
+import { byAge, type Meta } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
 import { SecretCertificates } from './certificates.ts';
 import { type PathClaim, problemOf, type Request } from './claim.ts';
 import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import { HostClaims } from './host-claims.ts';
-import { type GatewaySite, namespaceOf, ownClaims, routeOfGatewayHost, routeOfHost } from './host-route.ts';
+import { type GatewaySite, hasHttps, isOfGateway, namespaceOf, ownClaims, routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
 import { refusalsOf } from './refusals.ts';
@@ -27,7 +27,7 @@ import { isAnnotated, requestOfService } from './service-claims.ts';
 export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const backends = new Backends(snapshot);
   const { requests, lastGood } = requestsOf(snapshot, backends);
-  const gateways = translateGateways(snapshot, backends, snapshot.portMap);
+  const gateways = translateGateways(snapshot, backends, snapshot.portMap, oldestOf(requests));
   const problems = [...requests.flatMap((request) => request.problems), ...gatewayProblems(gateways)];
   const hosts = new HostClaims(gateways.hosts);
   for (const request of requests)
@@ -68,6 +68,13 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   };
 }
 
+/** The oldest object that claims a host, by host. `requests` has the oldest first. */
+function oldestOf(requests: readonly Request[]): Map<string, Meta> {
+  const oldest = new Map<string, Meta>();
+  for (const { claims, owner } of requests) for (const { host } of claims) if (!oldest.has(host)) oldest.set(host, owner.meta);
+  return oldest;
+}
+
 function limited(problems: readonly UndatedProblem[]): readonly UndatedProblem[] {
   const list = new ProblemList('object');
   for (const problem of problems) list.add([problem]);
@@ -97,8 +104,17 @@ function routeOf(
 ): RouteSpec | { readonly origin: string; readonly reason: string } {
   const [first, ...others] = claims;
   if (site === null) return routeOfClaims([first as PathClaim, ...others], https);
-  const isPresented = (site.http?.secrets ?? []).map((secret) => certificates.present(secret, host)).includes(true);
+  const isPresented = secretsOf(site, claims)
+    .map((secret) => certificates.present(secret, host))
+    .includes(true);
   return withOrigin(routeOfGatewayHost(site, claims, isPresented ? 'provided' : https));
+}
+
+/** A host that belongs to an object with a setting for HTTPS gets no certificate from Gateways of others. */
+function secretsOf({ http }: GatewaySite, claims: readonly PathClaim[]): readonly string[] {
+  if (http === null || (!http.isOwnSecret && !isOfGateway(http, claims) && hasHttps(ownClaims(claims, namespaceOf(http, claims)))))
+    return [];
+  return http.secrets;
 }
 
 function withOrigin(input: RouteInput): RouteSpec | { readonly origin: string; readonly reason: string } {

@@ -1,7 +1,7 @@
 import { MAX_BLOCKS } from '../../../../../shared/limits.ts';
 import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
 import type { HttpMatch, HttpRoute } from '../../objects/http-route.ts';
-import { byAge } from '../../objects/meta.ts';
+import { byAge, type Meta } from '../../objects/meta.ts';
 import type { HostBlock } from '../../routes/host-block.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
@@ -23,8 +23,12 @@ export type GatewayHost = {
   readonly blocks: readonly HostBlock[];
   /** The routes for which the host has no room. */
   readonly refused: readonly HttpRoute[];
-  /** `NAMESPACE/NAME` of the Secrets that listeners with hosts present for it; only of its oldest route's listeners if these have any. */
+  /** Whether it belongs to another object than a Gateway or one of its routes, because that is older. */
+  readonly isOfOther: boolean;
+  /** `NAMESPACE/NAME` of the Secrets that listeners with hosts present for it; only of its owner's listeners if these have any. */
   readonly secrets: readonly string[];
+  /** Whether those are of its owner's listeners. */
+  readonly isOwnSecret: boolean;
   /** PEM: the authorities of client certificates. */
   readonly clientAuthorities: string | null;
   /** The listeners that serve it, first those of the route that has it. */
@@ -38,11 +42,16 @@ type Place = ReturnType<HostRules['placesOf']>[number];
 /** A place where a host is served, and which of its matches are. */
 type ServedPlace = ListenAddress & { readonly scheme: 'http' | 'https'; readonly matches: ReadonlySet<HttpMatch> };
 
-/** Builds the blocks of a host from the rules of its listeners. Blocks that differ by place are for some places only. */
-export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, backends: RouteBackends): GatewayHost {
+/**
+ * Builds the blocks of a host from the rules of its listeners. Blocks that differ by place are for some places only. `other`: the oldest
+ * object of another kind that names the host.
+ */
+export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, backends: RouteBackends, other: Meta | undefined): GatewayHost {
   const all = rules.placesOf(name);
   const allLists = all.map(({ listeners }) => rules.rulesFor(name, listeners));
-  const { found, clientAuthorities, conflicting, isOwn } = withOneAuthority(name, rules, all, allLists);
+  const isOfOther = other !== undefined && isOlderThanAll(other, name, all, allLists);
+  const isOwn = isOfOther ? listenersOf(other, name, rules, allLists) : ownListeners(name, rules, allLists);
+  const { found, clientAuthorities, conflicting } = withOneAuthority(all, isOwn);
   const lists = conflicting.length === 0 ? allLists : found.map(({ listeners }) => rules.rulesFor(name, listeners));
   const places = found.map(
     ({ place, listeners }, index): ServedPlace => ({
@@ -54,36 +63,55 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
   const { blocks, refused } = fittingBlocks(inOrder(lists), (one) => blocksOf(one, places, map, backends));
   const listeners = [...new Set(found.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   const own = listeners.filter(isOwn);
-  const presenting = own.some(({ secrets }) => secrets.length > 0) ? own : listeners;
+  const isOwnSecret = own.some(({ secrets }) => secrets.length > 0);
+  const presenting = isOwnSecret ? own : listeners;
   return {
-    ...{ name, blocks, refused, listeners, clientAuthorities, conflicting },
+    ...{ name, blocks, refused, isOfOther, listeners, clientAuthorities, conflicting, isOwnSecret },
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
     secrets: [...new Set(presenting.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)))],
   };
 }
 
-/**
- * The places of a host. All of them require the same client certificates, since a route has one such rule. That is the one of the host's
- * oldest route: whoever may create a Gateway could otherwise replace or add it at the hosts of others. Listeners that require other ones
- * don't serve the host.
- */
-function withOneAuthority(name: Hostname, rules: HostRules, all: readonly Place[], lists: readonly (readonly RuleMatch[])[]) {
+function isOlderThanAll(other: Meta, name: Hostname, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): boolean {
+  const isYounger = (one: { readonly meta: Meta }): boolean => byAge({ meta: other }, one) < 0;
+  const naming = places.flatMap(({ listeners }) => listeners).filter(({ listener }) => listener.hostname === name);
+  return naming.every(({ owner }) => isYounger(owner)) && lists.flat().every(({ rank, route }) => rank > 0 || isYounger(route));
+}
+
+type IsOwn = (bound: BoundListener) => boolean;
+
+/** Those of an object's namespace, and those to which it has attached routes for the host. */
+function listenersOf({ namespace }: Meta, name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
+  const routes = new Set(lists.flatMap((list) => list.flatMap(({ rank, route }) => (rank === 0 ? [route] : []))));
+  const own = [...routes].filter(({ meta }) => meta.namespace === namespace);
+  return (bound) => bound.owner.meta.namespace === namespace || own.some((route) => rules.isAttached(route, name, bound));
+}
+
+/** Those of the oldest route; all if there is no route. */
+function ownListeners(name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
   let oldest: RuleMatch | undefined;
   for (const list of lists)
     for (const one of list) if (oldest === undefined || (one.rank - oldest.rank || byAge(one.route, oldest.route)) < 0) oldest = one;
-  const owner = oldest?.route;
-  const isOwn = (bound: BoundListener): boolean => owner !== undefined && rules.isAttached(owner, name, bound);
+  const route = oldest?.route;
+  return (bound) => route === undefined || rules.isAttached(route, name, bound);
+}
+
+/**
+ * The places of a host. All of them require the same client certificates, since a route has one such rule. That is the one of the host's
+ * owner: whoever may create a Gateway could otherwise replace or add it at the hosts of others. Listeners that require other ones don't
+ * serve the host.
+ */
+function withOneAuthority(all: readonly Place[], isOwn: IsOwn) {
   const requiring = all
     .flatMap(({ listeners }) => listeners)
     .filter(({ clientAuthorities }) => clientAuthorities !== null)
     .sort((a, b) => byAge(a.gateway, b.gateway));
-  const own = owner === undefined ? requiring : requiring.filter(isOwn);
-  const clientAuthorities = own[0]?.clientAuthorities ?? null;
+  const clientAuthorities = requiring.find(isOwn)?.clientAuthorities ?? null;
   const conflicting = requiring.filter((bound) => bound.clientAuthorities !== clientAuthorities);
   const found = all
     .map(({ place, listeners }) => ({ place, listeners: listeners.filter((bound) => !conflicting.includes(bound)) }))
     .filter(({ listeners }) => listeners.length > 0);
-  return { found, clientAuthorities, conflicting, isOwn };
+  return { found, clientAuthorities, conflicting };
 }
 
 /** Merges several ordered lists of matches into one order that is consistent with each of them. */

@@ -40,6 +40,13 @@ export class ChallengeError extends IssueError {
   }
 }
 
+/** A validation that has not ended. Its order goes on, since an authority may need longer than we wait. */
+export class UnfinishedError extends IssueError {
+  constructor(message: string) {
+    super('validation', message);
+  }
+}
+
 /** The authority does not know our account: it was deleted or deactivated, or the authority lost its data. */
 export class AccountGoneError extends IssueError {
   constructor(detail: string) {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Challenge } from '../challenges/challenge.ts';
-import { IssueError } from '../issue-error.ts';
+import { IssueError, UnfinishedError } from '../issue-error.ts';
 import { FaultyAcmeServer, type FaultyAnswer } from '../testing/faulty-acme-server.ts';
 import { AcmeClient } from './acme-client.ts';
 import { toIssueError } from './describe-failure.ts';
@@ -203,8 +203,12 @@ describe('an authority', async () => {
   });
 
   test('that can’t validate a name for a long time is working, so the name’s server does not delay the orders of others', async () => {
-    const { kind, message } = await failureWith('/check', { status: 200, body: { type: 'http-01', status: 'processing' } }, 100);
-    assert.deepEqual([kind, message], ['validation', 'shop.test: the authority has not been able to verify the name so far']);
+    const failure = await failureWith('/check', { status: 200, body: { type: 'http-01', status: 'processing' } }, 100);
+    assert.ok(failure instanceof UnfinishedError, 'its order is not over');
+    assert.deepEqual(
+      [failure.kind, failure.message],
+      ['validation', 'shop.test: the authority has not been able to verify the name so far'],
+    );
   });
 
   test('that declares an order invalid after a while is working, whatever the name and its explanation', async () => {

@@ -3,7 +3,7 @@ import type { Challenge, ChallengeSolver, ChallengeType } from '../challenges/ch
 import { isChallengeType } from '../challenges/challenge.ts';
 import { isWorthTrying } from '../challenges/challenge-preference.ts';
 import type { DnsSettings } from '../dns/dns-settings.ts';
-import { AccountGoneError, ChallengeError, IssueError } from '../issue-error.ts';
+import { AccountGoneError, ChallengeError, IssueError, UnfinishedError } from '../issue-error.ts';
 import { toAccountError, toIssueError } from './describe-failure.ts';
 import { type AcmeLibrary, loadAcmeLibrary } from './library.ts';
 import { PENDING, poll, TOTAL_MS } from './polling.ts';
@@ -260,7 +260,7 @@ export class AcmeClient {
   private async validationError(error: unknown, authorization: Acme.Authorization): Promise<unknown> {
     const now = await this.authorizationNow(authorization);
     if (now?.status === 'pending' && error instanceof Error && error.message === PENDING)
-      return new IssueError('validation', `${now.identifier.value}: the authority has not been able to verify the name so far`);
+      return new UnfinishedError(`${now.identifier.value}: the authority has not been able to verify the name so far`);
     if (now?.status !== 'invalid') return error;
     const failed = now.challenges.find((challenge) => 'error' in challenge && challenge.error);
     const { detail, type } = (failed && 'error' in failed ? failed.error : {}) as { detail?: string; type?: string };

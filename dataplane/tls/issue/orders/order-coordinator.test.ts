@@ -9,7 +9,7 @@ import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { DirectoryStore } from '../../store/directory-store.ts';
-import { IssueError } from '../issue-error.ts';
+import { IssueError, UnfinishedError } from '../issue-error.ts';
 import { OrderCoordinator } from './order-coordinator.ts';
 
 const CA = 'https://ca.test/directory';
@@ -83,6 +83,19 @@ test('an order is resumed if the authority was only unreachable, and never at an
     }),
   );
   await orders.run('a.test', CA, null, async ({ begun }) => assert.deepEqual(begun, BEGUN));
+});
+
+test('an order is resumed if its validation has not ended, so that an authority that needs longer than we wait issues too', async () => {
+  using scene = new Scene();
+  const orders = scene.process('one');
+  for (let waits = 0; waits < 5; waits++)
+    await assert.rejects(
+      orders.run('a.test', CA, null, async ({ begun, remember }) => {
+        if (begun === null) await remember({ ...BEGUN, url: `${BEGUN.url}${waits}` });
+        throw new UnfinishedError('a.test: not yet');
+      }),
+    );
+  await orders.run('a.test', CA, null, async ({ begun }) => assert.deepEqual(begun, { ...BEGUN, url: `${BEGUN.url}0` }));
 });
 
 test('a name backs off for a minute after three crashes during its order', async () => {

@@ -4,7 +4,7 @@ import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Lease, StoredCertificate } from '../../store/cert-store.ts';
 import type { DirectoryStore } from '../../store/directory-store.ts';
 import type { ResumableOrder } from '../acme/acme-client.ts';
-import { IssueError, type IssueFailureKind } from '../issue-error.ts';
+import { IssueError, type IssueFailureKind, UnfinishedError } from '../issue-error.ts';
 import { retryDelay } from './retry.ts';
 
 /** Lifetime of the lease (ms), renewed while the order runs. Others wait this long after a machine crashes. */
@@ -110,7 +110,7 @@ export class OrderCoordinator {
       await placed;
     } catch (error) {
       const kind = FINAL_FAILURES.find((each) => error instanceof IssueError && error.kind === each);
-      if (!(error instanceof IssueError) || kind === undefined) await this.resetTries(name);
+      if (!(error instanceof IssueError) || error instanceof UnfinishedError || kind === undefined) await this.resetTries(name);
       else {
         const at = clock.now();
         this.failures.set(name, at);

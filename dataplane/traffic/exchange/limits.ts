@@ -1,5 +1,8 @@
 import { DEFAULT_HEAD_LIMITS, type HeadLimits } from '../codec/http1/response-head-reader.ts';
 
+/** The maximum number of interim responses (1xx) before the final one. */
+export const MAX_INTERIM = 32;
+
 /** Time limits for the targets of a pool (ms; Infinity is no limit), and size limits for the heads of their responses. */
 export type Limits = {
   /** Until a connection is established, including name look-up and TLS; null is the default for the kind of target. */

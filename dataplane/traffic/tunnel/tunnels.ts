@@ -13,6 +13,7 @@ import type { DetachedSocket, Exchange, TunnelStream } from '../exchange/exchang
 import { FAILURE, type Failure } from '../exchange/failure.ts';
 import { guarded } from '../exchange/faults.ts';
 import { attemptFailed, giveUpLater } from '../exchange/later.ts';
+import { MAX_INTERIM } from '../exchange/limits.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
 import { blame } from '../upstream/health/verdict.ts';
 import type { Pool } from '../upstream/pool/pool.ts';
@@ -30,8 +31,6 @@ import { acceptOnStream, acceptsKey, sendHead } from './websocket.ts';
 const MAX_HEAD = 65_536;
 /** Bytes of the empty line at the end of a head. */
 const CRLF = 2;
-/** The maximum number of interim responses (1xx) before the final one. */
-const MAX_INTERIM = 32;
 
 const require = createRequire(import.meta.url);
 

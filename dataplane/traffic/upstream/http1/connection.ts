@@ -8,7 +8,7 @@ import type { Downstream, Exchange } from '../../exchange/exchange.ts';
 import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard, guarded } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../exchange/limits.ts';
+import { DEFAULT_LIMITS, type Limits, MAX_INTERIM } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayHead } from '../../exchange/relay.ts';
 import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
@@ -22,8 +22,6 @@ import type { ConnectionOwner } from './connection-owner.ts';
 import { RequestWriter } from './request-writer.ts';
 import { ResponseBuffer } from './response-buffer.ts';
 
-/** The maximum number of interim responses (1xx) before the final one. */
-const MAX_INTERIM = 32;
 const NEVER = Number.POSITIVE_INFINITY;
 const EVENTS = /^text\/event-stream\b/i;
 

@@ -9,7 +9,7 @@ import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard } from '../../exchange/faults.ts';
 import { isGrpc, isPastDeadline } from '../../exchange/grpc.ts';
 import { attemptFailed } from '../../exchange/later.ts';
-import type { Limits } from '../../exchange/limits.ts';
+import { type Limits, MAX_INTERIM } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
 import { failedMidResponse, retriesElsewhere } from '../health/verdict.ts';
 import { mayRetry } from '../retry/retry.ts';
@@ -17,8 +17,6 @@ import type { Endpoint } from '../target/endpoint.ts';
 import { limitsFor } from '../target/limits.ts';
 import { requestHead } from './request-fields.ts';
 
-/** The maximum number of interim responses (1xx) before the final one. */
-const MAX_INTERIM = 32;
 /** Codes that mean a malformed message: one that the target blames us for, or one of the target's. */
 const MALFORMED: ReadonlySet<number> = new Set([ERROR.protocol, ERROR.frameSize, ERROR.compression, ERROR.flowControl]);
 

@@ -4,8 +4,10 @@ import type { BodyUser, StoredBody } from './stored-bodies.ts';
 
 const FIRST_PIECE = 16_384;
 const LARGEST_PIECE = 1_048_576;
-/** How many bytes a client may lag behind a response that is not stored, and the fastest one behind a response that is. */
+/** How many bytes the fastest client may lag behind a response that is stored. One that lags further behind one that is not takes memory. */
 const MAX_BEHIND = 1_048_576;
+/** No more of a response that is not stored is received while a client lags this far behind (bytes): any that reads does not count above. */
+const BEHIND_UNSTORED = 262_144;
 
 type BodyReader = BodyUser & { readonly at: number };
 
@@ -108,9 +110,9 @@ export class GrowingBody implements BodyUser {
       this.memory = [];
     }
     this.readers = readers;
-    const keepsUp = this.received - slowest < MAX_BEHIND;
-    this.store.leftovers.note(this, keepsUp ? 0 : this.received - this.droppedBytes);
-    return keepsUp;
+    const behind = this.received - slowest;
+    this.store.leftovers.note(this, behind < MAX_BEHIND ? 0 : this.received - this.droppedBytes);
+    return behind < BEHIND_UNSTORED;
   }
 
   end(trailers: string): void {

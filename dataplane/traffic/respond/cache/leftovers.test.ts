@@ -89,6 +89,29 @@ test('what clients have not read of a response that turns out to be too large is
   await eventually('the others to have got all of it', () => fast.filter(({ complete }) => complete).length === 5);
 });
 
+test('clients that read slowly, but all the time, get the whole of responses that are too large to be stored, however many there are', async () => {
+  const piece = Buffer.alloc(12_000_000, 'x').toString();
+  const lines = 'Cache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n';
+  using upstream = await UpstreamFixture.serving(
+    () => `HTTP/1.1 200 OK\r\n${lines}\r\n${piece.length.toString(16)}\r\n${piece}\r\n0\r\n\r\n`,
+  );
+  using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} });
+  const responses: IncomingMessage[] = [];
+  for (let nth = 0; nth < 8; nth++)
+    request({ host: '127.0.0.1', port: proxy.port, path: `/?${nth}`, headers: { host: 'a.test' }, agent: false }, (response) => {
+      responses.push(response.on('error', () => undefined).pause());
+    }).end();
+  await eventually('the responses', () => responses.length === 8);
+  while (responses.some(({ closed }) => !closed)) {
+    for (const response of responses) response.read();
+    await new Promise(setImmediate);
+  }
+  assert.deepEqual(
+    responses.map(({ complete }) => complete),
+    responses.map(() => true),
+  );
+});
+
 test('the body of a response that a validation has renewed is not left over', () => {
   const leftovers = new Leftovers();
   const bodies = new StoredBodies(leftovers);

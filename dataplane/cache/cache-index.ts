@@ -120,7 +120,7 @@ export class CacheIndex {
   /** Stores a response that was read from disk, unless a newer one is stored or it has been purged since. */
   private promote(key: string, entries: readonly CacheEntry[], since: number): void {
     for (const entry of [...entries].sort((one, other) => one.receivedAt - other.receivedAt))
-      if (this.enabled && this.sameAs(entry, null).length === 0 && !this.purges.removes(entry, since)) this.add(entry, []);
+      if (this.enabled && this.sameAs(entry, null).length === 0 && !this.purges.removes(entry, since)) this.add(entry);
     const workers = this.waiting.get(key) ?? [];
     this.waiting.delete(key);
     for (const worker of workers) this.answer(worker, key);
@@ -158,13 +158,14 @@ export class CacheIndex {
       this.tools.broadcast({ kind: 'gone', ids: [entry.id], purged: null });
       return;
     }
-    const gone: number[] = [];
-    for (const held of this.sameAs(entry, replaces)) {
-      this.remove(held);
-      gone.push(held.entry.id);
-    }
+    const gone = this.sameAs(entry, replaces);
+    for (const held of gone) this.remove(held);
+    // Before it may be evicted: clients of other workers may be reading the same body.
+    const { id, bodyId } = entry;
+    if (gone.length > 0)
+      this.tools.broadcast({ kind: 'gone', ids: gone.map((held) => held.entry.id), purged: null, successor: { id, bodyId } });
     this.tools.disk?.offer(entry, replaces);
-    this.add(entry, gone);
+    this.add(entry);
   }
 
   /** The entry that a new one replaces. */
@@ -175,7 +176,7 @@ export class CacheIndex {
     );
   }
 
-  private add(entry: CacheEntry, gone: readonly number[]): void {
+  private add(entry: CacheEntry): void {
     const { fields, length, key, variant, tags } = entry;
     // Clients choose what is in the key and the variant, and upstreams the rest.
     const cost = length + 2 * (fields.length + key.length + variant.length) + TAG_BYTES * tags.length + ENTRY_BYTES;
@@ -189,16 +190,16 @@ export class CacheIndex {
     const variants = this.keys.get(key) ?? [];
     const surplus = variants.slice(MAX_VARIANTS);
     for (const other of surplus) this.remove(other);
-    this.evict([...surplus, ...this.policy.add(held)], gone);
+    this.evict([...surplus, ...this.policy.add(held)]);
   }
 
-  private evict(held: readonly IndexedEntry[], gone: readonly number[] = []): void {
+  private evict(held: readonly IndexedEntry[]): void {
     for (const one of held) {
       this.remove(one);
       one.share.evicted++;
     }
     this.evicted += held.length;
-    const ids = [...gone, ...held.map(({ entry }) => entry.id)];
+    const ids = held.map(({ entry }) => entry.id);
     if (ids.length > 0) this.tools.broadcast({ kind: 'gone', ids, purged: null });
   }
 

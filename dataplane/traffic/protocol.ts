@@ -98,8 +98,16 @@ export type CacheEntry = {
 export type CacheToWorker =
   /** The answer to a look-up: all that is stored for a key. A new worker learns the number of the newest purge from it. */
   | { readonly kind: 'found'; readonly key: string; readonly entries: readonly CacheEntry[]; readonly purged: number }
-  /** Entries that are gone; `purged` if that was a purge, whose number is greater than those of all earlier ones. */
-  | { readonly kind: 'gone'; readonly ids: readonly number[]; readonly purged: { readonly number: number; readonly purge: Purge } | null };
+  /**
+   * Entries that are gone; `purged` if that was a purge, whose number is greater than those of all earlier ones; `successor`: the entry that
+   * has the body of one of them, if they have been replaced.
+   */
+  | {
+      readonly kind: 'gone';
+      readonly ids: readonly number[];
+      readonly purged: { readonly number: number; readonly purge: Purge } | null;
+      readonly successor?: Pick<CacheEntry, 'id' | 'bodyId'>;
+    };
 
 export type CacheFromWorker =
   | { readonly kind: 'look-up'; readonly key: string }

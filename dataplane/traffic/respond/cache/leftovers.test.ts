@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { type IncomingMessage, request } from 'node:http';
 import { test } from 'node:test';
+import { CacheIndex } from '../../../cache/cache-index.ts';
+import { entry as entryFor } from '../../../cache/testing/entry.ts';
 import { FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
 import { cachingProxy, indexedProxy } from '../../testing/proxy/caching-proxy.ts';
 import { eventually, get, type ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { stillness } from '../../testing/stillness.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import type { Wire } from '../../testing/wire.ts';
+import { CacheStore } from './store.ts';
+import type { StoredResponse } from './stored.ts';
 import { Leftovers, StoredBodies } from './stored-bodies.ts';
 
 /** A tenth of the cache is the most that one may take. */
@@ -137,6 +141,37 @@ test('the body of a response that a validation has renewed is not left over', ()
   entry(3).leave(a);
   entry(4).use(b);
   assert.deepEqual(cut, ['a', 'b']);
+});
+
+test('the body of a response that another worker has renewed is not left over until it is evicted there', () => {
+  const stores: CacheStore[] = [];
+  const index = new CacheIndex(100_000, {
+    reply: (worker, message) => stores[worker]?.handle(message),
+    broadcast: (message) => {
+      for (const store of stores) store.handle(message);
+    },
+  });
+  for (const worker of [0, 1]) stores.push(new CacheStore(worker + 1, { post: (message) => index.handle(worker, message) }));
+  const [one, other] = stores as [CacheStore, CacheStore];
+  for (const store of stores) store.resize(100_000);
+  const cut: string[] = [];
+  const renewedOnce = (path: string): StoredResponse => {
+    const first = one.store(entryFor(path, { length: 10_000 }), 0, null);
+    other.lookUp(first.entry.key, () => undefined);
+    const found = other.find(first.entry.key, '', () => true);
+    assert.ok(found !== null);
+    found.body.use({ cut: () => cut.push(path) });
+    return one.store(entryFor(path, { length: 10_000, bodyId: first.entry.bodyId }), 0, first);
+  };
+  const paths = ['/a', '/b', '/c', '/d'];
+  const renewed = paths.map(renewedOnce);
+  const [last] = renewed.splice(3) as [StoredResponse];
+  one.store(entryFor('/d', { length: 10_000, bodyId: last.entry.bodyId }), 0, last);
+  assert.deepEqual(cut, []);
+  for (const path of paths.slice(0, 3)) index.purge({ kind: 'target', host: 'a.test', target: path });
+  assert.deepEqual(cut, ['/a']);
+  index.purge({ kind: 'target', host: 'a.test', target: '/d' });
+  assert.deepEqual(cut, ['/a', '/b']);
 });
 
 test('of the bodies that are left over, the ones whose clients have read nothing for the longest time give way', () => {

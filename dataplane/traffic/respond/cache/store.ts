@@ -174,9 +174,11 @@ export class CacheStore {
       for (const then of waiting) then(entries.length > 0);
       return;
     }
+    if (message.successor !== undefined) this.bodies.keepFor(message.successor);
     for (const id of message.ids) {
       const stored = this.ids.get(id);
       if (stored !== undefined) this.remove(stored);
+      this.bodies.gone(id);
     }
     if (message.purged === null) return;
     const { number, purge } = message.purged;

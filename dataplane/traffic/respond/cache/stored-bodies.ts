@@ -40,9 +40,25 @@ export class Leftovers {
 export class StoredBodies {
   private readonly bodies = new Map<number, StoredBody>();
   private readonly leftovers: Leftovers;
+  /** Those that clients are being sent, by the entry of another worker that has the same one. */
+  private readonly elsewhere = new Map<number, StoredBody>();
 
   constructor(leftovers: Leftovers) {
     this.leftovers = leftovers;
+  }
+
+  /** An entry with this body has been stored, maybe by another worker: then it is not left over. */
+  keepFor({ id, bodyId }: Pick<CacheEntry, 'id' | 'bodyId'>): void {
+    const body = this.bodies.get(bodyId);
+    if (body === undefined || !body.isUsed) return;
+    this.elsewhere.set(id, body);
+    body.stored();
+  }
+
+  /** The entry with this number is stored no more. */
+  gone(id: number): void {
+    this.elsewhere.get(id)?.removed();
+    this.elsewhere.delete(id);
   }
 
   of({ bodyId, length }: Pick<CacheEntry, 'bodyId' | 'length'>): StoredBody {
@@ -90,8 +106,13 @@ export class StoredBody implements BodyUser {
     for (const user of [...this.users]) user.cut();
   }
 
+  /** Whether clients are being sent it. */
+  get isUsed(): boolean {
+    return this.users.size > 0;
+  }
+
   private changed(): void {
-    const isUsed = this.users.size > 0;
+    const { isUsed } = this;
     if (isUsed || this.entries > 0) this.bodies.set(this.id, this);
     else this.bodies.delete(this.id);
     this.leftovers.note(this, isUsed && this.entries === 0 ? this.bytes : 0);

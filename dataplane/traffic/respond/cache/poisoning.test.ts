@@ -267,6 +267,21 @@ test('a response that is not stored does not keep those to other requests from b
   }
 });
 
+test('that several variants of a response are not stored is remembered of each, for a minute', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x', 'Vary: Accept-Encoding\r\nCache-Control: no-store\r\n'));
+  using proxy = await caching(upstream);
+  const lookUps = (): number => proxy.messages.filter((one) => one.kind === 'cache' && one.message.kind === 'look-up').length;
+  for (const [seconds, wanted] of [
+    [0, 2],
+    [30, 2],
+    [31, 4],
+  ] as const) {
+    proxy.clock.pass(1_000 * seconds);
+    for (const coding of ['gzip', 'br', 'gzip', 'br']) await proxy.request(asking('/', `Accept-Encoding: ${coding}`));
+    assert.equal(lookUps(), wanted);
+  }
+});
+
 test('a cookie whose name has white space beyond ASCII is not the one in the key', async () => {
   using upstream = await UpstreamFixture.serving(echo);
   using proxy = await caching(upstream, { cache: { key: { cookies: ['a', 'theme'] } } });

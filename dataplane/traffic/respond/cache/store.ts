@@ -8,6 +8,8 @@ import { Leftovers, StoredBodies } from './stored-bodies.ts';
 /** How many keys are remembered whose responses can't be stored, and for how long (ms). */
 const MAX_UNCACHEABLE = 10_000;
 const UNCACHEABLE_MS = 60_000;
+/** Of how many variants of each of them: clients differ in what they accept. */
+const MAX_UNCACHEABLE_VARIANTS = 8;
 /** Longer ones are remembered by their digest: clients choose what is in them. */
 const LONGEST_KEY = 256;
 /** The maximum size of one response: as a fraction of the cache, and in bytes. */
@@ -18,8 +20,8 @@ const LEFT_PART = 0.25;
 
 type Url = { readonly host: string; readonly target: string };
 
-/** Until when, and of which variant, a response is known that can't be stored; `since` is the newest purge that is not about it. */
-type Uncacheable = { readonly until: number; since: number; readonly vary: readonly string[]; readonly variant: string };
+/** Until when variants of a response are known that can't be stored; `since` is the newest purge that is not about it. */
+type Uncacheable = { since: number; readonly vary: readonly string[]; readonly variants: Map<string, number> };
 
 /** A response that is received no faster than its clients read it. */
 type HeldFill = {
@@ -221,12 +223,13 @@ export class CacheStore {
     const mark = this.uncacheable.get(name);
     if (mark === undefined) return false;
     const { purges } = this;
-    if (mark.until <= now || purges.mayRemove(url, mark.since)) {
+    for (const [variant, until] of mark.variants) if (until <= now) mark.variants.delete(variant);
+    if (mark.variants.size === 0 || purges.mayRemove(url, mark.since)) {
       this.uncacheable.delete(name);
       return false;
     }
     mark.since = purges.newest;
-    return fields === null || digestOf(variantOf(fields, mark.vary)) === mark.variant || this.underWay(key, url) !== null;
+    return fields === null || mark.variants.has(digestOf(variantOf(fields, mark.vary))) || this.underWay(key, url) !== null;
   }
 
   /** The response to a request with these fields, which varies by the ones that are named, can't be stored. */
@@ -234,8 +237,13 @@ export class CacheStore {
     if (this.uncacheable.size >= MAX_UNCACHEABLE) this.uncacheable.clear();
     // Many long names are not worth their memory: then it is taken for all requests.
     const vary = names.join().length > LONGEST_KEY ? [] : names.map(ownCopy);
-    const variant = ownCopy(digestOf(variantOf(fields, vary)));
-    this.uncacheable.set(ownCopy(markOf(key, personal)), { until: now + UNCACHEABLE_MS, since: this.purges.newest, vary, variant });
+    const name = ownCopy(markOf(key, personal));
+    const known = this.uncacheable.get(name);
+    const since = this.purges.newest;
+    const variants = known?.since === since && sameNames(known.vary, vary) ? known.variants : new Map<string, number>();
+    if (variants.size >= MAX_UNCACHEABLE_VARIANTS) variants.clear();
+    variants.set(ownCopy(digestOf(variantOf(fields, vary))), now + UNCACHEABLE_MS);
+    this.uncacheable.set(name, { since, vary, variants });
   }
 
   private add(stored: StoredResponse): void {

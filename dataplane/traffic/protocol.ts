@@ -90,6 +90,8 @@ export type CacheEntry = {
   readonly staleIfError: number;
   readonly etag: string | null;
   readonly lastModified: string | null;
+  /** Whether a response that is changed later than this one has another Last-Modified, which has whole seconds (RFC 9110 8.8.2.2). */
+  readonly hasExactDate: boolean;
   readonly tags: readonly string[];
   /** Whether requests with cookies or credentials may get it. */
   readonly shared: boolean;

@@ -35,6 +35,7 @@ const SHAPE: Readonly<Record<keyof SavedHead, Check>> = {
   staleIfError: isCount,
   etag: isOptionalText,
   lastModified: isOptionalText,
+  hasExactDate: isFlag,
   tags: isTexts,
   shared: isFlag,
 };

@@ -19,6 +19,6 @@ export const entry = (target: string, more: Partial<CacheEntry> = {}): CacheEntr
     length: 1_000,
   },
   ...{ body: [], receivedAt: 0, initialAge: 0, lifetime: 60, noCache: false, mustRevalidate: false, staleWhileRevalidate: 0 },
-  ...{ staleIfError: 0, etag: null, lastModified: null, tags: [], shared: true },
+  ...{ staleIfError: 0, etag: null, lastModified: null, hasExactDate: false, tags: [], shared: true },
   ...more,
 });

@@ -57,6 +57,23 @@ test('a part of a response is only sent to resume one of the same version: a dat
   }
 });
 
+test('a part is not sent to resume one of another version of the same second after the stored one has been validated', async () => {
+  const [modified, later] = ['Tue, 14 Nov 2023 22:13:20 GMT', 'Tue, 14 Nov 2023 22:13:30 GMT'];
+  const lines = `Cache-Control: max-age=5\r\nLast-Modified: ${modified}\r\nDate: `;
+  using upstream = await UpstreamFixture.serving(({ head }) =>
+    head.includes('\r\nIf-Modified-Since: ')
+      ? `HTTP/1.1 304 Not Modified\r\n${lines}${later}\r\n\r\n`
+      : ok('0123456789', `${lines}${modified}\r\n`),
+  );
+  using proxy = await caching(upstream);
+  await proxy.request(get('/'));
+  proxy.clock.pass(10_000);
+  await proxy.request(get('/'));
+  assert.equal(upstream.requests.length, 2);
+  const { line } = await proxy.request(asking('/', 'Range: bytes=5-', `If-Range: ${modified}`));
+  assert.match(line, / 200 /);
+});
+
 for (const [what, request, response] of [
   ['no-store', asking('/'), 'Cache-Control: no-store, max-age=60\r\n'],
   ['private', asking('/'), 'Cache-Control: private, max-age=60\r\n'],

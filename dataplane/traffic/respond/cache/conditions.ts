@@ -25,10 +25,10 @@ const opaque = (etag: string): string => (etag.startsWith('W/') ? etag.slice(2) 
 const ONE_RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
 
 /** The one range that a request wants; null: it gets the whole (RFC 9110 14.2). */
-export function rangeOf({ entry, lastModified, hasExactDate }: StoredResponse, { range, ifRange }: CacheRequest): Range | null {
+export function rangeOf({ entry, lastModified }: StoredResponse, { range, ifRange }: CacheRequest): Range | null {
   const match = ONE_RANGE.exec(range ?? '');
   if (match === null) return null;
-  if (ifRange !== null && !sameVersion(ifRange, entry.etag, hasExactDate ? lastModified : Number.NaN)) return null;
+  if (ifRange !== null && !sameVersion(ifRange, entry.etag, entry.hasExactDate ? lastModified : Number.NaN)) return null;
   const [, first = '', last = ''] = match;
   const { length } = entry;
   if (first === '') {

@@ -48,6 +48,7 @@ export function entryOf(
   return {
     ...identity,
     bodyId: identity.id,
+    hasExactDate: response.lastModified !== null && response.date !== null && response.date - response.lastModified >= 1_000,
     ...storing,
     ...agesOf(response, requestedAt, block.tools.clock.now()),
     status: answer.status,
@@ -70,6 +71,8 @@ export const validatedEntry = (
   ...entry,
   ...identityOf(leader, key, block, response),
   ...agesOf(response, requestedAt, block.tools.clock.now()),
+  // The newer Date is not that of the body, which may be older than one with the same Last-Modified.
+  hasExactDate: entry.hasExactDate && entry.lastModified === response.lastModifiedText,
   fields,
 });
 

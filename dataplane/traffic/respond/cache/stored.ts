@@ -13,8 +13,6 @@ export class StoredResponse {
   /** Views of the body, which is shared. */
   readonly pieces: readonly Buffer[];
   readonly lastModified: number;
-  /** Whether a response that is changed later has another Last-Modified, which has whole seconds (RFC 9110 8.8.2.2). */
-  readonly hasExactDate: boolean;
   readonly contentType: string | null;
   /** Uses since the last message to the main thread. */
   uses = 0;
@@ -29,9 +27,7 @@ export class StoredResponse {
     this.body = body;
     this.pieces = entry.body.map((shared) => Buffer.from(shared));
     // Without Last-Modified, Date is what an If-Modified-Since is compared with (RFC 9111 4.3.2).
-    const date = fieldIn(entry.fields, 'date') ?? '';
-    this.lastModified = httpTime(entry.lastModified ?? date);
-    this.hasExactDate = entry.lastModified !== null && httpTime(date) - this.lastModified >= 1_000;
+    this.lastModified = httpTime(entry.lastModified ?? fieldIn(entry.fields, 'date') ?? '');
     this.contentType = fieldIn(entry.fields, 'content-type');
     this.codings = entry.vary.length > 0;
     this.head = {

@@ -28,6 +28,11 @@ export class ProblemList {
     }
   }
 
+  /** Whether no more are reported of an origin. */
+  isFull(origin: string): boolean {
+    return (this.counts.get(origin) ?? 0) >= MAX_PROBLEMS_PER_ORIGIN;
+  }
+
   list(): readonly UndatedProblem[] {
     return this.problems;
   }

@@ -1,6 +1,7 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
 import type { SiteLabels } from '../../labels/read-labels.ts';
+import { MAX_PROBLEMS_PER_ORIGIN, type ProblemList } from '../../problem-list.ts';
 import type { UndatedProblem } from '../../source.ts';
 import type { Container } from '../engine/container.ts';
 import type { AddressChoice } from '../network/choose-address.ts';
@@ -40,15 +41,19 @@ export function leaderOf(pool: readonly Member[], draining: ReadonlySet<string>)
   return pool.find(({ container }) => !draining.has(container.id)) ?? oldest;
 }
 
-/** Labels of members that do not apply because the leader's differ, by member. Draining members are left out. */
+/**
+ * Labels of members that do not apply because the leader's differ, by member. Left out are draining members, and those with so many problems
+ * that no more are reported: comparing all of many containers that share domains would take long.
+ */
 export function* differencesOf(
   domain: Domain,
   pool: readonly Member[],
   draining: ReadonlySet<string>,
+  problems: Pick<ProblemList, 'isFull'>,
 ): Generator<Iterable<UndatedProblem>, undefined> {
   const leader = leaderOf(pool, draining);
   for (const { container, site } of pool) {
-    if (container === leader.container || draining.has(container.id)) continue;
+    if (container === leader.container || draining.has(container.id) || problems.isFull(originOf(container))) continue;
     yield differencesFrom(leader, { container, site }, domain);
   }
 }
@@ -79,8 +84,9 @@ function differences({ common: first }: SiteLabels, { common: second }: SiteLabe
   known.set(first, ofFirst);
   const before = ofFirst.get(second);
   if (before) return before;
-  const labels = [...new Set([...first.keys(), ...second.keys()])].sort();
-  const found = labels.filter((label) => first.get(label) !== second.get(label)).map((label) => [label, first.get(label)] as const);
+  const labels = [...new Set([...first.keys(), ...second.keys()])].filter((label) => first.get(label) !== second.get(label)).sort();
+  // More would not be reported.
+  const found = labels.slice(0, MAX_PROBLEMS_PER_ORIGIN).map((label) => [label, first.get(label)] as const);
   ofFirst.set(second, found);
   return found;
 }

@@ -22,7 +22,7 @@ export function translate(snapshot: EngineSnapshot): Translation {
   const { pools, problems, readings } = collect(snapshot, read, lastGood);
   const routes: RouteSpec[] = [];
   for (const [domain, pool] of [...pools].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    for (const differing of differencesOf(domain, pool, snapshot.draining)) problems.add(differing);
+    for (const differing of differencesOf(domain, pool, snapshot.draining, problems)) problems.add(differing);
     const route = routeOf(domain, pool, snapshot.draining);
     if ('domain' in route) routes.push(route);
     else problems.add([refusal(domain, leaderOf(pool, snapshot.draining), route.reason)]);

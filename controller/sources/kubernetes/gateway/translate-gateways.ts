@@ -43,6 +43,9 @@ export type GatewayTranslation = {
   readonly defaults: readonly { readonly secret: string; readonly place: DefaultPlace }[];
 };
 
+/** An object of another kind that names a host. */
+export type OtherOwner = { readonly meta: Meta; readonly hasHttps: boolean };
+
 const NOTHING: GatewayTranslation = {
   hosts: new Map(),
   passthroughs: new Map(),
@@ -61,7 +64,7 @@ export function translateGateways(
   snapshot: GatewaySnapshot & { readonly services: ReadonlyMap<string, Service> },
   backends: Backends,
   map: PortMap,
-  others: ReadonlyMap<string, Meta>,
+  others: ReadonlyMap<string, OtherOwner>,
 ): GatewayTranslation {
   const classes = [...snapshot.gatewayClasses.values()].filter(({ controller }) => controller === GATEWAY_CONTROLLER);
   if (classes.length === 0) return NOTHING;
@@ -97,7 +100,7 @@ export function translateGateways(
   const hosts = new Map(
     rules.names().map((name) => {
       const domain: string = domainOf(name);
-      return [domain, gatewayHost(name, rules, map, targets, others.get(domain))];
+      return [domain, gatewayHost(name, rules, map, targets, others.get(domain)?.meta)];
     }),
   );
 
@@ -107,6 +110,10 @@ export function translateGateways(
     passed,
     map,
     targets,
+    (name, place) => {
+      const other = others.get(domainOf(name));
+      return [...(other?.hasHttps ? [other.meta] : []), ...rules.namingHttps(name, place)];
+    },
   );
   const passthroughs = new Map([...byHost].map(([name, entries]) => [domainOf(name) as string, entries]));
 

@@ -4,9 +4,9 @@ import { ProblemList } from '../../problem-list.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
-import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';
+import { type GatewayTranslation, type OtherOwner, translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
-import { byAge, type Meta } from '../objects/meta.ts';
+import { byAge } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
 import { SecretCertificates } from './certificates.ts';
@@ -69,9 +69,10 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
 }
 
 /** The oldest object that claims a host, by host. `requests` has the oldest first. */
-function oldestOf(requests: readonly Request[]): Map<string, Meta> {
-  const oldest = new Map<string, Meta>();
-  for (const { claims, owner } of requests) for (const { host } of claims) if (!oldest.has(host)) oldest.set(host, owner.meta);
+function oldestOf(requests: readonly Request[]): Map<string, OtherOwner> {
+  const oldest = new Map<string, OtherOwner>();
+  for (const { claims, owner } of requests)
+    for (const { host, https } of claims) if (!oldest.has(host)) oldest.set(host, { meta: owner.meta, hasHttps: https.kind !== 'off' });
   return oldest;
 }
 

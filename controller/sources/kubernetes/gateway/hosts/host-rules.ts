@@ -1,5 +1,5 @@
 import type { HttpMatch, HttpRoute, HttpRule } from '../../objects/http-route.ts';
-import { byAge } from '../../objects/meta.ts';
+import { byAge, type Meta } from '../../objects/meta.ts';
 import type { Attachment } from '../attachments.ts';
 import type { BoundListener } from '../listeners.ts';
 import { compareMatches } from '../rules/conditions.ts';
@@ -70,6 +70,16 @@ export class HostRules {
         return covering === undefined ? [] : [{ place, listeners: byName.get(covering) ?? [] }];
       })
       .sort(({ place: a }, { place: b }) => a.port - b.port || ((a.address ?? '') < (b.address ?? '') ? -1 : 1));
+  }
+
+  /** The listeners for HTTPS at a place that are for exactly this host, and the routes that name it there. */
+  namingHttps(name: Hostname, { address, port }: ListenAddress): Meta[] {
+    const { byName = new Map<Hostname, BoundListener[]>() } = this.listeners.get(`${address ?? ''} ${port}`) ?? {};
+    const https = coveringNames(name)
+      .flatMap((covering) => byName.get(covering) ?? [])
+      .filter(({ listener }) => listener.protocol === 'HTTPS');
+    const listeners = https.filter(({ listener }) => listener.hostname === name).map(({ owner }) => owner.meta);
+    return [...listeners, ...https.flatMap((bound) => (this.routes.get(bound)?.get(name) ?? []).map(({ meta }) => meta))];
   }
 
   /** Whether a route has a host at a listener. */

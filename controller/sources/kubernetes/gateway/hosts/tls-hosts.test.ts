@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makePair } from '../../../../../shared/certificates/testing/pairs.ts';
 import { GATEWAY_CONTROLLER } from '../../../../../shared/name.ts';
 import { translate } from '../../routes/translate.ts';
-import { clusterOf, type SampleObject } from '../../testing/cluster-snapshot.ts';
+import { clusterOf, ingressOf, type SampleObject } from '../../testing/cluster-snapshot.ts';
 
 const tls = (hostname: string) => ({ name: hostname, protocol: 'TLS', port: 443, hostname, tls: { mode: 'Passthrough' } });
 const https = { name: 'https', protocol: 'HTTPS', port: 443, hostname: 'b.test', tls: { certificateRefs: [{ name: 'absent' }] } };
@@ -23,4 +24,38 @@ test('where listeners only pass connections on, those for other names are closed
 
 test('an HTTPS listener that can’t be served ends no TLS, so it changes nothing for names that no listener has', () => {
   assert.deepEqual(passthroughOf('*', gateway('n/a', tls('a.test'), https)), [{ ports: [443], upstreams: [], idle_timeout_secs: 3600 }]);
+});
+
+const { certificate, privateKey } = await makePair(['a.test']);
+const [crt = '', key = ''] = [certificate, privateKey].map((text) => Buffer.from(text).toString('base64'));
+
+/** The ports whose connections for `a.test` are passed on, with these objects, each younger than those before it. */
+function portsPassedOn(...objects: readonly (readonly ['gateways' | 'ingresses', SampleObject])[]) {
+  const aged = objects.map(([kind, one], at) => [kind, { ...one, metadata: { creationTimestamp: `202${at}-01-01T00:00:00Z` } }] as const);
+  const of = (wanted: string) => aged.flatMap(([kind, one]) => (kind === wanted ? [one] : []));
+  const { routes } = translate(
+    clusterOf({
+      gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
+      secrets: [{ name: 'shop/pair', data: { 'tls.crt': crt, 'tls.key': key } }],
+      ...{ gateways: of('gateways'), ingresses: of('ingresses') },
+    }),
+  );
+  return (routes.find((route) => route.domain === 'a.test')?.tls_passthrough ?? []).flatMap(({ ports }) => ports ?? []);
+}
+
+test('a younger listener of another namespace does not pass on the connections for a host whose TLS ends here', () => {
+  const pair = { certificateRefs: [{ name: 'pair' }] };
+  const ending = ['gateways', gateway('shop/g', { ...https, hostname: 'a.test', tls: pair })] as const;
+  const passing = (namespace: string, port = 443) => ['gateways', gateway(`${namespace}/p`, { ...tls('a.test'), port })] as const;
+  const ingress = (hasTls: boolean) => {
+    const { spec, ...rest } = ingressOf('shop/web', 'a.test', 'app') as SampleObject & { readonly spec: object };
+    return ['ingresses', { ...rest, spec: { ...spec, ...(hasTls && { tls: [{ hosts: ['a.test'] }] }) } }] as const;
+  };
+  for (const older of [ending, ingress(true)]) {
+    assert.deepEqual(portsPassedOn(older, passing('odd')), []);
+    assert.deepEqual(portsPassedOn(older, passing('shop')), [443]);
+    assert.deepEqual(portsPassedOn(passing('odd'), older), [443]);
+  }
+  assert.deepEqual(portsPassedOn(ending, passing('odd', 8_443)), [8_443]);
+  assert.deepEqual(portsPassedOn(ingress(false), passing('odd')), [443]);
 });

@@ -1,5 +1,5 @@
 import type { RouteInput } from '../../../../../shared/route.ts';
-import { byAge } from '../../objects/meta.ts';
+import { byAge, type Meta } from '../../objects/meta.ts';
 import type { TlsRoute } from '../../objects/tls-route.ts';
 import type { Attachment } from '../attachments.ts';
 import type { BoundListener } from '../listeners.ts';
@@ -11,18 +11,22 @@ import { coveringNames, type Hostname } from './hostnames.ts';
 export type HostPassthroughs = NonNullable<RouteInput['tls_passthrough']>;
 type Upstreams = NonNullable<HostPassthroughs[number]['upstreams']>;
 
+export type EndingAt = (name: Hostname, place: ListenAddress) => readonly Meta[];
+
 /** A listener that passes connections on, with the routes of each of its hosts, the oldest first. */
 type Passing = { readonly bound: BoundListener; readonly routes: Map<Hostname, TlsRoute[]> };
 
 /**
  * Where connections are passed on to, by the name that their clients request. A listener does not share its hosts: if no route has one, its
- * connections are closed. The same applies to names that no listener has, at a place where all listeners pass connections on.
+ * connections are closed. The same applies to names that no listener has, at a place where all listeners pass connections on. `endingAt`
+ * returns the objects that name a host at a place in order to end TLS there: it belongs to the oldest one, unless that is of the same namespace.
  */
 export function tlsHosts(
   listeners: readonly BoundListener[],
   attachments: readonly Attachment<TlsRoute>[],
   map: PortMap,
   backends: RouteBackends,
+  endingAt: EndingAt,
 ): ReadonlyMap<Hostname, HostPassthroughs> {
   const passing = listeners
     .filter(({ isServed, listener }) => isServed && listener.protocol === 'TLS')
@@ -31,7 +35,8 @@ export function tlsHosts(
   const isClosed = passing.some(({ bound }) => !ending.has(placeKey(bound)));
   const own = passing.flatMap(({ bound, routes }) => [bound.listener.hostname, ...routes.keys()]);
   const names = new Set<Hostname>(isClosed ? [...own, null] : own);
-  return new Map([...names].map((name) => [name, entriesFor(name, passing, ending, map, backends)]));
+  const entries = [...names].map((name) => [name, entriesFor(name, passing, ending, map, backends, endingAt)] as const);
+  return new Map(entries.filter(([, list]) => list.length > 0));
 }
 
 const placeKey = ({ address, listener }: BoundListener): string => `${listener.port} ${address ?? ''}`;
@@ -51,6 +56,7 @@ function entriesFor(
   ending: ReadonlySet<string>,
   map: PortMap,
   backends: RouteBackends,
+  endingAt: EndingAt,
 ): HostPassthroughs {
   const names = coveringNames(name);
   const places = Map.groupBy(passing, ({ bound }) => placeKey(bound));
@@ -64,8 +70,16 @@ function entriesFor(
       const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
       const [route] = routes.filter((one) => one !== undefined);
       const [first] = here;
-      return first ? [entryAt(placeOf(first), map, route, backends)] : [];
+      return first && !isOfOther(name, first, route, endingAt(name, placeOf(first))) ? [entryAt(placeOf(first), map, route, backends)] : [];
     });
+}
+
+/** Whether a host belongs to an older object of another namespace that names it too. */
+function isOfOther(name: Hostname, { bound, routes }: Passing, route: TlsRoute | undefined, others: readonly Meta[]): boolean {
+  const isNamed = route !== undefined && routes.get(name)?.includes(route) === true;
+  const naming = [...(bound.listener.hostname === name ? [bound.owner] : []), ...(isNamed ? [route] : [])];
+  const { namespace } = (route ?? bound.owner).meta;
+  return others.some((meta) => meta.namespace !== namespace && naming.every((one) => byAge({ meta }, one) < 0) && naming.length > 0);
 }
 
 const placeOf = ({ bound }: Passing): ListenAddress => ({ address: bound.address, port: bound.listener.port });

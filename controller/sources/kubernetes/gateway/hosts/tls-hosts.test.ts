@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { makePair } from '../../../../../shared/certificates/testing/pairs.ts';
 import { GATEWAY_CONTROLLER } from '../../../../../shared/name.ts';
 import { translate } from '../../routes/translate.ts';
-import { clusterOf, ingressOf, type SampleObject } from '../../testing/cluster-snapshot.ts';
+import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../../testing/cluster-snapshot.ts';
 
 const tls = (hostname: string) => ({ name: hostname, protocol: 'TLS', port: 443, hostname, tls: { mode: 'Passthrough' } });
 const https = { name: 'https', protocol: 'HTTPS', port: 443, hostname: 'b.test', tls: { certificateRefs: [{ name: 'absent' }] } };
@@ -58,4 +58,40 @@ test('a younger listener of another namespace does not pass on the connections f
   }
   assert.deepEqual(portsPassedOn(ending, passing('odd', 8_443)), [8_443]);
   assert.deepEqual(portsPassedOn(ingress(false), passing('odd')), [443]);
+});
+
+test('Gateways with listeners on many ports of several addresses take away no host', () => {
+  const addresses = ['10.1.0.1', '10.1.0.2'];
+  const passing = (name: string, value: string): SampleObject => {
+    const listeners = Array.from({ length: 12 }, (_, at) => ({ ...tls('a.test'), name: `l${at}`, port: 9_000 + at }));
+    return { name, spec: { gatewayClassName: 'sluice', addresses: [{ type: 'IPAddress', value }], listeners } };
+  };
+  const route = (port: number): SampleObject => ({
+    name: `odd/r${port}`,
+    spec: {
+      parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'p', port }],
+      hostnames: ['a.test'],
+      rules: [{ backendRefs: [{ name: `app${port % 12}`, port: 80 }] }],
+    },
+  });
+  const apps = Array.from({ length: 12 }, (_, at) => serviceOf(`odd/app${at}`, `10.0.0.${at}`));
+  const ports = Array.from({ length: 12 }, (_, at) => 9_000 + at);
+  for (const tlsRoutes of [[], ports.map(route)]) {
+    const snapshot = clusterOf({
+      gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
+      gateways: [passing('shop/p', '10.1.0.1'), passing('odd/p', '10.1.0.2')],
+      services: apps.map(({ service }) => service),
+      slices: apps.map(({ slice }) => slice),
+      tlsRoutes,
+    });
+    const { routes, problems } = translate({ ...snapshot, addresses });
+    assert.deepEqual([routes.map(({ domain }) => domain), problems], [['*', 'a.test'], []]);
+    const [every, host] = routes.map(({ tls_passthrough: entries }) => entries ?? []);
+    assert.deepEqual(
+      every?.map((one) => [one.ports, one.local_ips]),
+      [[ports, addresses]],
+    );
+    assert.deepEqual([host?.[0]?.ports, host?.[0]?.local_ips?.[0], host?.[0]?.upstreams], [ports, '10.1.0.1', []]);
+    assert.equal(host?.length, tlsRoutes.length + 1);
+  }
 });

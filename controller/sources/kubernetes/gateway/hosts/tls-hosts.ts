@@ -1,3 +1,4 @@
+import { MAX_PORTS } from '../../../../../shared/limits.ts';
 import type { RouteInput } from '../../../../../shared/route.ts';
 import { byAge, type Meta } from '../../objects/meta.ts';
 import type { TlsRoute } from '../../objects/tls-route.ts';
@@ -36,7 +37,21 @@ export function tlsHosts(
   const own = passing.flatMap(({ bound, routes }) => [bound.listener.hostname, ...routes.keys()]);
   const names = new Set<Hostname>(isClosed ? [...own, null] : own);
   const entries = [...names].map((name) => [name, entriesFor(name, passing, ending, map, backends, endingAt)] as const);
-  return new Map(entries.filter(([, list]) => list.length > 0));
+  return new Map(entries.filter(([, list]) => list.length > 0).map(([name, list]) => [name, joined(list).slice(0, MAX_PORTS)]));
+}
+
+/** Joins entries with the same targets, because a route has room for few: those of one address, and then those of the same ports. */
+function joined(entries: HostPassthroughs): HostPassthroughs {
+  const byAddress = Map.groupBy(entries, ({ upstreams, local_ips }) => JSON.stringify([upstreams, local_ips]));
+  const ofAddresses = [...byAddress.values()].flatMap(([first, ...others]) =>
+    first ? [{ ...first, ports: [...new Set([first, ...others].flatMap(({ ports }) => ports ?? []))].sort((a, b) => a - b) }] : [],
+  );
+  const byPorts = Map.groupBy(ofAddresses, ({ upstreams, ports, local_ips }) =>
+    JSON.stringify([upstreams, ports, local_ips === undefined]),
+  );
+  return [...byPorts.values()].flatMap(([first, ...others]) =>
+    first?.local_ips ? [{ ...first, local_ips: [first, ...others].flatMap(({ local_ips }) => local_ips ?? []) }] : (first ?? []),
+  );
 }
 
 const placeKey = ({ address, listener }: BoundListener): string => `${listener.port} ${address ?? ''}`;
@@ -60,18 +75,17 @@ function entriesFor(
 ): HostPassthroughs {
   const names = coveringNames(name);
   const places = Map.groupBy(passing, ({ bound }) => placeKey(bound));
-  return [...places]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([key, list]) => {
-      const [any] = list;
-      const covering = names.find((one) => list.some(({ bound }) => bound.listener.hostname === one));
-      if (covering === undefined) return name === null && any && !ending.has(key) ? [entryAt(placeOf(any), map, undefined, backends)] : [];
-      const here = list.filter(({ bound }) => bound.listener.hostname === covering);
-      const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
-      const [route] = routes.filter((one) => one !== undefined);
-      const [first] = here;
-      return first && !isOfOther(name, first, route, endingAt(name, placeOf(first))) ? [entryAt(placeOf(first), map, route, backends)] : [];
-    });
+  // Those of the oldest Gateways come first.
+  return [...places].flatMap(([key, list]) => {
+    const [any] = list;
+    const covering = names.find((one) => list.some(({ bound }) => bound.listener.hostname === one));
+    if (covering === undefined) return name === null && any && !ending.has(key) ? [entryAt(placeOf(any), map, undefined, backends)] : [];
+    const here = list.filter(({ bound }) => bound.listener.hostname === covering);
+    const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
+    const [route] = routes.filter((one) => one !== undefined);
+    const [first] = here;
+    return first && !isOfOther(name, first, route, endingAt(name, placeOf(first))) ? [entryAt(placeOf(first), map, route, backends)] : [];
+  });
 }
 
 /** Whether a host belongs to an older object of another namespace that names it too. */

@@ -68,9 +68,7 @@ export class Http1Connections implements TargetChannel {
     if (this.open.size === 0) endpoint.wake();
     if (this.open.size >= this.maxConnections || this.connecting >= MAX_CONNECTING) {
       x.trace?.spans?.waits('connection');
-      this.waiting.enter(x, MAX_WAITING + this.maxConnections - this.open.size);
-      if (this.open.size >= this.maxConnections) this.endUnread();
-      return;
+      return this.waiting.enter(x, MAX_WAITING + this.maxConnections - this.open.size);
     }
     if (!endpoint.tools.sockets.enterUpstream()) return attemptFailed(x, endpoint, FAILURE.noDescriptors, NOTHING_SENT);
     const connection = new UpstreamConnection(endpoint, this, endpoint.connectMsFor(x));
@@ -81,18 +79,16 @@ export class Http1Connections implements TargetChannel {
   }
 
   /**
-   * Ends the response that has been unread for longest. One client over HTTP/2 can leave thousands unread, at hardly any cost, and would keep
-   * all others from the target.
+   * Ends the responses that have been unread for longest, for the requests that wait. One client over HTTP/2 can leave thousands unread, at
+   * hardly any cost, and would keep all others from the target. To look for them costs too much to be done for each request.
    */
-  private endUnread(): void {
-    let longest: UpstreamConnection | null = null;
-    let since = this.endpoint.tools.clock.monotonic() - UNREAD_MS;
-    for (const connection of this.open.keys()) {
-      if (connection.unreadSince >= since) continue;
-      longest = connection;
-      since = connection.unreadSince;
+  private endUnread(before: number): void {
+    if (this.waiting.empty || this.open.size < this.maxConnections) return;
+    const unread = [...this.open.keys()].filter(({ unreadSince }) => unreadSince < before);
+    for (const connection of unread.sort((a, b) => a.unreadSince - b.unreadSince)) {
+      if (this.waiting.empty || this.connecting >= MAX_CONNECTING) return;
+      guard(connection, connection.fail, FAILURE.unread);
     }
-    longest?.fail(FAILURE.unread);
   }
 
   /** A connection is established, with a request or without. */
@@ -206,7 +202,7 @@ export class Http1Connections implements TargetChannel {
 
   sweep(now: number): boolean {
     for (const connection of this.open.keys()) guard(connection, connection.sweep, now);
-    if (!this.waiting.empty && this.open.size >= this.maxConnections) this.endUnread();
+    this.endUnread(now - UNREAD_MS);
     this.waiting.sweep(now);
     return this.open.size > 0 || !this.waiting.empty;
   }

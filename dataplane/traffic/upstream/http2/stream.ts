@@ -17,6 +17,8 @@ import type { Endpoint } from '../target/endpoint.ts';
 import { limitsFor } from '../target/limits.ts';
 import { requestHead } from './request-fields.ts';
 
+/** What a slow client reads (bytes per ms). What a stream has kept is passed on at once, and may be a megabyte. */
+const SLOW_PER_MS = 16;
 /** Codes that mean a malformed message: one that the target blames us for, or one of the target's. */
 const MALFORMED: ReadonlySet<number> = new Set([ERROR.protocol, ERROR.frameSize, ERROR.compression, ERROR.flowControl]);
 
@@ -52,8 +54,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   private begun = false;
   private requestComplete = false;
   private interim = 0;
-  /** When the last bytes were passed on, in ms on the monotonic clock. */
-  private passedAt = 0;
+  /** When a slow client has read the last bytes that were passed on, in ms on the monotonic clock. */
+  private unreadFrom = 0;
 
   constructor(session: StreamOwner, x: Exchange, stream: Http2Stream) {
     const { endpoint } = session;
@@ -175,8 +177,9 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   data(buffer: Buffer, from: number, to: number): boolean {
     const { x } = this;
     if (x === null || !this.begun) return true;
-    this.passedAt = this.now();
-    this.deadline = this.passedAt + this.limits.bodyIdleMs;
+    const now = this.now();
+    this.deadline = now + this.limits.bodyIdleMs;
+    this.unreadFrom = now + (to - from) / SLOW_PER_MS;
     if (!relayBody(x, buffer, from, to)) this.stream.pause();
     if (this.x === x) flushAnswer(x);
     return true;
@@ -238,7 +241,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
 
   /** Since when its client has read nothing; infinite if it waits for its target. */
   get unreadSince(): number {
-    return this.x !== null && this.stream.isPaused ? this.passedAt : Number.POSITIVE_INFINITY;
+    return this.x !== null && this.stream.isPaused ? this.unreadFrom : Number.POSITIVE_INFINITY;
   }
 
   /** Whether what its client has not read uses up the window of the connection. */

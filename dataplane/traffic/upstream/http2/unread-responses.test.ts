@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { advance, settle } from '../../codec/http2/limits/advance.ts';
 import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
-import { CODE, FLAG, FRAME, Frames, INITIAL_WINDOW, MAX_FRAME, SETTING } from '../../testing/http2/frames.ts';
+import { CODE, FLAG, FRAME, Frames, INITIAL_WINDOW, MAX_FRAME, SETTING, word } from '../../testing/http2/frames.ts';
 import { h2c } from '../../testing/http2/upstream.ts';
 import { eventually, get, type ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
 
@@ -13,22 +13,20 @@ const KEPT = 134_217_728;
 /** What a target may send on a stream that is not read, and how many of them use up the window of their connection. */
 const STREAM_WINDOW = 262_144;
 const STREAMS = 16;
+/** Enough for all else to be passed on at once. */
+const PASSED = 80_000;
 const PIECE = Buffer.alloc(MAX_FRAME);
 /** Statuses 200 and 204 (RFC 7541 appendix A). */
 const [OK, NO_CONTENT] = [Buffer.of(0x88), Buffer.of(0x89)];
 
-/** The statuses of two requests of others: one that comes at once, and one after those that do not read have had time to. */
-async function statuses(proxy: ProxyFixture): Promise<string[]> {
-  const found: string[] = [];
-  for (const seconds of [6, 6]) {
-    const client = await proxy.connect();
-    client.send(get());
-    await eventually('the request to be under way', () => client.total > 0 || proxy.ledger.inFlight.total() > 0);
-    await whenRead();
-    for (let second = 0; second < seconds; second++) proxy.clock.pass(1_000);
-    found.push((await client.readHead()).slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length));
-  }
-  return found;
+/** The status of another's request that has waited for some seconds. */
+async function statusAfter(seconds: number, proxy: ProxyFixture): Promise<string> {
+  const client = await proxy.connect();
+  const before = proxy.ledger.inFlight.total();
+  client.send(get());
+  await eventually('the request to be under way', () => proxy.ledger.inFlight.total() > before);
+  for (let second = 0; second < seconds; second++) proxy.clock.pass(1_000);
+  return (await client.readHead()).slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
 }
 
 /** A target that sends as much as it may to the first requests, and then only heads. */
@@ -62,7 +60,8 @@ test('if clients that do not read have used up the windows of all connections to
   advance(others, KEPT);
   t.after(() => settle(others, KEPT));
   using client = await useUp(proxy, target, STREAMS);
-  assert.deepEqual(await statuses(proxy), ['503', '204']);
+  assert.equal(await statusAfter(6, proxy), '503');
+  assert.equal(await statusAfter(12, proxy), '204');
   await client.answered();
   const ended = client.received.filter(({ type }) => type === FRAME.reset).length;
   assert.ok(ended > 0 && ended <= STREAMS, `${ended} ended`);
@@ -73,9 +72,23 @@ test('if all streams of all connections to a target are in use, the response tha
   using target = await pouring(SESSIONS, [SETTING.maxConcurrentStreams, 1]);
   using proxy = await h2c(target);
   using client = await useUp(proxy, target, 1);
-  assert.deepEqual(await statuses(proxy), ['503', '204']);
+  assert.equal(await statusAfter(6, proxy), '503');
+  assert.equal(await statusAfter(12, proxy), '204');
   await client.answered();
   assert.equal(client.resetCode(1), CODE.internal);
   assert.equal(client.received.filter(({ type }) => type === FRAME.reset).length, 1);
   assert.deepEqual(proxy.targetChanges(), []);
+});
+
+test('a response gives way only once a slow client would have read what was passed on at once', async () => {
+  using target = await pouring(SESSIONS, [SETTING.maxConcurrentStreams, 1]);
+  using proxy = await h2c(target);
+  using client = await useUp(proxy, target, 1);
+  client.send(FRAME.windowUpdate, 0, 0, word(STREAM_WINDOW * SESSIONS));
+  for (let nth = 0; nth < SESSIONS; nth++) client.send(FRAME.windowUpdate, 0, 2 * nth + 1, word(PASSED));
+  const bytes = (): number => client.received.reduce((sum, { type, payload }) => (type === FRAME.data ? sum + payload.length : sum), 0);
+  await client.until('what the windows allow', () => bytes() === PASSED * SESSIONS);
+  await whenRead();
+  assert.equal(await statusAfter(12, proxy), '503');
+  assert.equal(await statusAfter(12, proxy), '204');
 });

@@ -40,6 +40,11 @@ export class FrameTargetFixture {
     return fixture;
   }
 
+  /** Refuses further connections. */
+  refuse(): void {
+    this.server.close();
+  }
+
   [Symbol.dispose](): void {
     this.server.close();
     for (const connection of this.connections) connection[Symbol.dispose]();

@@ -309,7 +309,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   /** Those of its responses that give it room if they end, and have been unread since before `time`. */
   unreadBefore(time: number): UpstreamStream[] {
     const { streams, holdsTarget } = this;
-    if (this.state !== 'open') return [];
+    if (this.state !== 'open' || this.admitsNone) return [];
     return [...streams.values()].filter((stream) => stream.unreadSince < time && (!holdsTarget || stream.usesWindow));
   }
 

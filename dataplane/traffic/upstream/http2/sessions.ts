@@ -101,9 +101,9 @@ export class Http2Sessions implements TargetChannel {
     session.connect();
   }
 
-  /** As over HTTP/1.1: if no further session may be opened, the responses that have been unread for longest give way to requests that wait. */
+  /** As over HTTP/1.1: if no further session can be opened, the responses that have been unread for longest give way to requests that wait. */
   private endUnread(before: number): void {
-    if (this.waiting.empty || this.established.length < MAX_SESSIONS) return;
+    if (this.waiting.empty) return;
     const unread = this.established.flatMap((session) => session.unreadBefore(before).map((stream) => ({ session, stream })));
     for (const { session, stream } of unread.sort((a, b) => a.stream.unreadSince - b.stream.unreadSince)) {
       if (this.waiting.empty) return;

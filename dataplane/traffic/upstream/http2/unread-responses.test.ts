@@ -41,15 +41,15 @@ const pouring = (streams: number, ...settings: readonly (readonly [number, numbe
 };
 
 /** A client that uses up connections to the target by responses that it does not read, one after the other. */
-async function useUp(proxy: ProxyFixture, { connections }: FrameTargetFixture, streams: number): Promise<Frames> {
+async function useUp(proxy: ProxyFixture, { connections }: FrameTargetFixture, streams: number, sessions = SESSIONS): Promise<Frames> {
   const client = (await Frames.plain(proxy.port)).greet([INITIAL_WINDOW, 0]);
-  for (let nth = 0; nth < SESSIONS; nth++) {
+  for (let nth = 0; nth < sessions; nth++) {
     const ids = Array.from({ length: streams }, (_, at) => 2 * (nth * streams + at) + 1);
     for (const id of ids) client.request(id);
     await client.until('the responses', () => ids.every((id) => client.of(id, FRAME.headers).length > 0));
     await connections.at(-1)?.answered();
   }
-  assert.equal(connections.length, SESSIONS);
+  assert.equal(connections.length, sessions);
   return client;
 }
 
@@ -91,4 +91,27 @@ test('a response gives way only once a slow client would have read what was pass
   await whenRead();
   assert.equal(await statusAfter(12, proxy), '503');
   assert.equal(await statusAfter(12, proxy), '204');
+});
+
+test('a response gives way also if the target accepts no further connection', async () => {
+  using target = await pouring(1, [SETTING.maxConcurrentStreams, 1]);
+  using proxy = await h2c(target);
+  using client = await useUp(proxy, target, 1, 1);
+  target.refuse();
+  assert.equal(await statusAfter(6, proxy), '503');
+  assert.equal(await statusAfter(12, proxy), '204');
+  await client.until('the reset', () => client.resetCode(1) === CODE.internal);
+});
+
+test('no response gives way if the target accepts no request any more', async () => {
+  using target = await pouring(SESSIONS, [SETTING.maxConcurrentStreams, 1]);
+  using proxy = await h2c(target);
+  using client = await useUp(proxy, target, 1);
+  for (const connection of target.connections) {
+    connection.settings([SETTING.maxConcurrentStreams, 0]);
+    await connection.answered();
+  }
+  assert.equal(await statusAfter(18, proxy), '503');
+  await client.answered();
+  assert.equal(client.received.filter(({ type }) => type === FRAME.reset).length, 0);
 });

@@ -11,16 +11,22 @@ export function pathOf(target: string): string {
 }
 
 /** The first value of a query parameter, decoded as forms are, one character per byte; null without the parameter. */
-export function parameterIn(query: string, name: string): string | null {
-  for (let from = 0; from < query.length; ) {
-    const found = query.indexOf('&', from);
-    const end = found < 0 ? query.length : found;
-    const equals = query.indexOf('=', from);
-    const nameEnd = equals < 0 || equals > end ? end : equals;
-    if (formDecoded(query.slice(from, nameEnd)) === name) return nameEnd === end ? '' : formDecoded(query.slice(nameEnd + 1, end));
+export const parameterIn = (query: string, name: string): string | null => valuesIn(query, name, 1)[0] ?? null;
+
+export const hasSeveral = (query: string, name: string): boolean => valuesIn(query, name, 2).length > 1;
+
+/** The values of the first parameters of a name. */
+function valuesIn(query: string, name: string, most: number): string[] {
+  const values: string[] = [];
+  const after = (sign: string, from: number): number => (query.indexOf(sign, from) + 1 || query.length + 1) - 1;
+  for (let from = 0, equals = -1; from < query.length && values.length < most; ) {
+    const end = after('&', from);
+    if (equals < from) equals = after('=', from);
+    const nameEnd = Math.min(equals, end);
+    if (formDecoded(query.slice(from, nameEnd)) === name) values.push(formDecoded(query.slice(nameEnd + 1, end)));
     from = end + 1;
   }
-  return null;
+  return values;
 }
 
 /** `+` is a space, and an escape one byte. Incomplete escapes are literal. */

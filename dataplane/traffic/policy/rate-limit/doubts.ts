@@ -3,7 +3,7 @@ import { foldedName } from '../../codec/http1/field-names.ts';
 import { fieldsIn } from '../../codec/http1/kept-lines.ts';
 import { withoutOws } from '../../codec/http1/protocols.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
-import { formDecoded, queryOf } from '../../exchange/values/query.ts';
+import { hasSeveral, queryOf } from '../../exchange/values/query.ts';
 
 /*
  * A request may say something several times, and its upstream use another value than the one that is counted here.
@@ -40,13 +40,12 @@ function doubtOf({ name, argument }: Placeholder): ((x: EvaluatedRequest) => boo
       return ({ fields }) => once(fields) === null && namesakes(fields, folded).length > 0;
     }
     case 'http.request.cookie.':
-      return ({ fields }) =>
-        isRepeated(
-          fieldsIn(fields, 'cookie').flatMap((line) => line.split(';')),
-          (pair) => nameOf(pair).trim() === argument,
-        );
+      return ({ fields }) => {
+        const pairs = fieldsIn(fields, 'cookie').flatMap((line) => line.split(';'));
+        return pairs.filter((pair) => pair.includes(argument) && nameOf(pair).trim() === argument).length > 1;
+      };
     case 'http.request.uri.query.':
-      return ({ target }) => isRepeated(queryOf(target).split('&'), (pair) => formDecoded(nameOf(pair)) === argument);
+      return ({ target }) => hasSeveral(queryOf(target), argument);
     default:
       return null;
   }
@@ -58,6 +57,3 @@ const namesakes = (fields: string, folded: string): string[] =>
 
 /** The part before `=`. */
 const nameOf = (pair: string): string => pair.split('=', 1)[0] ?? '';
-
-const isRepeated = (pairs: readonly string[], isOwn: (pair: string) => boolean): boolean =>
-  pairs.findIndex(isOwn) !== pairs.findLastIndex(isOwn);

@@ -20,7 +20,11 @@ const OTHER_POOL_THREADS = 4;
 
 async function main(): Promise<void> {
   // Logs may be rotated and config files changed at any time, and the signal would end a process that does not handle it.
-  process.on('SIGUSR2', nothing).on('SIGHUP', nothing);
+  let renamed = false;
+  const note = (): void => {
+    renamed = true;
+  };
+  process.on('SIGUSR2', note).on('SIGHUP', nothing);
   const settings = readSettings(await plannedFlags(), process.env);
   if (settings.help) return void process.stdout.write(dataplaneHelp());
   // Node reads it when the pool is first used.
@@ -59,7 +63,9 @@ async function main(): Promise<void> {
   const dataplane = await started;
   clearInterval(starting);
   process.on('SIGHUP', () => dataplane.reload()).off('SIGHUP', nothing);
-  process.on('SIGUSR2', () => dataplane.reopenLogs()).off('SIGUSR2', nothing);
+  process.on('SIGUSR2', () => dataplane.reopenLogs()).off('SIGUSR2', note);
+  // Its workers may have written before the process had started.
+  if (renamed) dataplane.reopenLogs();
   whenOrphaned(stop);
   releaseMemoryWhenIdle(systemClock);
   setV8Flags(TRAFFIC_FLAGS);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { runningInstance } from '../../shared/runtime/process/running-instance.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
@@ -41,12 +41,12 @@ test('a data plane that is killed is restarted although the disk is full that th
 });
 
 /** Starts a data plane each of whose workers first runs this code. */
-async function hindered(folder: Folder, httpPort: number, workers: number, code: string): Promise<Program> {
+async function hindered(folder: Folder, httpPort: number, workers: number, code: string, more: readonly string[] = []): Promise<Program> {
   const whole = `import fs from 'node:fs'; import { workerData } from 'node:worker_threads'; if (workerData?.worker > 0) { ${code} }`;
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(whole)}` };
   const [node, ...rest] = DATAPLANE;
   const flags = ['--http-port', `${httpPort}`, '--admin-listen', `127.0.0.1:${await freePort()}`, '--state-dir', folder.path];
-  return new Program(node, [...rest, ...flags, '--workers', `${workers}`], env);
+  return new Program(node, [...rest, ...flags, ...more, '--workers', `${workers}`], env);
 }
 
 test('a data plane whose workers can’t start goes on trying', async () => {
@@ -76,6 +76,29 @@ test('a data plane of which only some workers can start ends when it is told to,
   assert.match(program.output, /draining/);
   // As long as it waits for the other worker, it starts that one again, now every few seconds.
   assert.ok(deaths() - before <= 2, program.output);
+});
+
+test('a log that is renamed while only some workers have started is reopened once all have', async () => {
+  using folder = new Folder();
+  const [port, log, obstacle] = [await freePort(), folder.file('access.log'), folder.file('obstacle')];
+  writeFileSync(obstacle, '');
+  const code = `if (workerData.worker > 1 && fs.existsSync(${JSON.stringify(obstacle)})) throw new Error('an obstacle');`;
+  const state = folder.file('state');
+  {
+    await using before = await Dataplane.start({ stateDir: state });
+    const route = { domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'hello' } };
+    assert.equal((await before.admin('POST', '/routes', route)).status, 201);
+  }
+  await using program = await hindered(folder, port, 2, code, ['--access-log', log, '--state-dir', state]);
+  await until('a line of the log', async () => {
+    await visit(port, 'a.test').catch(() => null);
+    return existsSync(log) && statSync(log).size > 0;
+  });
+  renameSync(log, folder.file('old.log'));
+  program.child.kill('SIGUSR2');
+  rmSync(obstacle);
+  await program.said('data plane started');
+  await until('a new log', async () => (await visit(port, 'a.test')).status === 200 && existsSync(log));
 });
 
 test('killing the parent leaves no process behind', async () => {

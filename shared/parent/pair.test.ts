@@ -268,8 +268,9 @@ test('HUP reaches only the controller, USR2 only a data plane that serves, and n
   pair.signal('SIGUSR2');
   assert.deepEqual(newest('dataplane').signals, []);
   newest('dataplane').says({ kind: 'serving', version: '1' });
+  assert.deepEqual(newest('dataplane').signals, ['SIGUSR2']);
   for (const signal of ['SIGHUP', 'SIGUSR2'] as const) pair.signal(signal);
-  assert.deepEqual([newest('controller').signals, newest('dataplane').signals], [['SIGHUP'], ['SIGUSR2']]);
+  assert.deepEqual([newest('controller').signals, newest('dataplane').signals], [['SIGHUP'], ['SIGUSR2', 'SIGUSR2']]);
 });
 
 test('a successor’s controller starts once its data plane serves, and an old pair ends when its data plane has handed over', async () => {

@@ -177,13 +177,21 @@ test('other signals are passed to the serving child', () => {
   assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [['SIGHUP'], ['SIGHUP']]);
 });
 
-test('a process that does not serve yet is not ended by signals that it does not handle yet', () => {
+test('a process that does not serve yet is not ended by signals that it does not handle yet, but reopens its logs when it serves', () => {
   const play = scene();
-  for (const signal of ['SIGHUP', 'SIGUSR2'] as const) play.parent.signal(signal);
-  play.nth(1).serves().ends(137);
+  for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGUSR2'] as const) play.parent.signal(signal);
+  assert.deepEqual(play.nth(1).signals, []);
+  play.nth(1).serves();
+  assert.deepEqual(play.nth(1).signals, ['SIGUSR2']);
+  play.nth(1).ends(137);
   play.clock.pass(100);
-  for (const signal of ['SIGHUP', 'SIGUSR2'] as const) play.parent.signal(signal);
-  assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [[], []]);
+  play.parent.signal('SIGUSR2');
+  assert.deepEqual(play.nth(2).signals, []);
+  play.nth(2).serves().says(UPGRADE);
+  play.parent.signal('SIGUSR2');
+  assert.deepEqual([play.nth(2).signals, play.nth(3).signals], [['SIGUSR2', 'SIGUSR2'], []]);
+  play.nth(3).serves();
+  assert.deepEqual(play.nth(3).signals, ['SIGUSR2']);
 });
 
 test('SIGUSR2 is also passed to a process that drains, which still writes a log', () => {
@@ -192,7 +200,13 @@ test('SIGUSR2 is also passed to a process that drains, which still writes a log'
   play.parent.signal('SIGUSR2');
   play.nth(2).serves();
   play.parent.signal('SIGUSR2');
-  assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [['SIGUSR2', 'SIGUSR2'], ['SIGUSR2']]);
+  assert.deepEqual(
+    [play.nth(1).signals, play.nth(2).signals],
+    [
+      ['SIGUSR2', 'SIGUSR2'],
+      ['SIGUSR2', 'SIGUSR2'],
+    ],
+  );
 });
 
 test('a successor is started with the given launcher, adopted, and restarted from then on', async () => {

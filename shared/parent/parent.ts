@@ -37,6 +37,8 @@ type Managed = {
   readonly startedAt: number;
   /** Its version, once it serves. */
   version: string | null;
+  /** Whether files were renamed before. */
+  renamed: boolean;
   handedOver: boolean;
   /** The failure that it reported. */
   reason: string;
@@ -90,11 +92,14 @@ export class Parent {
   }
 
   /**
-   * SIGUSR2 also reaches processes that drain, which still log. A process that starts reads what is new anyway, and the signal would end it.
+   * SIGUSR2 also reaches processes that drain, which still log, and those that start, whose workers may log already: when they serve, because
+   * it would end one that does not handle it yet. Everything else that is new they have read.
    */
   signal(signal: NodeJS.Signals): void {
     if (typeof this.current?.version === 'string') this.current.child.signal(signal);
-    if (signal === 'SIGUSR2') for (const { child } of this.leaving) child.signal(signal);
+    if (signal !== 'SIGUSR2') return;
+    for (const { child } of this.leaving) child.signal(signal);
+    for (const one of [this.current, this.next]) if (one?.version === null) one.renamed = true;
   }
 
   private signalAll(signal: NodeJS.Signals): void {
@@ -119,7 +124,15 @@ export class Parent {
         ended: (code) => this.ended(kept, code),
       },
     );
-    const kept: Managed = { child, launcher, startedAt: clock.monotonic(), version: null, handedOver: false, reason: '' };
+    const kept: Managed = {
+      child,
+      launcher,
+      startedAt: clock.monotonic(),
+      version: null,
+      renamed: false,
+      handedOver: false,
+      reason: '',
+    };
     return kept;
   }
 
@@ -132,6 +145,8 @@ export class Parent {
 
   private serves(kept: Managed, version: string): void {
     kept.version = version;
+    if (kept.renamed) kept.child.signal('SIGUSR2');
+    kept.renamed = false;
     this.hasServed = true;
     if (kept === this.next) {
       const old = this.current;

@@ -42,6 +42,8 @@ export class Supervised {
   private stopping = false;
   /** Whether the process that runs has reported that it serves. */
   private served = false;
+  /** What it is sent once it has. */
+  private missed: NodeJS.Signals | null = null;
   private cancelRestart: () => void = () => undefined;
   /** The last output of its first start, if that failed. */
   lastWords = '';
@@ -100,17 +102,23 @@ export class Supervised {
     this.child?.signal(signal);
   }
 
-  /** Only if it has reported that it serves: the signal would end a process that does not handle it yet. */
+  /** Once it has reported that it serves: the signal would end a process that does not handle it yet. */
   signalServing(signal: NodeJS.Signals): void {
     if (this.served) this.signal(signal);
+    else this.missed = signal;
   }
 
   private once(): Promise<number> {
     this.served = false;
+    this.missed = null;
     return new Promise((resolve) => {
       const child = this.tools.start(this.spec.launch(), {
         received: (message) => {
-          if (message.kind === 'serving') this.served = true;
+          if (message.kind === 'serving') {
+            this.served = true;
+            if (this.missed !== null) this.signal(this.missed);
+            this.missed = null;
+          }
           this.spec.received?.(message);
         },
         ended: (code) => {

@@ -98,7 +98,7 @@ export class Http2Sessions implements TargetChannel {
     if (this.open.size === 0) this.endpoint.wake();
     const session = new UpstreamSession(this.endpoint, this, this.endpoint.connectMsFor(first));
     this.open.add(session);
-    session.connect();
+    guard(session, session.connect);
   }
 
   /** As over HTTP/1.1: if no further session can be opened, the responses that have been unread for longest give way to requests that wait. */

@@ -97,9 +97,9 @@ function ownListeners(name: Hostname, rules: HostRules, lists: readonly (readonl
 }
 
 /**
- * The places of a host. All of them require the same client certificates, since a route has one such rule. That is the one of the host's
- * owner: whoever may create a Gateway could otherwise replace or add it at the hosts of others. Listeners that require other ones don't
- * serve the host.
+ * The places of a host. All of them require the same client certificates, since a route has one such rule: that of the host's owner.
+ * Otherwise whoever may create a Gateway could replace or add it at the hosts of others. A listener that requires different certificates
+ * does not serve the host.
  */
 function withOneAuthority(all: readonly Place[], isOwn: IsOwn) {
   const requiring = all

@@ -6,8 +6,9 @@ import { Conditions } from './conditions.ts';
 import { FreeSlots } from './free-slots.ts';
 import { ListenerOffer } from './listener-offer.ts';
 import type { Heap } from './memory-watchdog.ts';
+import { ANSWER_MS, Questions } from './questions.ts';
 import { Watchdog } from './watchdog.ts';
-import { ListenError, type WorkerHandle } from './worker-handle.ts';
+import { ListenError, WorkerHandle } from './worker-handle.ts';
 import type { WorkerPoolOptions } from './worker-pool-options.ts';
 
 /** How long a worker may take from its start to its first request (ms). */
@@ -18,8 +19,6 @@ const BACKOFF_MAX_MS = 5_000;
 const EARLY_DEATH_MS = 5_000;
 /** Size of the young generation in a worker (MB). A larger one costs memory and gains no speed. */
 const YOUNG_GENERATION_MB = 8;
-/** Time limit for counters and dry runs (ms). */
-const REPLY_TIMEOUT_MS = 500;
 /** How long the successor of a worker that hangs may take to serve (ms). */
 const SUCCESSOR_MS = 5_000;
 /** How long a worker that has recovered meanwhile may drain (ms). */
@@ -37,9 +36,8 @@ export class WorkerPool {
   private readonly watchdog: Watchdog;
   /** Conditions that the messages of workers may meet. */
   private readonly messages: Conditions;
-  private readonly answers = new Map<number, (message: FromWorker) => void>();
+  private readonly questions: Questions;
   private nextId = 1;
-  private nextRequest = 1;
   private earlyDeaths = 0;
   /** Whether startup succeeded. A port that can't be opened later is retried. */
   private started = false;
@@ -52,6 +50,7 @@ export class WorkerPool {
     this.options = parts;
     this.freeSlots = new FreeSlots(WorkerPool.slots(parts.count));
     this.messages = new Conditions(parts.clock);
+    this.questions = new Questions(this.messages);
     this.watchdog = new Watchdog(parts.clock, parts.ledger.heartbeats);
   }
 
@@ -103,7 +102,7 @@ export class WorkerPool {
     if (old === undefined || this.stopping) return;
     const successor = await this.startSuccessor(old, START_MS);
     if (!this.isAlive(successor) || !successor.serving) {
-      this.terminate(successor, 'the replacement was cancelled');
+      successor.terminate('the replacement was cancelled');
       if (this.stopping) return;
       this.spawnMissing();
       throw successor.refusal ?? new ListenError('', 'the new worker did not start');
@@ -145,16 +144,16 @@ export class WorkerPool {
   private async waitForSlot(withinMs: number): Promise<void> {
     const room = () => this.stopping || !this.freeSlots.none;
     await this.messages.until(room, withinMs);
-    if (!room()) for (const member of this.members.values()) if (member.leaving) this.terminate(member, 'its drain time is over');
+    if (!room()) for (const member of this.members.values()) if (member.leaving) member.terminate('its drain time is over');
     await this.messages.until(room, START_MS);
   }
 
   private retire(member: WorkerHandle, withinMs: number): void {
     member.leaving = true;
-    if (!member.serving) return this.terminate(member, 'its successor already serves');
-    this.post(member, { kind: 'drain', patient: true });
+    if (!member.serving) return member.terminate('its successor already serves');
+    member.post({ kind: 'drain', patient: true });
     this.options.clock.after(withinMs, () => {
-      if (this.isAlive(member)) this.terminate(member, 'its drain time is over');
+      if (this.isAlive(member)) member.terminate('its drain time is over');
     });
   }
 
@@ -178,17 +177,17 @@ export class WorkerPool {
   }
 
   broadcast(publication: Publication): void {
-    for (const member of this.members.values()) this.post(member, { kind: 'publish', publication });
+    for (const member of this.members.values()) member.post({ kind: 'publish', publication });
   }
 
   /** Notifies workers of a new health status in the ledger, for requests that wait for a target. */
   broadcastVerdicts(): void {
-    for (const member of this.members.values()) this.post(member, { kind: 'verdicts' });
+    for (const member of this.members.values()) member.post({ kind: 'verdicts' });
   }
 
   /** Sends a message to one worker, or to all (null). */
   send(message: Extract<ToWorker, { kind: 'cache' | 'bot' }>, only: number | null): void {
-    for (const member of this.members.values()) if (only === null || member.id === only) this.post(member, message);
+    for (const member of this.members.values()) if (only === null || member.id === only) member.post(message);
   }
 
   /** Resolves with true when every worker has carried out the purge, or false after `withinMs`. */
@@ -206,13 +205,13 @@ export class WorkerPool {
   /** Collects the counters of every worker. Does not wait for a silent worker. */
   async collect(): Promise<void> {
     const live = [...this.members.values()].filter((member) => member.serving && member.ending === '');
-    await Promise.all(live.map((member) => this.request(member, (id) => ({ kind: 'report', id }))));
+    await Promise.all(live.map((member) => this.ask(member, (id) => ({ kind: 'report', id }))));
   }
 
   /** Heap usage of each worker (bytes), without those that do not answer in time. */
   async heaps(): Promise<Heap[]> {
     const readings = this.accepting().map(async ({ id, thread }): Promise<Heap[]> => {
-      const answer = await Promise.race([thread.getHeapStatistics(), sleep(this.options.clock, REPLY_TIMEOUT_MS)]).catch(() => undefined);
+      const answer = await Promise.race([thread.getHeapStatistics(), sleep(this.options.clock, ANSWER_MS)]).catch(() => undefined);
       return answer === undefined ? [] : [{ worker: id, used: answer.used_heap_size, limit: answer.heap_size_limit }];
     });
     return (await Promise.all(readings)).flat();
@@ -227,14 +226,14 @@ export class WorkerPool {
   async dryRun(request: DryRun): Promise<DryRunResult | null> {
     const member = [...this.members.values()].find((candidate) => candidate.serving && candidate.ending === '');
     if (member === undefined) return null;
-    const answer = await this.request(member, (id) => ({ kind: 'dry-run', id, request }));
+    const answer = await this.ask(member, (id) => ({ kind: 'dry-run', id, request }));
     return answer?.kind === 'dry-run' ? answer.result : null;
   }
 
   /** Drains every worker for up to `withinMs`, then terminates them. */
   async drain(withinMs: number, patient = false): Promise<void> {
     this.stopping = true;
-    for (const member of this.members.values()) this.post(member, { kind: 'drain', patient });
+    for (const member of this.members.values()) member.post({ kind: 'drain', patient });
     await this.messages.until(() => this.members.size === 0, withinMs);
     await this.stop();
   }
@@ -253,10 +252,7 @@ export class WorkerPool {
     const { ledger, hashKey, countries } = parts;
     const workerData: WorkerStart = { worker: id, slot, ledger: ledger.buffers, state, listenersFrom, hashKey, countries };
     const thread = new Worker(parts.entry ?? ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
-    const member: WorkerHandle = {
-      ...{ id, slot, thread, successor, generation: state.generation, startedAt: parts.clock.monotonic() },
-      ...{ purged: 0, serving: false, ending: '', leaving: false, listeners: [], replacing: false, refusal: null, unmoved: null },
-    };
+    const member = new WorkerHandle(thread, { id, slot, successor, generation: state.generation, startedAt: parts.clock.monotonic() });
     this.members.set(id, member);
     this.watchdog.forget(slot);
     let fault = '';
@@ -269,58 +265,41 @@ export class WorkerPool {
   }
 
   private handleMessage(member: WorkerHandle, message: FromWorker): void {
+    member.note(message);
+    this.passOn(member, message);
+    this.messages.recheck();
+  }
+
+  /** Passes on what a message says about anything but the worker itself. */
+  private passOn(member: WorkerHandle, message: FromWorker): void {
+    const { options } = this;
     switch (message.kind) {
       case 'serving':
-        member.serving = true;
-        member.listeners = message.listeners;
-        member.generation = Math.max(member.generation, message.generation);
-        this.options.onChange(member.id, 'started', '');
-        break;
-      case 'acknowledged':
-        if (message.refused !== undefined)
-          member.unmoved = message.refused && new ListenError(message.refused.code, message.refused.message);
-        member.listeners = message.listeners ?? member.listeners;
-        member.generation = Math.max(member.generation, message.generation);
-        break;
+        return options.onChange(member.id, 'started', '');
       case 'report':
-        this.options.onReport(message.report);
+        options.onReport(message.report);
         // In another turn, so that other messages are not delayed.
         if (message.more) setImmediate(() => member.thread.postMessage({ kind: 'report-taken' } satisfies ToWorker));
-        if (message.id !== null) this.answers.get(message.id)?.(message);
+        if (message.id !== null) this.questions.answered(message.id, message);
         break;
       case 'dry-run':
-        this.answers.get(message.id)?.(message);
-        break;
+        return this.questions.answered(message.id, message);
       case 'target':
-        this.options.onTarget(message.change);
-        break;
+        return options.onTarget(message.change);
       case 'awaited':
-        this.options.onAwaited(message.name);
-        break;
+        return options.onAwaited(message.name);
       case 'bot-claimed':
-        this.options.onBotClaimed(member.id, message.claim);
-        break;
+        return options.onBotClaimed(member.id, message.claim);
       case 'key-wanted':
-        this.options.onKeyWanted(message.name);
-        break;
+        return options.onKeyWanted(message.name);
       case 'access-log':
-        this.options.onAccessLog();
-        break;
+        return options.onAccessLog();
       case 'cache':
-        if (message.message.kind === 'purged') member.purged = Math.max(member.purged, message.message.purged);
-        else this.options.onCache(member.id, message.message);
+        if (message.message.kind !== 'purged') options.onCache(member.id, message.message);
         break;
       case 'log':
-        this.options.log[message.level]({ worker: member.id, ...message.fields }, message.message);
-        break;
-      case 'drained':
-        this.terminate(member, 'drained');
-        break;
-      case 'refused':
-        member.refusal = new ListenError(message.code, message.message, message.port);
-        this.terminate(member, message.message);
+        options.log[message.level]({ worker: member.id, ...message.fields }, message.message);
     }
-    this.messages.recheck();
   }
 
   private handleExit(member: WorkerHandle, reason: string): void {
@@ -355,7 +334,7 @@ export class WorkerPool {
     for (const member of this.members.values()) {
       if (member.ending !== '') continue;
       if (silent.has(member.slot)) void this.replaceSilent(member);
-      else if (!member.serving && now - member.startedAt > START_MS) this.terminate(member, 'it did not start');
+      else if (!member.serving && now - member.startedAt > START_MS) member.terminate('it did not start');
     }
   }
 
@@ -369,32 +348,14 @@ export class WorkerPool {
       const successor = await this.startSuccessor(member, SUCCESSOR_MS);
       const serves = this.isAlive(successor) && successor.serving;
       if (serves) successor.successor = false;
-      else this.terminate(successor, 'it did not start in time');
+      else successor.terminate('it did not start in time');
       if (this.isAlive(member) && !this.watchdog.isSilent(member.slot)) return serves ? this.retire(member, RECOVERED_MS) : undefined;
     }
-    if (this.members.has(member.id)) this.terminate(member, 'it was silent for 2 s');
+    if (this.members.has(member.id)) member.terminate('it was silent for 2 s');
     else this.spawnMissing();
   }
 
-  private terminate(member: WorkerHandle, reason: string): void {
-    member.ending = reason;
-    void member.thread.terminate();
-  }
-
-  private post(member: WorkerHandle, message: ToWorker): void {
-    if (member.ending === '') member.thread.postMessage(message);
-  }
-
-  private async request(member: WorkerHandle, question: (id: number) => ToWorker): Promise<FromWorker | null> {
-    const id = this.nextRequest++;
-    let answer: FromWorker | null = null;
-    this.answers.set(id, (message) => {
-      answer = message;
-      this.messages.recheck();
-    });
-    this.post(member, question(id));
-    await this.messages.until(() => answer !== null || !this.members.has(member.id), REPLY_TIMEOUT_MS);
-    this.answers.delete(id);
-    return answer;
+  private ask(member: WorkerHandle, question: (id: number) => ToWorker) {
+    return this.questions.ask(member, question, () => !this.members.has(member.id));
   }
 }

@@ -3,14 +3,13 @@ import { ERROR } from './frames/frame.ts';
 import type { ReceiveWindow } from './limits/receive-window.ts';
 import type { OutgoingHead } from './outgoing-head.ts';
 import { COPIED } from './output.ts';
+import { PieceQueue } from './piece-queue.ts';
 import { NO_SIGNAL, type Priority } from './priority/priority.ts';
 import type { StreamReceiver } from './stream-receiver.ts';
 
 /** A stream with more than this queued makes its sender pause (bytes). */
 const HIGH_WATER = 65_536;
 const LOW_WATER = 16_384;
-/** The buffer that short pieces share (bytes). */
-const TAIL = 16_384;
 /** A piece of a body with at least this many bytes is passed on by itself, as it is; others are gathered. */
 export const LARGE = 1_024;
 /** More than the window of a stream can hold unread. */
@@ -64,16 +63,12 @@ export class Http2Stream {
   /** Bytes of the body that have yet to come; -1 if the length was not announced (RFC 9113 8.1.1). */
   expected = -1;
   isPaused = false;
-  /** Bytes that wait to be sent. */
-  queued = 0;
   /** Whether the head of the peer's final message has arrived. */
   headReceived = false;
   private readonly session: StreamSession;
   private heads: { readonly head: OutgoingHead; readonly ends: boolean }[] | null = null;
-  private pieces: Buffer[] = [];
-  /** The buffer of the last piece if that was copied, and how much of it is in use. */
-  private tail: Buffer | null = null;
-  private tailUsed = 0;
+  /** What waits to be sent of the body; null if nothing has had to wait. */
+  private pieces: PieceQueue | null = null;
   private ends = false;
   private trailers: string | null = null;
   private releases = false;
@@ -115,36 +110,14 @@ export class Http2Stream {
   write(buffer: Buffer, from: number, to: number): boolean {
     if (this.isClosed || this.ends) return true;
     let at = from;
-    if (this.idle && this.session.writable) {
-      at += this.sendSome(buffer, from, to, false);
-      if (at === to) return true;
-    }
-    // Short pieces are in a buffer that is used again at once.
-    if (to - from <= COPIED) this.queueCopy(buffer, at, to);
-    else this.pieces.push(buffer.subarray(at, to));
-    this.queued += to - at;
+    if (this.idle && this.session.writable) at += this.sendSome(buffer, from, to, false);
+    if (at === to) return true;
+    this.pieces ??= new PieceQueue();
+    this.pieces.add(buffer, at, to, to - from <= COPIED);
     this.session.enqueue(this);
     if (this.queued < HIGH_WATER) return true;
     this.senderPaused = true;
     return false;
-  }
-
-  /** Short pieces share a buffer, and become frames together: there may be thousands of them. */
-  private queueCopy(buffer: Buffer, from: number, to: number): void {
-    const { pieces, tail } = this;
-    const length = to - from;
-    const last = pieces.at(-1);
-    if (last !== undefined && tail !== null && last.buffer === tail.buffer && tail.length - this.tailUsed >= length) {
-      buffer.copy(tail, this.tailUsed, from, to);
-      pieces[pieces.length - 1] = tail.subarray(last.byteOffset - tail.byteOffset, this.tailUsed + length);
-      this.tailUsed += length;
-      return;
-    }
-    const fresh = Buffer.allocUnsafeSlow(Math.max(length, pieces.length === 0 ? length : TAIL));
-    buffer.copy(fresh, 0, from, to);
-    this.tail = fresh;
-    this.tailUsed = length;
-    pieces.push(fresh.subarray(0, length));
   }
 
   /** Ends our side. `trailers` are whole lines, or empty. */
@@ -213,15 +186,20 @@ export class Http2Stream {
     return this.heads !== null;
   }
 
+  /** Bytes of the body that wait to be sent. */
+  get queued(): number {
+    return this.pieces === null ? 0 : this.pieces.bytes;
+  }
+
   /** Whether nothing waits to be sent. */
   private get idle(): boolean {
-    return this.heads === null && this.pieces.length === 0;
+    return this.heads === null && this.queued === 0;
   }
 
   /** Whether it could send something if its connection could. */
   get ready(): boolean {
     if (this.heads !== null) return true;
-    return this.pieces.length > 0 ? this.sendWindow > 0 && this.session.sendWindow > 0 : this.ends && !this.outputEnded;
+    return this.queued > 0 ? this.sendWindow > 0 && this.session.sendWindow > 0 : this.ends && !this.outputEnded;
   }
 
   /** Sends the next part of what is queued, at most one frame of a body. @returns whether there is more. */
@@ -230,18 +208,15 @@ export class Http2Stream {
     if (heads !== null) {
       this.heads = null;
       for (const { head, ends } of heads) this.session.sendHead(this, head, ends);
-    } else if (pieces.length > 0) this.sendPiece(pieces, maxBytes);
+    } else if (pieces !== null && pieces.bytes > 0) this.sendPiece(pieces, maxBytes);
     else this.sendEnd();
     return !this.isClosed && (!this.idle || (this.ends && !this.outputEnded));
   }
 
-  private sendPiece(pieces: Buffer[], maxBytes: number): void {
-    const piece = pieces[0] as Buffer;
-    const last = this.ends && this.trailers === null && pieces.length === 1;
-    const sent = this.sendSome(piece, 0, Math.min(piece.length, maxBytes), last && piece.length <= maxBytes);
-    this.queued -= sent;
-    if (sent === piece.length) pieces.shift();
-    else pieces[0] = piece.subarray(sent);
+  private sendPiece(pieces: PieceQueue, maxBytes: number): void {
+    const piece = pieces.first as Buffer;
+    const last = this.ends && this.trailers === null && pieces.hasOne;
+    pieces.sent(this.sendSome(piece, 0, Math.min(piece.length, maxBytes), last && piece.length <= maxBytes));
     if (this.senderPaused && this.queued <= LOW_WATER) {
       this.senderPaused = false;
       this.drainDue = true;
@@ -391,8 +366,7 @@ export class Http2Stream {
     // First, so that its receiver is notified whatever happens.
     this.session.wake(this);
     this.heads = null;
-    this.pieces = [];
-    this.queued = 0;
+    this.pieces = null;
     if (this.dropsInput) this.dropKept();
     this.window.release();
     this.session.streamClosed(this);

@@ -1,0 +1,55 @@
+/** The buffer that short pieces share (bytes). */
+const TAIL = 16_384;
+
+/** Pieces of a body that wait to be sent on a stream. */
+export class PieceQueue {
+  /** Their length in sum. */
+  bytes = 0;
+  private readonly pieces: Buffer[] = [];
+  /** The buffer of the last piece if that was copied, and how much of it is in use. */
+  private tail: Buffer | null = null;
+  private tailUsed = 0;
+
+  get first(): Buffer | undefined {
+    return this.pieces[0];
+  }
+
+  /** Whether there is exactly one. */
+  get hasOne(): boolean {
+    return this.pieces.length === 1;
+  }
+
+  /** Adds the part of `piece` from `at` to `to`. Short pieces are in a buffer that is used again at once; a longer one is kept. */
+  add(piece: Buffer, at: number, to: number, isShort: boolean): void {
+    if (isShort) this.addCopy(piece, at, to);
+    else this.pieces.push(piece.subarray(at, to));
+    this.bytes += to - at;
+  }
+
+  /** Short pieces share a buffer, and become frames together: there may be thousands of them. */
+  private addCopy(buffer: Buffer, from: number, to: number): void {
+    const { pieces, tail } = this;
+    const length = to - from;
+    const last = pieces.at(-1);
+    if (last !== undefined && tail !== null && last.buffer === tail.buffer && tail.length - this.tailUsed >= length) {
+      buffer.copy(tail, this.tailUsed, from, to);
+      pieces[pieces.length - 1] = tail.subarray(last.byteOffset - tail.byteOffset, this.tailUsed + length);
+      this.tailUsed += length;
+      return;
+    }
+    const fresh = Buffer.allocUnsafeSlow(Math.max(length, pieces.length === 0 ? length : TAIL));
+    buffer.copy(fresh, 0, from, to);
+    this.tail = fresh;
+    this.tailUsed = length;
+    pieces.push(fresh.subarray(0, length));
+  }
+
+  /** This many bytes of the first piece have been sent. */
+  sent(bytes: number): void {
+    const { pieces } = this;
+    const piece = pieces[0] as Buffer;
+    this.bytes -= bytes;
+    if (bytes === piece.length) pieces.shift();
+    else pieces[0] = piece.subarray(bytes);
+  }
+}

@@ -5,6 +5,8 @@ import { AMBIGUOUS_PATH, MISDIRECTED, NO_BLOCK, NO_ROUTE, OTHER_RULE, type OwnAn
 import type { HostIndex } from './match/host-index.ts';
 import { isOwnPath } from './match/own-path.ts';
 import { rawPath, withoutPrefix } from './match/path.ts';
+import { localAddressOf } from './match/place.ts';
+import { clientAuthAt } from './policy/client-certificate/client-auth.ts';
 import { LATER, type Policy, type PolicyTools } from './policy/policy.ts';
 import type { Challenges } from './respond/challenges.ts';
 import { blockFor, routeOf } from './route/choose.ts';
@@ -38,7 +40,7 @@ export class Server implements RequestPath {
     const route = routeOf(this.index, x);
     if (route === 'passed on') return this.sendAway(x, PASSED_ON);
     if (route === null) return answer(x, NO_ROUTE);
-    if (x.clientRule !== route.clientRule && x.clientRule !== null) return this.sendAway(x, OTHER_RULE);
+    if (x.clientRule !== null && x.clientRule !== clientRuleFor(route, x)) return this.sendAway(x, OTHER_RULE);
     x.route = route;
     x.path = normalizedPath(rawPath(x.target));
     if (isOwnPath(x.path, x.target)) return route.ownPaths.serve(x, this.tools);
@@ -86,3 +88,7 @@ export class Server implements RequestPath {
     else responder.respond(x);
   }
 }
+
+/** The client certificate rule where a request arrived; empty for none. */
+const clientRuleFor = ({ clientAuth }: CompiledRoute, x: Exchange): string =>
+  clientAuth.length === 0 ? '' : (clientAuthAt(clientAuth, x.port, () => localAddressOf(x))?.rule ?? '');

@@ -33,6 +33,8 @@ const NOTES: { readonly [Member in keyof PolicyMembers]-?: ((part: PolicyMembers
   try_files: null,
   file_server: () => 'files',
   client_auth: () => 'client certificate',
+  client_auth_at: ({ client_auth, client_auth_at: places }) =>
+    !client_auth && places?.some(({ ca }) => ca !== null) ? 'client certificate' : null,
   analytics: null,
   log: null,
   tls_passthrough: () => 'TLS passed through',

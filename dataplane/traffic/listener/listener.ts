@@ -28,8 +28,8 @@ export type ListenerTools = {
   readonly tools: Omit<ClientTools, 'trusts' | 'speaksHttp2' | 'closed'>;
   readonly admission: Admission;
   readonly certificates: Certificates;
-  /** The client certificates required for a name; null for none, and for names without a route. */
-  clientAuthOf(name: string, port: number): ClientAuth | null;
+  /** The client certificates required for a name at a place; null for none, and for names without a route. */
+  clientAuthOf(name: string, port: number, localAddress: () => string): ClientAuth | null;
   /** Whether a name is routed, but not at this port. */
   isElsewhere(name: string, port: number): boolean;
   /** The function that takes over TLS connections for a name that arrive at a port; null if TLS ends here. */
@@ -251,7 +251,7 @@ export class Listener {
     const handshake = new TlsHandshake(raw, {
       monotonic: this.tools.monotonic,
       faults: this.tools.faults,
-      find: (hello) => this.presentedFor(requestedName(hello, raw), localPort) ?? this.defaultAt(raw, hello, localPort),
+      find: (hello) => this.presentedFor(raw, requestedName(hello, raw), localPort) ?? this.defaultAt(raw, hello, localPort),
       passthrough: (hello) => {
         const pass = this.passthrough(requestedName(hello, raw), localPort, () => plainAddress(raw.localAddress ?? ''));
         return pass && ((stage, socket, head) => this.passOn(stage, pass, { socket, head, address, port, localPort }, place));
@@ -290,10 +290,14 @@ export class Listener {
   }
 
   /** The certificate for a name, under the rule of the site that the name is routed to at this port; null if it is only at others. */
-  private presentedFor(name: string, port: number): PresentedCertificate | null {
+  private presentedFor(raw: AcceptedSocket, name: string, port: number): PresentedCertificate | null {
     const presented = this.certificates.find(name);
     if (presented === null || this.isElsewhere(name, port)) return null;
-    const auth = this.clientAuthOf(name, port);
+    return this.underRule(presented, raw, name, port);
+  }
+
+  private underRule(presented: PresentedCertificate, raw: AcceptedSocket, name: string, port: number): PresentedCertificate {
+    const auth = this.clientAuthOf(name, port, () => plainAddress(raw.localAddress ?? ''));
     return auth === null ? presented : presented.under(auth);
   }
 
@@ -313,11 +317,9 @@ export class Listener {
   }
 
   /** The default certificate of the place where a connection arrived. */
-  private defaultAt({ localAddress = '' }: AcceptedSocket, hello: Hello, port: number): PresentedCertificate | null {
-    const presented = this.certificates.findDefault(plainAddress(localAddress), port);
-    if (presented === null || hello.serverName === null) return presented;
-    const auth = this.clientAuthOf(hello.serverName, port);
-    return auth === null ? presented : presented.under(auth);
+  private defaultAt(raw: AcceptedSocket, hello: Hello, port: number): PresentedCertificate | null {
+    const presented = this.certificates.findDefault(plainAddress(raw.localAddress ?? ''), port);
+    return presented === null || hello.serverName === null ? presented : this.underRule(presented, raw, hello.serverName, port);
   }
 
   private serve(socket: AcceptedSocket, peer: Peer, place: number, http2: boolean): void {

@@ -1,5 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts';
 import type { HostIndex } from '../match/host-index.ts';
+import { isAt, localAddressOf } from '../match/place.ts';
 import type { Pool } from '../upstream/pool/pool.ts';
 import type { CompiledBlock, CompiledRoute, Passthrough } from './compiled-route.ts';
 
@@ -50,14 +51,8 @@ export function routeOf(index: HostIndex<CompiledRoute>, x: Exchange): CompiledR
 
 const mayPassOn = ({ passthrough }: CompiledRoute): boolean => passthrough !== null;
 
-/** An IPv4 address without what a socket that is open to IPv6 puts before it (RFC 4291 2.5.5.2). */
-const localAddressOf = (x: Exchange): string => (x.client.facts().connection.local?.localAddress ?? '').replace(/^::ffff:(?=.*\.)/, '');
-
 const passthroughOf = ({ passthrough }: CompiledRoute, port: number, address: (() => string) | null): Passthrough | null =>
-  passthrough?.find(
-    ({ ports, localIps }) =>
-      (ports === null || ports.includes(port)) && (localIps === null || address === null || localIps.includes(address())),
-  ) ?? null;
+  passthrough?.find((one) => isAt(one, port, address)) ?? null;
 
 /** The pools that a route has opened, each once. */
 export const poolsOf = (route: CompiledRoute): Set<Pool> => poolsIn(route, route.blocks.compiled());

@@ -105,15 +105,13 @@ export class RouteCompiler {
 
   routeOf(context: BlockContext, blocks: Blocks, ambiguity: Ambiguity | null): CompiledRoute {
     const { route, pool, hasBlocks } = context;
-    const clientAuth = compileClientAuth(route);
     const isHttp = hasBlocks || pool !== null || answersOutsideBlocks(route);
     return {
       domain: route.domain,
       https: route.https,
       ports: route.tls_passthrough != null && !isHttp ? [] : (route.ports ?? null),
       passthrough: this.passthroughOf(route),
-      clientRule: clientAuth?.rule ?? '',
-      clientAuth,
+      clientAuth: compileClientAuth(route),
       site: answersOutsideBlocks(route) || pool !== null ? this.siteBlock(context) : null,
       blocks,
       fields: compileAnswerFields(unconditional(headersIn(route, null).own), route.https),

@@ -3,7 +3,8 @@ import type { Block, Exchange, Site } from '../exchange/exchange.ts';
 import type { Responder } from '../exchange/responder.ts';
 import type { Test } from '../match/condition.ts';
 import type { Pattern } from '../match/pattern.ts';
-import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
+import type { Place } from '../match/place.ts';
+import type { ClientAuthAt } from '../policy/client-certificate/client-auth.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { withChallenge } from '../policy/under-attack/own-paths.ts';
 import type { Pool } from '../upstream/pool/pool.ts';
@@ -17,10 +18,8 @@ export type CompiledRoute = Site & {
   readonly ports: readonly number[] | null;
   /** Where TLS connections for it are passed on to; null if they end here. */
   readonly passthrough: readonly Passthrough[] | null;
-  /** Identifies the client certificate rule; equal only for equal rules. Empty for none. */
-  readonly clientRule: string;
-  /** The same, for TLS handshakes. */
-  readonly clientAuth: ClientAuth | null;
+  /** The client certificates that it requires: the first entry for a place applies. */
+  readonly clientAuth: readonly ClientAuthAt[];
   /** What answers when no block matches; null if the site has nothing outside its blocks. */
   readonly site: CompiledBlock | null;
   readonly blocks: Blocks;
@@ -30,12 +29,8 @@ export type CompiledRoute = Site & {
   readonly ownPaths: ReturnType<typeof withChallenge>;
 };
 
-/** The targets of TLS connections that arrive at some ports. */
-export type Passthrough = {
-  /** null for all. */
-  readonly ports: readonly number[] | null;
-  /** Addresses of this machine; null for all. */
-  readonly localIps: readonly string[] | null;
+/** The targets of TLS connections that arrive at some places. */
+export type Passthrough = Place & {
   readonly pool: Pool;
   /** Milliseconds. */
   readonly idleMs: number;

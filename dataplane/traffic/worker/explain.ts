@@ -6,6 +6,7 @@ import { AMBIGUOUS_PATH } from '../exchange/own-answer.ts';
 import { ANY_PORT, type HostIndex } from '../match/host-index.ts';
 import { isOwnPath } from '../match/own-path.ts';
 import { rawPath, withoutPrefix } from '../match/path.ts';
+import { clientAuthAt } from '../policy/client-certificate/client-auth.ts';
 import type { PolicyTools } from '../policy/policy.ts';
 import type { DryRun, DryRunResult } from '../protocol.ts';
 import { blockFor, passthroughAt } from '../route/choose.ts';
@@ -84,7 +85,7 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
     strictTransport: false,
     misdirected: false,
     // Assumes a client that has presented the required certificate.
-    clientRule: secure ? (route?.clientRule ?? '') : null,
+    clientRule: secure ? (clientAuthAt(route?.clientAuth ?? [], port, null)?.rule ?? '') : null,
     referer: null,
     userAgent: null,
     fetchDestination: null,

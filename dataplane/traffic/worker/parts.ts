@@ -15,6 +15,7 @@ import { Countries } from '../match/countries.ts';
 import { ANY_PORT, type HostIndex } from '../match/host-index.ts';
 import { Passthroughs } from '../passthrough/passthroughs.ts';
 import { compareWithBcrypt, Passwords } from '../policy/basic-auth/passwords.ts';
+import { clientAuthAt } from '../policy/client-certificate/client-auth.ts';
 import { KeySets } from '../policy/jwt/key-sets.ts';
 import type { PolicyTools } from '../policy/policy.ts';
 import { Bots } from '../policy/under-attack/bots.ts';
@@ -206,7 +207,7 @@ export function clientSideOf(
     },
     admission,
     certificates,
-    clientAuthOf: (name, port) => index.find(name, port)?.clientAuth ?? null,
+    clientAuthOf: (name, port, localAddress) => clientAuthAt(index.find(name, port)?.clientAuth ?? [], port, localAddress),
     isElsewhere: (name, port) => index.find(name, port) === null && index.find(name, ANY_PORT) !== null,
     passthrough: (name, port, localAddress) => {
       const found = passthroughAt(index, name, port, localAddress);

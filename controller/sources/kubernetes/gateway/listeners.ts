@@ -1,3 +1,4 @@
+import { readClientAuthorities } from '../../../../shared/certificates/client-authorities.ts';
 import type { ClientValidation, Gateway, GatewayListener, ListenerSet, NamespaceFilter } from '../objects/gateway.ts';
 import { byAge, type Meta, nameOf } from '../objects/meta.ts';
 import type { Namespace } from '../objects/namespace.ts';
@@ -175,9 +176,17 @@ function clientsOf(
   if (validation === null) return { pem: null, accepted: null, resolved: null };
   const from: Referrer = { group: GATEWAY_GROUP, kind: 'Gateway', namespace: gateway.meta.namespace };
   const found = readAuthorities(validation.authorities, from, grants, authorities);
-  if ('pem' in found) return { pem: validation.isOptional ? null : found.pem, accepted: null, resolved: null };
-  const reason = { kind: 'InvalidCACertificateKind', missing: 'InvalidCACertificateRef', forbidden: 'RefNotPermitted' }[found.reason];
-  return { pem: null, accepted: fails('NoValidCACertificate', found.message), resolved: fails(reason, found.message) };
+  const refused = (reason: string, message: string) => ({
+    ...{ pem: null, accepted: fails('NoValidCACertificate', message), resolved: fails(reason, message) },
+  });
+  if (!('pem' in found))
+    return refused(
+      { kind: 'InvalidCACertificateKind', missing: 'InvalidCACertificateRef', forbidden: 'RefNotPermitted' }[found.reason],
+      found.message,
+    );
+  const read = readClientAuthorities(found.pem);
+  if (!read.ok) return refused('InvalidCACertificateRef', `the authorities of client certificates: ${read.reason}`);
+  return { pem: validation.isOptional ? null : read.value.text, accepted: null, resolved: null };
 }
 
 /** Whether an object in one namespace may attach to an object in another. */

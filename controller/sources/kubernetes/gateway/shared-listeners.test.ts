@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makePair } from '../../../../shared/certificates/testing/pairs.ts';
+import type { RouteSpec } from '../../../../shared/route.ts';
 import { translate } from '../routes/translate.ts';
 import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
 
@@ -32,7 +33,7 @@ const routeOf = (namespace: string): SampleObject => ({
   },
 });
 
-/** The authority that visitors of the host of the namespace `infra` need, and its ports, beside a younger Gateway of another namespace. */
+/** The authorities that visitors of the host of the namespace `infra` need, by port, beside a younger Gateway of another namespace. */
 const beside = (infra: Wish, odd: Wish, hasRoute = false) =>
   servedWith({
     gateways: [gatewayOf('infra', infra), gatewayOf('odd', odd)],
@@ -48,6 +49,11 @@ function besideIngress(tls: readonly object[], odd: Wish, hasRoute: boolean) {
     httpRoutes: hasRoute ? [routeOf('odd')] : [],
   });
 }
+
+/** Which authorities a route requires at a port. */
+const requiredAt = ({ client_auth, client_auth_at }: RouteSpec, port: number): string | null =>
+  (client_auth_at?.find(({ ports }) => ports === undefined || ports.includes(port)) ?? client_auth)?.ca ?? null;
+const nameOf = (ca: string | null) => Object.keys(authorities).find((name) => authorities[name]?.trim() === ca?.trim()) ?? null;
 
 function servedWith(objects: Pick<Parameters<typeof clusterOf>[0], 'gateways' | 'httpRoutes' | 'ingresses'>) {
   const apps = ['infra', 'odd'].map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
@@ -70,7 +76,7 @@ function servedWith(objects: Pick<Parameters<typeof clusterOf>[0], 'gateways' | 
   );
   const host = routes.find(({ domain }) => domain === 'admin.test');
   assert.ok(host);
-  const whose = Object.keys(authorities).find((name) => authorities[name]?.trim() === host.client_auth?.ca.trim());
+  const whose = (host.ports ?? [80, 442, 443, 8_443]).map((port) => nameOf(requiredAt(host, port)));
   const presented = Object.entries(pairs).flatMap(([name, { certificate }]) =>
     certificates.some((one) => one.domains.includes('admin.test') && one.certificate.trim() === certificate.trim()) ? [name] : [],
   );
@@ -81,20 +87,28 @@ function servedWith(objects: Pick<Parameters<typeof clusterOf>[0], 'gateways' | 
 const OWN = { port: 443, hostname: '*.test', requires: true };
 const SERVED = { presented: ['infra'], https: 'provided', redirect: false, ports: [443], targets: ['10.0.0.0:8080'] };
 
-test('a Gateway of another namespace decides nothing about the client certificates of a host', () => {
-  for (const hasRoute of [false, true])
-    for (const port of [442, 443, 8_443])
-      for (const hostname of port === 443 ? ['*.test'] : [undefined, '*.test', 'admin.test']) {
-        const odd = { port, ...(hostname && { hostname }), requires: true };
-        const what = `${hostname} on ${port}`;
-        assert.deepEqual(beside(OWN, odd, hasRoute), { whose: 'infra', ...SERVED }, what);
-        assert.deepEqual(beside({ ...OWN, requires: false }, odd, hasRoute), { whose: undefined, ...SERVED }, what);
-      }
+test('a Gateway of another namespace decides nothing about the client certificates where a host is served already', () => {
+  for (const hasRoute of [false, true]) {
+    const odd = { port: 443, hostname: '*.test', requires: true };
+    assert.deepEqual(beside(OWN, odd, hasRoute), { whose: ['infra'], ...SERVED });
+    assert.deepEqual(beside({ ...OWN, requires: false }, odd, hasRoute), { whose: [null], ...SERVED });
+  }
 });
 
-test('a listener without client certificates requires those of the host', () => {
-  const { whose, ports } = beside(OWN, { port: 442, requires: false });
-  assert.deepEqual([whose, ports], ['infra', [442, 443]]);
+test('each port of a host requires the client certificates that the owner of the host there requires', () => {
+  for (const hostname of [undefined, '*.test', 'admin.test'])
+    for (const [own, other] of [
+      [true, true],
+      [true, false],
+      [false, true],
+    ] as const) {
+      const odd = { port: 8_443, ...(hostname && { hostname }), requires: other };
+      const expected = [own ? 'infra' : null, other ? 'odd' : null];
+      for (const order of [false, true]) {
+        const { whose, ports } = order ? beside({ ...OWN, requires: own }, odd, true) : beside({ ...OWN, requires: own }, odd, false);
+        assert.deepEqual([ports, whose], [[443, 8_443], expected], `${hostname} ${own} ${other}`);
+      }
+    }
 });
 
 test('a Gateway of another namespace presents no certificate for a host whose own Gateway has one', () => {
@@ -107,7 +121,7 @@ test('a Gateway of another namespace presents no certificate for a host whose ow
 });
 
 test('a younger Gateway of another namespace decides nothing about the TLS of an Ingress’s host', () => {
-  const own = { whose: undefined, redirect: undefined, ports: undefined };
+  const own = { whose: [null, null, null, null], redirect: undefined, ports: undefined };
   for (const hasRoute of [false, true])
     for (const requires of [false, true]) {
       const odd = { port: 8_443, hostname: 'admin.test', requires };
@@ -117,6 +131,6 @@ test('a younger Gateway of another namespace decides nothing about the TLS of an
       const expected = { ...own, presented: ['infra'], https: 'provided', targets };
       assert.deepEqual(besideIngress([{ hosts, secretName: 'pair' }], odd, hasRoute), expected);
       const { whose, redirect } = besideIngress([], odd, hasRoute);
-      assert.deepEqual([whose, redirect], [undefined, false]);
+      assert.deepEqual([whose, redirect], [own.whose, false]);
     }
 });

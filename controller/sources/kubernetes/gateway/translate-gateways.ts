@@ -96,6 +96,7 @@ export function translateGateways(
   const rules = new HostRules(
     bound.flatMap(({ listeners }) => listeners),
     served,
+    map,
   );
   const hosts = new Map(
     rules.names().map((name) => {

@@ -85,7 +85,6 @@ export function routeOfGatewayHost(
   const ofGateways = http?.blocks ?? [];
   const blocks = own.length === 0 ? ofGateways : [...ofGateways, ...own].sort(inPrecedence);
   const gateways = (http?.listeners ?? []).map(({ owner }) => originOf({ kind: 'gateway', meta: owner.meta }));
-  const authorities = http?.clientAuthorities ?? null;
   const deciding = ownClaims(claims, namespaceOf(http, claims));
   return {
     ...hostMembers(deciding, false),
@@ -94,7 +93,7 @@ export function routeOfGatewayHost(
     https,
     ...((isOfGateway(http, claims) || !hasHttps(deciding)) && { https_redirect: false }),
     ...(http !== null && own.length === 0 && http.ports.length > 0 && { ports: [...http.ports] }),
-    ...(authorities !== null && { client_auth: { ca: authorities } }),
+    ...(http !== null && clientAuthOf(http, https)),
     ...(passthroughs !== null && { tls_passthrough: passthroughs }),
     source: KUBERNETES_SOURCE,
     origin: listOf([...gateways, ...claims.map(({ owner }) => originOf(owner))]) || 'TLSRoutes of Gateways',
@@ -102,6 +101,16 @@ export function routeOfGatewayHost(
     upstream: null,
     ...((http !== null || own.length > 0) && { respond: NOT_FOUND }),
     handles: blocks.map(({ handle }) => handle),
+  };
+}
+
+/** Where only default certificates are presented, `https` is off. */
+function clientAuthOf({ clientRules: { everywhere, elsewhere } }: GatewayHost, https: RouteInput['https']) {
+  const isException = everywhere !== null && https === 'off';
+  const exceptions = isException ? [...elsewhere, { ca: everywhere }] : elsewhere;
+  return {
+    ...(everywhere !== null && !isException && { client_auth: { ca: everywhere } }),
+    ...(exceptions.length > 0 && { client_auth_at: [...exceptions] }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RouteSpec } from '../../../../shared/route.ts';
+import { isAt, type Place } from '../../match/place.ts';
 
 /** The client certificates that a site requires in its TLS handshakes. */
 export type ClientAuth = {
@@ -11,8 +12,28 @@ export type ClientAuth = {
   readonly ca: string;
 };
 
-/** null for a site that requires none. */
-export function compileClientAuth({ domain, client_auth }: Pick<RouteSpec, 'domain' | 'client_auth'>): ClientAuth | null {
-  if (!client_auth) return null;
-  return { rule: createHash('sha256').update(client_auth.ca).digest('hex').slice(0, 32), domain, ca: client_auth.ca };
+/** What a site requires at some places; `auth` null: nothing. */
+export type ClientAuthAt = Place & { readonly auth: ClientAuth | null };
+
+/** What a site requires, of which the first entry for a place applies. Empty if it requires no certificates anywhere. */
+export function compileClientAuth({
+  domain,
+  client_auth,
+  client_auth_at,
+}: Pick<RouteSpec, 'domain' | 'client_auth' | 'client_auth_at'>): readonly ClientAuthAt[] {
+  const authOf = (ca: string): ClientAuth => ({ rule: createHash('sha256').update(ca).digest('hex').slice(0, 32), domain, ca });
+  return [
+    ...(client_auth_at ?? []).map(({ ports, local_ips, ca }) => ({
+      ports: ports ?? null,
+      localIps: local_ips ?? null,
+      auth: ca === null ? null : authOf(ca),
+    })),
+    ...(client_auth ? [{ ports: null, localIps: null, auth: authOf(client_auth.ca) }] : []),
+  ];
+}
+
+/** What is required at a place; null: nothing. See `isAt`. */
+export function clientAuthAt(all: readonly ClientAuthAt[], port: number, address: (() => string) | null): ClientAuth | null {
+  // Hardly any site requires certificates.
+  return all.length === 0 ? null : (all.find((one) => isAt(one, port, address))?.auth ?? null);
 }

@@ -1,6 +1,8 @@
+import type { Exchange } from '../../exchange/exchange.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
+import { localAddressOf } from '../../match/place.ts';
 import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
-import { compileClientAuth } from './client-auth.ts';
+import { clientAuthAt, compileClientAuth } from './client-auth.ts';
 
 const REFUSED: OwnAnswer = {
   status: 403,
@@ -14,16 +16,19 @@ const REFUSED: OwnAnswer = {
  * that came over HTTPS only according to a proxy, since we have not seen their certificate.
  */
 export const clientCertificate: PolicyKind = (route) => {
-  const auth = compileClientAuth(route);
-  if (auth === null) return [];
-  const { rule } = auth;
+  const all = compileClientAuth(route);
+  if (all.length === 0) return [];
+  const ruleFor = (x: Exchange): string | null => clientAuthAt(all, x.port, () => localAddressOf(x))?.rule ?? null;
   const policy: Policy = {
     name: 'client_auth',
-    decide: (x) => (x.clientRule === rule ? null : REFUSED),
-    explain: (x) =>
-      x.clientRule === rule
-        ? passes('the handshake requires a client certificate')
-        : answers('403: a client certificate can be sent over HTTPS only'),
+    decide(x) {
+      const rule = ruleFor(x);
+      return rule === null || x.clientRule === rule ? null : REFUSED;
+    },
+    explain(x) {
+      if (x.clientRule === null) return ruleFor(x) === null ? null : answers('403: a client certificate can be sent over HTTPS only');
+      return x.clientRule === '' ? null : passes('the handshake requires a client certificate');
+    },
   };
   return [policy];
 };

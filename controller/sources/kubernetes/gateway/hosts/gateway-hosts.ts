@@ -7,8 +7,10 @@ import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
 import type { RouteBackends } from '../rules/route-backends.ts';
 import { blocksOfRule, type RuleBlock } from '../rules/rule-blocks.ts';
+import { type ClientRules, clientRules, requiredBy } from './client-rules.ts';
 import type { HostRules, ListenAddress, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
+import { type PlaceCondition, placeConditions } from './place-conditions.ts';
 
 /** The room for the blocks of Gateways in the route of a host. The other half is for Ingresses and Services. */
 export const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
@@ -29,11 +31,10 @@ export type GatewayHost = {
   readonly secrets: readonly string[];
   /** Whether those are of its owner's listeners. */
   readonly isOwnSecret: boolean;
-  /** PEM: the authorities of client certificates. */
-  readonly clientAuthorities: string | null;
+  readonly clientRules: ClientRules;
   /** The listeners that serve it, first those of the route that has it. */
   readonly listeners: readonly BoundListener[];
-  /** Those that don't serve it, because they require other client certificates. */
+  /** Those that don't serve it at some place, because they require other client certificates than its owner there. */
   readonly conflicting: readonly BoundListener[];
 };
 
@@ -51,7 +52,9 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
   const allLists = all.map(({ listeners }) => rules.rulesFor(name, listeners));
   const isOfOther = other !== undefined && isOlderThanAll(other, name, all, allLists);
   const isOwn = isOfOther ? listenersOf(other, name, rules, allLists) : ownListeners(name, rules, allLists);
-  const { found, clientAuthorities, conflicting } = withOneAuthority(all, isOwn);
+  const usual = other === undefined ? undefined : requiredBy(all.flatMap(({ listeners }) => listeners.filter(isOwn)));
+  const owned = all.map((one, at) => ({ ...one, isOwn: isOfOther ? isOwn : ownListeners(name, rules, allLists.slice(at, at + 1)) }));
+  const { found, conflicting, rules: clients } = clientRules(owned, usual, isOwn, map);
   const lists = conflicting.length === 0 ? allLists : found.map(({ listeners }) => rules.rulesFor(name, listeners));
   const places = found.map(
     ({ place, listeners }, index): ServedPlace => ({
@@ -66,7 +69,8 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
   const isOwnSecret = own.some(({ secrets }) => secrets.length > 0);
   const presenting = isOwnSecret ? own : listeners;
   return {
-    ...{ name, blocks, refused, isOfOther, listeners, clientAuthorities, conflicting, isOwnSecret },
+    ...{ name, blocks, refused, isOfOther, listeners, conflicting, isOwnSecret },
+    clientRules: clients,
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
     secrets: [...new Set(presenting.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)))],
   };
@@ -94,24 +98,6 @@ function ownListeners(name: Hostname, rules: HostRules, lists: readonly (readonl
     for (const one of list) if (oldest === undefined || (one.rank - oldest.rank || byAge(one.route, oldest.route)) < 0) oldest = one;
   const route = oldest?.route;
   return (bound) => route === undefined || rules.isAttached(route, name, bound);
-}
-
-/**
- * The places of a host. All of them require the same client certificates, since a route has one such rule: that of the host's owner.
- * Otherwise whoever may create a Gateway could replace or add it at the hosts of others. A listener that requires different certificates
- * does not serve the host.
- */
-function withOneAuthority(all: readonly Place[], isOwn: IsOwn) {
-  const requiring = all
-    .flatMap(({ listeners }) => listeners)
-    .filter(({ clientAuthorities }) => clientAuthorities !== null)
-    .sort((a, b) => byAge(a.gateway, b.gateway));
-  const clientAuthorities = requiring.find(isOwn)?.clientAuthorities ?? null;
-  const conflicting = requiring.filter((bound) => bound.clientAuthorities !== clientAuthorities);
-  const found = all
-    .map(({ place, listeners }) => ({ place, listeners: listeners.filter((bound) => !conflicting.includes(bound)) }))
-    .filter(({ listeners }) => listeners.length > 0);
-  return { found, clientAuthorities, conflicting };
 }
 
 /** Merges several ordered lists of matches into one order that is consistent with each of them. */
@@ -182,19 +168,8 @@ function blocksOf(
   );
 }
 
-type PlaceCondition = { readonly port: number[]; readonly local_ip?: string[] };
-
 /** The conditions that together select some of the places of a host; null selects all of them. */
 function conditionsOf(some: readonly ListenAddress[], all: readonly ListenAddress[], map: PortMap): (PlaceCondition | null)[] {
-  const hasAddresses = all.some(({ address }) => address !== null);
-  if (!hasAddresses) return [some.length === all.length ? null : { port: portsOf(some, map) }];
-  const byAddress = Map.groupBy(some, ({ address }) => address);
-  const byPorts = Map.groupBy([...byAddress], ([, places]) => portsOf(places, map).join());
-  return [...byPorts.values()].map((group) => ({
-    port: portsOf(group[0]?.[1] ?? [], map),
-    local_ip: group.flatMap(([address]) => address ?? []),
-  }));
+  const isEverywhere = some.length === all.length && all.every(({ address }) => address === null);
+  return isEverywhere ? [null] : placeConditions(some, map);
 }
-
-const portsOf = (places: readonly ListenAddress[], map: PortMap): number[] =>
-  [...new Set(places.map(({ port }) => mapPort(map, port)))].sort((a, b) => a - b);

@@ -2,6 +2,7 @@ import type { HttpMatch, HttpRoute, HttpRule } from '../../objects/http-route.ts
 import { byAge, type Meta } from '../../objects/meta.ts';
 import type { Attachment } from '../attachments.ts';
 import type { BoundListener } from '../listeners.ts';
+import { mapPort, type PortMap } from '../port-map.ts';
 import { compareMatches } from '../rules/conditions.ts';
 import { coveringNames, type Hostname } from './hostnames.ts';
 
@@ -26,8 +27,10 @@ export class HostRules {
   /** Gateways may share a place. */
   private readonly listeners = new Map<string, Listeners>();
   private readonly routes = new Map<BoundListener, Routes>();
+  private readonly map: PortMap;
 
-  constructor(listeners: readonly BoundListener[], attachments: readonly Attachment<HttpRoute>[]) {
+  constructor(listeners: readonly BoundListener[], attachments: readonly Attachment<HttpRoute>[], map: PortMap) {
+    this.map = map;
     for (const bound of listeners) {
       if (!bound.isServed || bound.listener.protocol === 'TLS') continue;
       const { byName } = this.at({ address: bound.address, port: bound.listener.port });
@@ -47,10 +50,15 @@ export class HostRules {
   }
 
   private at(place: ListenAddress): Listeners {
-    const key = `${place.address ?? ''} ${place.port}`;
+    const key = this.keyOf(place);
     const known = this.listeners.get(key) ?? { place, byName: new Map() };
     this.listeners.set(key, known);
     return known;
+  }
+
+  /** Connections to ports that are mapped to the same one can't be told apart. */
+  private keyOf({ address, port }: ListenAddress): string {
+    return `${address ?? ''} ${mapPort(this.map, port)}`;
   }
 
   /** Every known host name, including those of listeners, because a listener withholds its hosts from less specific ones. */
@@ -73,8 +81,8 @@ export class HostRules {
   }
 
   /** The listeners for HTTPS at a place that are for exactly this host, and the routes that name it there. */
-  namingHttps(name: Hostname, { address, port }: ListenAddress): Meta[] {
-    const { byName = new Map<Hostname, BoundListener[]>() } = this.listeners.get(`${address ?? ''} ${port}`) ?? {};
+  namingHttps(name: Hostname, place: ListenAddress): Meta[] {
+    const { byName = new Map<Hostname, BoundListener[]>() } = this.listeners.get(this.keyOf(place)) ?? {};
     const https = coveringNames(name)
       .flatMap((covering) => byName.get(covering) ?? [])
       .filter(({ listener }) => listener.protocol === 'HTTPS');

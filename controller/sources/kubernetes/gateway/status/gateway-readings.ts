@@ -28,7 +28,7 @@ export function gatewayProblems({ gateways, routes, hosts }: GatewayTranslation)
     ),
     ...[...hosts].flatMap(([host, { conflicting }]) =>
       conflicting.map(({ gateway, listener }) => {
-        const why = `${host}: its oldest route or object requires other client certificates, or none, so the listener ${listener.name} does not serve it`;
+        const why = `${host}: its oldest route or object on port ${listener.port} requires other client certificates, or none, so the listener ${listener.name} does not serve it`;
         return problemOf({ kind: 'gateway', meta: gateway.meta }, host, 'path_taken', why);
       }),
     ),

@@ -1,0 +1,67 @@
+import { MAX_PORTS } from '../../../../../shared/limits.ts';
+import type { RouteInput } from '../../../../../shared/route.ts';
+import { byAge } from '../../objects/meta.ts';
+import type { BoundListener } from '../listeners.ts';
+import type { PortMap } from '../port-map.ts';
+import type { ListenAddress } from './host-rules.ts';
+import { placeConditions } from './place-conditions.ts';
+
+/** A place of a host with its listeners, and which of them belong to the owner of the host there. */
+export type OwnedPlace = {
+  readonly place: ListenAddress;
+  readonly listeners: readonly BoundListener[];
+  readonly isOwn: (bound: BoundListener) => boolean;
+};
+
+/** The client certificates that a host requires, as members of its route. */
+export type ClientRules = {
+  /** PEM: the authorities; null for none. */
+  readonly everywhere: string | null;
+  readonly elsewhere: NonNullable<RouteInput['client_auth_at']>;
+};
+
+/** A place where a host is served, with the authorities of its clients. */
+type RuledPlace = ListenAddress & { readonly authorities: string | null };
+
+/**
+ * Which client certificates a host requires at each of its places: those of the owner of the host there. A listener that requires others
+ * does not serve it there: whoever may create a Gateway could otherwise replace or add the rule at the places of others.
+ *
+ * `usual` is for the places of objects that are no Gateways, if the host has such objects. They are served at each of its places, so where none of the
+ * listeners is of the host's owner, `isOwn`, it applies as well unless the place requires others; undefined if there are only Gateways.
+ */
+export function clientRules(all: readonly OwnedPlace[], usual: string | null | undefined, isOwn: OwnedPlace['isOwn'], map: PortMap) {
+  const conflicting: BoundListener[] = [];
+  const known = new Set<string>();
+  const found: { readonly place: RuledPlace; readonly listeners: readonly BoundListener[] }[] = [];
+  for (const { place, listeners, isOwn: isOwnHere } of all) {
+    const own = requiredBy(listeners.filter(isOwnHere));
+    const authorities = own ?? (usual !== undefined && !listeners.some(isOwn) ? usual : null);
+    const served = listeners.filter((bound) => bound.clientAuthorities === null || bound.clientAuthorities === authorities);
+    const hasRoom = authorities === null || known.has(authorities) || known.size < MAX_PORTS;
+    if (authorities !== null && hasRoom) known.add(authorities);
+    conflicting.push(...(hasRoom ? listeners.filter((bound) => !served.includes(bound)) : listeners));
+    if (hasRoom && served.length > 0) found.push({ place: { ...place, authorities }, listeners: served });
+  }
+  const places = found.map(({ place }) => place);
+  const [first] = places;
+  const isSame = places.every(({ authorities }) => authorities === first?.authorities);
+  const everywhere = usual === undefined ? (isSame ? (first?.authorities ?? null) : null) : usual;
+  return { found, conflicting, rules: { everywhere, elsewhere: exceptions(places, everywhere, map) } satisfies ClientRules };
+}
+
+/** What the oldest of the Gateways with a requirement requires. */
+export function requiredBy(listeners: readonly BoundListener[]): string | null {
+  const requiring = listeners.filter(({ clientAuthorities }) => clientAuthorities !== null);
+  return requiring.sort((a, b) => byAge(a.gateway, b.gateway))[0]?.clientAuthorities ?? null;
+}
+
+function exceptions(places: readonly RuledPlace[], everywhere: string | null, map: PortMap): ClientRules['elsewhere'] {
+  const others = Map.groupBy(
+    places.filter(({ authorities }) => authorities !== everywhere),
+    ({ authorities }) => authorities,
+  );
+  return [...others].flatMap(([ca, group]) =>
+    placeConditions(group, map).map(({ port, local_ip: ips }) => ({ ports: port, ...(ips && { local_ips: ips }), ca })),
+  );
+}

@@ -75,3 +75,45 @@ for (const more of [{ protocol: 'HTTP' }, { protocol: 'TLS', tls: { mode: 'Passt
     const refused = problems.filter(({ code }) => code === 'port_unavailable');
     assert.deepEqual([problems.length, refused.length], more.protocol === 'HTTP' ? [26, 26] : [25, 25]);
   });
+
+/** The ports, hosts and problems of two Gateways, the older one with a listener for TLS. */
+function beside(port: number, other: { readonly protocol: string; readonly port: number }, map: readonly [number, number][] = []) {
+  const gateway = (name: string, listener: object) => ({
+    name,
+    spec: { gatewayClassName: 'sluice', listeners: [{ name: 'one', ...listener }] },
+  });
+  const { settings, routes, problems, statuses } = translate({
+    ...clusterOf({
+      gatewayClasses: [{ name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } }],
+      gateways: [
+        gateway('n/g', { protocol: 'TLS', port, hostname: 'a.test', tls: { mode: 'Passthrough' } }),
+        gateway('odd/g', { hostname: 'b.test', ...other }),
+      ],
+    }),
+    portMap: new Map(map),
+  });
+  const context = { current: {}, isWritten: false, addresses: [], refused: new Map(), now: 'now' };
+  const status = statuses.find(({ meta }) => meta.namespace === 'odd')?.build(context) as {
+    readonly listeners: readonly {
+      readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+    }[];
+  };
+  return {
+    settings,
+    hosts: routes.map(({ domain }) => domain).filter((domain) => domain !== '*'),
+    codes: problems.map(({ code }) => code),
+    told: status.listeners[0]?.conditions.map(({ type, status: is, reason }) => `${type}=${is} ${reason}`),
+  };
+}
+
+test('a port is not for HTTP and TLS at once: a younger Gateway, or one with an unusual protocol on a usual port, is refused and told so', () => {
+  const told = [
+    ...['Accepted=False ProtocolConflict', 'Programmed=False ProtocolConflict'],
+    ...['ResolvedRefs=True ResolvedRefs', 'Conflicted=True ProtocolConflict'],
+  ];
+  const refused = { hosts: ['a.test'], codes: ['protocol_conflict'], told };
+  assert.deepEqual(beside(9_000, { protocol: 'HTTP', port: 9_000 }), { settings: { https_port: [443, 9_000] }, ...refused });
+  assert.deepEqual(beside(443, { protocol: 'HTTP', port: 443 }), { settings: {}, ...refused });
+  assert.deepEqual(beside(443, { protocol: 'HTTP', port: 9_443 }, [[443, 9_443]]), { settings: {}, ...refused });
+  assert.deepEqual(beside(80, { protocol: 'HTTP', port: 81 }).hosts, ['b.test']);
+});

@@ -14,12 +14,19 @@ export function portSettings(listeners: readonly BoundListener[], map: PortMap):
   return { ...(http.length > 1 && { http_port: http }), ...(https.length > 1 && { https_port: https }) };
 }
 
-/** Refuses the listeners whose port has no room: a route for more ports than there may be would be no valid route. */
+/**
+ * Refuses the listeners whose port can't be opened for them: a port is for HTTP or for TLS, whichever the first of its listeners needs, and a
+ * route for more ports than there may be would be no valid route.
+ */
 export function withRoomForPorts<Part extends { readonly listeners: readonly BoundListener[] }>(
   parts: readonly Part[],
   map: PortMap,
 ): Part[] {
-  const listeners = parts.flatMap((part) => part.listeners);
+  const one = withOneProtocol(
+    parts.flatMap(({ listeners }) => listeners),
+    map,
+  );
+  const listeners = [...one.values()];
   const [http, https] = [new Set(httpPorts(listeners, map)), new Set(httpsPorts(listeners, map))];
   const limited = (bound: BoundListener): BoundListener => {
     const { isServed, listener } = bound;
@@ -27,7 +34,32 @@ export function withRoomForPorts<Part extends { readonly listeners: readonly Bou
     const message = `the port ${listener.port} can't be opened: there may be ${MAX_PORTS}, which other listeners have`;
     return { ...bound, isServed: false, accepted: fails('PortUnavailable', message) };
   };
-  return parts.map((part) => ({ ...part, listeners: part.listeners.map(limited) }));
+  return parts.map((part) => ({ ...part, listeners: part.listeners.map((bound) => limited(one.get(bound) ?? bound)) }));
+}
+
+/** The usual ports are always open for what they are for. */
+function withOneProtocol(listeners: readonly BoundListener[], map: PortMap): Map<BoundListener, BoundListener> {
+  const taken = new Map([
+    [mapPort(map, DEFAULT_HTTP_PORT), true],
+    [mapPort(map, DEFAULT_HTTPS_PORT), false],
+  ]);
+  const refused = new Set<BoundListener>();
+  for (const bound of listeners.filter(({ isServed }) => isServed).sort(byPrecedence)) {
+    const port = mapPort(map, bound.listener.port);
+    if (!taken.has(port)) taken.set(port, isHttp(bound));
+    if (taken.get(port) !== isHttp(bound)) refused.add(bound);
+  }
+  return new Map(
+    listeners.map((bound) => {
+      if (!refused.has(bound)) return [bound, bound];
+      const { port, protocol } = bound.listener;
+      const verdict = fails(
+        'ProtocolConflict',
+        `the port ${port} is open for ${protocol === 'HTTP' ? 'TLS' : 'HTTP'}, and not for ${protocol}`,
+      );
+      return [bound, { ...bound, isServed: false, accepted: verdict, conflict: verdict }];
+    }),
+  );
 }
 
 const isHttp = ({ listener }: BoundListener): boolean => listener.protocol === 'HTTP';

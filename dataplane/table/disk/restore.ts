@@ -7,11 +7,14 @@ import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Globals } from '../../../shared/settings.ts';
 import type { Claims } from '../claims/claims.ts';
 import { type ControllerRecord, unsettled } from '../controllers/controllers.ts';
+import { UnsavedError } from '../table.ts';
 import { markUnconfirmed } from '../unconfirmed/unconfirmed.ts';
 import { routeSchemaHash, SavedTable } from './saved.ts';
 import { DamagedError, OtherVersionError, type Save, Store } from './store.ts';
 
 export const DATABASE = 'routes.db';
+/** Added to the name of the database that replaces a damaged one. It has this name only while it is complete and not yet in its place. */
+const SALVAGED = '.salvaged';
 
 /** The intact part of what an earlier run saved. */
 export type Restored = {
@@ -28,7 +31,7 @@ export type Circumstances = { readonly boot: string | null; readonly takenOver: 
 
 /**
  * Reads the saved table entry by entry. Damaged entries are logged and skipped; the others are served.
- * A damaged database file is renamed, and what could be read from it is saved in a new one.
+ * What can be read from a damaged database file is saved in a new one, which then takes its place.
  * If anything was lost, controllers must send a full frame. A controller's route is unconfirmed if the
  * addresses of its targets may belong to something else by now.
  * @throws UsageError if the file can't be opened for a reason other than its content (another process uses it, permissions).
@@ -50,6 +53,8 @@ async function read(stateDir: string, clock: Clock, log: Log): Promise<{ store: 
   const saved = new SavedTable(log);
   let store: Store | null = null;
   try {
+    // An earlier process ended before the damaged file was replaced.
+    if (existsSync(path + SALVAGED)) replaceDamaged(path, clock);
     store = new Store(path);
     store.check();
     saved.readGlobals(store);
@@ -64,23 +69,33 @@ async function read(stateDir: string, clock: Clock, log: Log): Promise<{ store: 
     if (!isCorrupt(error) && !refusesWrites(error, path)) throw unusableAt(path, error);
     if (store !== null) salvage(store, saved, log);
     unsettle(saved);
-    const aside = setAside(path, clock);
-    log.error({ file: aside, reason: describe(error), salvaged: saved.claims.size }, 'the saved table was damaged and has been renamed');
-    return { store: await saveAnew(path, saved, aside), saved };
+    try {
+      await saveAnew(path, saved);
+      const aside = replaceDamaged(path, clock);
+      log.error({ file: aside, reason: describe(error), salvaged: saved.claims.size }, 'the saved table was damaged and has been renamed');
+      return { store: new Store(path), saved };
+    } catch (failure) {
+      throw unusableAt(path, failure);
+    }
   }
 }
 
-/** If there is no space for it, the damaged file keeps its name, so that the next start finds its routes. */
-async function saveAnew(path: string, saved: SavedTable, aside: string): Promise<Store> {
+/** Saves what could be read beside the damaged file, which keeps its name until that is complete. @throws the first error. */
+async function saveAnew(path: string, saved: SavedTable): Promise<void> {
+  const unfinished = `${path}.new`;
+  removeFiles(unfinished);
   let store: Store | null = null;
   try {
-    store = new Store(path);
+    store = new Store(unfinished);
     await store.save(everything(saved));
-    return store;
+    store.close();
+    // Closing moves everything into the file, unless there is no space for it.
+    if (existsSync(`${unfinished}-wal`)) throw new UnsavedError('what could be read from the damaged file could not be saved again');
+    renameSync(unfinished, path + SALVAGED);
   } catch (error) {
     store?.close();
-    moveFiles(aside, path);
-    throw unusableAt(path, error);
+    removeFiles(unfinished);
+    throw error;
   }
 }
 
@@ -134,18 +149,19 @@ function closeDamaged(store: Store, log: Log): void {
   }
 }
 
-function setAside(path: string, clock: Clock): string {
+/**
+ * Moves the damaged file aside and the salvaged one in its place; if the process ends meanwhile, the next one continues. The log goes first:
+ * beside another database, SQLite would apply it to that one. @returns the new name of the damaged file.
+ */
+function replaceDamaged(path: string, clock: Clock): string {
   const aside = `${path}.corrupt-${new Date(clock.now()).toISOString().replaceAll(':', '')}`;
-  moveFiles(path, aside);
+  for (const suffix of ['-wal', '-shm', '']) if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
+  renameSync(path + SALVAGED, path);
   return aside;
 }
 
-/** Moves a database in the place of another one. */
-function moveFiles(from: string, to: string): void {
-  for (const suffix of ['', '-wal', '-shm']) {
-    rmSync(to + suffix, { force: true });
-    if (existsSync(from + suffix)) renameSync(from + suffix, to + suffix);
-  }
+function removeFiles(database: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(database + suffix, { force: true });
 }
 
 /** SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR and SQLITE_TOOBIG; a row whose JSON does not parse, or with a number that is far too large. */

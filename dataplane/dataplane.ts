@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { UpgradeOutcome } from '../shared/runtime/process/parent.ts';
@@ -26,6 +27,7 @@ import { ownAddresses } from './status/own-addresses.ts';
 import { awaitControllers } from './table/unconfirmed/await-controllers.ts';
 import { savedRoutes } from './table/unconfirmed/published-routes.ts';
 import { describeProcess } from './takeover/describe-process.ts';
+import type { TakeoverClient } from './takeover/takeover-client.ts';
 import { TakeoverServer } from './takeover/takeover-server.ts';
 import { watchMemory } from './workers/memory-watchdog.ts';
 import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
@@ -56,7 +58,7 @@ type ProcessContext = Runtime & {
   readonly successor: (launcher: string) => Promise<UpgradeOutcome>;
   /** Resolves when the process is told to stop, perhaps while it starts. */
   readonly stopped: Promise<void>;
-  /** Called, perhaps repeatedly, once there may be requests to finish and no predecessor goes on if this process ends. */
+  /** Called, perhaps repeatedly, once there may be requests to finish. */
   readonly committed: () => void;
   /** Another process has taken over. */
   readonly leaving: () => void;
@@ -78,7 +80,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   const { dns, takeover } = booted;
   const events = new EventFeed();
   const components = createComponents(booted, runtime, (event) => {
-    if (takeover === null && event.kind === 'worker' && event.state === 'started') runtime.committed();
+    if (event.kind === 'worker' && event.state === 'started') runtime.committed();
     events.emit(event);
   });
   const { table, https, live, workers, cache } = components;
@@ -95,14 +97,19 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   // Loaded once traffic is served, which needs none of it.
   const { Admin } = await import('./admin/admin.ts');
   const admin = new Admin(adminDependencies(components, { ...runtime, events, settings, startedAt, certificate }), runtime.random);
-  await takeoverStep(base.stateDir, async () => takeover?.serving());
-  const beginToWait = awaitControllers(table, booted.restored, clock, log);
   const openAdmin = () => listen(admin, settings, certificate);
-  await openAdmin();
-  beginToWait();
-  certificate?.watch();
-  await takeoverStep(base.stateDir, async () => takeover?.done());
-  if (takeover !== null) runtime.committed();
+  const beginToWait = awaitControllers(table, booted.restored, clock, log);
+  const enter = async (): Promise<void> => {
+    await openAdmin();
+    beginToWait();
+    certificate?.watch();
+  };
+  if (takeover === null) await enter();
+  else
+    await completeTakeover(takeover, base.stateDir, enter, runtime.stopped).catch(async (error: unknown) => {
+      await giveBack(components, admin, takeover, runtime);
+      throw error;
+    });
   components.cacheFiles?.own();
   await configureCertificates(https, settings, dns);
 
@@ -251,6 +258,40 @@ async function listen(
   if (probeListen === null) return;
   const probe = splitAddress(probeListen);
   await listenOrUsageError('--probe-listen', () => admin.listenProbe(probe.host, Number(probe.port)), probeListen);
+}
+
+/** Told to stop during a takeover, this process has given everything back. */
+class StoppedError extends UsageError {
+  /** As in a shell after SIGTERM. */
+  override readonly exitCode = 143;
+}
+
+/** Takes the rest from the predecessor, once our workers serve. @throws UsageError if it continues instead, or if we are told to stop. */
+async function completeTakeover(
+  takeover: TakeoverClient,
+  stateDir: string,
+  enter: () => Promise<void>,
+  stopped: Promise<void>,
+): Promise<void> {
+  const told = stopped.then(() => Promise.reject(new StoppedError(`${NAME} dataplane: told to stop before it had taken over`)));
+  // Perhaps while the workers started.
+  await Promise.race([told, nextTurn()]);
+  await Promise.race([told, takeoverStep(stateDir, () => takeover.serving())]);
+  await enter();
+  await Promise.race([told, nextTurn()]);
+  // Told from here on, it drains when it knows whether the predecessor has left.
+  await takeoverStep(stateDir, () => takeover.done());
+}
+
+/** The predecessor takes everything back, and the requests that our workers have accepted are finished. */
+async function giveBack(components: Components, admin: Admin, takeover: TakeoverClient, runtime: ProcessContext): Promise<void> {
+  const { https, table, cacheFiles } = components;
+  runtime.draining();
+  https.stop();
+  await Promise.all([admin.close(), cacheFiles?.release()]);
+  table.close();
+  takeover.abandon();
+  await endServing(components, admin, runtime, true);
 }
 
 /** Lets another process take over from this one. */

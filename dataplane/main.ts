@@ -39,7 +39,7 @@ async function main(): Promise<void> {
     draining = true;
     told.resolve();
     const drain = ({ drain }: Dataplane): Promise<void> => drain().then(() => process.exit(0));
-    // If it fails to start, the process ends with the reason.
+    // If it fails to start, or has given back what it took over, the process ends with the reason.
     void started.then(drain, nothing);
   };
   const started = startDataplane(settings, {

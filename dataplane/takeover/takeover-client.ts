@@ -62,6 +62,11 @@ export class TakeoverClient {
     this.channel.destroy();
   }
 
+  /** Gives up: the predecessor takes everything back. */
+  abandon(): void {
+    this.channel.destroy();
+  }
+
   /** @returns null if the predecessor has died. @throws ChannelError if it is alive and keeps, or takes back, its state. */
   private async expectStep(expected: string): Promise<object | null> {
     try {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { Store } from '../../dataplane/table/disk/store.ts';
 import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
-import { ask } from '../testing/http.ts';
+import { ask, visit } from '../testing/http.ts';
 import { freePort } from '../testing/ports.ts';
-import { Program, SLUICE } from '../testing/process.ts';
+import { DATAPLANE, Program, SLUICE } from '../testing/process.ts';
 import { RawClient } from '../testing/raw.ts';
 import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
@@ -164,6 +165,53 @@ test('if the old process takes everything back at any step, the new one prints o
     assert.match(program.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: the other process is gone\n$/);
   }
 });
+
+const ENDS = [
+  [
+    'that is told to stop',
+    (program: Program, _: Socket) => void program.child.kill('SIGTERM'),
+    143,
+    'told to stop before it had taken over',
+  ],
+  ['from which the old process takes everything back', (_: Program, socket: Socket) => void socket.destroy(), 2, 'is gone'],
+] as const;
+
+for (const [which, end, code, reason] of ENDS)
+  test(`a successor ${which} when its workers serve finishes their requests, and the old process can go on at once`, async () => {
+    using folder = new Folder();
+    const held: (() => void)[] = [];
+    await using upstream = await Upstream.start('slow', (_, response) => void held.push(() => response.end('here')));
+    {
+      await using before = await Dataplane.start({ stateDir: folder.path });
+      await before.route('slow.test', upstream.address);
+      await before.program.kill('SIGTERM');
+    }
+    const takeover = Promise.withResolvers<Socket>();
+    await using _ = createServer((socket) => {
+      socket.once('data', (text) => {
+        if (text.includes('"describe"')) return void socket.end('{"description":{}}\n');
+        socket.write('{"released":{}}\n');
+        takeover.resolve(socket);
+      });
+    }).listen(folder.file('takeover.sock'));
+    const port = await freePort();
+    const flags = ['--bind', '127.0.0.1', '--http-port', `${port}`, '--admin-listen', `127.0.0.1:${await freePort()}`];
+    const [node, ...entry] = DATAPLANE;
+    await using program = new Program(node, [...entry, ...flags, '--state-dir', folder.path, '--takeover'], { SLUICE_ADMIN_TOKEN: TOKEN });
+    const socket = await takeover.promise;
+    const gone = once(socket, 'close');
+    const serving = once(socket, 'data');
+    const answered = until('a response', () => visit(port, 'slow.test'));
+    await Promise.all([serving, until('a request to be under way', () => held.length > 0)]);
+    end(program, socket);
+    await gone;
+    // The old process opens its table again.
+    await until('the table to be free', () => new Store(folder.file('routes.db')).close() === undefined);
+    for (const answer of held) answer();
+    assert.equal((await answered).text, 'here');
+    assert.equal((await program.exited).code, code);
+    assert.match(program.stderr, new RegExp(`^sluice dataplane: [^\\n]*${reason}\\n$`));
+  });
 
 test('the old process finishes a response in progress, and a kept connection gets one more response', async () => {
   using folder = new Folder();

@@ -223,11 +223,12 @@ test('a data plane is planned again before it is restarted; without a new plan t
 });
 
 test('the controller goes on until the data plane has begun to drain', async () => {
-  const { pair, newest, plan, ended } = scene();
+  const { pair, newest, plan, ended, heard } = scene();
   await plan(PLAN);
   pair.signal('SIGTERM');
   assert.deepEqual([newest('dataplane').signals, newest('controller').signals], [['SIGTERM'], []]);
   newest('dataplane').says({ kind: 'draining' });
+  assert.deepEqual(heard, ['draining'], 'the parent is told, too');
   assert.deepEqual(newest('controller').signals, ['SIGTERM']);
   await newest('controller').ends(0);
   await newest('dataplane').ends(0);

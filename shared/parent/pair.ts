@@ -164,7 +164,7 @@ export class Pair implements Child {
       this.controller?.stop();
     }
     if (message.kind === 'serving') this.serving();
-    if (message.kind === 'draining') return this.dataplaneLeaves();
+    if (message.kind === 'draining') this.dataplaneLeaves();
     this.events.received(message);
   }
 

@@ -268,6 +268,17 @@ test('a successor that never serves is killed after a minute', () => {
   assert.match(JSON.stringify(play.nth(1).told), /did not serve within 60 s/);
 });
 
+test('a successor that finishes its requests when it is told to end after a minute is left to do so', () => {
+  const play = scene();
+  play.nth(1).serves().says(UPGRADE);
+  play.clock.pass(60_000);
+  play.nth(2).says({ kind: 'draining' });
+  play.clock.pass(30_000);
+  assert.deepEqual(play.nth(2).signals, ['SIGTERM']);
+  play.nth(2).says({ kind: 'failed', reason: 'told to stop' }).ends(143);
+  assert.match(JSON.stringify(play.nth(1).told), /did not serve within 60 s/);
+});
+
 test('the second of two simultaneous upgrades is refused, and so is one requested by a process that has handed over', () => {
   const play = scene();
   play.nth(1).serves().says(UPGRADE).says(UPGRADE);

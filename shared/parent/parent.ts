@@ -40,6 +40,8 @@ type Managed = {
   /** Whether files were renamed before. */
   renamed: boolean;
   handedOver: boolean;
+  /** Whether it finishes its requests, and ends by itself. */
+  draining: boolean;
   /** The failure that it reported. */
   reason: string;
 };
@@ -131,13 +133,15 @@ export class Parent {
       version: null,
       renamed: false,
       handedOver: false,
+      draining: false,
       reason: '',
     };
     return kept;
   }
 
   private receive(kept: Managed, message: ToParent): void {
-    if (message.kind === 'failed') kept.reason = message.reason;
+    if (message.kind === 'failed') kept.reason ||= message.reason;
+    if (message.kind === 'draining') kept.draining = true;
     if (message.kind === 'handed-over') kept.handedOver = true;
     if (message.kind === 'upgrade') this.upgrade(kept, message.launcher);
     if (message.kind === 'serving') this.serves(kept, message.version);
@@ -172,7 +176,7 @@ export class Parent {
       if (this.next !== next) return;
       next.reason = `did not serve within ${SUCCESSOR_START_MS / 1_000} s`;
       next.child.signal('SIGTERM');
-      clock.after(HURRY_MS, () => (this.next === next ? next.child.signal('SIGKILL') : undefined));
+      clock.after(HURRY_MS, () => (this.next === next && !next.draining ? next.child.signal('SIGKILL') : undefined));
     });
   }
 

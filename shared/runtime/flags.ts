@@ -26,7 +26,7 @@ export type Flag<T = unknown> = {
 
 /** A mistake on the command line: one line on stderr, exit code 2. */
 export class UsageError extends Error {
-  readonly exitCode = 2;
+  readonly exitCode: number = 2;
 }
 
 export type FlagValue = { readonly value: unknown; readonly origin: 'flag' | 'environment' };

@@ -18,7 +18,7 @@ export type ToParent =
   | { readonly kind: 'serving'; readonly version: string }
   /** Another process has taken over; it is draining. */
   | { readonly kind: 'handed-over' }
-  /** It was told to stop, and accepts no more connections. */
+  /** It was told to stop, or can't take over, and finishes its requests. */
   | { readonly kind: 'draining' }
   /** It has planned the processes of `run`, and ends. */
   | { readonly kind: 'plan'; readonly plan: RunPlan }

@@ -1,8 +1,10 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Agent } from '../../../shared/runtime/http/node-http.ts';
 import type { Attempt } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
+import { guarded } from '../exchange/faults.ts';
 import { judge } from '../upstream/health/verdict.ts';
 import type { Endpoint } from '../upstream/target/endpoint.ts';
 import { limitsFor } from '../upstream/target/limits.ts';
@@ -11,6 +13,8 @@ import { limitsFor } from '../upstream/target/limits.ts';
 const GRACE_MS = 30_000;
 /** How long the target may take to receive the client's last bytes once the client has left (ms). */
 const LAST_BYTES_MS = 60_000;
+/** How long nothing may be delivered through a WebSocket of which one side has ended (ms). */
+const HALF_CLOSED_MS = 60_000;
 const SWITCHING = 101;
 
 /** Provides the one connection that it was made for. */
@@ -30,6 +34,8 @@ class SingleConnectionAgent extends Agent {
 export type TunnelClient = {
   /** Its connection; null if it has only one stream of a connection. */
   readonly socket: Socket | null;
+  /** That connection, or the stream. */
+  readonly side: Duplex;
   /** Whether it has ended its side properly, so that the target gets all that it has sent. */
   hasEnded(): boolean;
   /** Ends the client's side after the data already sent has been delivered. */
@@ -55,6 +61,8 @@ export class Tunnel implements Attempt {
   private readonly cancelTimeout: () => void;
   /** Cancels the close that `closeLater` has scheduled; null while its target belongs to the route. */
   private cancelDelayedClose: (() => void) | null = null;
+  /** Cancels the time limit for the side that has not ended; null while neither has. */
+  private cancelRest: (() => void) | null = null;
   private over = false;
   private readonly ledgerSlot: number;
 
@@ -82,10 +90,44 @@ export class Tunnel implements Attempt {
     judge(this.x, this.endpoint, status);
   }
 
-  accepted(): void {
+  /** `protocol` is the one that it switches to. */
+  accepted(protocol: string): void {
     this.answered(SWITCHING);
     this.open = true;
     this.x.status = SWITCHING;
+    if (protocol.toLowerCase() === 'websocket') this.limitRest();
+  }
+
+  /**
+   * A WebSocket does not go on in one direction (RFC 6455 7.1.1): if the other side never ends, it is of no use to anyone. Other protocols
+   * may wait for hours for the answer to what was sent, as `docker attach` does.
+   */
+  private limitRest(): void {
+    const ended = guarded(this, () => {
+      if (this.cancelRest === null && !this.over) this.awaitRest();
+    });
+    for (const side of [this.client.side, this.upstream]) {
+      if (side.readableEnded) ended();
+      else side.once('end', ended);
+    }
+  }
+
+  private awaitRest(): void {
+    const before = this.delivered;
+    const expire = guarded(this, () => {
+      if (this.delivered !== before) return this.awaitRest();
+      const { socket, side } = this.client;
+      this.close();
+      // It would wait until the client has taken the rest.
+      if (side.writableLength > 0) socket?.destroy();
+    });
+    this.cancelRest = this.endpoint.tools.clock.after(HALF_CLOSED_MS, expire);
+  }
+
+  /** Bytes that either side has taken, apart from a constant. */
+  private get delivered(): number {
+    const { upstream, client } = this;
+    return upstream.bytesRead - client.side.writableLength + upstream.bytesWritten - upstream.writableLength;
   }
 
   /** Its target left the route: the tunnel is ended after a while. */
@@ -111,6 +153,7 @@ export class Tunnel implements Attempt {
     this.over = true;
     this.cancelTimeout();
     this.cancelClose();
+    this.cancelRest?.();
     if (this.open && this.client.hasEnded() && !this.upstream.writableFinished) return this.finish();
     this.upstream.destroy();
     this.endpoint.end(this.ledgerSlot);

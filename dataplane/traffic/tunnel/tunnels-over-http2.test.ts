@@ -221,3 +221,11 @@ test('a tunnel whose target leaves its route is closed after a grace period', as
 test('other protocols are refused', async () => {
   assert.equal((await answerTo(sendRequest({ ':protocol': 'connect-udp' })))[':status'], 501);
 });
+
+test('a WebSocket whose client has ended its side is closed once nothing is delivered for a minute, although its target never ends', async () => {
+  const { stream, target } = await tunnel();
+  stream.end();
+  await target.until('the end of the client', () => target.ended);
+  await minute();
+  await eventually('nothing to be left', () => inFlight() === 0);
+});

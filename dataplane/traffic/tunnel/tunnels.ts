@@ -144,14 +144,24 @@ export class Tunnels {
 
   /** An HTTP/2 stream is not a socket: we send the request ourselves and relay bytes between the stream and the target's connection. */
   private overStream(x: Exchange, endpoint: Endpoint, stream: TunnelStream, upstream: Socket): void {
-    const tunnel = new Tunnel(x, endpoint, { socket: null, hasEnded: () => stream.hasEnded, end: () => stream.cancel() }, upstream);
+    const tunnel = new Tunnel(
+      x,
+      endpoint,
+      { socket: null, side: stream, hasEnded: () => stream.hasEnded, end: () => stream.cancel() },
+      upstream,
+    );
     this.track(tunnel, stream);
     tunnel.request = sendHead(upgradeHead(x), tunnel.agent, { maxHeaderSize: limitsFor(x).head.bytes });
     this.await(tunnel, tunnel.request, (head, _reply, socket, early) => acceptOnStream(x, stream, head, socket, early));
   }
 
   private overSocket(x: Exchange, endpoint: Endpoint, { socket, early }: DetachedSocket, upstream: Socket): void {
-    const tunnel = new Tunnel(x, endpoint, { socket, hasEnded: () => upstream.writableEnded, end: () => socket.destroySoon() }, upstream);
+    const tunnel = new Tunnel(
+      x,
+      endpoint,
+      { socket, side: socket, hasEnded: () => upstream.writableEnded, end: () => socket.destroySoon() },
+      upstream,
+    );
     this.track(tunnel, socket);
     upstream.once('close', () => {
       if (tunnel.open) socket.destroySoon();
@@ -229,7 +239,7 @@ export class Tunnels {
       this.unanswered(tunnel, FAILURE.malformed);
       return null;
     }
-    tunnel.accepted();
+    tunnel.accepted(head.fields.upgrade ?? '');
     this.tools.answered(x);
     return head;
   }

@@ -9,6 +9,7 @@ import type { Trace } from './tracing/trace.ts';
 /** Values that few exchanges set, with their defaults. */
 class RareValues {
   expectsContinue = false;
+  maySendBody = false;
   privacyControl = false;
   prefetch = false;
   bindsConnection = false;
@@ -223,6 +224,14 @@ export class RareState {
   }
   set counted(value: boolean) {
     if (value !== this.rare.counted) this.own().counted = value;
+  }
+
+  /** Whether an upstream has told its client to continue with the body (100). */
+  get maySendBody(): boolean {
+    return this.rare.maySendBody;
+  }
+  set maySendBody(value: boolean) {
+    if (value !== this.rare.maySendBody) this.own().maySendBody = value;
   }
 
   /** Whether its connection must not be reused for this host and is closed after the response. */

@@ -11,10 +11,18 @@ import { defaultPage } from './pages/default-page.ts';
 import { type ErrorPage, type ErrorPages, isStored, replacedLines } from './pages/error-pages.ts';
 import { PendingReplacement } from './pages/pending-page.ts';
 
+const CONTINUE = 100;
+
 /*
  * THE WAY BACK: the one place where responses are sent to the client, whether from an upstream in any protocol, from a declined
  * upgrade, or from the proxy itself. Without filters, responses go straight to the client.
  */
+
+/** An interim head (1xx other than 101) that an upstream has sent. */
+export function relayInterim(x: Exchange, { status, reason, fields }: ResponseHead): void {
+  if (status === CONTINUE) x.maySendBody = true;
+  x.client.informational(status, reason, fields.kept);
+}
 
 /** The head that an upstream has sent: the fields of the block are added to its own. */
 export function relayHead(x: Exchange, head: ResponseHead): void {

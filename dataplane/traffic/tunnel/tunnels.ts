@@ -15,6 +15,7 @@ import { guarded } from '../exchange/faults.ts';
 import { attemptFailed, giveUpLater } from '../exchange/later.ts';
 import { MAX_INTERIM } from '../exchange/limits.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
+import { relayInterim } from '../exchange/relay.ts';
 import { blame } from '../upstream/health/verdict.ts';
 import type { Pool } from '../upstream/pool/pool.ts';
 import { requestHead } from '../upstream/request-text.ts';
@@ -225,7 +226,7 @@ export class Tunnels {
     if (x.attempt !== tunnel) return;
     const head = replyHead(interim, limitsFor(x).head, null);
     if (head === null || ++tunnel.interim > MAX_INTERIM) return this.unanswered(tunnel, FAILURE.malformed);
-    x.client.informational(head.status, head.reason, head.fields.kept);
+    relayInterim(x, head);
     x.client.flush();
   }
 

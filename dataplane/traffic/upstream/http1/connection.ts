@@ -9,7 +9,7 @@ import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts
 import { guard, guarded } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import { DEFAULT_LIMITS, type Limits, MAX_INTERIM } from '../../exchange/limits.ts';
-import { abortAnswer, endAnswer, flushAnswer, relayHead } from '../../exchange/relay.ts';
+import { abortAnswer, endAnswer, flushAnswer, relayHead, relayInterim } from '../../exchange/relay.ts';
 import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { Intake } from '../../io/intake.ts';
@@ -242,7 +242,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
   private waitsForClient(): boolean {
     const { x, socket } = this;
     if (x === null || socket === null || this.requestComplete || socket.writableNeedDrain) return false;
-    return x.bodyConsumed || !x.expectsContinue || this.interim > 0;
+    return x.bodyConsumed || !x.expectsContinue || x.maySendBody;
   }
 
   nextBuffer(): Buffer {
@@ -287,7 +287,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
         return start;
       }
       if (++this.interim > MAX_INTERIM) return this.refuse(FAILURE.malformed);
-      x.client.informational(head.status, head.reason, head.fields.kept);
+      relayInterim(x, head);
     }
   }
 

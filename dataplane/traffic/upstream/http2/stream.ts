@@ -10,7 +10,7 @@ import { guard } from '../../exchange/faults.ts';
 import { isGrpc, isPastDeadline } from '../../exchange/grpc.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import { type Limits, MAX_INTERIM } from '../../exchange/limits.ts';
-import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
+import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead, relayInterim } from '../../exchange/relay.ts';
 import { failedMidResponse, retriesElsewhere } from '../health/verdict.ts';
 import { mayRetry } from '../retry/retry.ts';
 import type { Endpoint } from '../target/endpoint.ts';
@@ -143,7 +143,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     if (head === null) return this.refuse();
     if (head.status >= 200) return this.receiveFinal(x, head);
     if (stream.inputEnded || head.status === 101 || ++this.interim > MAX_INTERIM) return this.refuse();
-    x.client.informational(head.status, head.reason, head.fields.kept);
+    relayInterim(x, head);
     x.client.flush();
   }
 
@@ -294,7 +294,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   /** Once the target has told a client that waits for it to continue, it waits for the client. */
   private waitsForClient(x: Exchange): boolean {
     if (this.begun || this.requestComplete || this.stream.senderPaused) return false;
-    return x.bodyConsumed || !x.expectsContinue || this.interim > 0;
+    return x.bodyConsumed || !x.expectsContinue || x.maySendBody;
   }
 
   private now(): number {

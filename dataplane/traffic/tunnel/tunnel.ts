@@ -88,6 +88,7 @@ export class Tunnel implements Attempt {
     this.cancelTimeout();
     this.x.trace?.spans?.answered(status);
     judge(this.x, this.endpoint, status);
+    this.endpoint.upgrades.answered();
   }
 
   /** `protocol` is the one that it switches to. */

@@ -16,7 +16,7 @@ import { attemptFailed, giveUpLater } from '../exchange/later.ts';
 import { MAX_INTERIM } from '../exchange/limits.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
 import { relayInterim } from '../exchange/relay.ts';
-import { blame } from '../upstream/health/verdict.ts';
+import { blameForUpgrade } from '../upstream/health/verdict.ts';
 import type { Pool } from '../upstream/pool/pool.ts';
 import { requestHead } from '../upstream/request-text.ts';
 import type { Endpoint } from '../upstream/target/endpoint.ts';
@@ -262,7 +262,7 @@ export class Tunnels {
     x.client.reattach(x);
     x.attempt = null;
     x.trace?.spans?.attemptOver(failure);
-    blame(x, endpoint, failure);
+    blameForUpgrade(x, endpoint, failure);
     giveUpLater(x, failure);
   }
 }

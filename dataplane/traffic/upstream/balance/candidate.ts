@@ -1,4 +1,4 @@
-import type { NamedEndpoint } from '../../exchange/named-endpoint.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
 import type { HealthFlag } from '../health/health-flag.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 
@@ -16,12 +16,8 @@ export type Candidate = {
 export const STANDING = { out: 0, lastResort: 1, usable: 2 } as const;
 export type Standing = (typeof STANDING)[keyof typeof STANDING];
 
-/** Whether a target may get a request that has failed at the targets in `tried`. Passive health never removes a pool's last target. */
-export function standingOf(
-  { endpoint, healthFlag, maxInFlight }: Candidate,
-  now: number,
-  tried: readonly NamedEndpoint[] | null,
-): Standing {
+/** Whether a target may get a request, which has failed at the targets in `tried`. Passive health never removes a pool's last target. */
+export function standingOf({ endpoint, healthFlag, maxInFlight }: Candidate, now: number, { tried, upgrade }: Exchange): Standing {
   if (tried?.includes(endpoint) || healthFlag?.isOut || (maxInFlight > 0 && endpoint.inFlight >= maxInFlight)) return STANDING.out;
-  return endpoint.ejected(now) ? STANDING.lastResort : STANDING.usable;
+  return endpoint.ejected(now, upgrade) ? STANDING.lastResort : STANDING.usable;
 }

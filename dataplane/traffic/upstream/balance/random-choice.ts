@@ -39,7 +39,7 @@ export class RandomChoice implements Balancer {
     for (let step = 0; step < turns.length; step++) {
       const candidate = turns[(first + step) % turns.length] as Candidate;
       if (candidate.endpoint === best) continue;
-      const standing = standingOf(candidate, now, x.tried);
+      const standing = standingOf(candidate, now, x);
       if (standing === STANDING.usable) return candidate.endpoint;
       if (standing === STANDING.lastResort) lastResort ??= candidate.endpoint;
     }

@@ -37,7 +37,7 @@ export class Ranked implements Balancer {
     let bestScore = 0;
     for (let step = 0; step < count; step++) {
       const candidate = candidates[(first + step) % count] as Candidate;
-      const standing = standingOf(candidate, now, x.tried);
+      const standing = standingOf(candidate, now, x);
       if (standing === STANDING.out || standing < bestStanding) continue;
       const score = ranking.score(candidate, key);
       if (standing === bestStanding && score <= bestScore) continue;

@@ -42,7 +42,7 @@ export class StickyCookie implements Balancer {
     const value = cookieIn((x.requestPath.routedAs(x) ?? x).fields, this.name);
     const known = value === null ? undefined : this.byValue.get(value);
     x.affinityLine = '';
-    if (known !== undefined && standingOf(known, now, x.tried) === STANDING.usable) return known.endpoint;
+    if (known !== undefined && standingOf(known, now, x) === STANDING.usable) return known.endpoint;
     const endpoint = this.roundRobin(x, now);
     if (endpoint !== null && known?.endpoint !== endpoint) x.affinityLine = this.lineFor(endpoint, x.secure);
     return endpoint;

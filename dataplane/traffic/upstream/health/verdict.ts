@@ -24,5 +24,9 @@ export function failedMidResponse(x: Exchange, endpoint: Endpoint, failure: Fail
   blame(x, endpoint, failure);
 }
 
+/** A request to upgrade was not answered although the connection was established. */
+export const blameForUpgrade = (x: Exchange, endpoint: Endpoint, failure: Failure): void =>
+  endpoint.blameForUpgrade(failure, passiveHealthFor(x));
+
 /** An attempt has failed. */
 export const blame = (x: Exchange, endpoint: Endpoint, failure: Failure): void => endpoint.blame(failure, passiveHealthFor(x));

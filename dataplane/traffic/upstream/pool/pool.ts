@@ -74,7 +74,7 @@ export class Pool {
     const able = members.filter(({ weight }) => weight > 0);
     const candidates = able.filter(({ state, healthFlag }) => state === 'healthy' || healthFlag !== null);
     const turns = interleave(candidates);
-    this.balancer = policy(candidates, (x, now) => this.roundRobin(now, x.tried));
+    this.balancer = policy(candidates, (x, now) => this.roundRobin(now, x));
     this.turns = turns.map(({ endpoint }) => endpoint);
     this.healthFlags = turns.some(({ healthFlag }) => healthFlag !== null) ? turns.map(({ healthFlag }) => healthFlag) : null;
     this.leaving = able.filter(({ state }) => state === 'draining').map(({ endpoint }) => endpoint);
@@ -82,15 +82,15 @@ export class Pool {
 
   /** The target for a request among those that have not failed it; null when the pool has none left. `now` in ms since 1970. */
   pick(now: number, x: Exchange): Endpoint | null {
-    const endpoint = this.balancer === null ? this.roundRobin(now, x.tried) : this.balanced(this.balancer, now, x);
-    endpoint?.tryAgain(now, this.passive);
+    const endpoint = this.balancer === null ? this.roundRobin(now, x) : this.balanced(this.balancer, now, x);
+    endpoint?.tryAgain(now, this.passive, x.upgrade);
     return endpoint;
   }
 
   private balanced(balancer: Balancer, now: number, x: Exchange): Endpoint | null {
     const endpoint = balancer.pick(x, now);
     if (endpoint === null || this.slowStartMs === 0 || !SPREADING.has(this.balancing?.policy)) return endpoint;
-    return this.isRamped(this.turns.indexOf(endpoint), now) ? endpoint : (this.roundRobin(now, x.tried) ?? endpoint);
+    return this.isRamped(this.turns.indexOf(endpoint), now) ? endpoint : (this.roundRobin(now, x) ?? endpoint);
   }
 
   /** Whether the target of this turn gets the request, or is starting slowly. */
@@ -100,10 +100,10 @@ export class Pool {
   }
 
   /**
-   * Round robin over the targets that are healthy and not in `tried`. If all of those are ejected, the next
+   * Round robin over the targets that are healthy and have not failed the request. If all of those are ejected, the next
    * one anyway: passive health checks never remove a pool's last target. null when the pool has none left.
    */
-  private roundRobin(now: number, tried: readonly NamedEndpoint[] | null): Endpoint | null {
+  private roundRobin(now: number, { tried, upgrade }: Exchange): Endpoint | null {
     const count = this.turns.length;
     let [starting, ejected] = [-1, -1];
     for (let step = 0; step < count; step++) {
@@ -111,7 +111,7 @@ export class Pool {
       const turn = this.next++;
       const endpoint = this.turns[turn] as Endpoint;
       if (tried?.includes(endpoint) || this.healthFlags?.[turn]?.isOut || this.isFull(endpoint)) continue;
-      if (endpoint.ejected(now)) ejected = ejected < 0 ? turn : ejected;
+      if (endpoint.ejected(now, upgrade)) ejected = ejected < 0 ? turn : ejected;
       else if (this.isRamped(turn, now)) return endpoint;
       else if (starting < 0) starting = turn;
     }

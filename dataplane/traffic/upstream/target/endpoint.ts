@@ -8,6 +8,7 @@ import { type Faults, guardExchange } from '../../exchange/faults.ts';
 import type { RunQueue } from '../../io/run-queue.ts';
 import type { TargetChange } from '../../protocol.ts';
 import { ErrorRate } from '../health/error-rate.ts';
+import { UpgradeHealth } from '../health/upgrade-health.ts';
 import type { TargetChannel } from './channel.ts';
 import { limitsFor } from './limits.ts';
 import type { Resolver } from './resolver.ts';
@@ -97,6 +98,7 @@ export class Endpoint implements TargetName {
   session: Buffer | null = null;
   /** How its requests ended recently, for pools that judge it by that. */
   private readonly errors = new ErrorRate();
+  readonly upgrades = new UpgradeHealth();
   private readonly endsAwaited = new Set<() => void>();
   private endsScheduled = false;
   /** Whether the newest table has it in rotation, and since when (ms since 1970). */
@@ -144,8 +146,9 @@ export class Endpoint implements TargetName {
     return limitsFor(x).connectMs ?? this.connectMs;
   }
 
-  ejected(now: number): boolean {
-    return this.tools.targets.ejected(this.ledgerSlot, now);
+  /** Whether it has failed too often to get such a request. `now` in ms since 1970. */
+  ejected(now: number, upgrade: string | null = null): boolean {
+    return this.tools.targets.ejected(this.ledgerSlot, now) || (upgrade !== null && this.upgrades.isOut(now));
   }
 
   /** A request is on its way to it. @returns the row to count its end in. */
@@ -224,8 +227,17 @@ export class Endpoint implements TargetName {
     this.changed(false, failure.reason);
   }
 
-  /** A request is about to be sent to it. If it was out of rotation, other requests wait for the result. */
-  tryAgain(now: number, passive: PassiveHealth): void {
+  /** An established connection was closed or unusable before its request to upgrade was answered: that says nothing about other requests. */
+  blameForUpgrade(failure: Failure, passive: PassiveHealth): void {
+    const { tools, upgrades } = this;
+    tools.blamed(this, failure);
+    if (upgrades.failed(tools.clock.now(), passive))
+      tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation for upgrades');
+  }
+
+  /** A request is about to be sent to it. If it was out of rotation for such requests, others wait for the result. */
+  tryAgain(now: number, passive: PassiveHealth, upgrade: string | null): void {
+    if (upgrade !== null) this.upgrades.tryAgain(now, passive);
     this.tools.targets.tryAgain(this.ledgerSlot, now, failsToReset(passive), passive.outSecs);
   }
 

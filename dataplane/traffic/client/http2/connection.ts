@@ -14,8 +14,9 @@ import type { RequestIds } from '../../exchange/request-ids.ts';
 import type { Tracing } from '../../exchange/tracing/tracing.ts';
 import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
+import { Intake } from '../../io/intake.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
-import { HEAD_COST, QUANTUM, type Runnable, type RunQueue } from '../../io/run-queue.ts';
+import { HEAD_COST, type RunQueue } from '../../io/run-queue.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import type { OpenConnection, RefusedHead } from '../client-tools.ts';
 import { originOf, type Peer } from '../forwarded.ts';
@@ -66,9 +67,10 @@ export type Http2Tools = {
 };
 
 /** A connection to an HTTP/2 client (RFC 9113); each of its streams is an exchange like any other. */
-export class Http2Connection implements OpenConnection, SessionOwner, DirectReader, Runnable {
+export class Http2Connection implements OpenConnection, SessionOwner, DirectReader {
   private readonly socket: Socket;
   private readonly direct: DirectSocket;
+  private readonly intake: Intake;
   private readonly buffers = new ReadBuffer();
   private readonly session: Http2Session;
   private readonly peer: Peer;
@@ -78,8 +80,6 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   private readonly head = new RequestHead();
   /** Requests that have been read and not served yet. */
   private arrived: ClientStream[] = [];
-  /** Whether it has used up its turn and waits for the next one. */
-  private waiting = false;
   /** Requests so far, and how many of them were cancelled right after they arrived. */
   private requests = 0;
   private rapidResets = 0;
@@ -111,6 +111,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
       unsent: () => this.session.sender.output.length + socket.writableLength,
     };
     this.direct = new DirectSocket(socket, this);
+    this.intake = new Intake(this.direct, tools.runQueue, () => guard(this, this.continueReading));
     this.session = new Http2Session(this, LIMITS);
     socket.on('drain', () => guard(this, this.drained));
     // HTTP/2 has no half-closed connections: a client that ends its side does not read either.
@@ -132,7 +133,11 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   }
 
   receive(bytes: Buffer): void {
-    this.session.receive(bytes, ReadBuffer.mustCopy(bytes));
+    const { session, intake } = this;
+    intake.renew();
+    session.receive(bytes, ReadBuffer.mustCopy(bytes));
+    intake.spend(session.decoder.takeCost());
+    intake.isTurnOver();
   }
 
   request(stream: Http2Stream, block: RequestBlock, tooLarge: boolean): void {
@@ -172,28 +177,25 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   }
 
   readComplete(): void {
-    if (!this.waiting && this.arrived.length > 0) this.serveArrived();
+    if (!this.intake.waiting && this.arrived.length > 0) this.serveArrived();
   }
 
-  run(): void {
-    this.waiting = false;
-    guard(this, this.serveArrived);
+  private continueReading(): void {
+    this.serveArrived();
+    this.intake.readOn();
   }
 
   /** In as many turns as it takes: a few bytes may stand for long heads (RFC 7541), whose paths and fields are expensive to check. */
   private serveArrived(): void {
-    const { arrived } = this;
+    const { arrived, intake } = this;
     let served = 0;
-    for (let spent = 0; served < arrived.length && spent < QUANTUM; served++) {
+    for (; served < arrived.length && !intake.isTurnOver(); served++) {
       const exchange = arrived[served]?.exchange ?? null;
       if (exchange === null) continue;
       serveLater(exchange);
-      spent += HEAD_COST + exchange.target.length + exchange.fields.length + exchange.pathCost;
+      intake.spend(HEAD_COST + exchange.target.length + exchange.fields.length + exchange.pathCost);
     }
     this.arrived = served === arrived.length ? [] : arrived.slice(served);
-    if (this.arrived.length === 0) return;
-    this.waiting = true;
-    this.tools.runQueue.add(this);
   }
 
   response(): void {
@@ -202,6 +204,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
 
   private refuse(stream: Http2Stream, { status, reason }: Pick<Fault, 'status' | 'reason'>, isMalformed: boolean, bodyless: boolean): void {
     if (isMalformed) this.session.streamError(stream.id, ERROR.protocol);
+    this.intake.spend(HEAD_COST);
     const bytes = isMalformed ? 0 : refuse(stream, status, reason, bodyless);
     this.tools.refused({ status, reason, address: this.peer.address }, bytes);
   }

@@ -14,6 +14,7 @@ import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard } from '../../exchange/faults.ts';
 import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
+import { Intake } from '../../io/intake.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { connectTo } from '../target/connect.ts';
 import type { Endpoint } from '../target/endpoint.ts';
@@ -65,6 +66,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private state: 'connecting' | 'open' | 'draining' | 'closed' = 'connecting';
   private socket: Socket | null = null;
   private direct: DirectSocket | null = null;
+  private intake: Intake | null = null;
   private readonly buffers = new ReadBuffer();
   private http2: Http2Session | null = null;
   private maxStreams = MAX_STREAMS;
@@ -141,6 +143,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.direct = new DirectSocket(socket, this);
+    this.intake = new Intake(this.direct, this.endpoint.tools.runQueue, () => this.intake?.readOn());
     this.http2 = new Http2Session(this, LIMITS);
     socket.on('drain', () => guard(this, this.drained));
     // HTTP/2 has no half-closed connections: a target that ends its side does not read either.
@@ -161,7 +164,12 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   }
 
   receive(bytes: Buffer): void {
-    this.http2?.receive(bytes, ReadBuffer.mustCopy(bytes));
+    const { http2, intake } = this;
+    if (http2 === null || intake === null) return;
+    intake.renew();
+    http2.receive(bytes, ReadBuffer.mustCopy(bytes));
+    intake.spend(http2.decoder.takeCost());
+    intake.isTurnOver();
   }
 
   private drained(): void {

@@ -19,6 +19,8 @@ const MALFORMED = -1;
  * such a list would cost far more than the bytes that encode it (RFC 9113 10.5.1).
  */
 const MAX_EXCESS = 1_048_576;
+/** How much of a list is decoded in the time that one unit of the run queue stands for. */
+const BYTES_PER_UNIT = 8;
 
 /** What is wrong with a field that HPACK can carry. Bits. */
 export const ODDITY = {
@@ -66,6 +68,8 @@ export class HpackDecoder {
   private hasControl = false;
   private listBytes = 0;
   private maxBytes = 0;
+  /** The sizes of all lists since the last `takeCost`. */
+  private decoded = 0;
 
   /**
    * `tableBytes`: our SETTINGS_HEADER_TABLE_SIZE, 4,096–65,536. The peer may use 4,096 bytes until it has read our settings, so a smaller
@@ -88,7 +92,19 @@ export class HpackDecoder {
     this.listBytes = 0;
     this.maxBytes = maxBytes;
     this.at = from;
-    if (!this.readSizes(buffer, to)) return false;
+    const complete = this.readSizes(buffer, to) && this.readFields(buffer, to, lines, sink);
+    this.decoded += this.listBytes;
+    return complete;
+  }
+
+  /** What decoding has cost since the last call, in units of the run queue. It depends on the lists, not on the bytes that stand for them. */
+  takeCost(): number {
+    const { decoded } = this;
+    this.decoded = 0;
+    return decoded / BYTES_PER_UNIT;
+  }
+
+  private readFields(buffer: Buffer, to: number, lines: FieldLines, sink: FieldSink): boolean {
     while (this.at < to) {
       const first = buffer[this.at] as number;
       if (first >= 0x80) {
@@ -99,7 +115,7 @@ export class HpackDecoder {
         // A size in the middle of a block is an error (RFC 7541 4.2).
         if (first >= 0x20 || !this.readLiteral(buffer, to, 0x0f, lines, sink)) return false;
       }
-      if (this.listBytes > maxBytes + MAX_EXCESS) return false;
+      if (this.listBytes > this.maxBytes + MAX_EXCESS) return false;
     }
     return true;
   }

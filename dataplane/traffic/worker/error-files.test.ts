@@ -100,8 +100,36 @@ test('a client does not lead the path of a page out of the directory that the si
     using proxy = await ProxyFixture.start([route([{ files: { root, paths: [file] } }], more)]);
     for (const target of targets) assert.match((await proxy.request(get(target))).body, /<h1>40[014]<\/h1>/, `${file} ${target}`);
   }
-  using proxy = await ProxyFixture.start([route([{ files: { root, paths: ['{query.dir}/{query.page}.html'] } }], more)]);
-  assert.equal((await proxy.request(get('/x?dir=/errors&page=en'))).body, 'English');
+  using proxy = await ProxyFixture.start([route([{ files: { root, paths: ['{query.dir}/en.html'] } }], more)]);
+  assert.equal((await proxy.request(get('/x?dir=/errors'))).body, 'English');
+});
+
+test('a file that is refused is not its own error page, nor that of another request', async () => {
+  const served = path.join(root, 'served');
+  fs.mkdirSync(path.join(served, 'private'), { recursive: true });
+  for (const name of ['a.html', 'index.html', 'page.html', '401.html'])
+    fs.writeFileSync(path.join(served, 'private', name), `private ${name}`);
+  fs.writeFileSync(path.join(served, '404.de.html'), 'fehlt');
+  const users = [{ name: 'a', hash: '$2b$04$'.padEnd(60, 'a') }];
+  const guarded = { path: '/private/*', basic_auth: { users } };
+  const more: Partial<RouteInput> = { root: served, file_server: {}, try_files: ['{path}', '{path}/page.html'], handles: [guarded] };
+  const bodyOf = async (target: string, dir: string, ...paths: string[]) => {
+    using proxy = await ProxyFixture.start([route([{ files: { root: dir, paths } }], more)]);
+    return (await proxy.request(get(target))).body;
+  };
+  for (const [target, dir, ...paths] of [
+    ['/private/a.html', served, '{path}', '{uri}', '/{path.0}/{path.1}', '/{path}'],
+    ['/private/a', served, '{path}.html'],
+    ['/private/', served, '{path}', '{path}index.html', '/{path.0}/index.html', '/{path.0}/page.html'],
+    ['/none?x=private/a', served, '/{query.x}.html', '/{http.response.header.none}{query.x}.html'],
+    ['/private/a.html', root, '/served{path}', '//served/{path}', '{path}'],
+    ['/served/private/a.html', root, '{path}'],
+  ] as const)
+    for (const file of paths) assert.doesNotMatch(await bodyOf(target, dir, file), /^private/, file);
+  assert.equal(await bodyOf('/private/a.html', served, '{path}', '/{path.0}/{err.status_code}.html'), 'private 401.html');
+  assert.equal(await bodyOf('/none?lang=de', served, '/{query.lang}.html', '/{err.status_code}.{query.lang}.html'), 'fehlt');
+  assert.equal(await bodyOf('/en?page=long', root, '/{query.page}.html', '/errors{path}.html'), 'English');
+  assert.match(await bodyOf('/en', path.join(root, 'errors'), '{path}.html'), /^English/);
 });
 
 test('a path made from the request does not lead out of the root', async () => {

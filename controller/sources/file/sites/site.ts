@@ -2,6 +2,7 @@ import { firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Position, Word } from '../../../../shared/config-file/word.ts';
 import { fileServerIn } from '../../../../shared/policy/file-server/effective.ts';
+import { isChosenByClient, servedIn } from '../../../../shared/policy/handle-errors/chosen-files.ts';
 import { errorRootsIn } from '../../../../shared/policy/handle-errors/error-roots.ts';
 import { type HandleSpec, handleSchema, type RouteSpec, routeSchema } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
@@ -134,6 +135,7 @@ const RESPONDERS: readonly string[] = ['respond', 'file_server', 'reverse_proxy'
 function reportFiles(site: SiteDraft, { report }: SharedContext): void {
   const parts = [site, ...site.handles.map(({ draft }) => draft)];
   const errorRoots = parts.map(({ members }) => errorRootsIn(site.members, members === site.members ? null : members));
+  const served = servedIn({ ...site.members, handles: site.handles.map(({ draft }) => draft.members) });
   const isServed = errorRoots.flat().length > 0 || parts.some(({ seen }) => firstOf(seen, 'file_server'));
   for (const [index, draft] of parts.entries()) {
     const server = fileServerIn(site.members, draft === site ? null : draft.members);
@@ -143,6 +145,15 @@ function reportFiles(site: SiteDraft, { report }: SharedContext): void {
     const errors = firstOf(draft.seen, 'handle_errors');
     if (errors && !hasRoot && errorRoots[index]?.includes(null))
       report.error(errors, 'handle_errors serves files, but has no root: write root <directory> in it');
+    for (const { files } of draft.members.handle_errors ?? []) {
+      const root = files?.root ?? draft.members.root ?? site.members.root;
+      const chosen = root == null ? undefined : files?.paths.find((file) => isChosenByClient(file, root, served));
+      if (errors && chosen !== undefined)
+        report.warn(
+          errors,
+          `handle_errors never shows ${quote(chosen)}: a client could choose any file, such as one that needs a password`,
+        );
+    }
     for (const name of ['root', 'try_files']) {
       const word = firstOf(draft.seen, name);
       if (word && !isServed) report.error(word, `${name} needs file_server, which the site does not have`);

@@ -44,3 +44,16 @@ test('rewrite and uri also change which file is served, and cache does nothing a
   for (const line of PATHS) assert.deepEqual(warnings(site(line)), []);
   assert.deepEqual(warnings(site('cache 1m')), ['Sluicefile:3:1: cache has no effect: the site has no reverse_proxy']);
 });
+
+test('error pages with which a client could choose any file that is served cause a warning', () => {
+  const warned = (lines: string) => warnings(`a.test {\nroot /srv/www\n file_server\n handle_errors {\n ${lines}\n file_server\n }\n}\n`);
+  for (const lines of [
+    'try_files {path} /404.html',
+    'rewrite {path}',
+    'root /srv\n rewrite /www/{query.page}.html',
+    'rewrite {path}index.html',
+  ])
+    assert.match(warned(lines).join('\n'), /^Sluicefile:4:2: handle_errors never shows .*: a client could choose any file/, lines);
+  for (const lines of ['rewrite /{err.status_code}.html', 'root /srv/errors\n rewrite {path}.html', 'rewrite /{path.0}/404.html'])
+    assert.deepEqual(warned(lines), [], lines);
+});

@@ -1,3 +1,4 @@
+import { servedIn } from '../../../../shared/policy/handle-errors/chosen-files.ts';
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { STATUS_CODES } from '../../../../shared/runtime/http/node-http.ts';
@@ -6,7 +7,7 @@ import type { ErrorPage, ErrorPages, PageSearch } from '../../exchange/pages/err
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import { compileText } from '../../exchange/values/template.ts';
 import type { FileTools } from '../files/file-tools.ts';
-import { FilePages } from './file-pages.ts';
+import { FilePages, type Roots } from './file-pages.ts';
 
 type PageSpec = NonNullable<RouteSpec['handle_errors']>[number];
 type CompiledPages = {
@@ -34,10 +35,11 @@ export function errorPagesOf(
 ): ErrorPages | null {
   const specs = [...(handle?.handle_errors ?? []), ...(route.handle_errors ?? [])];
   const root = handle?.root ?? route.root ?? null;
+  const served = specs.some((spec) => spec.files !== undefined) ? servedIn(route) : [];
   return specs.length === 0
     ? null
     : new Pages(
-        specs.map((spec) => compilePage(spec, root, files, remainder)),
+        specs.map((spec) => compilePage(spec, { root, served }, files, remainder)),
         files.clock,
       );
 }
@@ -85,7 +87,7 @@ function made(page: CompiledPages | undefined, x: EvaluatedRequest, status: numb
   return page === undefined || body === null ? null : { body, fields: page.fields, names: page.names };
 }
 
-function compilePage(spec: PageSpec, root: string | null, tools: FileTools, remainder: (x: EvaluatedRequest) => string): CompiledPages {
+function compilePage(spec: PageSpec, roots: Roots, tools: FileTools, remainder: (x: EvaluatedRequest) => string): CompiledPages {
   const { statuses, headers = [], files } = spec;
   const names = new Set(headers.map(({ name }) => name.toLowerCase()));
   const own = headers.map(({ name, value }) => `${name}: ${value}\r\n`).join('');
@@ -97,8 +99,8 @@ function compilePage(spec: PageSpec, root: string | null, tools: FileTools, rema
     names: new Set([...names, 'content-type']),
     fields: isFromFile || names.has('content-type') ? own : `Content-Type: ${type}\r\n${own}`,
     body: isFromFile ? () => null : spec.page === undefined ? compileBody(spec.respond ?? '', remainder) : compileHtml(spec.page),
-    files: isFromFile ? new FilePages(files, root, tools, remainder) : null,
-    words: `${statuses?.join(', ') ?? 'every error'}: ${wordsOf(spec, root)}${spec.intercept === true ? ", also the upstream's" : ''}`,
+    files: isFromFile ? new FilePages(files, roots, tools, remainder) : null,
+    words: `${statuses?.join(', ') ?? 'every error'}: ${wordsOf(spec, roots.root)}${spec.intercept === true ? ", also the upstream's" : ''}`,
   };
 }
 

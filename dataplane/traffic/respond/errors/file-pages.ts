@@ -1,3 +1,4 @@
+import { isChosenByClient, type Served } from '../../../../shared/policy/handle-errors/chosen-files.ts';
 import type { PageSearch } from '../../exchange/pages/error-pages.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import type { AnswerFacts } from '../../exchange/values/placeholders.ts';
@@ -17,6 +18,8 @@ const LONGEST_PATH = 4_096;
 const LARGEST_PAGE = 1_048_576;
 
 type Spec = { readonly root?: string | undefined; readonly paths: readonly string[] };
+/** The directory of a block, and those that its site serves. */
+export type Roots = { readonly root: string | null; readonly served: readonly Served[] };
 /** The headers of the page itself. */
 type Own = { readonly fields: string; readonly names: ReadonlySet<string> };
 
@@ -27,12 +30,14 @@ export class FilePages {
   private readonly paths: readonly Text[];
   private readonly files: WholeFiles;
 
-  constructor({ root, paths }: Spec, siteRoot: string | null, tools: FileTools, remainder: (x: EvaluatedRequest) => string) {
-    this.settings = compileSettings({}, root ?? siteRoot ?? '/', [], tools.clock);
+  constructor({ root: own, paths }: Spec, { root: block, served }: Roots, tools: FileTools, remainder: (x: EvaluatedRequest) => string) {
+    const root = own ?? block ?? '/';
+    this.settings = compileSettings({}, root, [], tools.clock);
     this.tools = tools;
     this.files = new WholeFiles(tools.clock);
     // The template is the name of a file, but the inserted values are parts of URLs, where a percent sign begins an escape.
-    this.paths = paths.map((path) =>
+    const usable = paths.filter((path) => !isChosenByClient(path, root, served));
+    this.paths = usable.map((path) =>
       compileText(Buffer.from(path.replaceAll('%', '%25')).toString('latin1'), {
         scope: 'answer',
         longest: LONGEST_PATH,

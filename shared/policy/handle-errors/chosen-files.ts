@@ -1,0 +1,48 @@
+import { parseTemplate } from '../../placeholders/template.ts';
+import { fileServerIn } from '../file-server/effective.ts';
+
+type Site = Parameters<typeof fileServerIn>[0] & { readonly handles?: readonly NonNullable<Parameters<typeof fileServerIn>[1]>[] };
+
+/** A directory that a site serves, and the names that its file server adds to paths. */
+export type Served = { readonly root: string; readonly added: ReadonlySet<string> };
+
+/** The directories that a site and its blocks serve. */
+export function servedIn(route: Site): Served[] {
+  return [null, ...(route.handles ?? [])].flatMap((handle) => {
+    const server = fileServerIn(route, handle);
+    if (server === null || server.root === null) return [];
+    const tried = server.tryFiles.filter((file) => file.includes('}')).map((file) => trimmed(file.slice(file.lastIndexOf('}') + 1)));
+    return [{ root: server.root, added: new Set([...(server.spec.index ?? ['index.html', 'index.txt']), ...tried]) }];
+  });
+}
+
+/** The status, which begins no name of a directory that is served. */
+const STATUS = '\0';
+
+/**
+ * Whether a client could choose any file of a served directory as the page `file` below `root`, such as one that needs a password: neither a
+ * directory or the beginning of a name before what is inserted, nor a name after it, is written by the site.
+ */
+export function isChosenByClient(file: string, root: string, served: readonly Served[]): boolean {
+  const template = parseTemplate(file, 'answer');
+  if ('fault' in template) return false;
+  let before: string | null = null;
+  let text = '';
+  for (const part of template.parts) {
+    if ('text' in part) text += part.text;
+    else if (part.placeholder.name.startsWith('http.response.status_')) text += STATUS;
+    else {
+      before ??= text;
+      text = '';
+    }
+  }
+  if (before === null) return false;
+  const written = `${root}/${before}`.replace(/\/{2,}/g, '/');
+  const name = trimmed(text);
+  return served.some((one) => `${one.root}/`.replace('//', '/').startsWith(written) && (isNoName(text) || one.added.has(name)));
+}
+
+/** Whether the text after what a client has chosen is at most an extension. */
+const isNoName = (text: string): boolean => /^(?:\/*|\.[^/\0]*)$/.test(text);
+
+const trimmed = (text: string): string => text.replace(/^\/+|\/+$/g, '');

@@ -11,7 +11,9 @@ const spec = z
   .object({
     root: readBy(parseRoot).optional().describe('The directory; absent: the `root` of the block or site.'),
     index: names.describe('The files that are served for a directory, the first that exists; absent: index.html and index.txt.'),
-    hide: names.describe('Names of files and directories that are never served; `*` matches any characters.'),
+    hide: names.describe(
+      'Names of files and directories that are never served, or patterns with `*`, `?` and classes such as `[a-z]` and `[^a-z]`.',
+    ),
     browse: z.boolean().optional().describe('Whether a directory without an index file is listed.'),
     precompressed: z
       .array(z.enum(FORMATS))

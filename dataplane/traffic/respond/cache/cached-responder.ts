@@ -66,6 +66,9 @@ export class CachedResponder implements Responder, FillBlock {
     const now = clock.now();
     if (stored !== null) return this.use(x, key, stored, request, now);
     const fetches = isGet && request.range === null;
+    // RFC 9111 5.2.1.7: at most the main thread is asked.
+    if (request.control.has('only-if-cached'))
+      return store.has(key) ? this.gatewayTimeout(x) : new Fill(key, this, { x, request, why: 'uri-miss', fetches }, null, false).start();
     if (store.isUncacheable(key, isPersonal(request), x, now, fetches ? x.upstreamFields : null)) return this.forward(x);
     const why = store.has(key) ? 'vary-miss' : 'uri-miss';
     if (why === 'vary-miss' && !fetches) return this.forward(x);

@@ -333,3 +333,21 @@ test('a response that varies by more than 50 fields is not stored, since each re
     assert.equal(upstream.requests.length, upstreamRequests, `${fields} fields`);
   }
 });
+
+test('the upstream answers If-None-Match: * while nothing is stored, so that no body is sent for it', async () => {
+  using upstream = await UpstreamFixture.serving(({ head }) =>
+    field(head, 'If-None-Match') === '*' ? 'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n' : ok('text', `${FRESH}ETag: "1"\r\n`),
+  );
+  using proxy = await caching(upstream);
+  const any = asking('/', 'If-None-Match: *');
+  for (const [request, status, count] of [
+    [any, '304', 1],
+    [get('/'), '200', 2],
+    [any, '304', 2],
+    [asking('/', 'If-None-Match: *', 'Cache-Control: no-cache'), '304', 3],
+  ] as const) {
+    assert.equal((await proxy.request(request)).line.slice(9, 12), status);
+    assert.equal(upstream.requests.length, count);
+  }
+  assert.doesNotMatch(upstream.requests[2]?.head ?? '', /\*/);
+});

@@ -65,7 +65,8 @@ export class CachedResponder implements Responder, FillBlock {
     const stored = store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
     const now = clock.now();
     if (stored !== null) return this.use(x, key, stored, request, now);
-    const fetches = isGet && request.range === null;
+    // RFC 9110 13.1.2: whoever has any response answers If-None-Match: * without its body.
+    const fetches = isGet && request.range === null && request.ifNoneMatch !== '*';
     // RFC 9111 5.2.1.7: at most the main thread is asked.
     if (request.control.has('only-if-cached'))
       return store.has(key) ? this.gatewayTimeout(x) : new Fill(key, this, { x, request, why: 'uri-miss', fetches }, null, false).start();

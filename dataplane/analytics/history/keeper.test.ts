@@ -387,6 +387,51 @@ describe('history', () => {
     assert.equal(keeper.answer('h1.test', fine.value, 'json').kind, 'too fine');
   });
 
+  it('gives room to hosts that are invented below a wildcard only at the cost of that wildcard', () => {
+    using setup = new Setup();
+    const maxBytes = 1_048_576;
+    const keeper = setup.keeper({ maxBytes });
+    const invented = (hour: number): DomainReport[] =>
+      Array.from({ length: 60 }, (_, at) =>
+        visits(`h${hour}-${at}.wild.test`, someHashes(hour * 100 + at, 20), { pattern: '*.wild.test' }),
+      );
+    for (let hour = 0; hour < 120; hour++) {
+      setup.now = START + hour * HOUR;
+      keeper.add([
+        visits('a.test', [1]),
+        visits('h.tenants.test', [1], { pattern: '*.tenants.test' }),
+        ...(hour < 48 ? [] : invented(hour)),
+      ]);
+      keeper.save();
+      sweepAll(keeper);
+    }
+    assert.ok(statSync(setup.path).size < maxBytes * 1.3, `${statSync(setup.path).size} bytes`);
+    const hours = { from: '2026-01-05', to: '2026-01-10', step: 'hour' };
+    for (const host of ['a.test', 'h.tenants.test'])
+      assert.deepEqual(
+        ask(keeper, host, hours).series.map(({ views }) => views),
+        Array(120).fill(1),
+        host,
+      );
+    const { hosts, totals } = ask(keeper, ALL_HOSTS, { from: '2026-01-09', to: '2026-01-10' });
+    assert.deepEqual([hosts?.length, totals.views], [1_000, 24 * (60 * 20 + 2)], 'the newest day is whole');
+  });
+
+  it('reads a file of a version that did not know below which wildcard a host is', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    keeper.add([visits('a.wild.test', [1], { pattern: '*.wild.test' })]);
+    keeper.close();
+    const database = new DatabaseSync(setup.path);
+    database.exec('ALTER TABLE hosts DROP COLUMN wildcard; ALTER TABLE hosts DROP COLUMN hours_from');
+    database.close();
+    const again = setup.keeper();
+    again.add([visits('a.wild.test', [2], { pattern: '*.wild.test' })]);
+    again.save();
+    assert.equal(ask(again, 'a.wild.test', {}).totals.visitors, 2);
+    assert.deepEqual(setup.messages, []);
+  });
+
   it('gives at most 1,000 hosts of a wildcard a row in an hour; the others share the row of the pattern', () => {
     using setup = new Setup();
     const keeper = setup.keeper();

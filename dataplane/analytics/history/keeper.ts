@@ -110,8 +110,9 @@ export class HistoryKeeper {
     if (store === null) return { kind: 'unavailable', reason: this.reason };
     try {
       if (host !== ALL_HOSTS && !store.has(host) && !this.recent.has(host)) return { kind: 'unknown' };
-      const tooFine = asked.step === HOUR && asked.from < store.hoursFrom;
-      if (tooFine && asked.orDays === undefined) return { kind: 'too fine', since: store.hoursFrom };
+      const hoursFrom = store.hoursFrom(host);
+      const tooFine = asked.step === HOUR && asked.from < hoursFrom;
+      if (tooFine && asked.orDays === undefined) return { kind: 'too fine', since: hoursFrom };
       const range: RangeQuery = tooFine ? { ...asked, step: DAY } : asked;
       const source: HistorySource = {
         rows: (name, from, to) => this.rows(store, name, from, to),
@@ -163,7 +164,7 @@ export class HistoryKeeper {
     let first = store.since(host) ?? Number.POSITIVE_INFINITY;
     for (const [at, name] of this.recent.all()) if (name === host) first = Math.min(first, at);
     if (first === Number.POSITIVE_INFINITY) return null;
-    return step === HOUR ? Math.max(first, store.hoursFrom) : first;
+    return step === HOUR ? Math.max(first, store.hoursFrom(host)) : first;
   }
 
   /** The time from which ages are computed for deletions; null if nothing may be deleted. */

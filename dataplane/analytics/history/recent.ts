@@ -1,7 +1,7 @@
 import type { DomainReport } from '../../traffic/protocol.ts';
 import { Distinct } from '../sketches/distinct.ts';
 import { ANSWERED_VISITORS, KEPT_VISITORS, Period } from './period.ts';
-import { ALL_HOSTS, HOUR } from './store.ts';
+import { ALL_HOSTS, type Counted, HOUR, OWN_ROUTES } from './store.ts';
 
 /** How much may wait for the file before no more is added: rows, hosts and hours together, and their approximate memory (bytes). */
 export type RecentLimits = { readonly rows: number; readonly bytes: number };
@@ -16,7 +16,7 @@ const NOW_MINUTES = 5;
 export class Recent {
   private readonly limits: RecentLimits;
   /** By hour, then by host. */
-  private waiting = new Map<number, Map<string, Period>>();
+  private waiting = new Map<number, Map<string, Counted>>();
   private rows = 0;
   /** The size of the rows that could not be saved. */
   private bytes = 0;
@@ -37,7 +37,7 @@ export class Recent {
     this.hour = hour;
     for (const host of [this.rowFor(report), ALL_HOSTS]) {
       this.noteVisitors(host, report.audience.visitors, now);
-      const period = this.periodOf(host, hour);
+      const period = this.periodOf(host, hour, host === ALL_HOSTS || host === report.pattern ? OWN_ROUTES : report.pattern);
       if (period === null) this.dropped++;
       else period.add(report);
     }
@@ -45,11 +45,11 @@ export class Recent {
 
   /** The counts that are not in the file yet. */
   *all(): Generator<readonly [hour: number, host: string, period: Period]> {
-    for (const [hour, hosts] of this.waiting) for (const [host, period] of hosts) yield [hour, host, period];
+    for (const [hour, hosts] of this.waiting) for (const [host, { period }] of hosts) yield [hour, host, period];
   }
 
   /** Hands over everything that waits, by hour; counts that could not be saved are returned with `putBack`. */
-  drain(): Map<number, Map<string, Period>> {
+  drain(): Map<number, Map<string, Counted>> {
     const { waiting } = this;
     this.waiting = new Map();
     this.rows = 0;
@@ -57,10 +57,10 @@ export class Recent {
     return waiting;
   }
 
-  putBack(hour: number, hosts: Map<string, Period>): void {
+  putBack(hour: number, hosts: Map<string, Counted>): void {
     this.waiting.set(hour, hosts);
     this.rows += hosts.size;
-    for (const period of hosts.values()) this.bytes += period.memory;
+    for (const { period } of hosts.values()) this.bytes += period.memory;
   }
 
   forget(host: string): void {
@@ -91,16 +91,15 @@ export class Recent {
     return host;
   }
 
-  private periodOf(host: string, hour: number): Period | null {
-    const hosts = this.waiting.get(hour) ?? new Map<string, Period>();
+  private periodOf(host: string, hour: number, group: string): Period | null {
+    const hosts = this.waiting.get(hour) ?? new Map<string, Counted>();
     this.waiting.set(hour, hosts);
-    let period = hosts.get(host);
-    if (period === undefined) {
-      if (this.rows >= this.limits.rows || this.bytes >= this.limits.bytes) return null;
-      period = new Period();
-      hosts.set(host, period);
-      this.rows++;
-    }
+    const known = hosts.get(host);
+    if (known !== undefined) return known.period;
+    if (this.rows >= this.limits.rows || this.bytes >= this.limits.bytes) return null;
+    const period = new Period();
+    hosts.set(host, { group, period });
+    this.rows++;
     return period;
   }
 

@@ -15,8 +15,15 @@ const SETTLED_MS = HOUR;
 const STEP = 200;
 
 const FORMAT = 1;
+/** Rows are removed group by group. This is the group of the hosts that have a route of their own; others are in that of their wildcard. */
+export const OWN_ROUTES = '';
+/** Bytes that a row takes besides its counts, about. */
+const ROW_BYTES = 100;
+
+/** Columns that files of earlier versions do not have, and that earlier versions do not use. */
+const HOST_COLUMNS = [`wildcard TEXT NOT NULL DEFAULT '${OWN_ROUTES}'`, 'hours_from INTEGER NOT NULL DEFAULT 0'];
 const SCHEMA = `
-  CREATE TABLE hosts (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE hosts (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, ${HOST_COLUMNS.join(', ')});
   CREATE TABLE hours (
     host INTEGER NOT NULL, at INTEGER NOT NULL, views INTEGER NOT NULL, humans INTEGER NOT NULL, page_views INTEGER NOT NULL, data BLOB NOT NULL,
     PRIMARY KEY (host, at)
@@ -38,6 +45,9 @@ export type Retention = {
   /** The file's size (bytes), without the write-ahead log. */
   readonly maxBytes: number;
 };
+
+/** Counts of a host, and its group. */
+export type Counted = { readonly group: string; readonly period: Period };
 
 /** The counts of one hour or one day that begins at `at` (ms since 1970). */
 export type Row = { readonly at: number; readonly span: typeof HOUR | typeof DAY; readonly period: Period };
@@ -71,6 +81,7 @@ export class HistoryStore {
       const version = this.pragma('user_version');
       if (version !== 0 && version !== FORMAT) throw new DamagedHistoryError(`it has the unknown format version ${version}`);
       if (version === 0) this.create();
+      this.addColumns();
       this.database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = ${LOG_LIMIT};`);
       const [found] = Object.values(this.database.prepare('PRAGMA quick_check(1)').get() ?? {});
       if (found !== 'ok') throw new DamagedHistoryError(`${found}`.replace(/\s+/g, ' '));
@@ -82,10 +93,10 @@ export class HistoryStore {
   }
 
   /** Adds counts to the rows of an hour, all of them or none. @throws the database's error. */
-  add(counts: Iterable<readonly [host: string, period: Period]>, hour: number): void {
+  add(counts: Iterable<readonly [host: string, counted: Counted]>, hour: number): void {
     this.transaction(() => {
-      for (const [host, period] of counts) {
-        const id = this.idOf(host);
+      for (const [host, { group, period }] of counts) {
+        const id = this.idOf(host, group);
         const saved = this.decode(this.statements.hour.get(id, hour));
         // The counts themselves are not changed, because they are added again if this fails.
         saved?.merge(period);
@@ -98,7 +109,12 @@ export class HistoryStore {
    * Rows of a host from `from` until before `to`: hours, and where they are no longer kept, the days of UTC whose middle is in the range.
    */
   *rows(host: string, from: number, to: number): Generator<Row> {
-    for (const [table, first, last] of this.tables(from, to)) {
+    const boundary = this.hoursFrom(host);
+    const tables = [
+      ['days', from - DAY / 2, Math.min(to - DAY / 2, boundary)],
+      ['hours', Math.max(from, boundary), to],
+    ] as const;
+    for (const [table, first, last] of tables) {
       const query = `SELECT at, data FROM ${table} JOIN hosts ON id = host WHERE name = ? AND at >= ? AND at < ? ORDER BY at`;
       for (const row of this.database.prepare(query).iterate(host, first, last)) {
         const period = this.decode(row);
@@ -109,10 +125,15 @@ export class HistoryStore {
 
   /** The sums of every host in the same range. */
   *sums(from: number, to: number): Generator<HostSums> {
-    for (const [table, first, last] of this.tables(from, to)) {
+    const boundary = this.mark('hours_from');
+    const tables = [
+      ['days', 'at >= ? AND at < ? AND at < max(?, hours_from)', from - DAY / 2, to - DAY / 2],
+      ['hours', 'at >= ? AND at < ? AND at >= max(?, hours_from)', from, to],
+    ] as const;
+    for (const [table, isRead, first, last] of tables) {
       const query = `SELECT name, sum(views) AS views, sum(humans) AS humans, sum(page_views) AS pageViews
-        FROM ${table} JOIN hosts ON id = host WHERE at >= ? AND at < ? GROUP BY name`;
-      for (const { name, views, humans, pageViews } of this.database.prepare(query).iterate(first, last))
+        FROM ${table} JOIN hosts ON id = host WHERE ${isRead} GROUP BY name`;
+      for (const { name, views, humans, pageViews } of this.database.prepare(query).iterate(first, last, boundary))
         yield { host: String(name), views: Number(views), humans: Number(humans), pageViews: Number(pageViews) };
     }
   }
@@ -126,17 +147,27 @@ export class HistoryStore {
     });
   }
 
-  private tables(from: number, to: number): readonly (readonly [table: 'days' | 'hours', first: number, last: number])[] {
-    const boundary = this.hoursFrom;
-    return [
-      ['days', from - DAY / 2, Math.min(to - DAY / 2, boundary)],
-      ['hours', Math.max(from, boundary), to],
-    ];
+  /** Files of earlier versions: the groups of their hosts are added as these are counted again. */
+  private addColumns(): void {
+    const missing = (): string[] => {
+      const known = new Set(
+        this.database
+          .prepare('PRAGMA table_info(hosts)')
+          .all()
+          .map((column) => column.name),
+      );
+      return HOST_COLUMNS.filter((column) => !known.has(column.split(' ')[0] ?? ''));
+    };
+    if (missing().length === 0) return;
+    this.transaction(() => {
+      // Another process of a takeover may have been faster.
+      for (const column of missing()) this.database.exec(`ALTER TABLE hosts ADD COLUMN ${column}`);
+    });
   }
 
-  /** The first moment for which hours are kept (ms since 1970). */
-  get hoursFrom(): number {
-    return this.mark('hours_from');
+  /** The first moment for which hours of a host are kept (ms since 1970). */
+  hoursFrom(host: string): number {
+    return Math.max(this.mark('hours_from'), Number(this.statements.idOf.get(host)?.hours_from ?? 0));
   }
 
   has(host: string): boolean {
@@ -178,12 +209,9 @@ export class HistoryStore {
   *sweep(now: number | null): Generator<void> {
     if (now !== null) yield* this.removeOld(now);
     while (this.usedBytes > this.retention.maxBytes) {
-      const [hours, days] = [this.oldest('hours'), this.oldest('days')];
-      const oldestDay = hours === null ? Number.POSITIVE_INFINITY : Math.floor(hours / DAY) * DAY;
-      if (oldestDay < this.mark('rolled_up')) yield* this.removeHours(oldestDay + DAY);
-      else if (days !== null) yield* this.remove('days', days + DAY);
-      else if (hours !== null) yield* this.removeHours(hours + HOUR);
-      else break;
+      const group = this.largestGroup();
+      if (group === null) break;
+      yield* this.removeOldest(group);
     }
     this.database.exec('DELETE FROM hosts WHERE id NOT IN (SELECT host FROM hours) AND id NOT IN (SELECT host FROM days)');
     this.database.exec('PRAGMA incremental_vacuum');
@@ -203,14 +231,17 @@ export class HistoryStore {
     this.correctMarks(Math.floor(now / DAY) * DAY);
     yield* this.rollUp(now);
     const hoursFrom = Math.floor((now - this.retention.hoursMs) / DAY) * DAY;
-    yield* this.removeHours(Math.min(hoursFrom, this.mark('rolled_up')));
+    const until = Math.min(hoursFrom, this.mark('rolled_up'));
+    if (until > this.mark('hours_from')) this.setMark('hours_from', until);
+    yield* this.remove('hours', until);
     yield* this.remove('days', Math.floor((now - this.retention.daysMs) / DAY) * DAY);
   }
 
   /** Marks from a time when the clock was ahead would hide everything until then. Days that are rolled up again stay the same. */
   private correctMarks(today: number): void {
     if (this.mark('rolled_up') > today) this.setMark('rolled_up', 0);
-    if (this.hoursFrom > today) this.setMark('hours_from', today);
+    if (this.mark('hours_from') > today) this.setMark('hours_from', today);
+    this.database.prepare('UPDATE hosts SET hours_from = ? WHERE hours_from > ?').run(today, today);
   }
 
   private *rollUp(now: number): Generator<void> {
@@ -238,26 +269,56 @@ export class HistoryStore {
     this.statements.putDay.run(...columns(host, day, whole));
   }
 
-  private *removeHours(until: number): Generator<void> {
-    if (until > this.hoursFrom) this.setMark('hours_from', until);
-    yield* this.remove('hours', until);
+  /** The group that takes most room; null if there are no rows. Hosts that clients invent below a wildcard push no others out of the file. */
+  private largestGroup(): string | null {
+    const sizes = ['hours', 'days'].map((table) => `SELECT host, sum(length(data) + ${ROW_BYTES}) AS bytes FROM ${table} GROUP BY host`);
+    const query = `SELECT wildcard FROM (${sizes.join(' UNION ALL ')}) JOIN hosts ON id = host GROUP BY wildcard ORDER BY sum(bytes) DESC`;
+    const found = this.database.prepare(`${query} LIMIT 1`).get()?.wildcard;
+    return found === undefined ? null : String(found);
   }
 
-  private *remove(table: 'hours' | 'days', before: number): Generator<void> {
-    for (let oldest = this.oldest(table); oldest !== null && oldest < before; oldest = this.oldest(table)) {
-      this.database.prepare(`DELETE FROM ${table} WHERE at = ?`).run(oldest);
+  /** Removes the oldest day of a group: its hours while the day itself is kept, then days. */
+  private *removeOldest(group: string): Generator<void> {
+    const [hours, days] = [this.oldest('hours', group), this.oldest('days', group)];
+    const oldestDay = hours === null ? Number.POSITIVE_INFINITY : Math.floor(hours / DAY) * DAY;
+    if (oldestDay < this.mark('rolled_up')) yield* this.removeHours(oldestDay + DAY, group);
+    else if (days !== null) yield* this.remove('days', days + DAY, group);
+    else if (hours !== null) yield* this.removeHours(hours + HOUR, group);
+  }
+
+  private *removeHours(until: number, group: string): Generator<void> {
+    const concerned = 'wildcard = ? AND id IN (SELECT host FROM hours WHERE at < ?)';
+    this.database.prepare(`UPDATE hosts SET hours_from = ? WHERE ${concerned}`).run(until, group, until);
+    yield* this.remove('hours', until, group);
+  }
+
+  /** Removes the rows of a group; null is all of them. */
+  private *remove(table: 'hours' | 'days', before: number, group: string | null = null): Generator<void> {
+    const ofGroup = group === null ? '' : ' AND (SELECT wildcard FROM hosts WHERE id = host) = ?';
+    const remove = this.database.prepare(`DELETE FROM ${table} WHERE at = ?${ofGroup}`);
+    for (let oldest = this.oldest(table, group); oldest !== null && oldest < before; oldest = this.oldest(table, group, oldest)) {
+      remove.run(oldest, ...(group === null ? [] : [group]));
       yield;
     }
   }
 
-  private oldest(table: 'hours' | 'days'): number | null {
-    const found = this.database.prepare(`SELECT min(at) AS at FROM ${table}`).get()?.at;
-    return found == null ? null : Number(found);
+  /** The first hour or day after another one of which a group, or null for any, has a row. */
+  private oldest(table: 'hours' | 'days', group: string | null = null, after = -1): number | null {
+    const query =
+      group === null
+        ? this.database.prepare(`SELECT min(at) AS at FROM ${table} WHERE at > ?`).get(after)
+        : // A cross join, because rows are looked at in the order of their time until one is found.
+          this.database
+            .prepare(`SELECT at FROM ${table} CROSS JOIN hosts ON id = host WHERE at > ? AND wildcard = ? ORDER BY at LIMIT 1`)
+            .get(after, group);
+    return query?.at == null ? null : Number(query.at);
   }
 
-  private idOf(host: string): number {
-    const known = this.statements.idOf.get(host)?.id;
-    return known === undefined ? Number(this.statements.putHost.run(host).lastInsertRowid) : Number(known);
+  private idOf(host: string, group: string): number {
+    const known = this.statements.idOf.get(host);
+    if (known === undefined) return Number(this.statements.putHost.run(host, group).lastInsertRowid);
+    if (known.wildcard !== group) this.statements.putGroup.run(group, Number(known.id));
+    return Number(known.id);
   }
 
   private decode(row: Record<string, unknown> | undefined): Period | null {
@@ -298,15 +359,18 @@ export class HistoryStore {
 const columns = (host: number, at: number, period: Period) =>
   [host, at, period.views, period.humans, period.pageViews, period.encode()] as const;
 
-type Statements = Readonly<Record<'hour' | 'putHour' | 'hoursOf' | 'putDay' | 'idOf' | 'putHost' | 'mark' | 'putMark', StatementSync>>;
+type Statements = Readonly<
+  Record<'hour' | 'putHour' | 'hoursOf' | 'putDay' | 'idOf' | 'putHost' | 'putGroup' | 'mark' | 'putMark', StatementSync>
+>;
 
 const prepare = (database: DatabaseSync): Statements => ({
   hour: database.prepare('SELECT data FROM hours WHERE host = ? AND at = ?'),
   putHour: database.prepare('INSERT OR REPLACE INTO hours (host, at, views, humans, page_views, data) VALUES (?, ?, ?, ?, ?, ?)'),
   hoursOf: database.prepare('SELECT data FROM hours WHERE host = ? AND at >= ? AND at < ?'),
   putDay: database.prepare('INSERT OR REPLACE INTO days (host, at, views, humans, page_views, data) VALUES (?, ?, ?, ?, ?, ?)'),
-  idOf: database.prepare('SELECT id FROM hosts WHERE name = ?'),
-  putHost: database.prepare('INSERT INTO hosts (name) VALUES (?)'),
+  idOf: database.prepare('SELECT id, wildcard, hours_from FROM hosts WHERE name = ?'),
+  putHost: database.prepare('INSERT INTO hosts (name, wildcard) VALUES (?, ?)'),
+  putGroup: database.prepare('UPDATE hosts SET wildcard = ? WHERE id = ?'),
   mark: database.prepare('SELECT at FROM marks WHERE name = ?'),
   putMark: database.prepare('INSERT OR REPLACE INTO marks (name, at) VALUES (?, ?)'),
 });
